@@ -1,0 +1,80 @@
+// The formats, by example and against the calendar of the language.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { isDateTime, isDuration, isUri, isUuid } from './formats.ts';
+
+test('accepts date-times with any offset and up to nine digits of fraction', () => {
+  const accepted = [
+    '2026-01-02T03:04:05Z',
+    '2026-01-02T03:04:05.678Z',
+    '2026-01-02T03:04:05.123456789+05:30',
+    '2026-01-02t03:04:05z',
+    '2024-02-29T00:00:00-00:00',
+    '2000-02-29T23:59:59Z',
+  ];
+  for (const text of accepted) assert.equal(isDateTime(text), true, text);
+});
+
+test('refuses days that do not exist, missing parts, and more digits than are kept', () => {
+  const refused = [
+    '2026-02-30T00:00:00Z',
+    '2025-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-00-01T00:00:00Z',
+    '2026-01-00T00:00:00Z',
+    '2026-01-02T24:00:00Z',
+    '2026-01-02T03:04:60Z',
+    '2026-01-02T03:04:05',
+    '2026-01-02 03:04:05Z',
+    '2026-01-02T03:04Z',
+    '2026-01-02T03:04:05.Z',
+    '2026-01-02T03:04:05.1234567890Z',
+    '2026-01-02T03:04:05+24:00',
+    '2026-01-02T03:04:05+0530',
+    '+02026-01-02T03:04:05Z',
+    '2026-01-02T03:04:05Z\n',
+    '',
+  ];
+  for (const text of refused) assert.equal(isDateTime(text), false, JSON.stringify(text));
+});
+
+test('agrees with the calendar about every day from year 0 to 9999 (seed 20260102)', () => {
+  const parts = fc.tuple(
+    fc.integer({ min: 0, max: 9999 }),
+    fc.integer({ min: 0, max: 13 }),
+    fc.integer({ min: 0, max: 32 }),
+  );
+  const pad = (value: number, length: number) => String(value).padStart(length, '0');
+  const claim = fc.property(parts, ([year, month, day]) => {
+    const date = new Date(0);
+    date.setUTCFullYear(year, month - 1, day);
+    const exists =
+      date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+    assert.equal(isDateTime(`${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T00:00:00Z`), exists);
+  });
+  fc.assert(claim, { seed: 20_260_102, numRuns: 5000 });
+});
+
+test('a duration has at least one part, in order', () => {
+  for (const text of ['P7Y', 'P1D', 'PT1H', 'P1W', 'P1Y2M3DT4H5M6S', 'PT0.5S', 'PT36H']) {
+    assert.equal(isDuration(text), true, text);
+  }
+  for (const text of ['P', 'PT', 'P1', '7Y', 'P1H', 'P1DT', 'P1M1Y', '-P1D', 'P1.5D', 'p1d', '']) {
+    assert.equal(isDuration(text), false, text);
+  }
+});
+
+test('a UUID is read in either case', () => {
+  assert.equal(isUuid('7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11'), true);
+  assert.equal(isUuid('7D3F0C52-6A3E-4B51-9A0E-2F6B1F3C9D11'), true);
+  assert.equal(isUuid('7d3f0c526a3e4b519a0e2f6b1f3c9d11'), false);
+});
+
+test('a URI is absolute', () => {
+  assert.equal(isUri('https://example.com/hook?x=1'), true);
+  for (const text of ['/hook', 'example.com', 'https://', 'https://exa mple.com'])
+    assert.equal(isUri(text), false, text);
+});

@@ -1,0 +1,43 @@
+// The string formats that schemas name, as pure functions: hand FORMATS to the validator, so that server, client
+// and tests agree on what a date is. Formats that only tell a reader something (`password`, `byte`) accept all.
+
+const DATE_TIME =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const DURATION =
+  /^P(?=\d|T\d)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/**
+ * An RFC 3339 date-time whose day exists in the calendar, with at most nine digits of fraction. The second 60 is
+ * refused: no clock that we order by can hold it.
+ */
+export function isDateTime(text: string): boolean {
+  const match = DATE_TIME.exec(text);
+  if (!match) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
+  return day >= 1 && day <= days;
+}
+
+/** An ISO 8601 duration: `P7Y`, `P1DT12H`, `PT0.5S`. */
+export const isDuration = (text: string): boolean => DURATION.test(text);
+
+export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** An absolute URI. What it may lead to is another rule. */
+export const isUri = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) && URL.canParse(text);
+
+const accepted = (): boolean => true;
+
+export const FORMATS = {
+  'date-time': isDateTime,
+  duration: isDuration,
+  uuid: isUuid,
+  uri: isUri,
+  // The pattern beside it decides; the name tells generators that this is an identifier.
+  ulid: accepted,
+  password: accepted,
+  byte: accepted,
+} as const satisfies Record<string, (text: string) => boolean>;

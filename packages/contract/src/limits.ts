@@ -1,0 +1,137 @@
+// Every limit of the interface, in one place: plain numbers with the unit at the end of the name, and a line for
+// the reference. Schemas, the gateway and the loops read them from here; none is written down a second time.
+
+import { entriesOf, tableOf } from './typed-object.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+type Limit = readonly [value: number, note: string];
+
+export const LIMIT_GROUPS = {
+  Requests: {
+    requestBytesMax: [MB, 'A request body, after decompression.'],
+    headerBlockBytesMax: [16 * KB, 'All request headers together.'],
+    tenantIdLengthMax: [64, 'A tenant id.'],
+    correlationIdLengthMax: [128, '`X-Correlation-Id`: visible ASCII characters.'],
+    idempotencyKeyLengthMax: [255, '`Idempotency-Key`: visible ASCII characters.'],
+    idempotencyWindowMs: [DAY, 'How long a repeated `Idempotency-Key` is recognised.'],
+    headersTimeoutMs: [10 * SECOND, 'Until all headers of a request have arrived.'],
+    requestTimeoutMs: [35 * SECOND, 'Until the whole request has arrived.'],
+    errorValueLengthMax: [200, '`value` in an error detail is cut here.'],
+  },
+  Events: {
+    payloadBytesMax: [64 * KB, '`payload` as compact JSON in UTF-8.'],
+    contextBytesMax: [64 * KB, '`context` as compact JSON in UTF-8.'],
+    nestingDepthMax: [32, 'Levels of JSON inside an event; the event itself is the first.'],
+    actionLengthMin: [3, '`action`, in characters.'],
+    actionLengthMax: [100, '`action`, in characters.'],
+    userNameLengthMax: [320, '`actor.userName`, in characters.'],
+    identityLengthMax: [512, 'Every other text of `actor` and `resource`, in characters.'],
+    timestampFractionDigitsMax: [9, 'Digits of a fraction of a second that are kept.'],
+    timestampAheadMsMax: [5 * MINUTE, 'How far `timestamp` may lie in the future.'],
+  },
+  Batches: {
+    batchEventsMin: [1, 'Events in a batch; 100 to 500 are recommended.'],
+    batchEventsMax: [1000, 'Events in a batch; 100 to 500 are recommended.'],
+    batchBytesMax: [10 * MB, 'The body of a batch, after decompression.'],
+    batchTimeoutMs: [60 * SECOND, 'The processing of a batch.'],
+    batchRequestTimeoutMs: [65 * SECOND, 'Until a whole batch has arrived.'],
+  },
+  'Lists and search': {
+    pageSizeDefault: [100, 'Items in a page when `limit` is not given.'],
+    pageSizeMax: [1000, 'Items in a page.'],
+    cursorLifetimeMs: [DAY, 'How long a cursor works.'],
+    cursorLengthMax: [4096, 'A cursor, in characters.'],
+    listExactTotalMax: [10_000, 'Up to here `total` is exact; past it, it is a lower bound.'],
+    queryLengthMax: [4096, 'A full-text query, in characters.'],
+    filterValuesMax: [100, 'Values in one filter.'],
+    sortFieldsMax: [4, 'Fields in one sort order.'],
+    searchResultsMax: [10_000, 'Results of one search over all pages; beyond them, use an export.'],
+    searchTimeoutMs: [30 * SECOND, 'One search.'],
+    aggregationBucketsMax: [50, 'Buckets of one aggregation; the rest is in `otherCount`.'],
+    aggregationExactMatchesMax: [100_000, 'Up to here aggregations are exact under any filter.'],
+  },
+  'Request rates': {
+    requestsPerMinuteStandard: [1000, 'Ingestion requests of a tenant of tier `Standard`; a batch is one.'],
+    requestsPerMinutePremium: [10_000, 'Ingestion requests of a tenant of tier `Premium`; a batch is one.'],
+  },
+  Policies: {
+    nameLengthMax: [200, 'The name of a policy, rule, hold, export, subscription or key.'],
+    descriptionLengthMax: [2000, 'A description or a reason.'],
+    ruleIdLengthMax: [64, 'A `ruleId` that is sent back.'],
+    rulesMax: [500, 'Rules in one policy.'],
+    priorityMax: [1_000_000, '`priority` of a policy.'],
+    priorityDefault: [100, '`priority` when it is not given.'],
+    redactFieldsMax: [100, 'Fields that one rule or request redacts.'],
+    violationTypeLengthMax: [64, '`violationType`: letters.'],
+  },
+  Exports: {
+    exportsRunningMax: [3, 'Exports that run at the same time in a tenant.'],
+    exportsWaitingMax: [20, 'Exports that wait in a tenant.'],
+    exportFileLifetimeMs: [7 * DAY, 'How long the file of an export is kept.'],
+    downloadLinkLifetimeMs: [DAY, 'How long a signed download link works.'],
+    destinationTextLengthMax: [
+      1024,
+      'A host, path, bucket, name or password of a destination, in characters.',
+    ],
+    privateKeyLengthMax: [16 * KB, 'The private key of a destination, in characters.'],
+    exportCancelMs: [2 * SECOND, 'Within this time a cancelled export has stopped.'],
+  },
+  Webhooks: {
+    secretLengthMax: [256, 'A signing secret, in visible characters.'],
+    urlLengthMax: [2048, 'The URL of a subscription, in characters.'],
+    customHeadersMax: [50, 'Custom headers of a subscription.'],
+    customHeaderLengthMax: [1024, 'The value of a custom header, in characters.'],
+    deliveriesPerSecondMax: [100, 'Deliveries to one subscription, and to one origin within a tenant.'],
+    deliveryTimeoutSecondsDefault: [10, 'One attempt, from name resolution to the end of the answer.'],
+    deliveryTimeoutSecondsMax: [30, 'The longest `timeoutSeconds` of a subscription.'],
+    deliveryAttemptsMax: [10, 'Attempts before a delivery becomes a dead letter.'],
+    deliveryAnswerBytesMax: [64 * KB, 'How much of a consumer’s answer is read.'],
+    retryJitterPercent: [20, 'Each retry delay varies by this much, up or down.'],
+    retryAfterMsMax: [HOUR, 'How long a consumer’s `Retry-After` is honoured.'],
+    circuitFailuresMax: [10, 'Consecutive failures that pause a subscription.'],
+    circuitCooldownMs: [HOUR, 'How long a paused subscription rests before one test delivery.'],
+    circuitFailedProbesMax: [24, 'Failed test deliveries that move a subscription to `Failed`.'],
+    deadLetterLifetimeMs: [7 * DAY, 'How long a dead letter is held, and how long a paused delivery waits.'],
+    replayWindowMs: [5 * MINUTE, 'Consumers should refuse a delivery that is older.'],
+    deduplicationWindowMs: [DAY, 'Consumers should remember a `webhookId` this long.'],
+  },
+} as const satisfies Record<string, Record<string, Limit>>;
+
+type Groups = typeof LIMIT_GROUPS;
+export type LimitName = { [G in keyof Groups]: keyof Groups[G] }[keyof Groups];
+
+const valuesOf = <K extends string>(group: Readonly<Record<K, Limit>>): [K, number][] =>
+  entriesOf(group).map(([name, [value]]) => [name, value]);
+
+export const LIMITS: Readonly<Record<LimitName, number>> = tableOf([
+  ...valuesOf(LIMIT_GROUPS.Requests),
+  ...valuesOf(LIMIT_GROUPS.Events),
+  ...valuesOf(LIMIT_GROUPS.Batches),
+  ...valuesOf(LIMIT_GROUPS['Lists and search']),
+  ...valuesOf(LIMIT_GROUPS['Request rates']),
+  ...valuesOf(LIMIT_GROUPS.Policies),
+  ...valuesOf(LIMIT_GROUPS.Exports),
+  ...valuesOf(LIMIT_GROUPS.Webhooks),
+]);
+
+/** Delay before each delivery attempt: at once, then 30 s, 5 min, 15 min, and an hour from the fifth on. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  0,
+  30 * SECOND,
+  5 * MINUTE,
+  15 * MINUTE,
+  ...Array.from({ length: 6 }, () => HOUR),
+];
+
+/** What the service aims at, in milliseconds at the 95th and the 99th percentile. */
+export const SERVICE_LEVELS = {
+  ingestLatencyMs: { p95: 500, p99: 1000 },
+  queryLatencyMs: { p95: 200, p99: 500 },
+  projectionLagMs: { p95: 5000, p99: 10_000 },
+} as const;

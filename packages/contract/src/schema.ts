@@ -1,0 +1,159 @@
+// The words in which every shape is written: TypeBox, which is plain JSON Schema with a TypeScript type, plus a
+// few marks. A schema with a `title` is a component: the title is its OpenAPI, GraphQL and protobuf name, unique
+// and PascalCase. Only keywords that OpenAPI 3.0 knows, or that translate mechanically (const, null unions), occur.
+// A mark is an `x-…` keyword; ANNOTATIONS lists them all, for validators that want to know every keyword.
+
+import { Type } from 'typebox';
+import type { Static, TNull, TObject, TProperties, TSchema, TUnion, TUnsafe } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+import { tableOf } from './typed-object.ts';
+
+/** The major versions of the interface, oldest first. */
+export const VERSIONS = ['v1', 'v2'] as const;
+export type Version = (typeof VERSIONS)[number];
+
+/** What the marks mean, by keyword. */
+export const ANNOTATIONS = {
+  'x-added-in': 'The version that brought this member; older ones do not have it.',
+  'x-refused-as': 'The error code when this value, or one inside it, breaks a rule.',
+  'x-left-to-operation':
+    'Not validated by the gateway: the operation judges it, and the verdict is its answer.',
+} as const;
+
+/** A type that plain values enter freely, but that is not confused with another flavor of the same type. */
+export type Flavor<T, Name extends string> = T & { readonly '~flavor'?: Name };
+
+/** A schema read as data: the keywords that occur in this package. */
+export interface JsonSchema {
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly discriminator?: { readonly propertyName: string };
+  readonly default?: unknown;
+  readonly readOnly?: boolean;
+  readonly writeOnly?: boolean;
+  readonly 'x-added-in'?: Version;
+  readonly 'x-refused-as'?: ErrorCode;
+  readonly 'x-left-to-operation'?: true;
+}
+
+export const asJson = (schema: TSchema): JsonSchema => schema;
+
+/** A copy of the schema with keywords added. TypeBox keeps its kind in hidden properties: they come along. */
+function marked<S extends TSchema>(schema: S, keywords: JsonSchema): S {
+  const copy: S = Object.create(Object.prototype, Object.getOwnPropertyDescriptors(schema));
+  return Object.assign(copy, keywords);
+}
+
+/** An object that refuses members it does not know: what callers send. */
+export function strictObject<P extends TProperties>(
+  title: string,
+  description: string,
+  members: P,
+): TObject<P> {
+  return Type.Object(members, { title, description, additionalProperties: false });
+}
+
+/** An object to which later versions may add members: what the service answers. */
+export function object<P extends TProperties>(title: string, description: string, members: P): TObject<P> {
+  return Type.Object(members, { title, description });
+}
+
+export function optional<S extends TSchema>(schema: S) {
+  return Type.Optional(schema);
+}
+
+/** The same schema with a sentence about its use here. */
+export const doc = <S extends TSchema>(schema: S, description: string): S => marked(schema, { description });
+
+/** The value that stands in where the caller says nothing. */
+export const byDefault = <S extends TSchema>(schema: S, value: unknown): S =>
+  marked(schema, { default: value });
+
+export const addedIn = <S extends TSchema>(version: Version, schema: S): S =>
+  marked(schema, { 'x-added-in': version });
+
+export const refusedAs = <S extends TSchema>(code: ErrorCode, schema: S): S =>
+  marked(schema, { 'x-refused-as': code });
+
+export const leftToOperation = <S extends TSchema>(schema: S): S =>
+  marked(schema, { 'x-left-to-operation': true });
+
+/** One of a closed list of words. (`Type.Enum` leaves `type` out, which OpenAPI 3.0 and strict Ajv need.) */
+export function choice<const W extends string>(
+  title: string,
+  description: string,
+  words: readonly W[],
+): TUnsafe<W> {
+  return Type.Unsafe<W>({ title, description, type: 'string', enum: [...words] });
+}
+
+export function orNull<S extends TSchema>(schema: S, description?: string): TUnion<[S, TNull]> {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+}
+
+export function arrayOf<S extends TSchema>(items: S, options: { minItems?: number; maxItems?: number } = {}) {
+  return Type.Array(items, options);
+}
+
+/** Any keys, values of one shape. (`Type.Record` writes patternProperties, which OpenAPI 3.0 lacks.) */
+export function mapOf<S extends TSchema>(
+  values: S,
+  options: { description?: string; maxProperties?: number } = {},
+) {
+  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, ...options });
+}
+
+/** An object whose content is the caller's own; nothing in it is read, dropped or refused here. */
+export function freeObject(description: string): TUnsafe<Record<string, unknown>> {
+  return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
+}
+
+/** One of several objects, told apart by the member `tag`, which is a literal in each of them. */
+export function variants<V extends readonly TObject[]>(
+  title: string,
+  description: string,
+  tag: string,
+  of: readonly [...V],
+): TUnsafe<Static<V[number]>> {
+  return Type.Unsafe<Static<V[number]>>({
+    title,
+    description,
+    type: 'object',
+    discriminator: { propertyName: tag },
+    oneOf: [...of],
+  });
+}
+
+/** One of several objects without a common tag. Answers only: there is no good error message for a request. */
+export function either<V extends readonly TObject[]>(
+  title: string,
+  description: string,
+  of: readonly [...V],
+) {
+  return Type.Unsafe<Static<V[number]>>({ title, description, anyOf: [...of] });
+}
+
+/** Members that belong to the service. A caller may send back what it read; they are dropped unseen. */
+export function readOnly<const N extends string>(...names: readonly N[]) {
+  const ignored = () =>
+    Type.Optional(Type.Unknown({ readOnly: true, description: 'Set by the service; ignored.' }));
+  return tableOf(names.map((name) => [name, ignored()] as const));
+}

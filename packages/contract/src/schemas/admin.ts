@@ -1,0 +1,179 @@
+// Running the service: background operations, dead letters, API keys, tenants, rate limits.
+
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { LIMITS } from '../limits.ts';
+import { SCOPES } from '../permissions.ts';
+import { arrayOf, byDefault, choice, doc, object, optional, readOnly, strictObject } from '../schema.ts';
+import { JobStatus, Progress } from './job.ts';
+import {
+  CallerName,
+  Classification,
+  Count,
+  Duration,
+  ExportId,
+  Instant,
+  KeyId,
+  MessageId,
+  name,
+  OperationId,
+  RoleName,
+  SubscriptionId,
+  TENANT_ID_PATTERN,
+  TenantId,
+  text,
+  WebhookId,
+} from './primitives.ts';
+
+export type RebuildRequest = Static<typeof RebuildRequest>;
+export const RebuildRequest = strictObject(
+  'RebuildRequest',
+  'Which projections to build anew from the log.',
+  {
+    projections: optional(
+      doc(arrayOf(text(LIMITS.nameLengthMax), { maxItems: 100 }), 'All of them, when absent.'),
+    ),
+    tenantId: optional(doc(TenantId, 'Must be the tenant of the request.')),
+  },
+);
+
+export type BackgroundOperation = Static<typeof BackgroundOperation>;
+export const BackgroundOperation = object('BackgroundOperation', 'Work that goes on after the answer.', {
+  operationId: OperationId,
+  kind: choice('BackgroundOperationKind', 'What is being done.', ['ProjectionRebuild']),
+  status: JobStatus,
+  progress: Progress,
+  requestedAt: Instant,
+  requestedBy: CallerName,
+  startedAt: optional(Instant),
+  completedAt: optional(Instant),
+  failureReason: optional(Type.String()),
+});
+
+export const DeadLetterSource = choice('DeadLetterSource', 'What could not be done.', [
+  'Webhook',
+  'Projection',
+  'Export',
+]);
+export const DeadLetterStatus = choice('DeadLetterStatus', 'Whether it rests.', ['Held', 'Reprocessing']);
+
+export type DeadLetter = Static<typeof DeadLetter>;
+export const DeadLetter = object('DeadLetter', 'A message that is out of attempts, held for review.', {
+  messageId: MessageId,
+  source: DeadLetterSource,
+  tenantId: TenantId,
+  subscriptionId: optional(SubscriptionId),
+  webhookId: optional(WebhookId),
+  exportId: optional(ExportId),
+  reason: Type.String(),
+  attempts: Count,
+  firstFailedAt: Instant,
+  lastFailedAt: Instant,
+  expiresAt: Instant,
+  status: DeadLetterStatus,
+});
+
+export const ScopeName = choice('ScopeName', 'An OAuth scope.', SCOPES);
+
+const TenantOrAll = Type.String({
+  pattern: `${TENANT_ID_PATTERN}|^\\*$`,
+  description: 'The tenant, or `*` for a platform key.',
+});
+
+export type KeyRequest = Static<typeof KeyRequest>;
+export const KeyRequest = strictObject(
+  'KeyRequest',
+  'An API key to make. Without roles and scopes it can do nothing.',
+  {
+    name,
+    tenantId: optional(
+      doc(TenantOrAll, 'The tenant of the request, when absent; others need a platform key.'),
+    ),
+    roles: optional(arrayOf(RoleName)),
+    scopes: optional(arrayOf(ScopeName)),
+    clearance: optional(
+      doc(Classification, 'The highest classification seen unredacted; from the roles, when absent.'),
+    ),
+    expiresAt: optional(Instant),
+  },
+);
+
+const keyMembers = {
+  keyId: KeyId,
+  tenantId: TenantOrAll,
+  name,
+  roles: arrayOf(RoleName),
+  scopes: arrayOf(ScopeName),
+  clearance: optional(Classification),
+  status: choice('KeyStatus', 'Whether it works.', ['Active', 'Expired', 'Revoked']),
+  createdAt: Instant,
+  createdBy: CallerName,
+  expiresAt: optional(Instant),
+  lastUsedAt: optional(Instant),
+};
+
+export type ApiKey = Static<typeof ApiKey>;
+export const ApiKey = object('ApiKey', 'An API key, without its secret.', keyMembers);
+
+export type IssuedKey = Static<typeof IssuedKey>;
+export const IssuedKey = object(
+  'IssuedKey',
+  'An API key with its secret, which is shown here and never again.',
+  {
+    ...keyMembers,
+    key: Type.String({
+      format: 'password',
+      description: '`tsk_<keyId>_<secret>_<checksum>`; goes into `X-API-Key`.',
+    }),
+  },
+);
+
+export type KeyRotation = Static<typeof KeyRotation>;
+export const KeyRotation = strictObject('KeyRotation', 'How the old key ends.', {
+  gracePeriod: optional(byDefault(doc(Duration, 'So long the old key works beside the new one.'), 'P1D')),
+});
+
+export const TenantTier = choice('TenantTier', 'Decides the request rate.', ['Standard', 'Premium']);
+export const TenantStatus = choice('TenantStatus', 'Only an active tenant is served.', [
+  'Active',
+  'Suspended',
+  'Closed',
+]);
+
+const tenantSettings = {
+  tier: optional(byDefault(TenantTier, 'Standard')),
+  region: optional(text(LIMITS.nameLengthMax, 'The region it is pinned to; everywhere, when absent.')),
+  status: optional(byDefault(TenantStatus, 'Active')),
+  defaultClassification: optional(byDefault(doc(Classification, 'When no policy decides.'), 'Internal')),
+  defaultRetention: optional(byDefault(doc(Duration, 'When no policy decides.'), 'P7Y')),
+};
+
+export type TenantRequest = Static<typeof TenantRequest>;
+export const TenantRequest = strictObject('TenantRequest', 'A tenant to make.', {
+  tenantId: TenantId,
+  ...tenantSettings,
+});
+
+export type TenantSettings = Static<typeof TenantSettings>;
+export const TenantSettings = strictObject('TenantSettings', 'The settings of a tenant.', {
+  ...tenantSettings,
+  ...readOnly('tenantId', 'createdAt', 'updatedAt'),
+});
+
+export type Tenant = Static<typeof Tenant>;
+export const Tenant = object('Tenant', 'The owner of a set of data.', {
+  tenantId: TenantId,
+  tier: TenantTier,
+  region: optional(Type.String()),
+  status: TenantStatus,
+  defaultClassification: Classification,
+  defaultRetention: Duration,
+  createdAt: Instant,
+  updatedAt: Instant,
+});
+
+export type Replenishment = Static<typeof Replenishment>;
+export const Replenishment = object('Replenishment', 'Permits were given back.', {
+  replenishedAt: Instant,
+  limiters: arrayOf(Type.String()),
+});

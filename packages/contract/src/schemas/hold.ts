@@ -1,0 +1,137 @@
+// Stopping deletion, and deleting on purpose: legal holds, redaction at rest, erasure, and why an event is as it is.
+
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { LIMITS } from '../limits.ts';
+import { arrayOf, choice, doc, object, optional, strictObject } from '../schema.ts';
+import { Conditions } from './condition.ts';
+import { EventRedaction, EventRetention } from './event.ts';
+import { JobStatus } from './job.ts';
+import {
+  CallerName,
+  Classification,
+  Count,
+  ErasureId,
+  EventId,
+  HoldId,
+  Instant,
+  name,
+  PolicyId,
+  reason,
+  RuleId,
+  TenantId,
+  text,
+} from './primitives.ts';
+
+const paths = arrayOf(text(LIMITS.identityLengthMax), { minItems: 1, maxItems: LIMITS.redactFieldsMax });
+
+export const HoldStatus = choice('HoldStatus', 'Only an active hold stops expiry and redaction.', [
+  'Active',
+  'Released',
+]);
+
+export type HoldRequest = Static<typeof HoldRequest>;
+export const HoldRequest = strictObject('HoldRequest', 'A legal hold to place.', {
+  name,
+  reason,
+  conditions: optional(doc(Conditions, 'Which events are held, present and future; all, when absent.')),
+});
+
+export type LegalHold = Static<typeof LegalHold>;
+export const LegalHold = object(
+  'LegalHold',
+  'While it is active, no event that matches expires or is redacted.',
+  {
+    holdId: HoldId,
+    tenantId: TenantId,
+    name,
+    reason,
+    conditions: Conditions,
+    status: HoldStatus,
+    createdAt: Instant,
+    createdBy: CallerName,
+    releasedAt: optional(Instant),
+    releasedBy: optional(CallerName),
+    releaseReason: optional(Type.String()),
+  },
+);
+
+export type HoldRelease = Static<typeof HoldRelease>;
+export const HoldRelease = strictObject('HoldRelease', 'Why the hold ends.', { reason });
+
+export type RedactionRequest = Static<typeof RedactionRequest>;
+export const RedactionRequest = strictObject('RedactionRequest', 'Fields to remove for good.', {
+  fields: doc(paths, 'Paths below `payload` and `context`, or of the actor: `payload.iban`.'),
+  reason,
+});
+
+export type RedactionReceipt = Static<typeof RedactionReceipt>;
+export const RedactionReceipt = object('RedactionReceipt', 'The values are gone; every proof still holds.', {
+  eventId: EventId,
+  fields: arrayOf(Type.String()),
+  noticeId: doc(EventId, 'The notice in the log that accounts for it.'),
+  redactedAt: Instant,
+});
+
+export type ErasureSubject = Static<typeof ErasureSubject>;
+export const ErasureSubject = strictObject('ErasureSubject', 'The person, by one or more of these.', {
+  userId: optional(text(LIMITS.identityLengthMax, 'As actor.')),
+  userName: optional(text(LIMITS.userNameLengthMax, 'As actor.')),
+  resourceType: optional(text(LIMITS.identityLengthMax, 'As resource, together with `resourceId`.')),
+  resourceId: optional(text(LIMITS.identityLengthMax, 'As resource.')),
+});
+
+export type ErasureRequest = Static<typeof ErasureRequest>;
+export const ErasureRequest = strictObject('ErasureRequest', 'Erase what is stored about a person.', {
+  subject: ErasureSubject,
+  fields: optional(
+    doc(paths, 'Only these paths; when absent, the actor’s identity, `context` and `payload`.'),
+  ),
+  reason,
+});
+
+export type Erasure = Static<typeof Erasure>;
+export const Erasure = object('Erasure', 'An erasure, under way or done. It names no person.', {
+  erasureId: ErasureId,
+  status: JobStatus,
+  requestedAt: Instant,
+  requestedBy: CallerName,
+  completedAt: optional(Instant),
+  matchedEvents: Count,
+  erasedEvents: Count,
+  noticeId: optional(doc(EventId, 'The notice in the log that accounts for it.')),
+  failureReason: optional(Type.String()),
+});
+
+export type RuleMatch = Static<typeof RuleMatch>;
+export const RuleMatch = object('RuleMatch', 'A rule that applied.', {
+  policyId: PolicyId,
+  policyName: Type.String(),
+  policyVersion: Type.Integer({ minimum: 1 }),
+  ruleId: RuleId,
+  decided: doc(Type.Boolean(), 'Whether this is the one that won.'),
+});
+
+export type EventExplanation = Static<typeof EventExplanation>;
+export const EventExplanation = object(
+  'EventExplanation',
+  'Why the event is classified, kept and shown as it is.',
+  {
+    eventId: EventId,
+    classification: object('ClassificationExplanation', 'Decided at acceptance.', {
+      value: Classification,
+      hint: optional(doc(Classification, 'What the producer asked for.')),
+      rules: arrayOf(RuleMatch),
+    }),
+    retention: object('RetentionExplanation', 'Decided at acceptance; holds apply at once.', {
+      value: EventRetention,
+      rules: arrayOf(RuleMatch),
+      holdIds: arrayOf(HoldId),
+    }),
+    access: object('AccessExplanation', 'Decided for this reader, now.', {
+      clearance: Classification,
+      redaction: optional(EventRedaction),
+      rules: arrayOf(RuleMatch),
+    }),
+  },
+);

@@ -1,0 +1,266 @@
+// Webhook subscriptions and the deliveries that they are owed.
+
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { LIMITS } from '../limits.ts';
+import {
+  arrayOf,
+  byDefault,
+  choice,
+  doc,
+  mapOf,
+  object,
+  optional,
+  orNull,
+  readOnly,
+  refusedAs,
+  strictObject,
+} from '../schema.ts';
+import { keysOf } from '../typed-object.ts';
+import { Conditions } from './condition.ts';
+import {
+  CallerName,
+  Classification,
+  Count,
+  Duration,
+  Instant,
+  Milliseconds,
+  name,
+  SubscriptionId,
+  TenantId,
+  WebhookId,
+} from './primitives.ts';
+
+/** What may be subscribed to, and the type of the notification that it sends. */
+export const WEBHOOK_TYPE_OF_EVENT_TYPE = {
+  AuditEventReceived: 'event.notification',
+  ExportCompleted: 'export.completed',
+  ExportFailed: 'export.failed',
+  PolicyViolated: 'policy.violated',
+  ThresholdExceeded: 'threshold.exceeded',
+  EventStreamSealed: 'system.event',
+  SystemStatusChanged: 'system.event',
+} as const;
+
+export type SubscribedEventType = keyof typeof WEBHOOK_TYPE_OF_EVENT_TYPE;
+export type WebhookType = (typeof WEBHOOK_TYPE_OF_EVENT_TYPE)[SubscribedEventType];
+
+const EVENT_TYPES = keysOf(WEBHOOK_TYPE_OF_EVENT_TYPE);
+const WEBHOOK_TYPES = [...new Set(Object.values(WEBHOOK_TYPE_OF_EVENT_TYPE))];
+
+export const WebhookType = choice('WebhookType', 'The type of a notification.', WEBHOOK_TYPES);
+
+export const EventTypeName = choice(
+  'EventTypeName',
+  'What to be told about; both spellings work, `*` is everything.',
+  [...EVENT_TYPES, ...WEBHOOK_TYPES, '*'],
+);
+
+export const RetryStrategy = choice(
+  'RetryStrategy',
+  'Schedule: 30 s, 5 min, 15 min, then hourly. Exponential: doubling from `initialDelay` up to `maxDelay`.',
+  ['Schedule', 'Exponential'],
+);
+
+export type RetryRule = Static<typeof RetryRule>;
+export const RetryRule = strictObject(
+  'RetryRule',
+  'When failed attempts are repeated; each delay varies by a fifth.',
+  {
+    strategy: RetryStrategy,
+    initialDelay: optional(Duration),
+    maxDelay: optional(Duration),
+  },
+);
+
+const members = {
+  name,
+  url: refusedAs(
+    'INVALID_WEBHOOK_URL',
+    Type.String({
+      format: 'uri',
+      maxLength: LIMITS.urlLengthMax,
+      description: 'https, at a public address.',
+    }),
+  ),
+  eventTypes: arrayOf(EventTypeName, {
+    minItems: 1,
+    maxItems: EVENT_TYPES.length + WEBHOOK_TYPES.length + 1,
+  }),
+  filters: doc(
+    Conditions,
+    'Which events; applies to `event.notification` and to the event behind `policy.violated`.',
+  ),
+  headers: mapOf(Type.String({ maxLength: LIMITS.customHeaderLengthMax }), {
+    description: 'Added to every delivery.',
+    maxProperties: LIMITS.customHeadersMax,
+  }),
+  active: Type.Boolean({ description: 'False pauses the subscription.' }),
+  timeoutSeconds: Type.Integer({ minimum: 1, maximum: LIMITS.deliveryTimeoutSecondsMax }),
+  retry: RetryRule,
+  retryClientErrors: Type.Boolean({
+    description: 'False: an answer of 4xx goes to the dead letters at once.',
+  }),
+  clearance: doc(Classification, "The highest classification sent unredacted; at most the creator's own."),
+};
+
+const ofService = readOnly(
+  'subscriptionId',
+  'tenantId',
+  'status',
+  'circuit',
+  'createdAt',
+  'createdBy',
+  'updatedAt',
+);
+
+const writtenSecret = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.secretLengthMax,
+  pattern: '^[\\x21-\\x7E]+$',
+  format: 'password',
+  writeOnly: true,
+  description: 'Signs the deliveries. Made by the service when absent; kept when absent in a replacement.',
+});
+
+export type SubscriptionConfiguration = Static<typeof SubscriptionConfiguration>;
+export const SubscriptionConfiguration = strictObject(
+  'SubscriptionConfiguration',
+  'A subscription as it is sent.',
+  {
+    name: members.name,
+    url: members.url,
+    eventTypes: members.eventTypes,
+    secret: optional(writtenSecret),
+    filters: optional(byDefault(members.filters, {})),
+    headers: optional(byDefault(members.headers, {})),
+    active: optional(byDefault(members.active, true)),
+    timeoutSeconds: optional(byDefault(members.timeoutSeconds, LIMITS.deliveryTimeoutSecondsDefault)),
+    retry: optional(members.retry),
+    retryClientErrors: optional(byDefault(members.retryClientErrors, true)),
+    clearance: optional(members.clearance),
+    ...ofService,
+  },
+);
+
+export type SubscriptionPatch = Static<typeof SubscriptionPatch>;
+export const SubscriptionPatch = strictObject(
+  'SubscriptionPatch',
+  'A JSON merge patch: what is absent stays, null goes back to the default. The result must be a valid subscription.',
+  {
+    name: optional(orNull(members.name)),
+    url: optional(orNull(members.url)),
+    eventTypes: optional(orNull(members.eventTypes)),
+    secret: optional(writtenSecret),
+    filters: optional(orNull(members.filters)),
+    headers: optional(orNull(members.headers)),
+    active: optional(orNull(members.active)),
+    timeoutSeconds: optional(orNull(members.timeoutSeconds)),
+    retry: optional(orNull(members.retry)),
+    retryClientErrors: optional(orNull(members.retryClientErrors)),
+    clearance: optional(orNull(members.clearance)),
+    ...ofService,
+  },
+);
+
+export const SubscriptionStatus = choice('SubscriptionStatus', 'Failed is left only by resuming.', [
+  'Active',
+  'Paused',
+  'Failed',
+]);
+
+export type Circuit = Static<typeof Circuit>;
+export const Circuit = object('Circuit', 'The circuit breaker of a subscription.', {
+  state: choice('CircuitState', 'Open: resting after failures. HalfOpen: one test delivery is out.', [
+    'Closed',
+    'Open',
+    'HalfOpen',
+  ]),
+  consecutiveFailures: Count,
+  openedAt: optional(Instant),
+  nextAttemptAt: optional(Instant),
+});
+
+const shown = {
+  subscriptionId: SubscriptionId,
+  tenantId: TenantId,
+  ...members,
+  status: SubscriptionStatus,
+  circuit: Circuit,
+  createdAt: Instant,
+  createdBy: CallerName,
+  updatedAt: Instant,
+};
+
+export type Subscription = Static<typeof Subscription>;
+export const Subscription = object(
+  'Subscription',
+  'A standing wish to be notified. Its secret is not shown.',
+  shown,
+);
+
+const shownSecret = Type.String({ format: 'password', description: 'Shown here and never again.' });
+
+export type NewSubscription = Static<typeof NewSubscription>;
+export const NewSubscription = object('NewSubscription', 'A subscription with its secret.', {
+  ...shown,
+  secret: shownSecret,
+});
+
+export type SecretRotation = Static<typeof SecretRotation>;
+export const SecretRotation = strictObject('SecretRotation', 'How the old secret ends.', {
+  gracePeriod: optional(byDefault(doc(Duration, 'So long the old secret signs too.'), 'P1D')),
+});
+
+export type RotatedSecret = Static<typeof RotatedSecret>;
+export const RotatedSecret = object('RotatedSecret', 'The new secret.', {
+  subscriptionId: SubscriptionId,
+  secret: shownSecret,
+  previousSecretExpiresAt: Instant,
+});
+
+export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
+export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
+  attemptNumber: Type.Integer({ minimum: 1, maximum: LIMITS.deliveryAttemptsMax }),
+  at: Instant,
+  responseStatus: optional(Type.Integer()),
+  latencyMs: Milliseconds,
+  error: optional(Type.String()),
+});
+
+export const DeliveryStatus = choice('DeliveryStatus', 'Where a delivery stands.', [
+  'Queued',
+  'RetryScheduled',
+  'Acknowledged',
+  'DeadLettered',
+]);
+
+export type Delivery = Static<typeof Delivery>;
+export const Delivery = object('Delivery', 'One notification owed to one subscription, with its history.', {
+  webhookId: WebhookId,
+  subscriptionId: SubscriptionId,
+  webhookType: WebhookType,
+  status: DeliveryStatus,
+  attemptNumber: doc(Count, 'Attempts made.'),
+  nextAttemptAt: optional(Instant),
+  attempts: arrayOf(DeliveryAttempt),
+});
+
+export type TestDelivery = Static<typeof TestDelivery>;
+export const TestDelivery = object('TestDelivery', 'How the consumer answered one test notification.', {
+  webhookId: WebhookId,
+  delivered: Type.Boolean(),
+  attempt: DeliveryAttempt,
+});
+
+export type RecoveryRequest = Static<typeof RecoveryRequest>;
+export const RecoveryRequest = strictObject('RecoveryRequest', 'Send again what was not acknowledged.', {
+  since: doc(Instant, 'Deliveries made since then.'),
+});
+
+export type Recovery = Static<typeof Recovery>;
+export const Recovery = object('Recovery', 'What was queued again.', {
+  subscriptionId: SubscriptionId,
+  since: Instant,
+  queuedDeliveries: Count,
+});

@@ -1,0 +1,62 @@
+// What a request may carry without meaning anything is taken out in one place, before validation: `null` in an
+// optional member (it means absent) and read-only members of a record that is sent back. Schemas and types
+// therefore never mention those nulls. A null is kept where it has a meaning: in a required member (the validator
+// refuses it there), where the schema itself allows it (merge patches), and inside free objects and maps, such
+// as `context`, `payload` and conditions, which belong to the caller.
+
+import type { TSchema } from 'typebox';
+import { asJson } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
+
+/** The value without what is ignored. The given value is not changed; parts with nothing to drop are shared. */
+export function withoutIgnored(schema: TSchema, value: unknown): unknown {
+  return strip(asJson(schema), value);
+}
+
+function strip(schema: JsonSchema, value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  const { items, properties, required } = branchFor(schema, value);
+  if (Array.isArray(value)) return items ? stripItems(items, value) : value;
+  return properties ? stripMembers(properties, required ?? [], value) : value;
+}
+
+function stripItems(items: JsonSchema, value: readonly unknown[]): readonly unknown[] {
+  const stripped = value.map((item) => strip(items, item));
+  return stripped.every((item, index) => item === value[index]) ? value : stripped;
+}
+
+function stripMembers(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+  value: object,
+) {
+  const kept: [string, unknown][] = [];
+  let changed = false;
+  for (const [name, member] of Object.entries(value) as Iterable<[string, unknown]>) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const isEmpty = member === null && !required.includes(name);
+    if (schema && (schema.readOnly === true || (isEmpty && !takesNull(schema)))) {
+      changed = true;
+      continue;
+    }
+    const inner = schema ? strip(schema, member) : member;
+    changed ||= inner !== member;
+    kept.push([name, inner]);
+  }
+  // fromEntries defines own members, so that a member called __proto__ stays an ordinary one.
+  return changed ? Object.fromEntries(kept) : value;
+}
+
+const takesNull = (schema: JsonSchema): boolean =>
+  schema.type === 'null' || (schema.anyOf ?? []).some((branch) => takesNull(branch));
+
+/** In a union told apart by a tag, the branch that the value names; in a nullable one, the other branch. */
+function branchFor(schema: JsonSchema, value: object): JsonSchema {
+  const tag = schema.discriminator?.propertyName;
+  if (tag !== undefined) {
+    const named: unknown = Object.entries(value).find(([name]) => name === tag)?.[1];
+    return (schema.oneOf ?? []).find((branch) => branch.properties?.[tag]?.const === named) ?? schema;
+  }
+  const others = (schema.anyOf ?? []).filter((branch) => branch.type !== 'null');
+  return others.length === 1 && others[0] ? branchFor(others[0], value) : schema;
+}
