@@ -1,0 +1,288 @@
+// The leaf of the standard event, the verifier on a bundle of 100,000 events, and proofs from stored tiles.
+// Two ceilings, both node:crypto: one call over one buffer of as many blocks as an event hashes (no call to
+// pay for but one), and one call for each message that an event hashes.
+
+import { createHash, hash, randomBytes } from 'node:crypto';
+import {
+  BundleVerifier,
+  BundleWriter,
+  CompactRange,
+  ContentPool,
+  encodeEntry,
+  encodeTile,
+  formatTilePath,
+  genesisHash,
+  leafHash,
+  noteSigner,
+  noteVerifier,
+  proveConsistency,
+  proveInclusion,
+  proveRange,
+  type ShownEvent,
+  signCheckpoint,
+  TILE_WIDTH,
+  tileHashReader,
+  tilesOf,
+  treeRoot,
+  verifyInclusion,
+} from '@tallystick/evidence';
+import { openEvent } from '../packages/evidence/src/testing/sample-log.ts';
+import { type Benchmark, type Contender, type Row, takeTurns } from './measure.ts';
+import { standardEvent } from './standard-event.ts';
+
+const ORIGIN = 'bench.example/t/acme';
+const POOL = 1_000;
+const BUNDLE_EVENTS = 100_000;
+const TREE_LEAVES = 1_000_000;
+
+export const benchmark: Benchmark = {
+  name: 'evidence',
+  title: 'leaf, verifier, proofs from tiles',
+  run: async () => [...(await leafRows()), ...(await verifierRows()), ...proofRows()],
+};
+
+interface Sample {
+  shown: ShownEvent;
+  /** Lengths of all messages that lead from units to leaf; tags are cached. */
+  messages: number[];
+}
+
+function sample(index: number): Sample {
+  const event = { ...standardEvent(index), submittedBy: 'key:01KE0000000000000000000001' };
+  const { submittedBy: _key, ...units15 } = event;
+  const shown = openEvent(units15, () => randomBytes(16));
+  const messages: number[] = [];
+  for (const group of shown) {
+    if (!('units' in group)) continue;
+    for (const unit of group.units) if ('value' in unit) messages.push(32 + Buffer.byteLength(unit.value));
+    messages.push(19 + 64 * group.units.length);
+  }
+  messages.push(80, 117);
+  return { shown, messages };
+}
+
+function blocksOf(messages: readonly number[]): number {
+  return messages.reduce((blocks, length) => blocks + Math.ceil((length + 9) / 64), 0);
+}
+
+/** The two ceilings for `count` events that hash these messages each. */
+function ceilings(messages: readonly number[], count: number): Contender[] {
+  const buffer = randomBytes(blocksOf(messages) * 64 - 9);
+  const buffers = messages.map((length) => randomBytes(length));
+  return [
+    {
+      name: 'one call over as many blocks',
+      run: () => {
+        for (let i = 0; i < count; i++) hash('sha256', buffer, 'buffer');
+        return count;
+      },
+    },
+    {
+      name: 'one call per message',
+      run: () => {
+        for (let i = 0; i < count; i++) for (const message of buffers) hash('sha256', message, 'buffer');
+        return count;
+      },
+    },
+  ];
+}
+
+async function leafRows(): Promise<Row[]> {
+  const samples = Array.from({ length: POOL }, (_, i) => sample(i));
+  const units = samples[0]!.shown.reduce(
+    (count, group) => count + ('units' in group ? group.units.length : 0),
+    0,
+  );
+  const pool = new ContentPool();
+  const measured = await takeTurns(
+    [
+      ...ceilings(samples[0]!.messages, POOL),
+      { name: 'pool', run: () => leavesByPool(pool, samples) },
+      { name: 'calls', run: () => leavesByCalls(samples) },
+    ],
+    20,
+  );
+  const [blocks, messages, pooled, called] = measured.map(({ unitsPerSecond }) => unitsPerSecond);
+  const what = `leaf, ${units} units, ${blocksOf(samples[0]!.messages)} blocks`;
+  return [
+    {
+      ...row(`${what}: one pool of ${POOL}`, pooled!, 'one call over as many blocks', blocks!),
+      goal: '≥ 0.35',
+    },
+    row(`${what}: one pool of ${POOL}`, pooled!, 'one call per message', messages!),
+    row(`${what}: node:crypto, one call per message`, called!, 'one call over as many blocks', blocks!),
+  ];
+}
+
+function leavesByPool(pool: ContentPool, samples: readonly Sample[]): number {
+  pool.reset();
+  for (const { shown } of samples) pool.add(shown);
+  pool.run();
+  let previous = genesisHash(ORIGIN);
+  for (let index = 0; index < samples.length; index++) {
+    previous = leafHash(entryOf(index, previous, pool.content(index)));
+  }
+  return samples.length;
+}
+
+/** The plain way, for comparison: every message in a call of its own. */
+function leavesByCalls(samples: readonly Sample[]): number {
+  const sha = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
+  let previous: Uint8Array = genesisHash(ORIGIN);
+  for (const [index, { shown }] of samples.entries()) {
+    const roots = shown.map((group, g) => {
+      if (!('units' in group)) return group.root;
+      const parts: Uint8Array[] = [
+        Buffer.from(
+          `audit-trail/r1\n\0${String.fromCharCode(g + 1)}\0${String.fromCharCode(group.units.length)}`,
+        ),
+      ];
+      for (const unit of group.units) {
+        if (!('value' in unit)) continue;
+        parts.push(
+          unit.tag.bytes,
+          sha(Buffer.concat([Buffer.from('audit-trail/f1\n\0'), unit.salt, Buffer.from(unit.value)])),
+        );
+      }
+      return sha(Buffer.concat(parts));
+    });
+    const content = sha(Buffer.concat([Buffer.from('audit-trail/c1\n\0'), ...roots]));
+    previous = sha(Buffer.concat([Uint8Array.of(0), entryOf(index, previous, content)]));
+  }
+  return samples.length;
+}
+
+function entryOf(index: number, previous: Uint8Array, content: Uint8Array): Uint8Array {
+  return encodeEntry({
+    kind: 1,
+    index,
+    receivedAtMs: 1_767_323_046_000,
+    eventId: '01KE0000000000000000000042',
+    previous,
+    content,
+  });
+}
+
+async function verifierRows(): Promise<Row[]> {
+  const { chunks, messages } = await bundleOf(BUNDLE_EVENTS);
+  const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const verifier = await noteVerifier((await noteSigner(ORIGIN, new Uint8Array(32).fill(1))).verifierKey);
+  const verify = (ownHash: boolean) => async () => {
+    const running = ownHash ? undefined : createHash('sha256');
+    const checking = new BundleVerifier({ verifiers: [verifier] }, running);
+    for (const chunk of chunks) checking.push(chunk);
+    return (await checking.finish()).open;
+  };
+  // Each event's leaf joins the tree by one node; the file's checksum is hashed as well.
+  const perEvent = [...messages, 65];
+  const measured = await takeTurns(
+    [
+      ...ceilings(perEvent, BUNDLE_EVENTS),
+      { name: 'verifier', run: verify(false) },
+      { name: 'verifier, checksum by our own SHA-256', run: verify(true) },
+    ],
+    3,
+  );
+  const [blocks, calls, verified, own] = measured.map(({ unitsPerSecond }) => unitsPerSecond);
+  const what = `verify ${BUNDLE_EVENTS} events, ${(bytes / 1e6).toFixed(0)} MB`;
+  return [
+    { ...row(what, verified!, 'one call per message', calls!), goal: '≥ 0.50' },
+    row(what, verified!, 'one call over as many blocks', blocks!),
+    row(`${what}, as in a browser`, own!, 'one call per message', calls!),
+  ];
+}
+
+async function bundleOf(count: number): Promise<{ chunks: Uint8Array[]; messages: number[] }> {
+  const signer = await noteSigner(ORIGIN, new Uint8Array(32).fill(1));
+  const nodes = new Map<string, Uint8Array>();
+  const range = new CompactRange();
+  const writer = new BundleWriter(createHash('sha256'));
+  const lines: Uint8Array[] = [
+    writer.header({ origin: ORIGIN, size: count, from: 0, to: count, filter: null, complete: true }),
+  ];
+  const pool = new ContentPool();
+  let previous = genesisHash(ORIGIN);
+  let messages: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const { shown, messages: lengths } = sample(index);
+    messages = lengths;
+    pool.reset();
+    pool.add(shown);
+    pool.run();
+    const entry = entryOf(index, previous, pool.content(0));
+    previous = leafHash(entry);
+    range.append(previous, (level, at, node) => nodes.set(`${level}/${at}`, node));
+    lines.push(writer.entry({ entry, shown }));
+  }
+  const root = range.root();
+  const proof = proveRange(0, count, count, (level, at) => nodes.get(`${level}/${at}`)!);
+  lines.push(writer.trailer(proof, await signCheckpoint({ origin: ORIGIN, size: count, root }, [signer])));
+  return { chunks: inChunks(Buffer.concat(lines)), messages };
+}
+
+function inChunks(bytes: Uint8Array): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += 65_536) chunks.push(bytes.subarray(at, at + 65_536));
+  return chunks;
+}
+
+/** A tree in memory, kept as tiles like a store keeps it. */
+function proofRows(): Row[] {
+  const levels: Uint8Array[][] = [];
+  const range = new CompactRange();
+  for (let i = 0; i < TREE_LEAVES; i++) {
+    const leaf = leafHash(Uint8Array.of(i >>> 16, i >>> 8, i));
+    range.append(leaf, (level, index, node) => ((levels[level] ??= [])[index] = node));
+  }
+  const tiles = new Map(
+    [...tilesOf(TREE_LEAVES)].map((tile) => {
+      const first = tile.index * TILE_WIDTH;
+      return [formatTilePath(tile), encodeTile(levels[tile.level * 8]!.slice(first, first + tile.width))];
+    }),
+  );
+  const read = tileHashReader(TREE_LEAVES, (tile) => tiles.get(formatTilePath(tile))!);
+  const root = treeRoot(TREE_LEAVES, read);
+  const inclusion = timesOf(2_000, (i) => {
+    const index = (i * 7919 + 13) % TREE_LEAVES;
+    return () =>
+      proveInclusion(
+        index,
+        TREE_LEAVES,
+        tileHashReader(TREE_LEAVES, (tile) => tiles.get(formatTilePath(tile))!),
+      );
+  });
+  const consistency = timesOf(
+    500,
+    (i) => () => proveConsistency(1 + ((i * 7919) % TREE_LEAVES), TREE_LEAVES, read),
+  );
+  const leaf = levels[0]![77]!;
+  verifyInclusion({ leaf, index: 77, size: TREE_LEAVES, proof: proveInclusion(77, TREE_LEAVES, read), root });
+  return [
+    {
+      name: `inclusion proof from tiles, ${TREE_LEAVES} leaves, p95`,
+      figure: `${inclusion.toFixed(3)} ms`,
+      goal: '< 1 ms',
+    },
+    {
+      name: `consistency proof from tiles, ${TREE_LEAVES} leaves, p95`,
+      figure: `${consistency.toFixed(3)} ms`,
+      goal: '< 1 ms',
+    },
+  ];
+}
+
+/** The 95th percentile in milliseconds. */
+function timesOf(count: number, workOf: (i: number) => () => unknown): number {
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const work = workOf(i);
+    const start = process.hrtime.bigint();
+    work();
+    times.push(Number(process.hrtime.bigint() - start) / 1e6);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(count * 0.95)]!;
+}
+
+function row(name: string, perSecond: number, against: string, ceiling: number): Row {
+  return { name, figure: `${(1e6 / perSecond).toFixed(2)} µs`, against, ratio: perSecond / ceiling };
+}

@@ -1,0 +1,38 @@
+// npm run bench [-- NAME…]: runs the benchmarks, prints one table, writes one JSON file to bench/results/.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Benchmark, Row } from './measure.ts';
+
+const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
+  sha256: () => import('./sha256.ts'),
+  'strict-json': () => import('./strict-json.ts'),
+  evidence: () => import('./evidence.ts'),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in BENCHMARKS));
+if (unknown.length > 0) {
+  process.stderr.write(
+    `no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}\n`,
+  );
+  process.exit(2);
+}
+
+const results: Record<string, Row[]> = {};
+for (const [name, load] of Object.entries(BENCHMARKS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  const { benchmark } = await load();
+  process.stdout.write(`\n${benchmark.name}: ${benchmark.title}\n`);
+  results[name] = await benchmark.run();
+  for (const row of results[name]) process.stdout.write(`  ${line(row)}\n`);
+}
+
+const folder = join(import.meta.dirname, 'results');
+mkdirSync(folder, { recursive: true });
+writeFileSync(join(folder, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
+
+function line(row: Row): string {
+  const ratio = row.ratio === undefined ? '' : `${row.ratio.toFixed(2)} of ${row.against}`;
+  return `${row.name.padEnd(58)} ${row.figure.padStart(18)}   ${ratio.padEnd(48)} ${row.goal ?? ''}`.trimEnd();
+}

@@ -1,0 +1,193 @@
+// The lines of a bundle, one JSON text each. A line has exactly one form – members in the order below, no
+// white space, only the escapes that JSON demands (what ECMAScript's JSON.stringify writes) – so that no two
+// readers can understand it differently. Bytes are base64.
+//
+//   header   {"format":"audit-bundle/1","origin":…,"size":n,"from":a,"to":b,"filter":…,"complete":…}
+//            and, for a log that goes on after a restore, ,"previousCheckpoint":"<signed note>" at the end
+//   entry    {"e":"<entry>","o":[[path,salt,value],…],"c":[[T,C],…],"g":[R₁|null,R₂|null]}
+//            and ,"d":true (all content deleted) or ,"d":[T,…] (these closed units deleted)
+//            and ,"i":[hash,…] (inclusion proof) where the bundle has no range proof
+//   notice   {"k":"<entry>","o":[…],"i":[…]}     a notice outside the range that explains a deletion in it
+//   trailer  {"entries":n,"proof":[hash,…],"checkpoint":"<signed note>","sha256":"<hex>"}
+//
+// from and to are leaf indexes, to is the first one outside; size is the size of the checkpoint's tree.
+
+import { fromBase64, toBase64 } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
+import { listsFrom, listsOf, type ShownEvent, type ShownLists, shownOf } from '../event/shown-event.ts';
+import { HASH_BYTES } from '../tree/tree.ts';
+
+export const BUNDLE_FORMAT = 'audit-bundle/1';
+export const LINE_BYTES_MAX = 1_048_576;
+
+export interface BundleHeader {
+  origin: string;
+  size: number;
+  from: number;
+  to: number;
+  /** What was asked for: null is everything. See bundle-filter.ts for the form that can be proven. */
+  filter: unknown;
+  complete: boolean;
+  previousCheckpoint?: string;
+}
+
+/** `true`: all content of the event; otherwise the tags of the closed units that are gone. */
+export type Deleted = true | readonly string[];
+
+export interface EntryLine {
+  entry: Uint8Array;
+  shown: ShownEvent;
+  deleted?: Deleted;
+  inclusion?: readonly Uint8Array[];
+}
+
+export interface BundleTrailer {
+  entries: number;
+  proof: readonly Uint8Array[];
+  checkpoint: string;
+  sha256: string;
+}
+
+export function formatHeader(header: BundleHeader): string {
+  const { origin, size, from, to, filter, complete, previousCheckpoint } = header;
+  const line = { format: BUNDLE_FORMAT, origin, size, from, to, filter, complete };
+  return JSON.stringify(previousCheckpoint === undefined ? line : { ...line, previousCheckpoint });
+}
+
+export function parseHeader(text: string): BundleHeader {
+  const line = parseObject(text, 'header');
+  if (line['format'] !== BUNDLE_FORMAT) {
+    throw new EvidenceError('MALFORMED', `the file does not begin with the header of an ${BUNDLE_FORMAT}`);
+  }
+  const { origin, size, from, to, filter, complete, previousCheckpoint } = line;
+  if (typeof origin !== 'string' || origin === '') throw malformed('header', 'origin is not a name');
+  if (!isIndex(size) || !isIndex(from) || !isIndex(to))
+    throw malformed('header', 'size, from or to is no index');
+  if (from >= to || to > size)
+    throw malformed('header', `the range ${from} to ${to} is not within size ${size}`);
+  if (filter === undefined) throw malformed('header', 'filter is missing');
+  if (typeof complete !== 'boolean') throw malformed('header', 'complete is not true or false');
+  const header: BundleHeader = { origin, size, from, to, filter, complete };
+  if (previousCheckpoint !== undefined) header.previousCheckpoint = asString(previousCheckpoint, 'header');
+  return sameText(text, formatHeader(header), 'header', header);
+}
+
+export function formatEntryLine(line: EntryLine): string {
+  const { open, closed, groups } = listsOf(line.shown);
+  return entryLineText(
+    toBase64(line.entry),
+    { open, closed, groups },
+    line.deleted,
+    line.inclusion?.map(toBase64),
+  );
+}
+
+export function parseEntryLine(text: string): EntryLine {
+  const raw = parseObject(text, 'entry line');
+  const entry = asString(raw['e'], 'entry line');
+  const lists = listsFrom(raw['o'], raw['c'], raw['g']);
+  const deleted = raw['d'] === undefined ? undefined : deletedOf(raw['d'], lists);
+  const inclusion = raw['i'] === undefined ? undefined : texts(raw['i']);
+  const line: EntryLine = { entry: fromBase64(entry), shown: shownOf(lists) };
+  if (deleted !== undefined) line.deleted = deleted;
+  if (inclusion !== undefined) line.inclusion = hashesFrom(inclusion);
+  return sameText(text, entryLineText(entry, lists, deleted, inclusion), 'entry line', line);
+}
+
+export function formatNoticeLine(line: EntryLine): string {
+  const inclusion = (line.inclusion ?? []).map(toBase64);
+  return JSON.stringify({ k: toBase64(line.entry), o: listsOf(line.shown).open, i: inclusion });
+}
+
+export function parseNoticeLine(text: string): EntryLine & { inclusion: readonly Uint8Array[] } {
+  const raw = parseObject(text, 'notice line');
+  const entry = asString(raw['k'], 'notice line');
+  const lists = listsFrom(raw['o'], [], [null, null]);
+  const line = { entry: fromBase64(entry), shown: shownOf(lists), inclusion: hashesFrom(raw['i']) };
+  return sameText(text, JSON.stringify({ k: entry, o: lists.open, i: raw['i'] }), 'notice line', line);
+}
+
+export function formatTrailer(trailer: BundleTrailer): string {
+  const { entries, proof, checkpoint, sha256 } = trailer;
+  return JSON.stringify({ entries, proof: proof.map(toBase64), checkpoint, sha256 });
+}
+
+export function parseTrailer(text: string): BundleTrailer {
+  const { entries, proof, checkpoint, sha256 } = parseObject(text, 'trailer');
+  if (!isIndex(entries)) throw malformed('trailer', 'entries is no count');
+  const trailer: BundleTrailer = {
+    entries,
+    proof: hashesFrom(proof),
+    checkpoint: asString(checkpoint, 'trailer'),
+    sha256: asString(sha256, 'trailer'),
+  };
+  return sameText(text, formatTrailer(trailer), 'trailer', trailer);
+}
+
+function entryLineText(e: string, lists: ShownLists, d?: Deleted, i?: readonly string[]): string {
+  const { open: o, closed: c, groups: g } = lists;
+  if (d === undefined) return JSON.stringify(i === undefined ? { e, o, c, g } : { e, o, c, g, i });
+  return JSON.stringify(i === undefined ? { e, o, c, g, d } : { e, o, c, g, d, i });
+}
+
+/** A deleted unit must be shown closed, and a wholly deleted event as its two roots: nothing else is left of it. */
+function deletedOf(value: unknown, lists: ShownLists): Deleted {
+  if (value === true) {
+    const rootsOnly = lists.open.length === 0 && lists.closed.length === 0 && !lists.groups.includes(null);
+    if (!rootsOnly) throw malformed('entry line', 'content is shown and said to be deleted');
+    return true;
+  }
+  const tags = texts(value);
+  const closed = new Set(lists.closed.map(([tag]) => tag));
+  if (tags.length === 0 || new Set(tags).size !== tags.length || !tags.every((tag) => closed.has(tag))) {
+    throw malformed('entry line', 'd does not name closed units, each once');
+  }
+  return tags;
+}
+
+function parseObject(text: string, what: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new EvidenceError('MALFORMED', `the ${what} is not JSON`, { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw malformed(what, 'is no object');
+  return value as Record<string, unknown>;
+}
+
+/** Repeated or unknown members, another order, white space and needless escapes all end here. */
+function sameText<T>(text: string, rebuilt: string, what: string, value: T): T {
+  if (text !== rebuilt) throw malformed(what, 'it is not in the one form that a bundle line has');
+  return value;
+}
+
+function asString(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw malformed(what, 'a member that should be text is not');
+  return value;
+}
+
+function texts(value: unknown): string[] {
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw malformed('line', 'a member that should be a list of texts is not');
+  }
+  return value;
+}
+
+/** A list of hashes as it comes out of a JSON text. */
+export function hashesFrom(value: unknown): Uint8Array[] {
+  return texts(value).map((text) => {
+    const hash = fromBase64(text);
+    if (hash.length !== HASH_BYTES) throw malformed('line', `a hash is not ${HASH_BYTES} bytes`);
+    return hash;
+  });
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function malformed(what: string, fault: string): EvidenceError {
+  return new EvidenceError('MALFORMED', `${what}: ${fault}`);
+}

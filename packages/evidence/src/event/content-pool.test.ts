@@ -1,0 +1,121 @@
+// The published vector: from one event to its leaf, every hash on the way.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { toHex } from '../bytes.ts';
+import { commitmentOf, ContentPool } from './content-pool.ts';
+import { encodeEntry, genesisHash } from './entry.ts';
+import {
+  SAMPLE_ORIGIN,
+  VECTOR_EVENT,
+  closeUnits,
+  openEvent,
+  rootsOnly,
+  withheldContent,
+} from '../testing/sample-log.ts';
+import { leafHash } from '../tree/tree.ts';
+import { tagOf, unitsOf } from './units.ts';
+
+const paths = unitsOf(VECTOR_EVENT)
+  .map(({ path }) => path)
+  .sort();
+/** The i-th unit in path order has sixteen times the byte i, from 01. */
+const saltOf = (path: string): Uint8Array => new Uint8Array(16).fill(paths.indexOf(path) + 1);
+const shown = openEvent(VECTOR_EVENT, saltOf);
+
+const R1 = 'd9d7d4d1c8f5911b1f0e53096df17b584fea4971db01fecb1175fddc2d7878ca';
+const R2 = 'd515a58762ddff9d381ad64cc3d897733a5772fbd2d0b5cb918a9ec9afc2773b';
+const CONTENT = 'f5b6b0f77451ea1bc5c5c6f1b3a4f2043885989f703a489d3a762ccefc52eb37';
+
+describe('the published vector', () => {
+  it('has the fifteen units in path order', () => {
+    assert.equal(paths.length, 15);
+    assert.equal(paths[0], '/action');
+    assert.equal(paths[14], '/timestamp');
+  });
+
+  it('gives the tag and the commitment of /action', () => {
+    assert.equal(
+      toHex(tagOf('/action').bytes),
+      '30780576db698f27f3ce5f99e2d0cd7ddbf140f900207bc5e7aa0c98e94c0c7d',
+    );
+    assert.equal(
+      toHex(commitmentOf(saltOf('/action'), '"Delete.Invoice"')),
+      '5e07cfe9ad842c075ee721d737d160ea58a7e599f2eab40e7363ce60d886b42e',
+    );
+  });
+
+  it('gives group roots, content, genesis and leaf', () => {
+    const pool = new ContentPool();
+    pool.add(shown);
+    pool.run();
+    assert.equal(toHex(pool.groupRoot(0, 1)), R1);
+    assert.equal(toHex(pool.groupRoot(0, 2)), R2);
+    assert.equal(toHex(pool.content(0)), CONTENT);
+    const previous = genesisHash(SAMPLE_ORIGIN);
+    assert.equal(toHex(previous), 'fbe042ca4e58a77f2c455b4513f8a12f8fefe528ecf57bc89e969e49cb8a4289');
+    const entry = encodeEntry({
+      kind: 1,
+      index: 0,
+      receivedAtMs: 1_767_323_046_000,
+      eventId: '01KE0000000000000000000042',
+      previous,
+      content: pool.content(0),
+    });
+    assert.equal(toHex(leafHash(entry)), '461cffb02f88aff27b92e9185e5c9e7f273b80da72e9f7b0507ac8dbe336523d');
+  });
+
+  it('gives the root of an empty group 2', () => {
+    const { context: _context, payload: _payload, ...rest } = VECTOR_EVENT;
+    const pool = new ContentPool();
+    pool.add(openEvent(rest, saltOf));
+    pool.run();
+    assert.equal(
+      toHex(pool.groupRoot(0, 2)),
+      '45da1013d954e1df9a7064a25faa6bb0d8c9ae7d884d7a3eeefee0b2347b8388',
+    );
+  });
+});
+
+describe('a pool', () => {
+  it('gives the same content for an event shown open, closed, or as roots', () => {
+    const pool = new ContentPool();
+    pool.add(shown);
+    pool.add(closeUnits(shown, (path) => path.startsWith('/actor')));
+    pool.add(closeUnits(shown, () => true));
+    pool.add(withheldContent(shown));
+    pool.add(rootsOnly(shown));
+    pool.run();
+    for (let place = 0; place < pool.size; place++) assert.equal(toHex(pool.content(place)), CONTENT);
+  });
+
+  it('gives every event its own content, whatever stands around it, and can be used again', () => {
+    const pool = new ContentPool();
+    const alone = (n: number): string => {
+      pool.reset();
+      pool.add(openEvent({ ...VECTOR_EVENT, payload: { n } }, saltOf));
+      pool.run();
+      return toHex(pool.content(0));
+    };
+    const expected = Array.from({ length: 100 }, (_, n) => alone(n));
+    assert.equal(new Set(expected).size, 100);
+    pool.reset();
+    for (let n = 0; n < 100; n++) pool.add(openEvent({ ...VECTOR_EVENT, payload: { n } }, saltOf));
+    pool.run();
+    assert.deepEqual(
+      expected.map((_, n) => toHex(pool.content(n))),
+      expected,
+    );
+  });
+
+  it('hashes values that are not ASCII as UTF-8, short and long', () => {
+    for (const value of ['"späť €"', `"${'€'.repeat(50)}"`, `"${'x'.repeat(5000)}ß"`, '"😀"']) {
+      const event = { ...VECTOR_EVENT, payload: { note: JSON.parse(value) as string } };
+      const pool = new ContentPool();
+      pool.add(openEvent(event, saltOf));
+      pool.add(closeUnits(openEvent(event, saltOf), () => true));
+      pool.run();
+      assert.equal(toHex(pool.content(0)), toHex(pool.content(1)));
+    }
+  });
+});

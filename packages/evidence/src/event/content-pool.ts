@@ -1,0 +1,154 @@
+// From what is shown of many events to their content hashes, hashing a whole pool in a handful of calls:
+//
+//   R_g     = H( label(r) ‖ u8 g ‖ u16 n ‖ T₁ ‖ C₁ ‖ … )    units of group g, T strictly ascending
+//   content = H( label(c) ‖ R₁ ‖ R₂ )
+//
+// Maker and checker use the same code: the service adds open units, a verifier adds what it was given.
+
+import { utf8, writeU16 } from '../bytes.ts';
+import { LABEL_BYTES, LABEL_COMMITMENT, LABEL_CONTENT, LABEL_GROUP } from './labels.ts';
+import { HashPool } from '../hash/hash-pool.ts';
+import { sha256 } from '../hash/sha256.ts';
+import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
+import type { Group } from './units.ts';
+
+const HASH_BYTES = 32;
+const GIVEN = -1;
+const SHORT_TEXT = 512;
+const encoder = new TextEncoder();
+
+export class ContentPool {
+  readonly #pool = new HashPool();
+  readonly #events: ShownEvent[] = [];
+  /** Ordinal in the hash pool of each event's first unit commitment. */
+  readonly #firstUnit: number[] = [];
+  /** Ordinals of the group roots, two per event; GIVEN where the root itself was shown. */
+  readonly #roots: number[] = [];
+  #firstContent = 0;
+
+  get size(): number {
+    return this.#events.length;
+  }
+
+  /** Takes an event in and returns its place in the pool. */
+  add(shown: ShownEvent): number {
+    let first = GIVEN;
+    for (const group of shown) {
+      if (!('units' in group)) continue;
+      for (const unit of group.units) {
+        if (!isOpen(unit)) continue;
+        const ordinal = this.#addCommitment(unit.salt, unit.value);
+        if (first === GIVEN) first = ordinal;
+      }
+    }
+    this.#firstUnit.push(first);
+    return this.#events.push(shown) - 1;
+  }
+
+  /** Hashes all that was added; only then are roots and contents there. */
+  run(): void {
+    this.#pool.run();
+    for (let place = 0; place < this.#events.length; place++) {
+      const shown = this.#events[place]!;
+      let ordinal = this.#firstUnit[place]!;
+      ordinal = this.#addGroupRoot(1, shown[0], ordinal);
+      this.#addGroupRoot(2, shown[1], ordinal);
+    }
+    this.#pool.run();
+    for (let place = 0; place < this.#events.length; place++) {
+      const ordinal = this.#addContent(place);
+      if (place === 0) this.#firstContent = ordinal;
+    }
+    this.#pool.run();
+  }
+
+  content(place: number): Uint8Array {
+    return this.#pool.digest(this.#firstContent + place);
+  }
+
+  groupRoot(place: number, group: Group): Uint8Array {
+    const shown = this.#events[place]![group - 1]!;
+    return 'root' in shown ? shown.root : this.#pool.digest(this.#roots[2 * place + group - 1]!);
+  }
+
+  reset(): void {
+    this.#pool.reset();
+    this.#events.length = 0;
+    this.#firstUnit.length = 0;
+    this.#roots.length = 0;
+  }
+
+  #addCommitment(salt: Uint8Array, value: string): number {
+    const pool = this.#pool;
+    const start = pool.open(LABEL_BYTES + SALT_BYTES + 3 * value.length);
+    const bytes = pool.bytes;
+    copyInto(bytes, start, LABEL_COMMITMENT, LABEL_BYTES);
+    copyInto(bytes, start + LABEL_BYTES, salt, SALT_BYTES);
+    const valueAt = start + LABEL_BYTES + SALT_BYTES;
+    return pool.close(LABEL_BYTES + SALT_BYTES + writeText(value, bytes, valueAt));
+  }
+
+  /** Returns the ordinal of the commitment that follows this group's. */
+  #addGroupRoot(group: Group, shown: ShownGroup, firstCommitment: number): number {
+    if ('root' in shown) {
+      this.#roots.push(GIVEN);
+      return firstCommitment;
+    }
+    const pool = this.#pool;
+    const length = LABEL_BYTES + 3 + 2 * HASH_BYTES * shown.units.length;
+    let at = pool.open(length);
+    const bytes = pool.bytes;
+    copyInto(bytes, at, LABEL_GROUP, LABEL_BYTES);
+    bytes[at + LABEL_BYTES] = group;
+    writeU16(bytes, at + LABEL_BYTES + 1, shown.units.length);
+    at += LABEL_BYTES + 3;
+    let ordinal = firstCommitment;
+    for (const unit of shown.units) {
+      copyInto(bytes, at, unit.tag.bytes, HASH_BYTES);
+      if (isOpen(unit)) pool.copyDigest(ordinal++, at + HASH_BYTES);
+      else copyInto(bytes, at + HASH_BYTES, unit.commitment, HASH_BYTES);
+      at += 2 * HASH_BYTES;
+    }
+    this.#roots.push(pool.close(length));
+    return ordinal;
+  }
+
+  #addContent(place: number): number {
+    const pool = this.#pool;
+    const start = pool.open(LABEL_BYTES + 2 * HASH_BYTES);
+    const bytes = pool.bytes;
+    bytes.set(LABEL_CONTENT, start);
+    for (const group of [0, 1] as const) {
+      const shown = this.#events[place]![group];
+      const at = start + LABEL_BYTES + group * HASH_BYTES;
+      if ('root' in shown) bytes.set(shown.root, at);
+      else pool.copyDigest(this.#roots[2 * place + group]!, at);
+    }
+    return pool.close(LABEL_BYTES + 2 * HASH_BYTES);
+  }
+}
+
+/** C of one unit, by itself: what is shown in its place when it is closed. */
+export function commitmentOf(salt: Uint8Array, value: string): Uint8Array {
+  return sha256(LABEL_COMMITMENT, salt, utf8(value));
+}
+
+/** For a few bytes a loop is several times faster than TypedArray.set. */
+function copyInto(into: Uint8Array, at: number, from: Uint8Array, length: number): void {
+  for (let i = 0; i < length; i++) into[at + i] = from[i]!;
+}
+
+/** Writes text as UTF-8 and returns its length; most values are short and ASCII, where a plain loop wins. */
+function writeText(text: string, into: Uint8Array, at: number): number {
+  const length = text.length;
+  if (length < SHORT_TEXT) {
+    let i = 0;
+    for (; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 0x80) break;
+      into[at + i] = code;
+    }
+    if (i === length) return length;
+  }
+  return encoder.encodeInto(text, into.subarray(at)).written;
+}

@@ -1,0 +1,95 @@
+// The entry: what a log keeps of an event for ever. 116 bytes, integers big-endian:
+//
+//   label(e)[16] ‖ u8 kind ‖ 0 0 0 ‖ u64 index ‖ u64 receivedAtMs ‖ eventId[16] ‖ previous[32] ‖ content[32]
+//
+// `previous` is the leaf hash of index - 1, so the hash chain is inside the leaf and cannot be checked beside
+// it; at index 0 it is the genesis hash of the log's origin. leaf = SHA-256( 0x00 ‖ entry ), as in RFC 6962.
+
+import { concat, equalBytes, readU64, utf8, writeU64 } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
+import { eventIdBytes, eventIdText } from './event-id.ts';
+import { LABEL_ENTRY, LABEL_GENESIS } from './labels.ts';
+import { sha256 } from '../hash/sha256.ts';
+
+export const ENTRY_BYTES = 116;
+
+/** Kinds 2 to 9 are notices: what the service records about its own acts. */
+export const KINDS = {
+  event: 1,
+  redaction: 2,
+  purge: 3,
+  keyRotation: 4,
+  legalHold: 5,
+  policyChange: 6,
+  newEpoch: 7,
+  streamSeal: 8,
+  administration: 9,
+} as const;
+
+export type Kind = (typeof KINDS)[keyof typeof KINDS];
+
+export interface Entry {
+  kind: Kind;
+  index: number;
+  receivedAtMs: number;
+  eventId: string;
+  previous: Uint8Array;
+  content: Uint8Array;
+}
+
+const KIND_AT = 16;
+const INDEX_AT = 20;
+const RECEIVED_AT = 28;
+const EVENT_ID_AT = 36;
+const PREVIOUS_AT = 52;
+const CONTENT_AT = 84;
+
+export function encodeEntry(entry: Entry): Uint8Array {
+  const bytes = new Uint8Array(ENTRY_BYTES);
+  bytes.set(LABEL_ENTRY, 0);
+  bytes[KIND_AT] = entry.kind;
+  writeU64(bytes, INDEX_AT, entry.index);
+  writeU64(bytes, RECEIVED_AT, entry.receivedAtMs);
+  bytes.set(eventIdBytes(entry.eventId), EVENT_ID_AT);
+  bytes.set(entry.previous, PREVIOUS_AT);
+  bytes.set(entry.content, CONTENT_AT);
+  return bytes;
+}
+
+export function decodeEntry(bytes: Uint8Array): Entry {
+  if (bytes.length !== ENTRY_BYTES) {
+    throw new EvidenceError('MALFORMED', `entry is ${bytes.length} bytes; an entry has ${ENTRY_BYTES}`);
+  }
+  if (!equalBytes(bytes.subarray(0, KIND_AT), LABEL_ENTRY)) {
+    throw new EvidenceError('MALFORMED', 'entry does not begin with its label');
+  }
+  const kind = bytes[KIND_AT]!;
+  if (kind < KINDS.event || kind > KINDS.administration) {
+    throw new EvidenceError('MALFORMED', `entry is of kind ${kind}; kinds are 1 to 9`);
+  }
+  if (bytes[KIND_AT + 1] !== 0 || bytes[KIND_AT + 2] !== 0 || bytes[KIND_AT + 3] !== 0) {
+    throw new EvidenceError('MALFORMED', 'entry has reserved bytes that are not zero');
+  }
+  return {
+    kind: kind as Kind,
+    index: readU64(bytes, INDEX_AT),
+    receivedAtMs: readU64(bytes, RECEIVED_AT),
+    eventId: eventIdText(bytes.subarray(EVENT_ID_AT, PREVIOUS_AT)),
+    previous: bytes.slice(PREVIOUS_AT, CONTENT_AT),
+    content: bytes.slice(CONTENT_AT, ENTRY_BYTES),
+  };
+}
+
+export function isNotice(kind: Kind): boolean {
+  return kind !== KINDS.event;
+}
+
+/** What stands before the first entry of a log: ties the chain to the log's name. */
+export function genesisHash(origin: string): Uint8Array {
+  return sha256(LABEL_GENESIS, utf8(origin));
+}
+
+/** The same for a log that goes on after a restore: it names the last checkpoint that was anchored before. */
+export function epochGenesisHash(origin: string, anchoredCheckpoint: string): Uint8Array {
+  return sha256(concat(LABEL_GENESIS, utf8(`${origin}\n${anchoredCheckpoint}`)));
+}

@@ -1,0 +1,174 @@
+// The division of an event into units is unique, and what is shown of it has one reading.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { toBase64 } from '../bytes.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { EvidenceError, type Reason } from '../errors.ts';
+import { listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
+import { closeUnits, contentOf, openEvent, VECTOR_EVENT, withheldContent } from '../testing/sample-log.ts';
+import { eventOf, groupOf, tagOf, tokensOf, unitsOf } from './units.ts';
+
+const saltOf = (): Uint8Array => new Uint8Array(16).fill(9);
+const keys = fc.string({ unit: 'binary', maxLength: 20 });
+const content = fc.dictionary(keys, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 8 });
+
+describe('units', () => {
+  it('are one per field, and one per key of an object', () => {
+    const units = unitsOf({
+      action: 'A.B',
+      actor: { actorType: 'User' },
+      context: {},
+      payload: { 'a/b~c': [1, {}] },
+    });
+    assert.deepEqual(units, [
+      { path: '/action', value: '"A.B"' },
+      { path: '/actor/actorType', value: '"User"' },
+      { path: '/context', value: '{}' },
+      { path: '/payload/a~1b~0c', value: '[1,{}]' },
+    ]);
+  });
+
+  it('leave an object whole that has too many keys or too long a key', () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+    assert.equal(unitsOf({ payload: many(240) }).length, 240);
+    assert.equal(unitsOf({ payload: many(241) }).length, 1);
+    assert.equal(unitsOf({ payload: { ['k'.repeat(256)]: 1, b: 2 } }).length, 2);
+    assert.equal(unitsOf({ payload: { ['k'.repeat(257)]: 1, b: 2 } }).length, 1);
+    assert.equal(unitsOf({ payload: { ['€'.repeat(85)]: 1, b: 2 } }).length, 2);
+    assert.equal(unitsOf({ payload: { ['€'.repeat(86)]: 1, b: 2 } }).length, 1);
+    assert.equal(unitsOf({ payload: [1, 2] }).length, 1);
+  });
+
+  it('give the event back', () => {
+    fc.assert(
+      fc.property(content, content, (context, payload) => {
+        fc.pre([...Object.keys(context), ...Object.keys(payload)].every((key) => key.isWellFormed()));
+        const event = { ...VECTOR_EVENT, context, payload };
+        fc.pre(isCanonical(event));
+        const again = eventOf(unitsOf(event));
+        assert.equal(
+          canonicalJson(JSON.parse(JSON.stringify(again))),
+          canonicalJson(JSON.parse(JSON.stringify(event))),
+        );
+      }),
+      { seed: 4, numRuns: 500 },
+    );
+  });
+
+  it('keep __proto__ as a key like any other', () => {
+    const payload = JSON.parse('{"__proto__":{"admin":true},"constructor":1}') as Record<string, unknown>;
+    const units = unitsOf({ payload });
+    assert.deepEqual(units.map(({ path }) => path).sort(), ['/payload/__proto__', '/payload/constructor']);
+    const event = eventOf(units) as { payload: Record<string, unknown> };
+    assert.deepEqual(Object.keys(event.payload).sort(), ['__proto__', 'constructor']);
+    assert.equal(({} as Record<string, unknown>)['admin'], undefined);
+  });
+});
+
+describe('paths', () => {
+  it('have one or two tokens, in a known field', () => {
+    assert.deepEqual(tokensOf('/payload/'), ['payload', '']);
+    assert.deepEqual(tokensOf('/payload/a~1b~01'), ['payload', 'a/b~1']);
+    assert.equal(groupOf('/actor/userId'), 1);
+    assert.equal(groupOf('/context'), 2);
+    assert.equal(groupOf('/payload/x'), 2);
+    const unknown = [
+      '',
+      'action',
+      '/',
+      '/Action',
+      '/actor',
+      '/actor/age',
+      '/payload/a/b',
+      '/payload/~',
+      '/payload/~2',
+      '/payload/\ud800',
+      `/payload/${'k'.repeat(257)}`,
+      '/eventId',
+      '/action/',
+      '/payloads',
+    ];
+    for (const path of unknown) refused(() => groupOf(path), 'PATH_UNKNOWN');
+  });
+
+  it('have different tags', () => {
+    const tags = ['/action', '/payload', '/payload/', '/payload/a', '/context/a'].map((path) =>
+      toBase64(tagOf(path).bytes),
+    );
+    assert.equal(new Set(tags).size, 5);
+  });
+});
+
+describe('what is shown', () => {
+  const shown = openEvent(VECTOR_EVENT, saltOf);
+  const lists = (): ShownLists => structuredClone(listsOf(shown));
+
+  it('comes back from its lists, in whatever order they are', () => {
+    for (const form of [shown, withheldContent(shown), closeUnits(shown, (path) => path.length % 2 === 0)]) {
+      const { open, closed, groups } = listsOf(form);
+      const again = shownOf({ open: open.toReversed(), closed: closed.toReversed(), groups });
+      assert.deepEqual(listsOf(again), listsOf(form));
+      assert.deepEqual(contentOf(again), contentOf(shown));
+    }
+  });
+
+  it('is refused with a unit twice, open or closed', () => {
+    const twice = lists();
+    refused(() => shownOf({ ...twice, open: [...twice.open, twice.open[0]!] }), 'PATH_CONFLICT');
+    const closed: [string, string] = [toBase64(tagOf('/action').bytes), toBase64(new Uint8Array(32))];
+    refused(() => shownOf({ ...twice, closed: [closed] }), 'PATH_CONFLICT');
+    refused(() => shownOf({ ...twice, open: [], closed: [closed, closed] }), 'PATH_CONFLICT');
+  });
+
+  it('is refused with a group shown twice over', () => {
+    refused(() => shownOf({ ...lists(), groups: [toBase64(new Uint8Array(32)), null] }), 'PATH_CONFLICT');
+  });
+
+  it('is refused with a closed or open prefix beside what is under it', () => {
+    const tag = toBase64(tagOf('/payload').bytes);
+    refused(() => shownOf({ ...lists(), closed: [[tag, toBase64(new Uint8Array(32))]] }), 'PATH_CONFLICT');
+    refused(
+      () => shownOf({ ...lists(), open: [...lists().open, ['/context', lists().open[0]![1], '[]']] }),
+      'PATH_CONFLICT',
+    );
+  });
+
+  it('is refused when it should have been opened, and not when it could not be', () => {
+    const salt = toBase64(saltOf());
+    const payload = (value: string) => () =>
+      shownOf({ open: [['/payload', salt, value]], closed: [], groups: [null, null] });
+    refused(payload('{"a":1}'), 'PATH_CONFLICT');
+    const many = canonicalJson(Object.fromEntries(Array.from({ length: 241 }, (_, i) => [`k${i}`, i])));
+    for (const value of ['{}', '[1]', 'null', '1', '"x"', many]) payload(value)();
+  });
+
+  it('is refused in any other shape', () => {
+    for (const [open, closed, groups] of [
+      [1, [], [null, null]],
+      [[['/action', 'x']], [], [null, null]],
+      [[], [['x', 1]], [null, null]],
+      [[], [], [null]],
+      [[], [], [1, null]],
+      [undefined, undefined, undefined],
+    ]) {
+      refused(() => listsFrom(open, closed, groups), 'MALFORMED');
+    }
+    refused(() => shownOf({ ...lists(), open: [['/action', 'AAAA', '""']] }), 'MALFORMED');
+    refused(() => shownOf({ open: [], closed: [['AAAA', 'AAAA']], groups: [null, null] }), 'MALFORMED');
+  });
+});
+
+function isCanonical(value: unknown): boolean {
+  try {
+    canonicalJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refused(work: () => unknown, reason: Reason): void {
+  assert.throws(work, (error) => error instanceof EvidenceError && error.reason === reason);
+}

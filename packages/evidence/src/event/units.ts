@@ -1,0 +1,147 @@
+// Units: the pieces of an event that can be shown or withheld one by one.
+//
+// Each top-level field of the event's JSON is a unit, except that a field whose value is an object – not
+// empty, at most 240 keys, no key over 256 UTF-8 bytes – is opened once more and gives one unit per key.
+// A unit is (path, value): path is the RFC 6901 pointer, value the RFC 8785 text. Group 2 is /context,
+// /payload and what is under them; group 1 is the rest. This division is unique: a verifier refuses a unit
+// that should have been opened, and an unknown path in group 1.
+
+import { utf8 } from '../bytes.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { EvidenceError } from '../errors.ts';
+import { LABEL_TAG } from './labels.ts';
+import { sha256 } from '../hash/sha256.ts';
+
+export type Group = 1 | 2;
+
+export interface Unit {
+  path: string;
+  value: string;
+}
+
+export const OPENED_KEYS_MAX = 240;
+export const OPENED_KEY_BYTES_MAX = 256;
+
+/** Every path of group 1 that an event can have. */
+export const KNOWN_PATHS: readonly string[] = [
+  '/action',
+  '/actor/actorType',
+  '/actor/serviceId',
+  '/actor/serviceName',
+  '/actor/userId',
+  '/actor/userName',
+  '/classification',
+  '/correlationId',
+  '/outcome',
+  '/resource/resourceId',
+  '/resource/resourceName',
+  '/resource/resourceType',
+  '/submittedBy',
+  '/timestamp',
+];
+
+const KNOWN = new Set(KNOWN_PATHS);
+
+export function unitsOf(event: Readonly<Record<string, unknown>>): Unit[] {
+  const units: Unit[] = [];
+  for (const [field, value] of Object.entries(event)) {
+    const path = `/${escapeToken(field)}`;
+    if (!isOpened(value)) {
+      units.push({ path, value: canonicalJson(value) });
+      continue;
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      units.push({ path: `${path}/${escapeToken(key)}`, value: canonicalJson(inner) });
+    }
+  }
+  return units;
+}
+
+/** Puts an event together again from its open units. */
+export function eventOf(units: readonly Unit[]): Record<string, unknown> {
+  const event: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const { path, value } of units) {
+    const [field, key] = tokensOf(path);
+    if (key === undefined) event[field] = JSON.parse(value);
+    else {
+      event[field] ??= Object.create(null);
+      (event[field] as Record<string, unknown>)[key] = JSON.parse(value);
+    }
+  }
+  return event;
+}
+
+/** Whether an object is divided into one unit per key rather than being one unit. */
+export function isOpened(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const keys = Object.keys(value);
+  if (keys.length === 0 || keys.length > OPENED_KEYS_MAX) return false;
+  return keys.every(
+    (key) => key.length <= OPENED_KEY_BYTES_MAX / 3 || utf8(key).length <= OPENED_KEY_BYTES_MAX,
+  );
+}
+
+/** The group of a path, or an error where no event has a unit at that path. */
+export function groupOf(path: string): Group {
+  if (KNOWN.has(path)) return 1;
+  const [field, key] = tokensOf(path);
+  if (field !== 'context' && field !== 'payload') {
+    throw new EvidenceError('PATH_UNKNOWN', `no event has a unit at ${JSON.stringify(path.slice(0, 80))}`);
+  }
+  if (key !== undefined && key.length > OPENED_KEY_BYTES_MAX / 3 && utf8(key).length > OPENED_KEY_BYTES_MAX) {
+    throw new EvidenceError(
+      'PATH_UNKNOWN',
+      `a key over ${OPENED_KEY_BYTES_MAX} bytes has no unit of its own`,
+    );
+  }
+  return 2;
+}
+
+/** The one or two tokens of a unit's path; deeper paths and wrong escapes name nothing. */
+export function tokensOf(path: string): [field: string, key?: string] {
+  const match = /^\/((?:[^~/]|~[01])*)(?:\/((?:[^~/]|~[01])*))?$/s.exec(path);
+  // A lone surrogate has no UTF-8 form: its tag would be that of the replacement character.
+  if (match === null || !path.isWellFormed()) {
+    throw new EvidenceError('PATH_UNKNOWN', `${JSON.stringify(path.slice(0, 80))} is no path of a unit`);
+  }
+  const field = unescapeToken(match[1]!);
+  return match[2] === undefined ? [field] : [field, unescapeToken(match[2])];
+}
+
+function escapeToken(token: string): string {
+  return token.includes('~') || token.includes('/')
+    ? token.replaceAll('~', '~0').replaceAll('/', '~1')
+    : token;
+}
+
+function unescapeToken(token: string): string {
+  return token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
+}
+
+/** A unit's tag with what is needed to sort by it quickly. */
+export interface Tag {
+  bytes: Uint8Array;
+  /** The first 48 bits as a number. */
+  order: number;
+}
+
+export function tagOrder(bytes: Uint8Array): number {
+  let order = 0;
+  for (let i = 0; i < 6; i++) order = order * 0x100 + bytes[i]!;
+  return order;
+}
+
+const tags = new Map<string, Tag>();
+// Payload keys come from callers, so the cache must not grow with what they invent.
+const TAGS_CACHED_MAX = 20_000;
+
+/** T = H( label(t) ‖ path ): the same for the same path everywhere, hence cached. */
+export function tagOf(path: string): Tag {
+  const cached = tags.get(path);
+  if (cached !== undefined) return cached;
+  const bytes = sha256(LABEL_TAG, utf8(path));
+  const tag = { bytes, order: tagOrder(bytes) };
+  if (tags.size >= TAGS_CACHED_MAX) tags.clear();
+  tags.set(path, tag);
+  return tag;
+}

@@ -1,0 +1,101 @@
+// What can be proven: the public surface of the evidence package, in the order of an event's way.
+
+export { EvidenceError, REASONS, type Reason } from './errors.ts';
+export { fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
+
+// JSON that means one thing
+export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
+export { scanJson, type JsonScan, type JsonViolation } from './json/strict-json.ts';
+
+// Hashing
+export { sha256, Sha256Stream } from './hash/sha256.ts';
+export { HashPool } from './hash/hash-pool.ts';
+
+// From an event to its leaf
+export { eventIdBytes, eventIdText } from './event/event-id.ts';
+export { eventOf, type Group, groupOf, type Tag, tagOf, type Unit, unitsOf } from './event/units.ts';
+export {
+  byTag,
+  type ClosedUnit,
+  isWhollyOpen,
+  openUnits,
+  type OpenUnit,
+  SALT_BYTES,
+  type ShownEvent,
+  type ShownGroup,
+  type ShownUnit,
+} from './event/shown-event.ts';
+export { commitmentOf, ContentPool } from './event/content-pool.ts';
+export {
+  decodeEntry,
+  encodeEntry,
+  type Entry,
+  ENTRY_BYTES,
+  epochGenesisHash,
+  genesisHash,
+  isNotice,
+  type Kind,
+  KINDS,
+} from './event/entry.ts';
+export {
+  type IndexRange,
+  type Notice,
+  type NoticeKind,
+  type NoticePayload,
+  payloadFault,
+  readNotice,
+} from './event/notices.ts';
+
+// The tree and its proofs
+export { EMPTY_ROOT, type HashReader, leafHash, nodeHash, subtreeHashes, treeRoot } from './tree/tree.ts';
+export { CompactRange } from './tree/compact-range.ts';
+export { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree/tree-proof.ts';
+export { proveRange, verifyRange } from './tree/range-proof.ts';
+export {
+  decodeTile,
+  encodeTile,
+  formatTilePath,
+  parseTilePath,
+  type Tile,
+  TILE_WIDTH,
+  tilesOf,
+  tileWidth,
+} from './tree/tiles.ts';
+export { tileHashReader, type TileReader } from './tree/tile-reader.ts';
+export { decodeEntryBundle, encodeEntryBundle } from './tree/entry-bundle.ts';
+
+// Signatures
+export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note/verifier-key.ts';
+export {
+  noteSigner,
+  noteVerifier,
+  openNote,
+  parseNote,
+  signatureLine,
+  type Signer,
+  signNote,
+  type Verifier,
+} from './note/note.ts';
+export {
+  type Checkpoint,
+  formatCheckpoint,
+  openCheckpoint,
+  parseCheckpoint,
+  signCheckpoint,
+} from './note/checkpoint.ts';
+export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from './note/cosignature.ts';
+export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
+
+// What is handed over, and the verdict on it
+export type { Trust } from './note/trust.ts';
+export {
+  type EventProof,
+  type EventVerdict,
+  formatEventProof,
+  formatEventProofText,
+  parseEventProof,
+  verifyEventProof,
+} from './bundle/event-proof.ts';
+export { BUNDLE_FORMAT, type BundleHeader, type Deleted, type EntryLine } from './bundle/bundle-line.ts';
+export { BundleWriter, type RunningHash } from './bundle/bundle-writer.ts';
+export { type BundleVerdict, BundleVerifier, verifyBundle } from './bundle/verify-bundle.ts';

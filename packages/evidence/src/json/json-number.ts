@@ -1,0 +1,91 @@
+// Numbers inside JSON: the grammar of RFC 8259, and whether a literal means the same to every reader. It
+// does iff its decimal value is that of ECMAScript's shortest form of the nearest double and, where it has
+// neither fraction nor exponent, lies within ±(2^53 - 1). Zero is fine with either sign.
+
+import { textOf } from '../bytes.ts';
+import { byteAt, NotJson } from './json-fault.ts';
+import type { Noted } from './json-string.ts';
+
+/** A bit of Noted, beside those of json-string.ts. */
+export const INEXACT = 8;
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const SMALL_E = 0x65;
+
+/** Decimals of so many digits and without exponent never share a double, so each is its shortest form. */
+const DIGITS_ALWAYS_EXACT = 15;
+
+/** `at` is a minus or a digit; returns the index after the number. */
+export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number {
+  const first = bytes[at] === MINUS ? at + 1 : at;
+  let end = byteAt(bytes, first) === ZERO ? first + 1 : afterDigits(bytes, first);
+  const hasFraction = byteAt(bytes, end) === POINT;
+  if (hasFraction) end = afterDigits(bytes, end + 1);
+  const hasExponent = (byteAt(bytes, end) | 0x20) === SMALL_E;
+  if (hasExponent) {
+    const sign = byteAt(bytes, end + 1);
+    end = afterDigits(bytes, sign === PLUS || sign === MINUS ? end + 2 : end + 1);
+  } else if (end - first <= DIGITS_ALWAYS_EXACT) {
+    return end;
+  }
+  const isExact =
+    hasFraction || hasExponent
+      ? isExactDecimal(textOf(bytes.subarray(first, end)))
+      : isSafe(bytes, first, end);
+  if (!isExact) noted.notes |= INEXACT;
+  return end;
+}
+
+/** What is wrong with a literal that was noted as inexact. */
+export function inexactIssue(literal: string): string {
+  if (/^-?[0-9]+$/.test(literal)) return 'integer is outside ±(2^53 - 1)';
+  const double = Number(literal);
+  if (!Number.isFinite(double)) return 'number is beyond the range of a double';
+  return `number is not exact as a double, which would make it ${double}`;
+}
+
+function afterDigits(bytes: Uint8Array, at: number): number {
+  const { length } = bytes;
+  let end = at;
+  while (end < length && bytes[end]! >= ZERO && bytes[end]! <= NINE) end++;
+  if (end === at) throw new NotJson(bytes, at, 'a digit');
+  return end;
+}
+
+/** For digits only. Up to 2^53 the sum is exact, and what is more stays more when it is rounded. */
+function isSafe(bytes: Uint8Array, from: number, end: number): boolean {
+  if (end - from > 16) return false;
+  let value = 0;
+  for (let i = from; i < end; i++) value = value * 10 + (bytes[i]! - ZERO);
+  return value <= Number.MAX_SAFE_INTEGER;
+}
+
+/** For a literal without sign. */
+function isExactDecimal(literal: string): boolean {
+  const double = Number(literal);
+  if (!Number.isFinite(double)) return false;
+  const shortest = String(double);
+  if (shortest === literal) return true;
+  const given = decimal(literal);
+  const kept = decimal(shortest);
+  return given.digits === kept.digits && (given.digits === '' || given.exponent === kept.exponent);
+}
+
+/** The value as an integer without zeros at either end, times a power of ten; zero has no digits. */
+function decimal(literal: string): { digits: string; exponent: number } {
+  const [mantissa = '', exponent = '0'] = literal.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const digits = whole + fraction;
+  let from = 0;
+  let end = digits.length;
+  while (from < end && digits.charCodeAt(from) === ZERO) from++;
+  while (end > from && digits.charCodeAt(end - 1) === ZERO) end--;
+  return {
+    digits: digits.slice(from, end),
+    exponent: Number(exponent) - fraction.length + digits.length - end,
+  };
+}

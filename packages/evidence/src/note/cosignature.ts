@@ -1,0 +1,101 @@
+// Cosignatures (c2sp.org/tlog-cosignature, Ed25519): a witness says that, at a time, this was the largest
+// tree of the log that it had seen, and that it grew out of those it saw before. A cosignature is one more
+// signature line on the checkpoint's note, by a key of type 0x04:
+//
+//   signature = u64 time ‖ Ed25519 signature[64]             time in seconds since 1970, big-endian
+//   signed    = "cosignature/v1\n" ‖ "time <decimal>\n" ‖ the checkpoint's text
+
+import { concat, readU64, utf8, writeU64 } from '../bytes.ts';
+import { parseCheckpoint } from './checkpoint.ts';
+import { ED25519_SIGNATURE_BYTES, ed25519Key, ed25519Verifier } from './ed25519.ts';
+import { EvidenceError } from '../errors.ts';
+import { type NoteSignature, openNote, parseVerifierKeyOfType, type Verifier } from './note.ts';
+import { isCount } from '../tree/tree.ts';
+import { formatVerifierKey, keyIdOf, SIGNATURE_TYPES, type VerifierKey } from './verifier-key.ts';
+
+export interface Cosigner {
+  readonly name: string;
+  readonly keyId: string;
+  readonly verifierKey: string;
+  /** Signs the text of a checkpoint; `signatureLine` of note.ts turns the result into a line for its note. */
+  readonly cosign: (checkpointText: string, timeSeconds: number) => Promise<NoteSignature>;
+}
+
+export interface Cosignature {
+  readonly name: string;
+  readonly keyId: string;
+  readonly timeSeconds: number;
+}
+
+const TIME_BYTES = 8;
+
+export async function cosigner(name: string, seed: Uint8Array): Promise<Cosigner> {
+  const { publicKey, sign } = await ed25519Key(seed);
+  const key: VerifierKey = { name, type: SIGNATURE_TYPES.cosignature, publicKey };
+  const keyId = keyIdOf(key);
+  return {
+    name,
+    keyId,
+    verifierKey: formatVerifierKey(key),
+    cosign: async (checkpointText, timeSeconds) => {
+      parseCheckpoint(checkpointText);
+      const time = encodeTime(timeSeconds);
+      const signature = await sign(cosignedMessage(checkpointText, timeSeconds));
+      return { name, keyId, signature: concat(time, signature) };
+    },
+  };
+}
+
+export async function cosignatureVerifier(verifierKey: string): Promise<Verifier> {
+  const key = parseVerifierKeyOfType(verifierKey, SIGNATURE_TYPES.cosignature);
+  const verify = await ed25519Verifier(key.publicKey);
+  return {
+    name: key.name,
+    keyId: keyIdOf(key),
+    verify: async (text, signature) =>
+      signature.length === TIME_BYTES + ED25519_SIGNATURE_BYTES &&
+      verify(cosignedMessage(text, readU64(signature, 0)), signature.subarray(TIME_BYTES)),
+  };
+}
+
+/** Throws unless at least `witnessesMin` of the witnesses have cosigned the checkpoint in the note. */
+export async function verifyCosignatures(
+  note: string,
+  { witnesses, witnessesMin }: { witnesses: readonly Verifier[]; witnessesMin: number },
+): Promise<Cosignature[]> {
+  const cosignatures = await knownCosignatures(note, witnesses);
+  if (cosignatures.length < witnessesMin) {
+    throw new EvidenceError(
+      'WITNESS_MISSING',
+      `${cosignatures.length} witnesses cosigned; ${witnessesMin} must`,
+    );
+  }
+  return cosignatures;
+}
+
+async function knownCosignatures(note: string, witnesses: readonly Verifier[]): Promise<Cosignature[]> {
+  try {
+    const { text, signatures } = await openNote(note, witnesses);
+    parseCheckpoint(text);
+    return signatures.map(({ name, keyId, signature }) => ({
+      name,
+      keyId,
+      timeSeconds: readU64(signature, 0),
+    }));
+  } catch (error) {
+    // No cosignature at all is a matter of how many are wanted, not of form.
+    if (error instanceof EvidenceError && error.reason === 'KEY_UNKNOWN') return [];
+    throw error;
+  }
+}
+
+function cosignedMessage(checkpointText: string, timeSeconds: number): Uint8Array {
+  return utf8(`cosignature/v1\ntime ${timeSeconds}\n${checkpointText}`);
+}
+
+function encodeTime(timeSeconds: number): Uint8Array {
+  if (!isCount(timeSeconds)) throw new EvidenceError('MALFORMED', `time of cosignature is ${timeSeconds}`);
+  const bytes = new Uint8Array(TIME_BYTES);
+  writeU64(bytes, 0, timeSeconds);
+  return bytes;
+}

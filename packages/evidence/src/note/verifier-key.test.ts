@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { fromBase64, toBase64 } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
+import { mutateText, seeded } from '../testing/mutations.ts';
+import { refusal, resultOrRefusal } from '../testing/refusal.ts';
+import { formatVerifierKey, keyIdOf, parseVerifierKey, SIGNATURE_TYPES } from './verifier-key.ts';
+
+const SEED = 20260108;
+
+/** Keys that other projects have published. */
+const NOTE_KEY = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
+const WITNESS_KEY = 'witness.example.org+b8a2cf20+BFLN3yikSfFkVAJtrnh/CiY3Zozkoy7clp+P7XB28qUN';
+
+test('reads verifier keys of both types and writes them the same', () => {
+  const note = parseVerifierKey(NOTE_KEY);
+  assert.equal(note.name, 'PeterNeumann');
+  assert.equal(note.type, SIGNATURE_TYPES.note);
+  assert.equal(keyIdOf(note), 'c74f20a3');
+  assert.equal(formatVerifierKey(note), NOTE_KEY);
+  const witness = parseVerifierKey(WITNESS_KEY);
+  assert.equal(witness.type, SIGNATURE_TYPES.cosignature);
+  assert.equal(formatVerifierKey(witness), WITNESS_KEY);
+});
+
+test('the key id depends on the name, the type and the key', () => {
+  const key = parseVerifierKey(NOTE_KEY);
+  const ids = new Set([
+    keyIdOf(key),
+    keyIdOf({ ...key, name: 'PeterNeumann2' }),
+    keyIdOf({ ...key, type: SIGNATURE_TYPES.cosignature }),
+    keyIdOf({ ...key, publicKey: key.publicKey.with(0, key.publicKey[0]! ^ 1) }),
+  ]);
+  assert.equal(ids.size, 4);
+});
+
+test('refuses keys that are not in the form', () => {
+  const [name = '', id = '', material = ''] = NOTE_KEY.split('+');
+  const bytes = fromBase64(material);
+  const materials = [
+    material.slice(0, -1),
+    `${material}=`,
+    `${material}+`,
+    toBase64(bytes.subarray(0, 32)),
+    toBase64(Uint8Array.of(...bytes, 0)),
+    toBase64(bytes.with(0, 2)),
+  ];
+  const wrong = {
+    parts: ['', '+', '++', name, `${name}+${id}`, `${name}+${id}+`, ` ${NOTE_KEY}`, `${NOTE_KEY}\n`],
+    name: ['', `${name} `, `${name}\n`, `${name}\u00a0`].map((text) => `${text}+${id}+${material}`),
+    id: ['', id.toUpperCase(), 'c74f20a4', `0${id}`].map((text) => `${name}+${text}+${material}`),
+    material: materials.map((text) => `${name}+${id}+${text}`),
+  };
+  for (const text of Object.values(wrong).flat()) {
+    assert.throws(() => parseVerifierKey(text), refusal('MALFORMED'), text);
+  }
+  const key = parseVerifierKey(NOTE_KEY);
+  assert.throws(() => formatVerifierKey({ ...key, name: 'a b' }), refusal('MALFORMED'));
+  assert.throws(() => formatVerifierKey({ ...key, publicKey: new Uint8Array(31) }), refusal('MALFORMED'));
+});
+
+test(`every key that is read is written the same, and no text breaks the reader (seed ${SEED})`, () => {
+  const random = seeded(SEED);
+  for (let i = 0; i < 10_000; i++) {
+    const text = resultOrRefusal(() => mutateText(i % 2 === 0 ? NOTE_KEY : WITNESS_KEY, random));
+    if (text instanceof EvidenceError) continue;
+    const key = resultOrRefusal(() => parseVerifierKey(text));
+    if (!(key instanceof EvidenceError)) assert.equal(formatVerifierKey(key), text);
+  }
+  const names = fc.string({ unit: 'binary', minLength: 1 });
+  const publicKeys = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  fc.assert(
+    fc.property(
+      names,
+      publicKeys,
+      fc.constantFrom(...Object.values(SIGNATURE_TYPES)),
+      (name, publicKey, type) => {
+        const text = resultOrRefusal(() => formatVerifierKey({ name, type, publicKey }));
+        if (text instanceof EvidenceError) return;
+        assert.deepEqual(parseVerifierKey(text), { name, type, publicKey });
+      },
+    ),
+    { seed: SEED, numRuns: 3000 },
+  );
+});

@@ -1,0 +1,66 @@
+// Verifier keys (c2sp.org/signed-note): how a public key is written, and what a signature calls it by.
+//
+//   <name>+<key id>+<base64 of: signature type ‖ public key>
+//   key id = SHA-256( name ‖ 0x0A ‖ signature type ‖ public key )[:4], as 8 lowercase hexadecimal digits
+//
+// Two signature types are known, both Ed25519 with 32-byte public keys: 0x01 signs a note (note.ts), 0x04
+// cosigns a checkpoint (cosignature.ts). A name is not empty and has no space, no + and no control character.
+
+import { concat, fromBase64, toBase64, toHex, utf8 } from '../bytes.ts';
+import { PUBLIC_KEY_BYTES } from './ed25519.ts';
+import { EvidenceError } from '../errors.ts';
+import { sha256 } from '../hash/sha256.ts';
+
+export const SIGNATURE_TYPES = { note: 0x01, cosignature: 0x04 } as const;
+
+export type SignatureType = (typeof SIGNATURE_TYPES)[keyof typeof SIGNATURE_TYPES];
+
+export interface VerifierKey {
+  readonly name: string;
+  readonly type: SignatureType;
+  readonly publicKey: Uint8Array;
+}
+
+export const KEY_ID_BYTES = 4;
+
+/** Short on purpose: it finds a key, it does not vouch for one. */
+export function keyIdOf({ name, type, publicKey }: VerifierKey): string {
+  return toHex(sha256(utf8(`${name}\n`), Uint8Array.of(type), publicKey).subarray(0, KEY_ID_BYTES));
+}
+
+export function formatVerifierKey(key: VerifierKey): string {
+  requireKeyName(key.name);
+  if (key.publicKey.length !== PUBLIC_KEY_BYTES) {
+    throw new EvidenceError(
+      'MALFORMED',
+      `public key is ${key.publicKey.length} bytes, not ${PUBLIC_KEY_BYTES}`,
+    );
+  }
+  return `${key.name}+${keyIdOf(key)}+${toBase64(concat(Uint8Array.of(key.type), key.publicKey))}`;
+}
+
+export function parseVerifierKey(text: string): VerifierKey {
+  // Base64 may have a + of its own; a name and a key id may not.
+  const [, name, id, material] = /^([^+]*)\+([^+]*)\+([^]*)$/.exec(text) ?? [];
+  if (name === undefined || id === undefined || material === undefined) {
+    throw new EvidenceError('MALFORMED', 'verifier key has not the form name+id+key');
+  }
+  requireKeyName(name);
+  const bytes = fromBase64(material);
+  const type = bytes[0];
+  if (type !== SIGNATURE_TYPES.note && type !== SIGNATURE_TYPES.cosignature) {
+    throw new EvidenceError('MALFORMED', `verifier key is of type ${type ?? 'none'}; 1 and 4 are known`);
+  }
+  const key = { name, type, publicKey: bytes.subarray(1) };
+  if (formatVerifierKey(key) !== text) {
+    throw new EvidenceError('MALFORMED', `verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
+  }
+  return key;
+}
+
+export function requireKeyName(name: string): void {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  if (name === '' || !name.isWellFormed() || /[+\u0000-\u001f]|\p{White_Space}/u.test(name)) {
+    throw new EvidenceError('MALFORMED', `not a key name: ${JSON.stringify(name.slice(0, 80))}`);
+  }
+}

@@ -1,0 +1,87 @@
+// Proofs from stored tiles: a HashReader over the tiles of a tree of one size. It trusts what it is given;
+// a wrong tile makes a proof that does not verify.
+
+import { EvidenceError } from '../errors.ts';
+import { HashPool } from '../hash/hash-pool.ts';
+import { HASH_BYTES, type HashReader, isCount, NODE_PREFIX } from './tree.ts';
+import { TILE_HEIGHT, type HashTile, tileWidth } from './tiles.ts';
+
+/** Gives the bytes of a tile, which must not change afterwards: they are not copied. */
+export type TileReader = (tile: HashTile) => Uint8Array;
+
+/** 1 MB with all their nodes: plenty for one proof, and little enough for a long export. */
+const TILES_KEPT_MAX = 64;
+
+/** Remembers the tiles used last, with the nodes that it had to hash inside them. */
+export function tileHashReader(size: number, readTile: TileReader): HashReader {
+  const kept = new Map<string, HashReader>();
+  return (level, index) => {
+    const tile = tileOf(level, index, size);
+    const key = `${tile.level}/${tile.index}`;
+    const nodes = kept.get(key) ?? tileNodes(readTile(tile), tile.width);
+    // Last used, last out: a Map keeps the order in which keys were set.
+    kept.delete(key);
+    kept.set(key, nodes);
+    if (kept.size > TILES_KEPT_MAX) kept.delete(kept.keys().next().value!);
+    const height = level % TILE_HEIGHT;
+    return nodes(height, index % 2 ** (TILE_HEIGHT - height));
+  };
+}
+
+/**
+ * The tiles that a proof reads, each once, for stores that cannot be read synchronously: fetch these, then
+ * make the proof. Found by making the proof over hashes that do not matter.
+ */
+export function tilesRead(size: number, prove: (read: HashReader) => unknown): HashTile[] {
+  const tiles = new Map<string, HashTile>();
+  const noHash = new Uint8Array(HASH_BYTES);
+  prove((level, index) => {
+    const tile = tileOf(level, index, size);
+    tiles.set(`${tile.level}/${tile.index}`, tile);
+    return noHash;
+  });
+  return [...tiles.values()];
+}
+
+/** The tile that a subtree's hash is in, or is made from: a subtree up to height 7 lies within one tile. */
+function tileOf(level: number, index: number, size: number): HashTile {
+  if (!isCount(size) || !isCount(level) || !isCount(index) || (index + 1) * 2 ** level > size) {
+    throw new EvidenceError('MALFORMED', `tree of size ${size} has no subtree (${level}, ${index})`);
+  }
+  const tileLevel = Math.floor(level / TILE_HEIGHT);
+  const tileIndex = Math.floor(index / 2 ** (TILE_HEIGHT - (level % TILE_HEIGHT)));
+  return { level: tileLevel, index: tileIndex, width: tileWidth(tileLevel, tileIndex, size) };
+}
+
+/** The nodes inside a tile, those of one height after the other. */
+function tileNodes(bytes: Uint8Array, width: number): HashReader {
+  if (bytes.length !== width * HASH_BYTES) {
+    throw new EvidenceError('MALFORMED', `tile of width ${width} is ${bytes.length} bytes`);
+  }
+  let heights: Uint8Array[] | undefined;
+  return (height, index) => {
+    const hashes = height === 0 ? bytes : (heights ??= hashUpwards(bytes))[height]!;
+    return hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES);
+  };
+}
+
+let pool: HashPool | undefined;
+
+/** By height, the hashes of all whole pairs, of all whole fours, and so on. A pool takes several at a time. */
+function hashUpwards(leaves: Uint8Array): Uint8Array[] {
+  pool ??= new HashPool();
+  const heights = [leaves];
+  for (let below = leaves; below.length >= 2 * HASH_BYTES; below = heights.at(-1)!) {
+    const count = Math.floor(below.length / (2 * HASH_BYTES));
+    pool.reset();
+    for (let i = 0; i < count; i++) {
+      const at = pool.open(1 + 2 * HASH_BYTES);
+      pool.bytes[at] = NODE_PREFIX;
+      pool.bytes.set(below.subarray(2 * i * HASH_BYTES, 2 * (i + 1) * HASH_BYTES), at + 1);
+      pool.close(1 + 2 * HASH_BYTES);
+    }
+    pool.run();
+    heights.push(pool.digests.slice(0, count * HASH_BYTES));
+  }
+  return heights;
+}
