@@ -1,8 +1,6 @@
 // The standard event of every benchmark: a request body of about 1,000 bytes of ASCII JSON that makes
 // 15 units. The same index gives the same event; another index gives another one of the same size.
 
-export type StandardEvent = ReturnType<typeof standardEvent>;
-
 const FIRST_TIMESTAMP_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 export function standardEvent(index = 0) {

@@ -9,7 +9,6 @@ import {
   noteSigner,
   sha256,
   toBase64,
-  toHex,
 } from '@tallystick/evidence';
 import {
   closeUnits,
@@ -21,13 +20,14 @@ import {
   VECTOR_EVENT,
   withheldContent,
 } from '../packages/evidence/src/testing/sample-log.ts';
+import { linesOf, resealed as resealedBytes } from '../packages/evidence/src/testing/forgery.ts';
 import { linesWithDeletions, logWithDeletions, text } from './samples.ts';
 
 type Sins = Map<string, string>;
 
 export async function makeSins(log: SampleLog): Promise<Sins> {
   const sins: Sins = new Map();
-  const whole = lines(text(await log.bundle()));
+  const whole = linesOf(await log.bundle());
   addMalformed(sins, whole);
   addCut(sins, whole);
   addAltered(sins, whole);
@@ -227,7 +227,7 @@ async function addSignatures(sins: Sins, log: SampleLog, whole: string[]): Promi
     'root-mismatch/checkpoint-of-another-size',
     trailer.replace(JSON.stringify(note.checkpoint), smaller),
   );
-  const range = lines(text(await log.bundle({ from: 5, to: 12 })));
+  const range = linesOf(await log.bundle({ from: 5, to: 12 }));
   const proof = /"proof":\[("[^"]+"),("[^"]+")/.exec(range.at(-1)!)!;
   const reversed = range.at(-1)!.replace(`${proof[1]},${proof[2]}`, `${proof[2]},${proof[1]}`);
   sins.set('root-mismatch/proof-hashes-swapped.jsonl', resealed(range.with(range.length - 1, reversed)));
@@ -292,14 +292,8 @@ async function bundleOf(shown: Parameters<typeof contentOf>[0]): Promise<string>
   return text(await signed.bundle());
 }
 
-function lines(bundle: string): string[] {
-  return bundle.split('\n').slice(0, -1);
-}
-
 function resealed(bundle: readonly string[]): string {
-  const body = `${bundle.slice(0, -1).join('\n')}\n`;
-  const sum = toHex(sha256(new TextEncoder().encode(body)));
-  return `${body}${bundle.at(-1)!.replace(/"sha256":"[^"]*"/, `"sha256":"${sum}"`)}\n`;
+  return text(resealedBytes(bundle));
 }
 
 function withEntry(line: string, change: (entry: Uint8Array) => Uint8Array): string {

@@ -36,6 +36,7 @@ export {
   isNotice,
   type Kind,
   KINDS,
+  writeEntry,
 } from './event/entry.ts';
 export {
   type IndexRange,

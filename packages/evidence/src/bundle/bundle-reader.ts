@@ -25,11 +25,14 @@ export class BundleReader {
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       if (end - start > LINE_BYTES_MAX) throw tooLong();
       if (this.#ended) throw new EvidenceError('MALFORMED', 'there are lines after the trailer');
-      this.#ended = isTrailer(bytes, start);
-      if (!this.#ended) this.#hash.update(bytes.subarray(start, end + 1));
+      if (isTrailer(bytes, start)) {
+        this.#ended = true;
+        this.#hash.update(bytes.subarray(0, start));
+      }
       yield textOf(bytes.subarray(start, end));
       start = end + 1;
     }
+    if (!this.#ended) this.#hash.update(bytes.subarray(0, start));
     this.#rest = bytes.slice(start);
     if (this.#rest.length > LINE_BYTES_MAX) throw tooLong();
   }

@@ -13,18 +13,21 @@ import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-ev
 import type { Group } from './units.ts';
 
 const HASH_BYTES = 32;
+const COMMITMENT_WORDS = new Int32Array(LABEL_COMMITMENT.slice().buffer);
+const GROUP_WORDS = new Int32Array(LABEL_GROUP.slice().buffer);
+const CONTENT_WORDS = new Int32Array(LABEL_CONTENT.slice().buffer);
 const GIVEN = -1;
-const SHORT_TEXT = 512;
+const SHORT_TEXT = 48;
 const encoder = new TextEncoder();
 
 export class ContentPool {
   readonly #pool = new HashPool();
   readonly #events: ShownEvent[] = [];
   /** Ordinal in the hash pool of each event's first unit commitment. */
-  readonly #firstUnit: number[] = [];
+  readonly #firstUnits: number[] = [];
   /** Ordinals of the group roots, two per event; GIVEN where the root itself was shown. */
   readonly #roots: number[] = [];
-  #firstContent = 0;
+  readonly #contents: number[] = [];
 
   get size(): number {
     return this.#events.length;
@@ -41,29 +44,27 @@ export class ContentPool {
         if (first === GIVEN) first = ordinal;
       }
     }
-    this.#firstUnit.push(first);
+    this.#firstUnits.push(first);
     return this.#events.push(shown) - 1;
   }
 
   /** Hashes all that was added; only then are roots and contents there. */
   run(): void {
+    const begin = this.#contents.length;
+    const end = this.#events.length;
     this.#pool.run();
-    for (let place = 0; place < this.#events.length; place++) {
+    for (let place = begin; place < end; place++) {
       const shown = this.#events[place]!;
-      let ordinal = this.#firstUnit[place]!;
-      ordinal = this.#addGroupRoot(1, shown[0], ordinal);
-      this.#addGroupRoot(2, shown[1], ordinal);
+      const next = this.#addGroupRoot(1, shown[0], this.#firstUnits[place]!);
+      this.#addGroupRoot(2, shown[1], next);
     }
     this.#pool.run();
-    for (let place = 0; place < this.#events.length; place++) {
-      const ordinal = this.#addContent(place);
-      if (place === 0) this.#firstContent = ordinal;
-    }
+    for (let place = begin; place < end; place++) this.#contents.push(this.#addContent(place));
     this.#pool.run();
   }
 
   content(place: number): Uint8Array {
-    return this.#pool.digest(this.#firstContent + place);
+    return this.#pool.digest(this.#contents[place]!);
   }
 
   groupRoot(place: number, group: Group): Uint8Array {
@@ -73,17 +74,15 @@ export class ContentPool {
 
   reset(): void {
     this.#pool.reset();
-    this.#events.length = 0;
-    this.#firstUnit.length = 0;
-    this.#roots.length = 0;
+    for (const list of [this.#events, this.#firstUnits, this.#roots, this.#contents]) list.length = 0;
   }
 
   #addCommitment(salt: Uint8Array, value: string): number {
     const pool = this.#pool;
     const start = pool.open(LABEL_BYTES + SALT_BYTES + 3 * value.length);
     const bytes = pool.bytes;
-    copyInto(bytes, start, LABEL_COMMITMENT, LABEL_BYTES);
-    copyInto(bytes, start + LABEL_BYTES, salt, SALT_BYTES);
+    pool.writeWords(COMMITMENT_WORDS, start);
+    for (let i = 0; i < SALT_BYTES; i++) bytes[start + LABEL_BYTES + i] = salt[i]!;
     const valueAt = start + LABEL_BYTES + SALT_BYTES;
     return pool.close(LABEL_BYTES + SALT_BYTES + writeText(value, bytes, valueAt));
   }
@@ -98,15 +97,15 @@ export class ContentPool {
     const length = LABEL_BYTES + 3 + 2 * HASH_BYTES * shown.units.length;
     let at = pool.open(length);
     const bytes = pool.bytes;
-    copyInto(bytes, at, LABEL_GROUP, LABEL_BYTES);
+    pool.writeWords(GROUP_WORDS, at);
     bytes[at + LABEL_BYTES] = group;
     writeU16(bytes, at + LABEL_BYTES + 1, shown.units.length);
     at += LABEL_BYTES + 3;
     let ordinal = firstCommitment;
     for (const unit of shown.units) {
-      copyInto(bytes, at, unit.tag.bytes, HASH_BYTES);
+      pool.writeWords(unit.tag.words, at);
       if (isOpen(unit)) pool.copyDigest(ordinal++, at + HASH_BYTES);
-      else copyInto(bytes, at + HASH_BYTES, unit.commitment, HASH_BYTES);
+      else bytes.set(unit.commitment, at + HASH_BYTES);
       at += 2 * HASH_BYTES;
     }
     this.#roots.push(pool.close(length));
@@ -117,7 +116,7 @@ export class ContentPool {
     const pool = this.#pool;
     const start = pool.open(LABEL_BYTES + 2 * HASH_BYTES);
     const bytes = pool.bytes;
-    bytes.set(LABEL_CONTENT, start);
+    pool.writeWords(CONTENT_WORDS, start);
     for (const group of [0, 1] as const) {
       const shown = this.#events[place]![group];
       const at = start + LABEL_BYTES + group * HASH_BYTES;
@@ -131,11 +130,6 @@ export class ContentPool {
 /** C of one unit, by itself: what is shown in its place when it is closed. */
 export function commitmentOf(salt: Uint8Array, value: string): Uint8Array {
   return sha256(LABEL_COMMITMENT, salt, utf8(value));
-}
-
-/** For a few bytes a loop is several times faster than TypedArray.set. */
-function copyInto(into: Uint8Array, at: number, from: Uint8Array, length: number): void {
-  for (let i = 0; i < length; i++) into[at + i] = from[i]!;
 }
 
 /** Writes text as UTF-8 and returns its length; most values are short and ASCII, where a plain loop wins. */

@@ -7,7 +7,7 @@
 
 import { concat, equalBytes, readU64, utf8, writeU64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { eventIdBytes, eventIdText } from './event-id.ts';
+import { eventIdText, writeEventId } from './event-id.ts';
 import { LABEL_ENTRY, LABEL_GENESIS } from './labels.ts';
 import { sha256 } from '../hash/sha256.ts';
 
@@ -46,14 +46,20 @@ const CONTENT_AT = 84;
 
 export function encodeEntry(entry: Entry): Uint8Array {
   const bytes = new Uint8Array(ENTRY_BYTES);
-  bytes.set(LABEL_ENTRY, 0);
-  bytes[KIND_AT] = entry.kind;
-  writeU64(bytes, INDEX_AT, entry.index);
-  writeU64(bytes, RECEIVED_AT, entry.receivedAtMs);
-  bytes.set(eventIdBytes(entry.eventId), EVENT_ID_AT);
-  bytes.set(entry.previous, PREVIOUS_AT);
-  bytes.set(entry.content, CONTENT_AT);
+  writeEntry(entry, bytes, 0);
   return bytes;
+}
+
+/** The same into room that is there already: for whoever makes many. */
+export function writeEntry(entry: Entry, into: Uint8Array, at: number): void {
+  into.set(LABEL_ENTRY, at);
+  into[at + KIND_AT] = entry.kind;
+  into.fill(0, at + KIND_AT + 1, at + INDEX_AT);
+  writeU64(into, at + INDEX_AT, entry.index);
+  writeU64(into, at + RECEIVED_AT, entry.receivedAtMs);
+  writeEventId(entry.eventId, into, at + EVENT_ID_AT);
+  into.set(entry.previous, at + PREVIOUS_AT);
+  into.set(entry.content, at + CONTENT_AT);
 }
 
 export function decodeEntry(bytes: Uint8Array): Entry {

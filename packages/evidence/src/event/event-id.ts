@@ -3,26 +3,37 @@
 import { EvidenceError } from '../errors.ts';
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const EVENT_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+const NO_DIGIT = 0xff;
+const VALUES = new Uint8Array(128).fill(NO_DIGIT);
+for (let i = 0; i < DIGITS.length; i++) VALUES[DIGITS.charCodeAt(i)] = i;
+
+export const EVENT_ID_LENGTH = 26;
 
 export function eventIdBytes(eventId: string): Uint8Array {
-  if (!EVENT_ID.test(eventId)) {
-    throw new EvidenceError('MALFORMED', `event id ${JSON.stringify(eventId.slice(0, 40))} is not a ULID`);
-  }
   const bytes = new Uint8Array(16);
+  writeEventId(eventId, bytes, 0);
+  return bytes;
+}
+
+export function writeEventId(eventId: string, into: Uint8Array, at: number): void {
   // 26 digits are 130 bits; the two above 128 are zero because the first digit is at most 7.
   let bits = 0;
   let bitCount = -2;
-  let at = 0;
-  for (const digit of eventId) {
-    bits = (bits << 5) | DIGITS.indexOf(digit);
+  let next = at;
+  let isUlid = eventId.length === EVENT_ID_LENGTH && eventId.charCodeAt(0) <= 0x37;
+  for (let i = 0; isUlid && i < EVENT_ID_LENGTH; i++) {
+    const code = eventId.charCodeAt(i);
+    const value = code < 128 ? VALUES[code]! : NO_DIGIT;
+    isUlid = value !== NO_DIGIT;
+    bits = (bits << 5) | value;
     bitCount += 5;
     if (bitCount < 8) continue;
     bitCount -= 8;
-    bytes[at++] = bits >>> bitCount;
+    into[next++] = bits >>> bitCount;
     bits &= (1 << bitCount) - 1;
   }
-  return bytes;
+  if (isUlid) return;
+  throw new EvidenceError('MALFORMED', `event id ${JSON.stringify(eventId.slice(0, 40))} is not a ULID`);
 }
 
 export function eventIdText(bytes: Uint8Array): string {

@@ -10,7 +10,7 @@
 import { base64Length, compareBytes, fromBase64, toBase64 } from '../bytes.ts';
 import { isCanonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError } from '../errors.ts';
-import { type Group, groupOf, isOpened, KNOWN_PATHS, type Tag, tagOf, tagOrder } from './units.ts';
+import { type Group, groupOf, isOpened, KNOWN_PATHS, type Tag, tagFrom, tagOf } from './units.ts';
 
 export const SALT_BYTES = 16;
 
@@ -124,8 +124,7 @@ function openUnit(path: string, salt: string, value: string): OpenUnit {
 }
 
 function closedUnit(tag: string, commitment: string): ClosedUnit {
-  const bytes = bytesOf(tag, 32, 'tag');
-  return { tag: { bytes, order: tagOrder(bytes) }, commitment: bytesOf(commitment, 32, 'commitment') };
+  return { tag: tagFrom(bytesOf(tag, 32, 'tag')), commitment: bytesOf(commitment, 32, 'commitment') };
 }
 
 let knownTags: Set<string> | undefined;

@@ -19,6 +19,7 @@ const MEMORY_BYTES_RETAINED_MAX = 1024 * 1024;
 const DIGESTS_RETAINED_MAX = 65_536;
 const DIGESTS_INITIAL = 256;
 const DIGEST_WORDS = DIGEST_BYTES / 4;
+const LITTLE_ENDIAN = new Uint8Array(Int32Array.of(1).buffer)[0] === 1;
 
 export class HashPool {
   readonly #makeCompressor: MakeCompressor;
@@ -119,10 +120,16 @@ export class HashPool {
 
   /** Writes a message's hash into the open message, at an offset in `bytes`. */
   copyDigest(ordinal: number, at: number): void {
-    const from = this.digestOffset(ordinal);
-    const digests = this.#digests;
-    const { bytes } = this.#compressor;
-    for (let i = 0; i < DIGEST_BYTES; i++) bytes[at + i] = digests[from + i]!;
+    const from = this.digestOffset(ordinal) / 4;
+    const words = this.#digestWords;
+    const { view } = this.#compressor;
+    for (let i = 0; i < DIGEST_WORDS; i++) view.setInt32(at + 4 * i, words[from + i]!, LITTLE_ENDIAN);
+  }
+
+  /** Writes words, in the platform's order, into the open message: several times faster than byte by byte. */
+  writeWords(words: Int32Array, at: number): void {
+    const { view } = this.#compressor;
+    for (let i = 0; i < words.length; i++) view.setInt32(at + 4 * i, words[i]!, LITTLE_ENDIAN);
   }
 
   /** Makes the pool empty, and gives memory back that only an uncommonly large run needed. */

@@ -10,6 +10,8 @@ export interface Compressor {
   /** All of the memory, as bytes and as words; both are made anew by grow(). */
   bytes: Uint8Array;
   words: Int32Array;
+  /** For words that are not aligned. */
+  view: DataView;
   /** Continues the hash at `from` over the blocks at `at`, at least one, and writes it to `to`. */
   compress: (from: number, to: number, at: number, blocks: number) => void;
   /** Hashes four messages of equally many blocks into 128 bytes at `to`, in the time of two by compress. */
@@ -93,8 +95,8 @@ export function plainCompressor(): Compressor {
   return compressor;
 }
 
-function viewsOf(memory: ArrayBuffer): Pick<Compressor, 'bytes' | 'words'> {
-  return { bytes: new Uint8Array(memory), words: new Int32Array(memory) };
+function viewsOf(memory: ArrayBuffer): Pick<Compressor, 'bytes' | 'words' | 'view'> {
+  return { bytes: new Uint8Array(memory), words: new Int32Array(memory), view: new DataView(memory) };
 }
 
 /** How many blocks a message of so many bytes fills once it is padded. */

@@ -52,6 +52,11 @@ describe('canonicalJson', () => {
   it('escapes what must be escaped, in the shortest way, and nothing else', () => {
     assert.equal(canonicalJson('\b\t\n\f\r"\\/'), '"\\b\\t\\n\\f\\r\\"\\\\/"');
     assert.equal(canonicalJson('\u0000\u000b\u001f\u007f'), '"\\u0000\\u000b\\u001f\u007f"');
+    for (let code = 0; code < 0x80; code++) {
+      const character = String.fromCharCode(code);
+      assert.equal(canonicalJson(character), JSON.stringify(character));
+      assert.equal(canonicalJson(character.repeat(100)), JSON.stringify(character.repeat(100)));
+    }
     assert.equal(canonicalJson('späť € 😀 \u2028 \ufeff'), '"späť € 😀 \u2028 \ufeff"');
     const long = 'a long text that stands for itself, '.repeat(3);
     assert.equal(canonicalJson(long), `"${long}"`);

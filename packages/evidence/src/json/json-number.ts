@@ -42,7 +42,7 @@ export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number
 
 /** What is wrong with a literal that was noted as inexact. */
 export function inexactIssue(literal: string): string {
-  if (/^-?[0-9]+$/.test(literal)) return 'integer is outside ±(2^53 - 1)';
+  if (!/[.eE]/.test(literal)) return 'integer is outside ±(2^53 - 1)';
   const double = Number(literal);
   if (!Number.isFinite(double)) return 'number is beyond the range of a double';
   return `number is not exact as a double, which would make it ${double}`;

@@ -60,6 +60,14 @@ describe('scanJson, nesting', () => {
     assert.deepEqual(scanJson(utf8(nested(500)), { depthMax: 500 }), CLEAN);
   });
 
+  it('takes a limit that makes no sense as the least one', () => {
+    for (const depthMax of [0, -1, Number.NaN, 0.5]) {
+      assert.deepEqual(scanJson(utf8('[[]]'), { depthMax }).violations, [
+        { path: '', issue: 'nesting is deeper than 0 levels' },
+      ]);
+    }
+  });
+
   it('looks for nothing but syntax past the limit, and for everything after it', () => {
     const text = '{"a":[{"x":1e400,"x":[[1,2],{}],"y":{"z":{}}},1,{}],"b":1e400,"a":0}';
     assert.deepEqual(
@@ -71,6 +79,9 @@ describe('scanJson, nesting', () => {
   it('still finds a syntax fault past the limit', () => {
     assert.equal(scanJson(utf8(`${'['.repeat(100)}}`)).syntax?.offset, 100);
     assert.equal(scanJson(utf8('[[{"a":1],2]]'), { depthMax: 1 }).syntax?.offset, 8);
+    const mixed = `${'{"a":['.repeat(1000)}${']}'.repeat(1000)}`;
+    assert.equal(scanJson(utf8(mixed)).syntax, undefined);
+    assert.equal(scanJson(utf8(mixed.replace(/]}]}$/, ']}}]'))).syntax?.offset, mixed.length - 2);
   });
 });
 
@@ -84,7 +95,9 @@ describe('scanJson, how many violations', () => {
   it('takes the bound from the caller and never lists none', () => {
     const text = utf8('[1e400,1e400,1e400]');
     assert.equal(scanJson(text, { violationsMax: 2 }).violations.length, 2);
-    assert.deepEqual(scanJson(text, { violationsMax: 0 }).violations.length, 1);
+    for (const violationsMax of [0, -1, Number.NaN]) {
+      assert.equal(scanJson(text, { violationsMax }).violations.length, 1);
+    }
   });
 });
 

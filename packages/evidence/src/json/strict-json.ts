@@ -13,7 +13,7 @@ import { closingQuote, ESCAPED, HAS_NUL, LONE_SURROGATE, QUOTE } from './json-st
 export type { JsonSyntax } from './json-fault.ts';
 
 export interface ScanLimits {
-  /** How many containers may stand inside one another, the outermost included. */
+  /** How many containers may stand inside one another, the outermost included; 1 KB of memory each. */
   depthMax?: number;
   /** How many violations are listed, never less than one; the others are only counted. */
   violationsMax?: number;
@@ -59,8 +59,8 @@ interface Scan {
 export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
   const scan: Scan = {
     bytes,
-    depthMax: limits.depthMax ?? JSON_DEPTH_MAX,
-    violationsMax: Math.max(1, limits.violationsMax ?? JSON_VIOLATIONS_MAX),
+    depthMax: atLeast(0, limits.depthMax ?? JSON_DEPTH_MAX),
+    violationsMax: atLeast(1, limits.violationsMax ?? JSON_VIOLATIONS_MAX),
     depth: 0,
     isObject: false,
     container: aroundText(),
@@ -76,6 +76,11 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
     return { syntax: fault.syntax, violations: [], unlisted: 0 };
   }
   return { violations: scan.violations, unlisted: scan.unlisted };
+}
+
+/** A limit that is no number at all becomes the least one: a mistake must not switch a rule off. */
+function atLeast(least: number, limit: number): number {
+  return Math.max(least, Math.trunc(limit) || 0);
 }
 
 const NONE = new Uint8Array(0);

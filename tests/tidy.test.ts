@@ -1,0 +1,318 @@
+// The rules of STYLE.md and ARCHITECTURE.md that a machine can check. When one of them is broken, the
+// message says which file, which rule, and what to do instead.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  functionsOf,
+  isTest,
+  readText,
+  repositoryFiles,
+  ROOT,
+  type SourceFile,
+  sourceFiles,
+  targetOf,
+} from './source.ts';
+
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+
+const files = sourceFiles();
+const code = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path));
+const documents = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+/** Which package may import which; an absent one may import none of ours. */
+const PACKAGES: Record<string, readonly string[]> = {
+  contract: [],
+  evidence: [],
+  server: ['contract', 'evidence'],
+  cli: ['contract', 'evidence', 'server'],
+};
+
+const NOUNS = [
+  'events',
+  'streams',
+  'policies',
+  'exports',
+  'webhooks',
+  'access',
+  'keys',
+  'followers',
+  'admin',
+];
+const EVERYWHERE = ['runtime', 'telemetry', 'call', 'start-error'];
+
+/** Which room of the server may import which; app.ts names all of them, main.ts only what it starts. */
+const ROOMS: Record<string, readonly string[]> = {
+  runtime: [],
+  'start-error': [],
+  telemetry: ['runtime'],
+  call: ['runtime', 'access'],
+  config: ['runtime'],
+  ...Object.fromEntries(NOUNS.map((noun) => [noun, [...NOUNS, ...EVERYWHERE]])),
+  operations: [...NOUNS, ...EVERYWHERE],
+  gateway: ['operations', 'config', 'access', 'admin', ...EVERYWHERE],
+  protocols: ['gateway', 'operations', 'config', ...EVERYWHERE],
+  storage: [...NOUNS, ...EVERYWHERE],
+  outbound: [...NOUNS, ...EVERYWHERE],
+  app: ['config', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...NOUNS, ...EVERYWHERE],
+  main: ['app', 'config', ...EVERYWHERE],
+  index: ['app', 'config', 'main', ...NOUNS, ...EVERYWHERE],
+};
+
+/** Calls that have one home each, so that tests can put their own thing in its place. */
+const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
+  {
+    call: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b/,
+    home: /server\/src\/runtime\//,
+    instead: 'take a Clock',
+  },
+  {
+    call: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\bgetRandomValues\(/,
+    home: /server\/src\/runtime\//,
+    instead: 'take Random',
+  },
+  {
+    call: /\bsetTimeout\(|\bsetInterval\(/,
+    home: /server\/src\/runtime\//,
+    instead: 'use the timers of runtime/',
+  },
+  { call: /\bprocess\.[a-z]/, home: /server\/src\/main\.ts|cli\//, instead: 'only main.ts touches process' },
+  { call: /\bconsole\./, home: /nowhere/, instead: 'use telemetry, or write to the stream you were given' },
+];
+
+const TECHNOLOGY =
+  /^(node:(fs|http|https|http2|net|tls|sqlite|child_process|worker_threads|dgram|dns)|fastify|pg|undici)/;
+
+describe('direction', () => {
+  it('packages import only those that ARCHITECTURE.md lets them', () => {
+    report(code, (file) =>
+      file.imports.flatMap(({ specifier }) => {
+        const target = /^@tallystick\/([a-z]+)/.exec(specifier)?.[1];
+        if (target === undefined || PACKAGES[packageOf(file)]!.includes(target) || target === packageOf(file))
+          return [];
+        return [
+          `imports ${specifier}; ${packageOf(file)} may import ${PACKAGES[packageOf(file)]!.join(', ') || 'no other package'}`,
+        ];
+      }),
+    );
+  });
+
+  it('relative imports stay inside their package', () => {
+    report(code, (file) =>
+      file.imports.flatMap(({ specifier }) => {
+        const target = targetOf(file, specifier);
+        return target === undefined || target.startsWith(`packages/${packageOf(file)}/`)
+          ? []
+          : [`reaches into ${target}`];
+      }),
+    );
+  });
+
+  it('evidence and contract are pure: no builtin, and evidence no dependency at all', () => {
+    report(code, (file) => {
+      if (packageOf(file) !== 'evidence' && packageOf(file) !== 'contract') return [];
+      return file.imports
+        .filter(({ specifier }) => !specifier.startsWith('.'))
+        .filter(({ specifier }) => packageOf(file) === 'evidence' || !/^typebox(\/|$)/.test(specifier))
+        .map(({ specifier }) => `imports ${specifier}`);
+    });
+  });
+
+  it('evidence uses nothing that browsers lack', () => {
+    report(code, (file) => {
+      if (packageOf(file) !== 'evidence') return [];
+      return file.lines
+        .filter((line) => /\bBuffer\b|\b__dirname\b|\brequire\(/.test(codeIn(line)))
+        .map((line) => `has ${line.trim()}`);
+    });
+  });
+
+  it('rooms of the server import only those that ARCHITECTURE.md lets them', () => {
+    report(serverFiles(), (file) => {
+      const room = roomOf(file.path);
+      const allowed = ROOMS[room];
+      if (allowed === undefined)
+        return [`${room} is no room of the server; rooms are ${Object.keys(ROOMS).join(', ')}`];
+      return file.imports.flatMap(({ specifier, typeOnly }) => {
+        const target = targetOf(file, specifier);
+        if (target === undefined || !target.startsWith('packages/server/src/')) return [];
+        const to = roomOf(target);
+        if (to === room && adapterOf(file.path) === adapterOf(target)) return [];
+        // A port lives with the noun: adapters know its types and nothing else of it.
+        if ((room === 'storage' || room === 'outbound') && NOUNS.includes(to) && !typeOnly)
+          return [`imports ${target}, not only its types`];
+        if (to === room && isPort(target)) return [];
+        return allowed.includes(to) ? [] : [`imports ${target}; ${room} may import ${allowed.join(', ')}`];
+      });
+    });
+  });
+
+  it('nouns import no technology', () => {
+    report(serverFiles(), (file) => {
+      if (!NOUNS.includes(roomOf(file.path))) return [];
+      return file.imports
+        .filter(({ specifier }) => TECHNOLOGY.test(specifier))
+        .map(({ specifier }) => `imports ${specifier}`);
+    });
+  });
+});
+
+describe('size', () => {
+  it(`no file is over ${FILE_LINES_MAX} lines`, () => {
+    report(files, (file) => (file.lines.length > FILE_LINES_MAX ? [`has ${file.lines.length} lines`] : []));
+  });
+
+  it(`no function is over ${FUNCTION_LINES_MAX} lines`, () => {
+    report(code, (file) =>
+      functionsOf(file)
+        .filter(({ lineCount }) => lineCount > FUNCTION_LINES_MAX)
+        .map(({ startLine, lineCount }) => `has a function of ${lineCount} lines at line ${startLine}`),
+    );
+  });
+
+  it('measures functions, so that the rule above is not idle', () => {
+    const lines = ['export function long(): void {', ...Array.from({ length: 80 }, () => '  work();'), '}'];
+    const spans = functionsOf({ path: 'x.ts', text: '', lines, imports: [] });
+    assert.deepEqual(spans, [{ startLine: 1, lineCount: 82 }]);
+  });
+});
+
+describe('habits', () => {
+  it('clock, chance, timers, process and console are touched in their homes only', () => {
+    report(code, (file) =>
+      HOMES.flatMap(({ call, home, instead }) =>
+        home.test(file.path)
+          ? []
+          : file.lines.flatMap((line, i) =>
+              call.test(codeIn(line)) ? [`line ${i + 1}: ${line.trim()} – ${instead}`] : [],
+            ),
+      ),
+    );
+  });
+
+  it('every file opens by saying what it is for', () => {
+    report(files, (file) =>
+      isTest(file.path) || /^(#!.*\n)?\/\/ \S/.test(file.text) ? [] : ['does not begin with a comment'],
+    );
+  });
+
+  it('file names say what is inside', () => {
+    const empty = /(^|[/-])(utils?|helpers?|common|misc|manager|service|handler)([.-]|$)/;
+    report(files, ({ path }) =>
+      empty.test(path) || /[A-Z_]/.test(path.replace(/^.*\//, ''))
+        ? ['says nothing, or is not kebab-case']
+        : [],
+    );
+  });
+
+  it('nothing is left undone, skipped or alone', () => {
+    // Written so that this file does not hold the marks that it looks for.
+    const mark = /\bTO[D]O\b|\bFIX[M]E\b|\bXX[X]\b|\.on[l]y\(|\.sk[i]p\(/;
+    report(files, (file) =>
+      file.lines.flatMap((line, i) => (mark.test(line) ? [`line ${i + 1}: ${line.trim()}`] : [])),
+    );
+  });
+
+  it('every file is used by something', () => {
+    const byPath = new Map(files.map((file) => [file.path, file]));
+    const used = new Set<string>();
+    const visit = (path: string): void => {
+      const file = byPath.get(path);
+      if (file === undefined || used.has(path)) return;
+      used.add(path);
+      for (const { specifier } of file.imports) {
+        const target = targetOf(file, specifier);
+        if (target !== undefined) visit(target);
+      }
+    };
+    const entries = /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples)\//;
+    for (const { path } of files) if (entries.test(path) || path.endsWith('.test.ts')) visit(path);
+    report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
+  });
+});
+
+describe('documents', () => {
+  it('links inside the repository lead somewhere', () => {
+    const dead = documents.flatMap((path) =>
+      [...readText(path).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map((match) => normalize(join(dirname(path), match[1]!)))
+        .filter((target) => !existsSync(join(ROOT, target)))
+        .map((target) => `${path}: ${target} is not there`),
+    );
+    assert.deepEqual(dead, []);
+  });
+
+  it('every folder of the repository and every room of the server is in ARCHITECTURE.md', () => {
+    const architecture = readText('ARCHITECTURE.md');
+    const rooms = new Set(
+      serverFiles()
+        .map(({ path }) => roomOf(path))
+        .filter((room) => room !== 'index'),
+    );
+    const packages = new Set(code.map(packageOf));
+    const missing = [...rooms, ...packages].filter((name) => !new RegExp(`\\b${name}\\b`).test(architecture));
+    assert.deepEqual(missing, []);
+  });
+});
+
+describe('dependencies', () => {
+  it('have exact versions', () => {
+    const manifests = repositoryFiles().filter((path) => path.endsWith('package.json'));
+    const loose = manifests.flatMap((path) => {
+      const manifest = JSON.parse(readText(path)) as Record<string, Record<string, string> | undefined>;
+      return ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap(
+        (section) =>
+          Object.entries(manifest[section] ?? {})
+            .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+            .map(([name, version]) => `${path}: ${name} ${version}`),
+      );
+    });
+    assert.deepEqual(loose, []);
+  });
+
+  it('are locked without the address they came from', () => {
+    const addresses = [...readText('package-lock.json').matchAll(/"resolved": "https?:[^"]*"/g)].map(String);
+    assert.deepEqual(addresses, []);
+  });
+});
+
+function report(checked: readonly SourceFile[], faultsOf: (file: SourceFile) => string[]): void {
+  assert.ok(checked.length > 0, 'no files were checked');
+  const faults = checked.flatMap((file) => faultsOf(file).map((fault) => `${file.path} ${fault}`));
+  assert.deepEqual(faults, []);
+}
+
+function serverFiles(): SourceFile[] {
+  return code.filter(({ path }) => path.startsWith('packages/server/src/'));
+}
+
+function packageOf({ path }: SourceFile): string {
+  return path.split('/')[1]!;
+}
+
+/** packages/server/src/events/ingest.ts is in events, packages/server/src/app.ts in app. */
+function roomOf(path: string): string {
+  return path.split('/')[3]!.replace(/\.ts$/, '');
+}
+
+/** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */
+function adapterOf(path: string): string | undefined {
+  const [, , , room, adapter, inside] = path.split('/');
+  return ['protocols', 'storage', 'outbound'].includes(room!) && inside !== undefined ? adapter : undefined;
+}
+
+/** storage/storage.ts and the like: the contract beside the adapters. */
+function isPort(path: string): boolean {
+  return adapterOf(path) === undefined;
+}
+
+/** What is left of a line when comments and the insides of texts are taken out. */
+function codeIn(line: string): string {
+  return line
+    .replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, "''")
+    .replace(/(^|\s)\/\/.*$/, '')
+    .replace(/^\s*\/?\*.*$/, '');
+}
