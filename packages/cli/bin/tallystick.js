@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// Starts the command on a Node that can run it. In plain JavaScript for Node 18 and later, because it has to run
+// where the command itself cannot: on an older Node it starts again on the Node 24 that came with the packages, if
+// there is one, and says what is missing if not. Inside the repository the sources run as they are, which
+// needs the condition `source`; a published package runs its build.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR_MIN = 24;
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+
+const launcher = fileURLToPath(import.meta.url);
+const source = join(dirname(launcher), '../src/main.ts');
+const inRepository = existsSync(source);
+const isOld = Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN;
+
+if (isOld) {
+  const node = bundledNode();
+  if (node === undefined) {
+    process.stderr.write(`tallystick: needs Node ${NODE_MAJOR_MIN} or later; this is ${process.version}\n`);
+    process.exit(2);
+  }
+  startAgain(node, []);
+} else if (inRepository && !readsSources()) {
+  startAgain(process.execPath, process.execArgv);
+} else {
+  await import(inRepository ? '../src/main.ts' : '../dist/main.js');
+}
+
+/** The Node that the repository brings as an optional dependency. */
+function bundledNode() {
+  try {
+    const found = createRequire(import.meta.url).resolve(
+      `node-${process.platform}-${process.arch}/package.json`,
+    );
+    const node = join(dirname(found), 'bin/node');
+    return existsSync(node) ? node : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether packages resolve to their sources: what `--conditions=source` does, however it was given. */
+function readsSources() {
+  return import.meta.resolve('@tallystick/server').endsWith('.ts');
+}
+
+/** Runs the command in a child that stands in for this process: same terminal, same signals, same exit code. */
+function startAgain(node, flags) {
+  const condition = inRepository ? ['--conditions=source'] : [];
+  const args = [...flags, ...condition, launcher, ...process.argv.slice(2)];
+  const child = spawn(node, args, { stdio: 'inherit' });
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`tallystick: cannot start ${node}: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    for (const each of SIGNALS) process.removeAllListeners(each);
+    process.kill(process.pid, signal);
+  });
+}

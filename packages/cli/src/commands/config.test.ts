@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../testing/command.ts';
+
+const env = { Server__Port: '9000', TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2' };
+
+test('prints what holds and where it comes from, secrets masked', async () => {
+  const { code, stdout, stderr } = await run(['config'], { env });
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.match(stdout, /^Server__Port +9000 {2}\(environment\)$/m);
+  assert.match(stdout, /^TALLYSTICK_ADMIN_KEY +\*\*\* {2}\(environment\)/m);
+  assert.doesNotMatch(stdout, /hunter2/);
+});
+
+test('prints JSON on request', async () => {
+  const { stdout } = await run(['config', '--json'], { env });
+  const settings = JSON.parse(stdout) as { Server: { Port: number }; TALLYSTICK_ADMIN_KEY: string };
+  assert.deepEqual([settings.Server.Port, settings.TALLYSTICK_ADMIN_KEY], [9000, '***']);
+});
+
+test('lists what is wrong, with exit code 2', async () => {
+  const { code, stdout, stderr } = await run(['config'], { env: { Server__Host: '', Mcp__Enabled: '' } });
+  assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+  assert.equal(stderr.trimEnd().split('\n').length, 2);
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { existsSync, statSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { run, serve, start } from '../testing/command.ts';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket)).once('error', reject);
+  });
+}
+
+const jsonLines = (stderr: string) =>
+  stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { level: string; message: string; setting?: string });
+
+describe('tallystick serve', { concurrency: 3 }, () => {
+  it('says where it listens and where the data is, and serves', async () => {
+    await using service = await serve();
+    const response = await fetch(`http://127.0.0.1:${service.port}/health/ready`);
+    assert.equal(response.status, 200);
+    const [, data = ''] = await service.prints(/^ {2}data {5}(.*)$/m);
+    assert.equal(data, join(service.folder, 'data'));
+    assert.equal(statSync(data).mode & 0o777, 0o700);
+  });
+
+  it('SIGTERM lets the request under way finish, then exits 0; diagnostics are JSON lines', async () => {
+    await using service = await serve();
+    const socket = await open(service.port);
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n');
+    await pause(100);
+    service.child.kill('SIGTERM');
+    await pause(300);
+    await assert.rejects(open(service.port), { code: 'ECONNREFUSED' });
+    socket.write('\r\n');
+    await closed;
+    assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.match(received, /\r\nconnection: close\r\n/i);
+    const startedMs = performance.now();
+    const { code, signal, stderr } = await service.ended;
+    assert.deepEqual({ code, signal }, { code: 0, signal: null });
+    assert.ok(performance.now() - startedMs < 5000);
+    assert.deepEqual(
+      jsonLines(stderr).map(({ message }) => message),
+      ['ready', 'draining', 'stopped'],
+    );
+  });
+
+  it('one Ctrl-C that arrives twice drains; a second one later stops at once', async () => {
+    await using service = await serve();
+    const socket = await open(service.port);
+    socket.on('error', () => {});
+    socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n');
+    await pause(100);
+    service.child.kill('SIGINT');
+    await pause(50);
+    service.child.kill('SIGINT');
+    await pause(700);
+    assert.equal(service.child.exitCode, null, 'still draining');
+    service.child.kill('SIGINT');
+    assert.equal((await service.ended).code, 130);
+  });
+
+  it('wrong settings are one line each on standard error, and exit code 2', async () => {
+    const env = { Server__Port: 'x', Server__Prot: '1', RateLimiting__EnableRateLimiting: 'perhaps' };
+    const { code, stdout, stderr } = await run(['serve'], { env });
+    assert.equal(code, 2);
+    assert.equal(stdout, '');
+    assert.deepEqual(stderr.trimEnd().split('\n'), [
+      'tallystick: Server__Port: "x" in the environment is not allowed; allowed: a port, 0 to 65535 (0 takes any free one)',
+      'tallystick: RateLimiting__EnableRateLimiting: "perhaps" in the environment is not allowed; allowed: true or false',
+      'tallystick: Server__Prot in the environment is not a setting; did you mean Server__Port?',
+    ]);
+  });
+
+  it('a settings file is found in the working directory, or where --config says', async () => {
+    const files = {
+      'tallystick.json': '{"Storage":{"DataDirectory":"here"}}',
+      'other.json': '{"Server":{"Port":0}}',
+    };
+    for (const [args, folder] of [
+      [['serve'], 'here'],
+      [['serve', '--config', 'other.json'], 'data'],
+    ] as const) {
+      await using service = start(args, { files, env: { Server__Port: '0' } });
+      await service.prints(/is ready/);
+      assert.ok(existsSync(join(service.folder, folder)));
+    }
+  });
+
+  it('a port in use is one clear line, and exit code 1', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, stderr } = await run(['serve'], { env: { Server__Port: String(port) } });
+    other.close();
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      `tallystick: cannot listen on 127.0.0.1:${port}: the address is already in use; see Server__Host and Server__Port\n`,
+    );
+  });
+
+  it('a data directory that cannot be used is one clear line, and exit code 1', async () => {
+    const { code, stderr } = await run(['serve'], {
+      env: { Server__Port: '0', Storage__DataDirectory: '/dev/null' },
+    });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^tallystick: cannot use the data directory \/dev\/null \(\w+\); see Storage__DataDirectory\n$/,
+    );
+  });
+
+  it('whoever sets something that has no effect yet is told so', async () => {
+    await using service = await serve({ env: { Redis__Url: 'redis://:hunter2@cache' } });
+    service.child.kill('SIGTERM');
+    const { stderr } = await service.ended;
+    const warned = jsonLines(stderr).filter(({ level }) => level === 'Warn');
+    assert.deepEqual(
+      warned.map(({ setting }) => setting),
+      ['Redis__Url'],
+    );
+    assert.doesNotMatch(stderr, /hunter2/);
+  });
+
+  it('goes on when nobody reads its output any more', async () => {
+    await using service = await serve({ env: { Telemetry__Level: 'Debug' } });
+    service.child.stdout?.destroy();
+    service.child.stderr?.destroy();
+    for (let i = 0; i < 3; i++) {
+      const response = await fetch(`http://127.0.0.1:${service.port}/health/live`);
+      assert.equal(response.status, 200);
+      await response.text();
+    }
+    service.child.kill('SIGTERM');
+    assert.equal((await service.ended).code, 0);
+  });
+
+  it('in Development diagnostics are readable', async () => {
+    await using service = await serve({ env: { Environment: 'Development', Telemetry__Level: 'Debug' } });
+    await (await fetch(`http://127.0.0.1:${service.port}/health/live`)).text();
+    service.child.kill('SIGTERM');
+    const { stderr } = await service.ended;
+    assert.match(
+      stderr,
+      /^\d\d:\d\d:\d\d\.\d{3} debug request {2}method=GET {2}path=\/health\/live {2}status=200 /m,
+    );
+  });
+});

@@ -1,0 +1,193 @@
+// tallystick verify: checks a bundle or the proof of one event, offline, with nothing but the log's public key.
+// Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours).
+
+import { createHash } from 'node:crypto';
+import { closeSync, createReadStream, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import {
+  BUNDLE_FORMAT,
+  BundleVerifier,
+  cosignatureVerifier,
+  EvidenceError,
+  noteVerifier,
+  openCheckpoint,
+  parseCheckpoint,
+  parseEventProof,
+  parseNote,
+  type Trust,
+  verifyEventProof,
+} from '@tallystick/evidence';
+import { Command } from 'commander';
+import { CannotRun } from '../cannot-run.ts';
+import { startProgress } from '../progress.ts';
+import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
+
+export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
+
+interface Options {
+  readonly key?: string[];
+  readonly since?: string;
+  readonly witness?: string[];
+  readonly witnessesMin?: string;
+  readonly nothingWithheld?: true;
+  readonly json?: true;
+}
+
+const PROOF_BYTES_MAX = 8 * 1_048_576;
+const HEAD_BYTES = 64;
+
+export function verifyCommand(): Command {
+  const collect = (value: string, all: string[] = []): string[] => [...all, value];
+  return new Command('verify')
+    .summary('verify a bundle or a proof')
+    .description(
+      'Verifies a bundle (an export with proofs) or the proof of one event, offline.\n' +
+        'Exit code 0: verified. 1: not verified, with the first index that does not fit and the reason. 2: could not run.',
+    )
+    .argument('<file>', 'a bundle, or a proof as JSON or as text')
+    .option(
+      '--key <vkey>',
+      "the log's public key, or a file that holds it; repeat while a key is rotated",
+      collect,
+    )
+    .option('--since <file>', 'a checkpoint seen before: the log must extend it')
+    .option(
+      '--witness <vkey>',
+      "a witness's public key, or a file that holds it; repeat for several",
+      collect,
+    )
+    .option('--witnesses-min <n>', 'how many of the witnesses must have cosigned (default: all)')
+    .option(
+      '--nothing-withheld',
+      'refuse events that are not shown whole: for a reader who may see everything',
+    )
+    .option('--json', 'print the verdict as JSON')
+    .action(async (file: string, options: Options) => {
+      process.exitCode = await run(file, options);
+    });
+}
+
+async function run(file: string, options: Options): Promise<number> {
+  const show = (report: Report): void => {
+    process.stdout.write(options.json ? `${JSON.stringify(report.json)}\n` : report.text);
+  };
+  try {
+    const trust = await trustOf(options);
+    show(isBundle(file) ? await verifyBundleFile(file, trust) : await verifyProofFile(file, trust));
+    return VERIFY_EXIT.verified;
+  } catch (error) {
+    if (error instanceof EvidenceError) {
+      show(reportRefusal(file, error));
+      return VERIFY_EXIT.notVerified;
+    }
+    if (!(error instanceof CannotRun)) throw error;
+    process.stderr.write(`tallystick: ${error.message}\n`);
+    return VERIFY_EXIT.couldNotRun;
+  }
+}
+
+async function verifyBundleFile(file: string, trust: Trust): Promise<Report> {
+  const progress = startProgress(`verifying ${file}`, statSync(file).size);
+  // OpenSSL hashes a long file several times faster than the verifier's own SHA-256.
+  const verifier = new BundleVerifier(trust, createHash('sha256'));
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
+      verifier.push(chunk);
+      progress.add(chunk.length);
+    }
+  } finally {
+    progress.end();
+  }
+  return reportBundle(file, await verifier.finish());
+}
+
+async function verifyProofFile(file: string, trust: Trust): Promise<Report> {
+  const { size } = statSync(file);
+  if (size > PROOF_BYTES_MAX)
+    throw new CannotRun(`${file} is ${size} bytes; a proof has at most ${PROOF_BYTES_MAX}`);
+  return reportEvent(file, await verifyEventProof(parseEventProof(readText(file)), trust));
+}
+
+/** A bundle says so in its first bytes; everything else is read as a proof. */
+function isBundle(file: string): boolean {
+  let head: string;
+  try {
+    if (statSync(file).isDirectory()) throw new CannotRun(`${file} is a directory; give a bundle or a proof`);
+    head = readHead(file);
+  } catch (error) {
+    throw error instanceof CannotRun ? error : cannotRead(file, error);
+  }
+  return head.startsWith(`{"format":"${BUNDLE_FORMAT.split('/')[0]}`);
+}
+
+function readHead(file: string): string {
+  const bytes = Buffer.alloc(HEAD_BYTES);
+  const descriptor = openSync(file, 'r');
+  try {
+    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, HEAD_BYTES, 0));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function trustOf(options: Options): Promise<Trust> {
+  const { key: keys = [], witness: witnessKeys = [] } = options;
+  if (keys.length === 0) {
+    throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
+  }
+  const verifiers = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
+  const trust: Trust = { verifiers };
+  if (options.nothingWithheld) trust.allowWithheld = false;
+  if (witnessKeys.length > 0) {
+    const witnesses = await Promise.all(witnessKeys.map((key) => keyOf(key, cosignatureVerifier)));
+    trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
+  }
+  if (options.since !== undefined) trust.since = await checkpointIn(options.since, verifiers);
+  return trust;
+}
+
+async function keyOf<V>(textOrFile: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
+  const isKey = /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile);
+  const text = isKey ? textOrFile : readText(textOrFile).trim();
+  try {
+    return await makeVerifier(text);
+  } catch (error) {
+    throw new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${messageOf(error)}`);
+  }
+}
+
+function countOf(text: string | undefined, countMax: number): number {
+  if (text === undefined) return countMax;
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= countMax) return count;
+  throw new CannotRun(`--witnesses-min is ${text}; it is 1 to ${countMax}, the number of --witness keys`);
+}
+
+/** The older checkpoint is only worth comparing with if the log itself has signed it. */
+async function checkpointIn(
+  file: string,
+  verifiers: Trust['verifiers'],
+): Promise<NonNullable<Trust['since']>> {
+  const note = readText(file);
+  try {
+    return await openCheckpoint(note, { origin: parseCheckpoint(parseNote(note).text).origin, verifiers });
+  } catch (error) {
+    throw new CannotRun(`${file} is no checkpoint signed by that key: ${messageOf(error)}`);
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw cannotRead(file, error);
+  }
+}
+
+function cannotRead(file: string, error: unknown): CannotRun {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
+  return new CannotRun(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,31 @@
+// The command: reads the command line, runs one command, sets the exit code. Each command has a file of its own
+// in commands/ and is added here. Exit codes: 0 done; 1 failed; 2 the command line or the settings are wrong.
+
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { configCommand } from './commands/config.ts';
+import { serveCommand } from './commands/serve.ts';
+import { verifyCommand } from './commands/verify.ts';
+
+const WRONG_USAGE = 2;
+
+// Read, not imported: sources and build both stand one level below the manifest.
+const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+const { version } = JSON.parse(manifest) as { version: string };
+
+const program = new Command('tallystick')
+  .description('A multi-tenant, tamper-evident audit trail.')
+  .version(version)
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError('(tallystick --help shows all commands)')
+  .exitOverride();
+
+for (const command of [serveCommand(), verifyCommand(), configCommand()])
+  program.addCommand(command.copyInheritedSettings(program));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE;
+}

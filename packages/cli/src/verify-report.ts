@@ -1,0 +1,83 @@
+// What `tallystick verify` says: for people, and as JSON for programs.
+
+import { type BundleVerdict, type EvidenceError, type EventVerdict, KINDS } from '@tallystick/evidence';
+
+export interface Report {
+  readonly text: string;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export function reportBundle(file: string, verdict: BundleVerdict): Report {
+  const { from, to, entries, checkpoint } = verdict;
+  const shown = [`${verdict.open} open`, `${verdict.withheld} withheld`, `${verdict.deleted} deleted`];
+  if (verdict.outsideFilter > 0) shown.push(`${verdict.outsideFilter} outside the filter`);
+  const rows: [string, string][] = [
+    ['log', verdict.origin],
+    ['range', `index ${from} to ${to - 1} of ${checkpoint.size}`],
+    ['entries', `${entries}, ${verdict.complete ? 'none left out' : 'may not be all'}`],
+    ['shown', shown.join(', ')],
+    ...checkpointRows(checkpoint),
+  ];
+  if (verdict.explainedBy.length > 0)
+    rows.push(['deletions', `explained by notices at ${verdict.explainedBy.join(', ')}`]);
+  if (verdict.filter !== null) rows.push(['filter', JSON.stringify(verdict.filter)]);
+  if (verdict.extends !== undefined)
+    rows.push(['history', `extends the checkpoint of size ${verdict.extends}`]);
+  return { text: lines(`verified  ${file}`, rows), json: { verified: true, kind: 'Bundle', ...verdict } };
+}
+
+export function reportEvent(file: string, verdict: EventVerdict): Report {
+  const { entry, origin, leaf, checkpoint, event, whole } = verdict;
+  const receivedAt = new Date(entry.receivedAtMs).toISOString();
+  const { kind, index, eventId } = entry;
+  const rows: [string, string][] = [
+    ['log', origin],
+    [kind === KINDS.event ? 'event' : 'notice', `${eventId}, index ${index}, received ${receivedAt}`],
+    ['shown', whole ? 'whole' : 'in part'],
+    ...checkpointRows(checkpoint),
+  ];
+  const text = `${lines(`verified  ${file}`, rows)}${JSON.stringify(inReadingOrder(event), null, 2)}\n`;
+  const json = {
+    verified: true,
+    kind: 'EventProof',
+    origin,
+    eventId,
+    index,
+    receivedAt,
+    leaf,
+    whole,
+    checkpoint,
+    event,
+  };
+  return { text, json };
+}
+
+export function reportRefusal(file: string, { reason, index, message }: EvidenceError): Report {
+  const where = index === undefined ? reason : `${reason} at index ${index}`;
+  const rows: [string, string][] = [
+    ['reason', where],
+    ['because', message],
+  ];
+  return {
+    text: lines(`NOT verified  ${file}`, rows),
+    json: { verified: false, reason, index: index ?? null, message },
+  };
+}
+
+const READING_ORDER = ['timestamp', 'actor', 'action', 'resource', 'classification', 'outcome'];
+
+/** Units come by tag, which is no order for people. */
+function inReadingOrder(event: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = [...READING_ORDER.filter((field) => field in event), ...Object.keys(event).sort()];
+  return Object.fromEntries(fields.map((field) => [field, event[field]]));
+}
+
+function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint']): [string, string][] {
+  const rows: [string, string][] = [['checkpoint', `size ${size}, root ${root}`]];
+  if (cosignedBy.length > 0) rows.push(['witnesses', cosignedBy.join(', ')]);
+  return rows;
+}
+
+function lines(title: string, rows: readonly (readonly [string, string])[]): string {
+  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`), ''].join('\n');
+}

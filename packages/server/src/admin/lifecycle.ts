@@ -1,0 +1,22 @@
+// Where the process stands: starting, serving, or draining before it stops. It only ever moves on.
+
+export const PHASES = ['Starting', 'Serving', 'Draining'] as const;
+export type Phase = (typeof PHASES)[number];
+
+export interface Lifecycle {
+  readonly phase: Phase;
+  /** Moves on; a phase that lies behind is ignored. */
+  moveTo(phase: Phase): void;
+}
+
+export function createLifecycle(): Lifecycle {
+  let current: Phase = 'Starting';
+  return {
+    get phase() {
+      return current;
+    },
+    moveTo(phase) {
+      if (PHASES.indexOf(phase) > PHASES.indexOf(current)) current = phase;
+    },
+  };
+}

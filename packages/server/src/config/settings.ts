@@ -1,0 +1,252 @@
+// Every setting of the service, once: name, kind, default and meaning. The nesting is the section path, so
+// `Server.Port` is `Server__Port` in the environment and `{ "Server": { "Port": … } }` in the file. From this
+// description come the checked configuration and its type, `tallystick config`, and the reference page.
+
+import { formatTimeSpan } from '../runtime/time-span.ts';
+import {
+  choice,
+  date,
+  flag,
+  host,
+  list,
+  network,
+  path,
+  port,
+  secret,
+  span,
+  text,
+  url,
+  whole,
+} from './kinds.ts';
+import { optional, required, type Section, type Setting, setting, type ValueOf } from './setting.ts';
+
+const COUNT_MAX = Number.MAX_SAFE_INTEGER;
+
+const visible = (min: number, max: number) =>
+  text(
+    `${min} to ${max} visible ASCII characters`,
+    (v) => /^[\x21-\x7e]*$/.test(v) && v.length >= min && v.length <= max,
+  );
+const region = text('letters, digits, `.`, `_` and `-`', (v) => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v));
+const origin = text('a name such as audit.example.com/log, without a scheme', (v) =>
+  /^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/.test(v),
+);
+const timeSpan = span((ms) => formatTimeSpan(ms * 1e6).replace(/\.0{7}$/, ''));
+
+const limiter = (permitLimit: Setting<number | undefined>) => ({
+  Window: setting(timeSpan, { ms: 1000 }, 'Length of the fixed window.'),
+  AutoReplenishment: setting(
+    flag(),
+    true,
+    'Permits come back when a window ends; off: only by the admin operation.',
+  ),
+  PermitLimit: permitLimit,
+  QueueLimit: setting(whole(0, COUNT_MAX), 0, 'How many requests may wait, oldest first; 0 rejects at once.'),
+});
+
+const apiVersion = (version: string) => ({
+  State: setting(
+    choice('Active', 'Deprecated', 'Sunset', 'Retired'),
+    'Active',
+    `Lifecycle of version ${version}: Deprecated adds warning headers, Sunset also refuses writes, Retired is 404.`,
+  ),
+  DeprecationDate: optional(
+    date(),
+    'no header',
+    'Value of `X-API-Deprecation-Date` once the version is deprecated.',
+  ),
+  SunsetDate: optional(date(), 'no header', 'Value of `X-API-Sunset-Date` once the version is deprecated.'),
+});
+
+const issuer = {
+  Issuer: required(url('https', 'http'), 'The `iss` claim; keys are found from it by OpenID discovery.'),
+  Audience: required(visible(1, 500), 'The `aud` claim that a token must carry.'),
+  JwksUri: optional(
+    url('https', 'http'),
+    'by discovery',
+    'Where the keys are, for an issuer without discovery.',
+  ),
+  Algorithms: setting(
+    list(choice('RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA')),
+    ['RS256', 'PS256', 'ES256', 'EdDSA'],
+    'Signature algorithms that are accepted; asymmetric ones only.',
+  ),
+  TenantClaim: setting(visible(1, 200), 'tenant_id', 'The claim that names the tenant.'),
+  RolesClaim: setting(visible(1, 200), 'roles', 'The claim that lists the roles.'),
+  ScopesClaim: setting(
+    visible(1, 200),
+    'scope',
+    'The claim that lists the scopes, as a list or separated by spaces.',
+  ),
+  PermissionsClaim: setting(visible(1, 200), 'permissions', 'The claim that lists the permissions.'),
+  ClearanceClaim: setting(visible(1, 200), 'clearance', 'The claim that names the clearance.'),
+  RequireScope: setting(flag(), true, "A token must carry the operation's scope or permission."),
+};
+
+export const SETTINGS = {
+  Environment: setting(
+    choice('Development', 'Test', 'Production'),
+    'Production',
+    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy.',
+  ),
+  Server: {
+    Host: setting(host(), '127.0.0.1', 'Address to listen on; `0.0.0.0` or `::` for all.'),
+    Port: setting(port(), 8080, 'Port to listen on.'),
+    PublicUrl: optional(
+      url('https', 'http'),
+      'the listening address',
+      'How others reach the service. Links in webhooks and exports are made from it, never from `Host`.',
+    ),
+    TrustedProxies: optional(
+      list(network()),
+      'loopback; everyone in Development and Test',
+      'Whose `X-Forwarded-For` and `X-Test-Id` are believed.',
+    ),
+    Tls: {
+      Certificate: optional(
+        path(),
+        'plain HTTP',
+        'PEM file with the certificate chain; needs `Server__Tls__Key`.',
+      ),
+      Key: optional(path(), 'plain HTTP', 'PEM file with the private key; needs `Server__Tls__Certificate`.'),
+    },
+  },
+  Grpc: { Port: optional(port(), 'gRPC is not served', 'Port of the gRPC listener.') },
+  Mcp: { Enabled: setting(flag(), true, 'Serves `/mcp`.') },
+  Storage: {
+    DataDirectory: setting(
+      path(),
+      './data',
+      'Where everything is kept; made at first start, for its owner only.',
+    ),
+    Url: optional(
+      secret(url('postgres', 'postgresql')),
+      'the embedded store in the data directory',
+      'A PostgreSQL database to use instead of the embedded store.',
+    ),
+  },
+  Log: {
+    Origin: optional(
+      origin,
+      '`tallystick.local/` and the ULID of the installation',
+      'Name of the log in every checkpoint; frozen at first start.',
+    ),
+    Anchor: optional(path(), 'the data directory', 'Where signed heads are kept, apart from the log.'),
+    CheckpointInterval: setting(span(), { ms: 1000 }, 'How often changed logs get a signed checkpoint.'),
+  },
+  Streams: {
+    SealAfter: setting(span(), { ms: 86_400_000 }, 'Age at which the open stream is sealed.'),
+    SealAfterEvents: setting(
+      whole(1, COUNT_MAX),
+      1_000_000,
+      'Number of events at which the open stream is sealed.',
+    ),
+  },
+  Events: {
+    RequireActorIdentity: setting(
+      flag(),
+      false,
+      'A `User` must have userId or userName, a `Service` serviceId or serviceName.',
+    ),
+  },
+  Authentication: {
+    Issuers: {
+      each: issuer,
+      meaning: 'OpenID providers whose bearer tokens are accepted; with none the service is its own issuer.',
+    },
+  },
+  Tenants: {
+    AutoProvision: setting(flag(), true, "A tenant comes into being at an authorised caller's first write."),
+    Region: optional(region, 'no region', 'Region of this instance, for tenants pinned to regions.'),
+  },
+  Webhooks: {
+    AllowPrivateTargets: setting(
+      flag(),
+      false,
+      'Subscriptions may use `http:`, loopback and private addresses. For tests.',
+    ),
+  },
+  Exports: {
+    Directory: optional(path(), '`exports` in the data directory', 'Where export files are kept.'),
+    AllowPrivateTargets: setting(
+      flag(),
+      false,
+      'Deliveries may go to loopback and private addresses. For tests.',
+    ),
+  },
+  Retention: {
+    SweepInterval: setting(span(), { ms: 3_600_000 }, 'How often content past its retention is removed.'),
+  },
+  RateLimiting: {
+    EnableRateLimiting: setting(
+      flag(),
+      false,
+      "Master switch of the global limiter, the tenants' limits and the `MCP` policy.",
+    ),
+    GlobalLimiter: limiter(
+      optional(
+        whole(1, COUNT_MAX),
+        'required when rate limiting is on',
+        'Requests per window and partition.',
+      ),
+    ),
+  },
+  McpRateLimiting: {
+    McpLimiter: limiter(
+      optional(
+        whole(1, COUNT_MAX),
+        'that of the global limiter',
+        'Requests to `/mcp` per window and partition.',
+      ),
+    ),
+  },
+  ApiVersions: { V1: apiVersion('1.0'), V2: apiVersion('2.0') },
+  Redis: {
+    Url: optional(
+      secret(url('redis', 'rediss')),
+      'counters in memory',
+      'A Redis server through which several nodes share their counters.',
+    ),
+  },
+  Telemetry: {
+    Level: setting(
+      choice('Debug', 'Info', 'Warn', 'Error'),
+      'Info',
+      'The least serious diagnostics that are written; Debug adds a line for each request.',
+    ),
+  },
+  AdminKey: {
+    ...optional(
+      secret(visible(20, 200)),
+      'one is made at first start and printed once',
+      'The platform Admin key of the first start.',
+    ),
+    name: 'TALLYSTICK_ADMIN_KEY',
+  },
+} satisfies Section;
+
+/** The checked configuration. */
+export type Config = ValueOf<typeof SETTINGS>;
+
+/**
+ * Sections and settings that are checked and shown but that no part of this version acts on yet. Whoever sets
+ * one is told so at the start. A feature that arrives takes its line away.
+ */
+export const NOT_IN_EFFECT: readonly string[] = [
+  'Server__TrustedProxies',
+  'Grpc',
+  'Mcp',
+  'Storage__Url',
+  'Log',
+  'Streams',
+  'Events',
+  'Authentication',
+  'Tenants',
+  'Webhooks',
+  'Exports',
+  'Retention',
+  'RateLimiting',
+  'McpRateLimiting',
+  'Redis',
+  'TALLYSTICK_ADMIN_KEY',
+];

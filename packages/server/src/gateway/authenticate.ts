@@ -1,0 +1,48 @@
+// Who is calling. The port through which the gateway asks, and the step that fails closed: where nobody can
+// authenticate, nobody is let in. Operations without a permission are open, and credentials sent to them are
+// ignored.
+
+import { AuditError, type Operation, type OperationName } from '@tallystick/contract';
+import type { Caller } from '../access/caller.ts';
+import { header, type HeaderValues } from './header-values.ts';
+
+/** What a request shows about its sender, not yet believed. */
+export interface Credentials {
+  /** The value of `Authorization`. */
+  readonly authorization: string | undefined;
+  /** The value of `X-API-Key`. */
+  readonly apiKey: string | undefined;
+}
+
+/**
+ * Verifies whatever credentials there are; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
+ * or API_KEY_REVOKED, and UPSTREAM_TIMEOUT when an identity provider does not answer.
+ */
+export type Authenticate = (credentials: Credentials) => Promise<Caller>;
+
+export async function authenticate(
+  operation: Operation<OperationName>,
+  headers: HeaderValues,
+  verify: Authenticate | undefined,
+): Promise<Caller | undefined> {
+  if (operation.permission === null) return undefined;
+  const credentials = {
+    authorization: header(headers, 'authorization'),
+    apiKey: header(headers, 'x-api-key'),
+  };
+  if (verify === undefined || (credentials.authorization === undefined && credentials.apiKey === undefined)) {
+    throw new AuditError(
+      'UNAUTHENTICATED',
+      'Send a bearer token in Authorization, or an API key in X-API-Key.',
+    );
+  }
+  return verify(credentials);
+}
+
+/** Whether the caller may do this at all; what it may see of the result is the operation's concern. */
+export function authorize(operation: Operation<OperationName>, caller: Caller | undefined): void {
+  const { permission } = operation;
+  if (permission === null) return;
+  const refusal = caller === undefined ? 'FORBIDDEN' : caller.refusal(permission);
+  if (refusal !== undefined) throw new AuditError(refusal, `This needs the permission ${permission}.`);
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuditError } from '@tallystick/contract';
+import { createSystemRandom } from '../runtime/random.ts';
+import { checkCorrelation, readCorrelation } from './correlation.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const ids = { random: createSystemRandom(), nextId: () => '01KE0000000000000000000042' };
+const read = (headers: Record<string, string>) => readCorrelation(headers, ids);
+
+test("the caller's correlation id is taken as it is", () => {
+  for (const id of ['x', '!', '~', 'a'.repeat(128), 'order-42/step#3']) {
+    const { correlationId, correlationIsGiven } = read({ 'x-correlation-id': id });
+    assert.deepEqual([correlationId, correlationIsGiven], [id, true]);
+    checkCorrelation({ 'x-correlation-id': id });
+  }
+});
+
+test('without one a UUID is made', () => {
+  const { correlationId, correlationIsGiven } = read({});
+  assert.match(correlationId, UUID);
+  assert.equal(correlationIsGiven, false);
+  checkCorrelation({});
+});
+
+test('one that is not allowed is replaced in the answer and refused', () => {
+  for (const id of ['', ' ', 'a b', 'a'.repeat(129), 'é', '\u007f', 'a, b', 'tab\there']) {
+    assert.match(read({ 'x-correlation-id': id }).correlationId, UUID);
+    assert.throws(
+      () => checkCorrelation({ 'x-correlation-id': id }),
+      (error) => error instanceof AuditError && error.code === 'INVALID_HEADER' && error.details.length === 1,
+      JSON.stringify(id),
+    );
+  }
+});
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+test('a W3C trace context is honoured', () => {
+  for (const traceparent of [
+    `00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-00`,
+    `cc-${TRACE}-${PARENT}-01`,
+    `01-${TRACE}-${PARENT}-01-what-the-future-will-be-like`,
+  ]) {
+    assert.equal(read({ traceparent }).traceId, TRACE, traceparent);
+  }
+});
+
+test('a malformed trace context is ignored and a new trace begins', () => {
+  for (const traceparent of [
+    '',
+    TRACE,
+    `ff-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-01-more`,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE}-${PARENT}`,
+    `00-${TRACE}-${PARENT}-1`,
+    `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
+  ]) {
+    const { traceId } = read({ traceparent });
+    assert.match(traceId, /^(?!0{32})[0-9a-f]{32}$/);
+    assert.notEqual(traceId, TRACE, traceparent);
+  }
+});

@@ -1,0 +1,57 @@
+// Who a request belongs to: its correlation id (`X-Correlation-Id`, else a new UUID), its W3C trace id (from
+// `traceparent`, else new) and its own request id. Decided before anything else, so that every answer has them,
+// refusals of malformed requests included.
+
+import { AuditError, LIMITS } from '@tallystick/contract';
+import type { Correlation } from '../call.ts';
+import type { Random } from '../runtime/random.ts';
+import { header, type HeaderValues } from './header-values.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/** version, trace id, parent id, flags; a later version may append more. */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const ZEROS = /^0+$/;
+
+export interface CorrelationSource {
+  readonly random: Random;
+  readonly nextId: () => string;
+}
+
+/** Never fails: an id that is not allowed is replaced, and `checkCorrelation` refuses the call later. */
+export function readCorrelation(headers: HeaderValues, { random, nextId }: CorrelationSource): Correlation {
+  const given = header(headers, 'x-correlation-id');
+  const usable = given !== undefined && isCorrelationId(given);
+  return {
+    correlationId: usable ? given : random.uuid(),
+    correlationIsGiven: usable,
+    traceId: readTraceId(header(headers, 'traceparent')) ?? newTraceId(random),
+    requestId: nextId(),
+  };
+}
+
+export function checkCorrelation(headers: HeaderValues): void {
+  const given = header(headers, 'x-correlation-id');
+  if (given === undefined || isCorrelationId(given)) return;
+  const issue = `must be 1 to ${LIMITS.correlationIdLengthMax} visible ASCII characters`;
+  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}; ${given.length} were sent.`, {
+    details: [{ field: 'X-Correlation-Id', issue, value: given }],
+  });
+}
+
+function isCorrelationId(text: string): boolean {
+  return text.length <= LIMITS.correlationIdLengthMax && VISIBLE_ASCII.test(text);
+}
+
+/** A malformed trace context is ignored, as the W3C recommendation asks. */
+function readTraceId(traceparent: string | undefined): string | undefined {
+  const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent);
+  if (match === null) return undefined;
+  const [, version, traceId = '', parentId = '', more] = match;
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  return ZEROS.test(traceId) || ZEROS.test(parentId) ? undefined : traceId;
+}
+
+function newTraceId(random: Random): string {
+  return Buffer.from(random.bytes(16)).toString('hex');
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuditError } from '@tallystick/contract';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createTelemetry } from '../telemetry.ts';
+import { asAuditError, errorBody } from './error-body.ts';
+
+const place = {
+  correlationId: 'c',
+  correlationIsGiven: true,
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  requestId: '01KE0000000000000000000042',
+  path: '/api/v1/audit-events',
+};
+
+test('the body has exactly the fields of the specification, details always', () => {
+  const body = errorBody(new AuditError('ROUTE_NOT_FOUND', 'There is no such path.'), place, 0);
+  assert.deepEqual(body, {
+    error: {
+      code: 'ROUTE_NOT_FOUND',
+      message: 'There is no such path.',
+      details: [],
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      timestamp: '1970-01-01T00:00:00.000Z',
+      path: '/api/v1/audit-events',
+      requestId: '01KE0000000000000000000042',
+    },
+  });
+});
+
+test('a value is cut at 200 characters and never inside one', () => {
+  const shown = (value: unknown) => {
+    const details = [{ field: 'f', issue: 'i', value }];
+    return errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0).error.details[0]?.value;
+  };
+  assert.equal(shown('a'.repeat(200)), 'a'.repeat(200));
+  assert.equal(shown('a'.repeat(201)), 'a'.repeat(200));
+  assert.equal(shown(`${'a'.repeat(199)}😀`), 'a'.repeat(199));
+  assert.deepEqual(shown({ a: 1 }), { a: 1 });
+  assert.equal(String(shown(Array.from({ length: 200 }, () => 1))).length, 200);
+  assert.equal(shown(null), null);
+});
+
+test('what nobody foresaw is told to the operator and hidden from the caller', () => {
+  const lines: string[] = [];
+  const telemetry = createTelemetry({
+    clock: createFakeClock(),
+    level: 'Info',
+    form: 'json',
+    secrets: [],
+    write: (line) => lines.push(line),
+  });
+  const cause = new Error('SELECT * FROM /var/lib/secrets failed');
+  for (const error of [cause, new AuditError('INTERNAL_ERROR', cause.message, { cause }), 'just a text']) {
+    const shown = asAuditError(error, place, telemetry);
+    assert.equal(shown.code, 'INTERNAL_ERROR');
+    assert.doesNotMatch(JSON.stringify(errorBody(shown, place, 0)), /SELECT|secrets|text/);
+  }
+  assert.equal(lines.length, 3);
+  for (const line of lines) assert.ok(line.includes(place.traceId) && /SELECT|just a text/.test(line), line);
+  const foreseen = new AuditError('RATE_LIMITED', 'slow down');
+  assert.equal(asAuditError(foreseen, place, telemetry), foreseen);
+  assert.equal(lines.length, 3);
+});

@@ -1,0 +1,50 @@
+// The body of every error (spec 7.1), and the rule that what is not in the catalogue is ours: it is written to
+// the diagnostics with its stack and shown to the caller as INTERNAL_ERROR, without a word about the cause.
+
+import { AuditError, type ErrorBody, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import type { Correlation } from '../call.ts';
+import { instant } from '../runtime/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+export interface ErrorPlace extends Correlation {
+  /** Without the query string. */
+  readonly path: string;
+}
+
+export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): ErrorBody {
+  return {
+    error: {
+      code: error.code,
+      message: error.message,
+      details: error.details.map(detail),
+      traceId: place.traceId,
+      timestamp: instant(nowMs),
+      path: place.path,
+      requestId: place.requestId,
+    },
+  };
+}
+
+/** The error as the caller may see it. */
+export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telemetry): AuditError {
+  if (error instanceof AuditError && error.code !== 'INTERNAL_ERROR') return error;
+  const { path, traceId, requestId, correlationId } = place;
+  telemetry.error('a request failed unexpectedly', error, { path, traceId, requestId, correlationId });
+  return new AuditError(
+    'INTERNAL_ERROR',
+    'The service failed in a way it did not foresee; report the traceId.',
+  );
+}
+
+function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
+  return value === undefined ? { field, issue } : { field, issue, value: cut(value) };
+}
+
+/** Long values are cut; what is not text is cut as its JSON text. */
+function cut(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  if (text.length <= LIMITS.errorValueLengthMax) return value;
+  const end = LIMITS.errorValueLengthMax;
+  // Half of a surrogate pair is no character.
+  return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  AuditError,
+  type OperationName,
+  operationNamed,
+  operationsIn,
+  placeOf,
+  VERSIONS,
+} from '@tallystick/contract';
+import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { createValidate } from './validate.ts';
+
+const validate = createValidate();
+
+function run(
+  name: OperationName,
+  input: Record<string, unknown>,
+  violations: { field: string; issue: string }[] = [],
+) {
+  const operation = operationNamed(name);
+  return validate(operation, {
+    input: structuredClone(input),
+    violations,
+    placeOf: (member) => placeOf(operation, member),
+  });
+}
+
+function refusal(
+  name: OperationName,
+  input: Record<string, unknown>,
+  violations?: { field: string; issue: string }[],
+) {
+  try {
+    run(name, input, violations);
+  } catch (error) {
+    assert.ok(error instanceof AuditError, String(error));
+    return { code: error.code, message: error.message, details: error.details };
+  }
+  return assert.fail('accepted');
+}
+
+test('the schema of every operation of every version can be validated with', () => {
+  for (const version of VERSIONS) {
+    for (const operation of operationsIn(version)) {
+      const received = { input: {}, violations: [], placeOf: (member: string) => placeOf(operation, member) };
+      try {
+        validate(operation, received);
+      } catch (error) {
+        assert.ok(error instanceof AuditError, `${operation.name}: ${String(error)}`);
+      }
+    }
+  }
+});
+
+test('a sound input comes through, with defaults and without what is ignored', () => {
+  assert.deepEqual(run('events.ingest', { event: { ...EVENT, context: null } }), {
+    event: { ...EVENT, outcome: 'Success' },
+  });
+  assert.deepEqual(run('events.list', {}), { limit: 100, sort: ['-timestamp'] });
+});
+
+test('every violation of a body is listed with its full path, its issue and its value', () => {
+  const { code, details } = refusal('events.ingest', {
+    event: {
+      ...EVENT,
+      actor: { actorType: 'Robot', 'odd name': 1 },
+      action: 5,
+      resource: { resourceType: '' },
+    },
+  });
+  assert.equal(code, 'VALIDATION_FAILED');
+  const sorted = details.toSorted((a, b) => (a.field < b.field ? -1 : 1));
+  assert.deepEqual(sorted, [
+    { field: 'action', issue: 'must be string', value: 5 },
+    { field: 'actor.actorType', issue: 'must be one of User, Service, System', value: 'Robot' },
+    { field: 'actor["odd name"]', issue: 'is not a known field' },
+    { field: 'resource.resourceId', issue: 'is required' },
+    { field: 'resource.resourceType', issue: 'must NOT have fewer than 1 characters', value: '' },
+  ]);
+});
+
+test('a path through a list names the item', () => {
+  const policy = {
+    name: 'p',
+    policyType: 'Retention',
+    rules: [{ name: 'a', effect: { retentionPeriod: 'P7Y' } }, 5],
+  };
+  const { details } = refusal('policies.create', { policy });
+  assert.ok(
+    details.some(({ field }) => field === 'rules[1]'),
+    JSON.stringify(details),
+  );
+});
+
+test('rules of JSON itself are listed along, and are enough to refuse', () => {
+  const duplicate = { field: 'payload.a', issue: 'occurs twice' };
+  assert.deepEqual(refusal('events.ingest', { event: EVENT }, [duplicate]).details, [duplicate]);
+  const both = refusal('events.ingest', { event: { ...EVENT, action: 5 } }, [duplicate]);
+  assert.deepEqual(
+    both.details.map(({ field }) => field),
+    ['payload.a', 'action'],
+  );
+});
+
+test('the code follows from where the member travelled', () => {
+  assert.equal(refusal('events.list', { limit: 0 }).code, 'INVALID_PARAMETER');
+  assert.equal(refusal('events.list', { limit: '7x' }).code, 'INVALID_PARAMETER');
+  assert.equal(refusal('events.list', { sort: ['color'] }).code, 'INVALID_SORT');
+  assert.equal(refusal('events.list', { cursor: '' }).code, 'CURSOR_INVALID');
+  assert.equal(refusal('events.get', { eventId: 'x' }).code, 'EVENT_NOT_FOUND');
+  assert.equal(refusal('events.ingestBatch', { batch: { events: [] } }).code, 'BATCH_SIZE_INVALID');
+  assert.equal(refusal('events.search', { search: { pagination: { limit: 0 } } }).code, 'VALIDATION_FAILED');
+});
+
+test('what could not be understood comes before a broken rule, and that before what is not there', () => {
+  const redaction = { fields: [], reason: 5 };
+  assert.equal(refusal('events.redact', { eventId: 'x', redaction }).code, 'VALIDATION_FAILED');
+  assert.equal(
+    refusal('events.redact', { eventId: 'x', redaction: { fields: ['payload.a'], reason: 'r' } }).code,
+    'EVENT_NOT_FOUND',
+  );
+  assert.equal(
+    refusal('events.list', { limit: 0, sort: ['color'] }).code,
+    'INVALID_PARAMETER',
+    'two codes of one place',
+  );
+});
+
+test('a secret is never shown', () => {
+  const subscription = {
+    name: 's',
+    url: 'https://a.example',
+    eventTypes: ['AuditEventReceived'],
+    secret: `hunter2${'x'.repeat(300)}`,
+  };
+  const shown = JSON.stringify(refusal('subscriptions.create', { subscription }));
+  assert.match(shown, /"field":"secret"/);
+  assert.doesNotMatch(shown, /hunter2/);
+  const misspelt = { ...subscription, secret: undefined, secrett: 'hunter2' };
+  assert.doesNotMatch(JSON.stringify(refusal('subscriptions.create', { subscription: misspelt })), /hunter2/);
+});
+
+test('the message names the field, and says when there are more', () => {
+  assert.equal(refusal('events.list', { limit: 0 }).message, 'limit must be >= 1.');
+  assert.match(
+    refusal('events.ingest', { event: {} }).message,
+    /^4 violations; the first: \w+ is required\.$/,
+  );
+  assert.equal(refusal('events.ingest', { event: EVENT.action }).message, 'The body must be object.');
+  assert.ok(run('events.get', { eventId: EVENT_ID }));
+});

@@ -1,0 +1,99 @@
+// Versions of the interface. The path names one (`/api/v1/…`); without it three readers may: the query parameter
+// `api-version`, the header `X-Version`, and the parameter `ver` in `Accept`; with none it is 1.0. Whatever they
+// say must exist and agree, with one another and with the path. A version's state (Active → Deprecated → Sunset →
+// Retired) decides what is still served and which warnings go along.
+
+import { AuditError, type Operation, type OperationName, type Version, VERSIONS } from '@tallystick/contract';
+import type { Config } from '../config/settings.ts';
+import { header, type HeaderValues } from './header-values.ts';
+
+export type VersionStates = Config['apiVersions'];
+
+const DEFAULT_VERSION: Version = 'v1';
+const NAMES: ReadonlyMap<string, Version> = new Map(
+  VERSIONS.flatMap((version) => [
+    [version.slice(1), version],
+    [`${version.slice(1)}.0`, version],
+  ]),
+);
+
+/** The value of `api-supported-versions`. */
+export const SUPPORTED_VERSIONS = VERSIONS.map((version) => `${version.slice(1)}.0`).join(', ');
+
+const VER_PARAMETER = /;\s*ver\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi;
+
+/** The version that the request asks for; throws UNSUPPORTED_API_VERSION. */
+export function readVersion(
+  inPath: Version | undefined,
+  headers: HeaderValues,
+  inQuery: readonly string[],
+): Version {
+  let found = inPath;
+  for (const [place, name] of readers(headers, inQuery)) {
+    const version = NAMES.get(name.trim());
+    if (version === undefined) throw unsupported(place, name, `is not one of ${SUPPORTED_VERSIONS}`);
+    if (found !== undefined && found !== version) {
+      throw unsupported(place, name, `contradicts ${inPath === undefined ? 'another place' : 'the path'}`);
+    }
+    found = version;
+  }
+  return found ?? DEFAULT_VERSION;
+}
+
+function readers(headers: HeaderValues, inQuery: readonly string[]): [place: string, name: string][] {
+  const found = inQuery.map((name): [string, string] => ['api-version', name]);
+  const inHeader = header(headers, 'x-version');
+  for (const name of inHeader?.split(',') ?? []) found.push(['X-Version', name]);
+  const accept = header(headers, 'accept');
+  if (accept !== undefined && /ver/i.test(accept)) {
+    for (const [, quoted, plain = ''] of accept.matchAll(VER_PARAMETER))
+      found.push(['Accept', quoted ?? plain]);
+  }
+  return found;
+}
+
+function unsupported(place: string, name: string, issue: string): AuditError {
+  return new AuditError(
+    'UNSUPPORTED_API_VERSION',
+    `The version '${name.slice(0, 40)}' in ${place} ${issue}.`,
+    {
+      details: [{ field: place, issue, value: name }],
+    },
+  );
+}
+
+/** Refuses what the version no longer serves. */
+export function checkVersion(
+  operation: Operation<OperationName>,
+  version: Version,
+  states: VersionStates,
+): void {
+  if (operation.rest.atRoot) return;
+  const { state } = states[version];
+  if (state === 'Retired') {
+    throw new AuditError(
+      'API_VERSION_RETIRED',
+      `Version ${version.slice(1)}.0 has been removed; use a newer one.`,
+    );
+  }
+  if (state === 'Sunset' && operation.effect === 'Write') {
+    throw new AuditError(
+      'API_VERSION_SUNSET',
+      `Version ${version.slice(1)}.0 only reads now; write through a newer one.`,
+    );
+  }
+}
+
+/** The warnings that go along with every answer of a version; none for an active one. */
+export function versionHeaders(
+  version: Version | undefined,
+  states: VersionStates,
+): Readonly<Record<string, string>> {
+  if (version === undefined || states[version].state === 'Active') return {};
+  const { deprecationDate, sunsetDate } = states[version];
+  return {
+    'X-API-Deprecated': 'true',
+    ...(deprecationDate === undefined ? {} : { 'X-API-Deprecation-Date': deprecationDate }),
+    ...(sunsetDate === undefined ? {} : { 'X-API-Sunset-Date': sunsetDate }),
+  };
+}

@@ -1,0 +1,127 @@
+// From what a validator found to the one error that is answered. The code follows from where a member travelled:
+// a query parameter or header that breaks a rule was not understood (400), a member of the body was (422), and an
+// identifier in the path that is not well formed names nothing (404); a schema may say otherwise by
+// `x-refused-as`. Values are shown where they are plain and no secret.
+
+import type { ErrorObject } from 'ajv';
+import { AuditError, type ErrorCode, type ErrorDetail, type JsonSchema } from '@tallystick/contract';
+import type { Received } from './validate.ts';
+
+export type Place = 'Path' | 'Header' | 'Body' | 'Query';
+
+interface Violation {
+  readonly place: Place;
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+}
+
+const CODE_OF_PLACE = {
+  Query: 'INVALID_PARAMETER',
+  Header: 'INVALID_HEADER',
+  Body: 'VALIDATION_FAILED',
+  Path: 'ROUTE_NOT_FOUND',
+} as const satisfies Record<Place, ErrorCode>;
+
+/** What could not be understood comes before what breaks a rule, and that before what is not there. */
+const PLACES: readonly Place[] = ['Query', 'Header', 'Body', 'Path'];
+
+export function refusal(
+  schema: JsonSchema,
+  errors: readonly ErrorObject[],
+  received: Received,
+  input: unknown,
+): AuditError {
+  const inBody = received.violations.map(
+    (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
+  );
+  const found = [
+    ...inBody,
+    ...errors.filter(isTelling).map((error) => violation(schema, error, received, input)),
+  ];
+  const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
+  const chosen = found.filter((each) => each.place === place);
+  const codes = new Set(chosen.map((each) => each.code));
+  const code = codes.size === 1 ? [...codes][0]! : CODE_OF_PLACE[place];
+  const details = chosen.map((each) => each.detail);
+  return new AuditError(code, messageFor(details), { details });
+}
+
+/** Of a union with null, the other branch is what the sender meant; the rest only echoes its errors. */
+function isTelling({ keyword, params }: ErrorObject): boolean {
+  return keyword !== 'anyOf' && keyword !== 'oneOf' && !(keyword === 'type' && params['type'] === 'null');
+}
+
+function violation(schema: JsonSchema, error: ErrorObject, received: Received, input: unknown): Violation {
+  const steps = stepsOf(error);
+  const member = steps[0] ?? '';
+  const place = received.placeOf(member);
+  const field = fieldPath(
+    place === 'Body' ? steps.slice(1) : steps,
+    place === 'Body' ? within(input, member) : input,
+  );
+  const detail = { field, issue: issueOf(error), ...valueOf(error) };
+  return { place, code: refusedAs(schema, error.schemaPath) ?? CODE_OF_PLACE[place], detail };
+}
+
+/** The path to the member that is at fault; for one that is missing or unknown, to where it stands or should. */
+function stepsOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const steps = instancePath.split('/').slice(1);
+  const unescaped = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (keyword === 'required') unescaped.push(String(params['missingProperty']));
+  if (keyword === 'additionalProperties') unescaped.push(String(params['additionalProperty']));
+  return unescaped;
+}
+
+/** `events[2].actor.actorType`, `payload["unit price"]`. */
+function fieldPath(steps: readonly string[], root: unknown): string {
+  let path = '';
+  let at = root;
+  for (const step of steps) {
+    if (Array.isArray(at)) path += `[${step}]`;
+    else if (/^[A-Za-z_$][\w$]*$/.test(step)) path += path === '' ? step : `.${step}`;
+    else path += `[${JSON.stringify(step)}]`;
+    at = within(at, step);
+  }
+  return path;
+}
+
+function within(value: unknown, step: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === step)?.[1];
+}
+
+function issueOf({ keyword, params, message }: ErrorObject): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not a known field';
+  if (keyword === 'enum' && Array.isArray(params['allowedValues'])) {
+    return `must be one of ${params['allowedValues'].join(', ')}`;
+  }
+  return message ?? `breaks the rule ${keyword}`;
+}
+
+function valueOf({ keyword, data, parentSchema }: ErrorObject): { value?: unknown } {
+  const isSecret = parentSchema?.['writeOnly'] === true || parentSchema?.['format'] === 'password';
+  const isPlain = data === null || ['string', 'number', 'boolean'].includes(typeof data);
+  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: data };
+}
+
+/** The code that the schema at fault, or the nearest one around it, asks for. */
+function refusedAs(schema: JsonSchema, schemaPath: string): ErrorCode | undefined {
+  let code: unknown;
+  let at: unknown = schema;
+  for (const step of schemaPath.split('/').slice(1)) {
+    at = within(at, decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
+    code = within(at, 'x-refused-as') ?? code;
+  }
+  // The contract writes nothing else there.
+  return code as ErrorCode | undefined;
+}
+
+function messageFor(details: readonly ErrorDetail[]): string {
+  const [first] = details;
+  if (first === undefined) return 'The request breaks a rule.';
+  const what = first.field === '' ? 'The body' : first.field;
+  return details.length === 1
+    ? `${what} ${first.issue}.`
+    : `${details.length} violations; the first: ${what} ${first.issue}.`;
+}

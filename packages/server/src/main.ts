@@ -1,0 +1,131 @@
+// Runs the service in this process, and is the only file of the server that touches `process`.
+// Exit codes: 0 stopped as asked; 1 could not start, or failed; 2 wrong settings (one line each on standard
+// error); 128 + signal when a second signal cuts the draining short.
+
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { type App, createApp } from './app.ts';
+import { ConfigError } from './config/config-error.ts';
+import { loadConfig, type LoadedConfig } from './config/config.ts';
+import { secretTexts } from './config/secret.ts';
+import { systemClock } from './runtime/clock.ts';
+import { StartError } from './start-error.ts';
+import { createTelemetry, type Telemetry } from './telemetry.ts';
+
+export interface RunOptions {
+  /** The settings file named on the command line. */
+  readonly configFile?: string | undefined;
+}
+
+export const EXIT = { stopped: 0, failed: 1, wrongSettings: 2 } as const;
+
+/** Serves until told to stop; resolves with the exit code. */
+export async function runServer(options: RunOptions = {}): Promise<number> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = loadSettings(options);
+  } catch (error) {
+    return explain(error);
+  }
+  // A reader of our output that goes away must not take the service with it.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const telemetry = telemetryFor(loaded);
+  exitOnSurprises(telemetry);
+  const stopSignal = listenForSignals();
+  try {
+    await using app = await createApp(loaded.config, telemetry);
+    await serve(app, loaded, telemetry, stopSignal);
+  } catch (error) {
+    return explain(error, telemetry);
+  }
+  telemetry.info('stopped');
+  return EXIT.stopped;
+}
+
+/** The settings of this process, for whatever command needs them; throws ConfigError. */
+export function loadSettings({ configFile }: RunOptions): LoadedConfig {
+  return loadConfig({ variables: process.env, workingDirectory: process.cwd(), configFile });
+}
+
+async function serve(
+  app: App,
+  { config, settings }: LoadedConfig,
+  telemetry: Telemetry,
+  stop: Promise<string>,
+) {
+  for (const { name, source, inEffect } of settings) {
+    if (source !== 'default' && !inEffect) {
+      telemetry.warn('a setting is given that this version does not act on yet', { setting: name });
+    }
+  }
+  const version = packageVersion();
+  const { address } = await app.start();
+  process.stdout.write(
+    [
+      `Tallystick ${version} is ready.`,
+      `  address  ${address}`,
+      `  data     ${resolve(config.storage.dataDirectory)}`,
+      '',
+    ].join('\n'),
+  );
+  telemetry.info('ready', { address, version, environment: config.environment });
+  const signal = await stop;
+  telemetry.info('draining', { signal });
+}
+
+/** Read, not imported: sources and build both stand one level below the manifest. */
+function packageVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+function telemetryFor({ config }: LoadedConfig): Telemetry {
+  const isReadable = process.stderr.isTTY || config.environment === 'Development';
+  return createTelemetry({
+    clock: systemClock,
+    level: config.telemetry.level,
+    form: isReadable ? 'readable' : 'json',
+    secrets: secretTexts(config),
+    write: (line) => process.stderr.write(line),
+  });
+}
+
+/** One line for each thing to mend; a stack only for what nobody foresaw. */
+function explain(error: unknown, telemetry?: Telemetry): number {
+  if (error instanceof ConfigError) {
+    for (const problem of error.problems) process.stderr.write(`tallystick: ${problem}\n`);
+    return EXIT.wrongSettings;
+  }
+  if (error instanceof StartError) process.stderr.write(`tallystick: ${error.message}\n`);
+  else if (telemetry === undefined) process.stderr.write(`tallystick: ${String(error)}\n`);
+  else telemetry.error('the service failed', error);
+  return EXIT.failed;
+}
+
+/** Whatever is in an unknown state must not go on writing a log that others rely on. */
+function exitOnSurprises(telemetry: Telemetry): void {
+  const exit = (what: string) => (error: unknown) => {
+    telemetry.error(what, error);
+    process.exit(EXIT.failed);
+  };
+  process.on('uncaughtException', exit('an exception was not caught'));
+  process.on('unhandledRejection', exit('a rejection was not handled'));
+}
+
+/** A terminal and npm may both pass on one Ctrl-C, so signals this close together count as one. */
+const SAME_SIGNAL_MS = 500;
+
+function listenForSignals(): Promise<NodeJS.Signals> {
+  const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
+  let firstNs: number | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    const nowNs = systemClock.monotonicNs();
+    firstNs ??= nowNs;
+    if (nowNs - firstNs > SAME_SIGNAL_MS * 1e6) process.exit(128 + constants.signals[signal]);
+    stop(signal);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return promise;
+}

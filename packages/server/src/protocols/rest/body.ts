@@ -1,0 +1,141 @@
+// The body of a request: its media type, its bytes – decoded from gzip or br, counted as they are decoded, so that
+// no bomb is ever unpacked – and its JSON. Each has one way to be refused (400): UNSUPPORTED_MEDIA_TYPE,
+// REQUEST_TOO_LARGE, MALFORMED_JSON. What is JSON but means two things is listed as violations (422).
+
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import { AuditError, type ErrorDetail } from '@tallystick/contract';
+import { scanJson } from '@tallystick/evidence';
+import type { Clock } from '../../runtime/clock.ts';
+
+/** Bodies that the connection has given up on, perhaps before anyone began to read them. */
+const broken = new WeakMap<IncomingMessage, AuditError>();
+const BROKEN = 'tallystick:broken';
+
+/** Tells whoever reads this body, now or later, that the rest of it will not come. */
+export function breakBody(request: IncomingMessage): void {
+  broken.set(request, malformed('The body is not framed as HTTP asks.'));
+  request.emit(BROKEN);
+}
+
+export interface BodyLimits {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  readonly depthMax: number;
+}
+
+export interface JsonBody {
+  readonly value: unknown;
+  readonly violations: readonly ErrorDetail[];
+}
+
+/** Undefined when the request has no body. */
+export async function readJson(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<JsonBody | undefined> {
+  if (!announcesBody(request)) return undefined;
+  checkMediaType(request.headers['content-type']);
+  const bytes = await readBytes(request, limits, clock);
+  return bytes.length === 0 ? undefined : parse(bytes, limits.depthMax);
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+const MEDIA_TYPE = /^application\/(?:json|[\w.!#$&^-]+\+json)\s*(?:;(.*))?$/i;
+const CHARSET_UTF8 = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
+
+/** No media type is read as JSON. The charset, if named, must be UTF-8; other parameters mean nothing here. */
+function checkMediaType(contentType: string | undefined): void {
+  if (contentType === undefined) return;
+  const match = MEDIA_TYPE.exec(contentType.trim());
+  const parameters = match?.[1]?.split(';') ?? [];
+  const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
+  if (match !== null && charsets.every((charset) => CHARSET_UTF8.test(charset))) return;
+  const issue = 'must be application/json (UTF-8) or application/*+json';
+  throw new AuditError('UNSUPPORTED_MEDIA_TYPE', `Content-Type ${issue}.`, {
+    details: [{ field: 'Content-Type', issue, value: contentType }],
+  });
+}
+
+function decoded(request: IncomingMessage): Readable {
+  const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (coding === 'identity') return request;
+  if (coding === 'gzip' || coding === 'x-gzip') return request.pipe(createGunzip());
+  if (coding === 'br') return request.pipe(createBrotliDecompress());
+  const issue = 'must be gzip or br, or absent';
+  throw new AuditError('UNSUPPORTED_MEDIA_TYPE', `Content-Encoding ${issue}.`, {
+    details: [{ field: 'Content-Encoding', issue, value: coding }],
+  });
+}
+
+function readBytes(request: IncomingMessage, limits: BodyLimits, clock: Clock): Promise<Uint8Array> {
+  const { bytesMax, timeoutMs } = limits;
+  const tooLarge = (bytes: number) =>
+    new AuditError('REQUEST_TOO_LARGE', `The body is at least ${bytes} bytes; the limit is ${bytesMax}.`);
+  const stream = decoded(request);
+  const announced = stream === request ? Number(request.headers['content-length'] ?? 0) : 0;
+  if (announced > bytesMax) throw tooLarge(announced);
+
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    const finish = (settle: () => void) => {
+      timer.cancel();
+      stream.removeListener('data', take);
+      if (stream !== request) {
+        request.unpipe();
+        stream.destroy();
+      }
+      // What is left of a refused body is let go by, so that the next request on the connection can be read.
+      request.resume();
+      settle();
+    };
+    const take = (chunk: Uint8Array) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > bytesMax) finish(() => reject(tooLarge(bytes)));
+    };
+    const timer = clock.after(timeoutMs, () =>
+      finish(() => reject(malformed(`The body did not arrive within ${timeoutMs / 1000} seconds.`))),
+    );
+    stream.on('data', take);
+    stream.once('end', () =>
+      finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes))),
+    );
+    const fail = () =>
+      finish(() => reject(broken.get(request) ?? malformed('The body is broken off or badly encoded.')));
+    if (broken.has(request)) fail();
+    request.once(BROKEN, fail);
+    stream.on('error', fail);
+    request.on('error', fail);
+    request.once('close', () => {
+      if (!request.complete) fail();
+    });
+  });
+}
+
+function parse(bytes: Uint8Array, depthMax: number): JsonBody {
+  const { syntax, violations } = scanJson(bytes, { depthMax });
+  if (syntax !== undefined) {
+    throw malformed(`The body is not JSON: line ${syntax.line}, column ${syntax.column}: ${syntax.issue}.`);
+  }
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return {
+    value: JSON.parse(text) as unknown,
+    violations: violations.map(({ path, issue, value }) => ({
+      field: path,
+      issue,
+      ...(value === undefined ? {} : { value }),
+    })),
+  };
+}
+
+function malformed(message: string): AuditError {
+  return new AuditError('MALFORMED_JSON', message);
+}

@@ -1,0 +1,39 @@
+// Stopping without cutting anyone off. No new connection is accepted; whoever is being answered gets the answer;
+// a connection that is kept alive gets a moment to send its next request, which is answered with `Connection:
+// close`, because closing it under a request on its way would look like a failure. What is idle then is closed,
+// and at the end of the given time everything.
+
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import { type Clock, wait } from '../../runtime/clock.ts';
+
+export interface DrainTimes {
+  readonly idleGraceMs: number;
+  readonly timeoutMs: number;
+}
+
+const LOOK_MS = 50;
+
+/** Resolves with the number of connections that had to be cut. */
+export async function drain(server: Server, times: DrainTimes, clock: Clock): Promise<number> {
+  const closed = new AbortController();
+  // http.Server's own close would end idle connections at once.
+  NetServer.prototype.close.call(server, () => closed.abort());
+  const startedNs = clock.monotonicNs();
+  const elapsedMs = () => (clock.monotonicNs() - startedNs) / 1e6;
+
+  await wait(clock, times.idleGraceMs, closed.signal);
+  while (!closed.signal.aborted && elapsedMs() < times.timeoutMs) {
+    server.closeIdleConnections();
+    await wait(clock, LOOK_MS, closed.signal);
+  }
+  const cut = closed.signal.aborted ? 0 : await connectionsOf(server);
+  server.closeAllConnections();
+  // Ends the timer by which Node looks after slow connections.
+  server.close();
+  return cut;
+}
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+}

@@ -1,0 +1,35 @@
+// What HTTP allows and we do not: whatever lets two parties read one request in two ways (two hosts, a transfer
+// coding that only one of them knows), and expectations that we cannot meet. Nothing else in the request is looked
+// at before this.
+
+import type { IncomingMessage } from 'node:http';
+import { AuditError } from '@tallystick/contract';
+
+/** A host name or address and an optional port. Repeated headers arrive joined by ", ", which does not fit. */
+const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._~%-]*)(:\d{0,5})?$/;
+
+export function checkFraming({ httpVersion, headers }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw invalid('HTTP', `HTTP/${httpVersion} is not served here; use HTTP/1.1`);
+  }
+  const { host, expect, 'transfer-encoding': coding } = headers;
+  if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) {
+    throw invalid('Host', 'Host must be sent once, as a host name or address with an optional port');
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw invalid('Transfer-Encoding', 'Transfer-Encoding must be chunked, or absent');
+  }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    throw invalid('Expect', 'Expect must be 100-continue, or absent');
+  }
+}
+
+/** After such a refusal nobody can tell where the next request begins. */
+export function isFramed({ headers, httpVersion }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return httpVersion.startsWith('1.') && (coding === undefined || coding.toLowerCase() === 'chunked');
+}
+
+function invalid(field: string, issue: string): AuditError {
+  return new AuditError('INVALID_HEADER', `${issue}.`, { details: [{ field, issue }] });
+}

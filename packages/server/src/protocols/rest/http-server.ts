@@ -1,0 +1,131 @@
+// Node's HTTP server, set up so that whatever it would answer by itself – an unknown method, headers too large or
+// too slow, an expectation, a request that is no HTTP – is answered by us instead, or not at all.
+
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { AuditError, LIMITS } from '@tallystick/contract';
+import type { TlsFiles } from '../../config/tls-files.ts';
+import { breakBody } from './body.ts';
+
+/** What to write on a connection whose request never became one; the target as far as it can be told. */
+export type RefuseRaw = (error: AuditError, target: string) => string;
+
+/** Above the idle time of common load balancers, so that they close first. */
+const KEEP_ALIVE_MS = 72_000;
+
+const OPTIONS = {
+  maxHeaderSize: LIMITS.headerBlockBytesMax,
+  headersTimeout: LIMITS.headersTimeoutMs,
+  // The longest that any operation allows; shorter ones keep their own time while they read.
+  requestTimeout: LIMITS.batchRequestTimeoutMs,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  connectionsCheckingInterval: 1000,
+  // Node would keep the first of two Host or Authorization headers and drop the other unseen.
+  joinDuplicateHeaders: true,
+  requireHostHeader: false,
+} as const;
+
+export function createHttpServer(
+  serve: RequestListener,
+  tls: TlsFiles | undefined,
+  refuseRaw: RefuseRaw,
+): Server {
+  const server: Server =
+    tls === undefined
+      ? createServer(OPTIONS, serve)
+      : createTlsServer({ ...OPTIONS, cert: tls.certificate, key: tls.key }, serve);
+  // The size of the header block is the limit; a count would drop headers unseen.
+  server.maxHeadersCount = 0;
+  const connections: Connections = { answering: new WeakMap(), refused: new WeakSet() };
+  server.prependListener('request', (request, response) =>
+    connections.answering.set(request.socket, response),
+  );
+  // The framing check refuses what we cannot expect.
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response),
+  );
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    socket.end(refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'));
+  });
+  server.on('clientError', (error: ClientError, socket: Socket) => {
+    refuseConnection(error, socket, connections, refuseRaw);
+  });
+  return server;
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+interface Connections {
+  /** The answer that is being given on a connection, or was given last. */
+  readonly answering: WeakMap<Duplex, ServerResponse>;
+  readonly refused: WeakSet<Duplex>;
+}
+
+function refuseConnection(
+  error: ClientError,
+  socket: Socket,
+  connections: Connections,
+  refuseRaw: RefuseRaw,
+): void {
+  const { answering, refused } = connections;
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!socket.writable || error.code === 'ECONNRESET' || (refused.has(socket) && isLate)) {
+    socket.destroy();
+    return;
+  }
+  // After the first refusal we only wait for the other side to close: closing at once would take our answer back.
+  if (refused.has(socket)) return;
+  const response = answering.get(socket);
+  if (response !== undefined && !response.writableFinished) {
+    refuseDuringAnswer(response, socket);
+    return;
+  }
+  // The rest of a body that nobody wanted; its request has been answered.
+  if (response !== undefined && !response.req.complete) {
+    socket.destroy();
+    return;
+  }
+  refused.add(socket);
+  socket.end(refuseRaw(understood(error), targetOf(error)));
+}
+
+/** A request is being answered. Either its own body is broken, or a request sent behind it is. */
+function refuseDuringAnswer(response: ServerResponse, socket: Socket): void {
+  response.shouldKeepAlive = false;
+  response.once('finish', () => socket.destroySoon());
+  if (!response.req.complete) breakBody(response.req);
+}
+
+function understood({ code }: ClientError): AuditError {
+  switch (code) {
+    case 'HPE_INVALID_METHOD':
+      return new AuditError('ROUTE_NOT_FOUND', 'There is no such method.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new AuditError(
+        'INVALID_HEADER',
+        `The headers are over the limit of ${LIMITS.headerBlockBytesMax} bytes.`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AuditError('INVALID_HEADER', 'The headers did not arrive in time.');
+    case undefined:
+    default:
+      return new AuditError('INVALID_HEADER', 'The request is not HTTP/1.1.');
+  }
+}
+
+/** What was received may begin with the request line. */
+function targetOf({ rawPacket }: ClientError): string {
+  const line = rawPacket?.subarray(0, LIMITS.headerBlockBytesMax).toString('latin1') ?? '';
+  return /^[A-Za-z]+ (\/[\x21-\x7e]*)/.exec(line)?.[1] ?? '/';
+}

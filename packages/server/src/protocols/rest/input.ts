@@ -1,0 +1,124 @@
+// The input of an operation, gathered from where the contract's binding says its members travel: path, headers,
+// query, body. Nothing is validated here, except that no query parameter goes unread.
+
+import type { IncomingMessage } from 'node:http';
+import {
+  asJson,
+  AuditError,
+  everySchema,
+  type JsonSchema,
+  LIMITS,
+  type Operation,
+  type OperationName,
+  placeholders,
+  placeOf,
+} from '@tallystick/contract';
+import type { Received } from '../../gateway/validate.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type BodyLimits, readJson } from './body.ts';
+import type { Query } from './query.ts';
+
+/** Names one of the version readers, so every operation takes it. */
+export const VERSION_PARAMETER = 'api-version';
+
+/** An operation's binding, taken apart once instead of for each request. */
+export interface Reading {
+  readonly operation: Operation<OperationName>;
+  readonly inQuery: ReadonlyMap<string, JsonSchema>;
+  readonly inPath: readonly string[];
+  readonly body: BodyLimits;
+}
+
+export function prepareReading(operation: Operation<OperationName>): Reading {
+  const members = Object.entries(operation.input.properties);
+  const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
+  const isLarge = bytesMax > LIMITS.requestBytesMax;
+  return {
+    operation,
+    inQuery: new Map(
+      members
+        .filter(([name]) => placeOf(operation, name) === 'Query')
+        .map(([name, part]) => [name, asJson(part)]),
+    ),
+    inPath: placeholders(operation.rest.path),
+    body: {
+      bytesMax,
+      timeoutMs: isLarge ? LIMITS.batchRequestTimeoutMs : LIMITS.requestTimeoutMs,
+      depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
+    },
+  };
+}
+
+/** An event may nest so deep; where events stand inside a body, as in a batch, the levels around them come on top. */
+function levelsAround(operation: Operation<OperationName>): number {
+  const left = [...everySchema(asJson(operation.input))].filter(([, part]) => part['x-left-to-operation']);
+  return Math.max(0, ...left.map(([path]) => path.split('/').length - 2));
+}
+
+export interface Parts {
+  readonly request: IncomingMessage;
+  readonly query: Query;
+  readonly parameters: Readonly<Record<string, string | undefined>>;
+}
+
+export async function receive(reading: Reading, parts: Parts, clock: Clock): Promise<Received> {
+  const { operation } = reading;
+  const input: Record<string, unknown> = {};
+  for (const name of reading.inPath) input[name] = identifier(operation, name, parts.parameters);
+  for (const [name, headerName] of Object.entries(operation.rest.headers ?? {})) {
+    const value = parts.request.headers[headerName.toLowerCase()];
+    if (value !== undefined) input[name] = value;
+  }
+  readQuery(reading, parts.query, input);
+  const body =
+    operation.rest.body === undefined ? undefined : await readJson(parts.request, reading.body, clock);
+  if (operation.rest.body !== undefined) takeBody(operation, operation.rest.body, body?.value, input);
+  return { input, violations: body?.violations ?? [], placeOf: (member) => placeOf(operation, member) };
+}
+
+/** Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. */
+function identifier(operation: Operation<OperationName>, name: string, parameters: Parts['parameters']) {
+  const text = parameters[name] ?? parameters['*'];
+  const format = asJson(operation.input.properties[name]!).format;
+  if (format === 'ulid') return text?.toUpperCase();
+  return format === 'uuid' ? text?.toLowerCase() : text;
+}
+
+function readQuery({ inQuery }: Reading, query: Query, input: Record<string, unknown>): void {
+  const unknown: string[] = [];
+  for (const [name, texts] of query) {
+    const schema = inQuery.get(name);
+    if (schema !== undefined) input[name] = fromText(schema, texts);
+    else if (name !== VERSION_PARAMETER) unknown.push(name);
+  }
+  if (unknown.length === 0) return;
+  throw new AuditError('INVALID_PARAMETER', `Unknown query parameter: ${unknown.join(', ').slice(0, 200)}.`, {
+    details: unknown.map((field) => ({ field, issue: 'is not a parameter of this operation' })),
+  });
+}
+
+/** Text becomes what the schema asks for where it can; where it cannot, it stays text and validation says so. */
+function fromText(schema: JsonSchema, texts: readonly string[]): unknown {
+  if (schema.type === 'array') {
+    const items = schema.items ?? {};
+    return texts.flatMap((text) => text.split(',')).map((text) => fromText(items, [text]));
+  }
+  if (texts.length > 1) return texts;
+  const [text = ''] = texts;
+  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (schema.type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
+  if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function takeBody(
+  operation: Operation<OperationName>,
+  member: string,
+  value: unknown,
+  input: Record<string, unknown>,
+): void {
+  if (value !== undefined) input[member] = value;
+  else if (operation.input.required?.includes(member)) {
+    throw new AuditError('MALFORMED_JSON', 'The body is empty; this operation needs one.');
+  }
+}

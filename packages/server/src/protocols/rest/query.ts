@@ -1,0 +1,41 @@
+// The query string, read strictly: what cannot be decoded is refused instead of guessed.
+
+import { AuditError } from '@tallystick/contract';
+
+export type Query = ReadonlyMap<string, readonly string[]>;
+
+const EMPTY: Query = new Map();
+
+/** The target of a request: its path, and its query as it was sent. */
+export function splitTarget(target: string): { path: string; queryText: string } {
+  const at = target.indexOf('?');
+  return at === -1
+    ? { path: target, queryText: '' }
+    : { path: target.slice(0, at), queryText: target.slice(at + 1) };
+}
+
+/** Parameters by name, in order; throws INVALID_PARAMETER. */
+export function parseQuery(text: string): Query {
+  if (text === '') return EMPTY;
+  const query = new Map<string, string[]>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decode(at === -1 ? pair : pair.slice(0, at));
+    const value = at === -1 ? '' : decode(pair.slice(at + 1));
+    const values = query.get(name);
+    if (values === undefined) query.set(name, [value]);
+    else values.push(value);
+  }
+  return query;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new AuditError('INVALID_PARAMETER', 'The query string is not percent-encoded UTF-8.', {
+      details: [{ field: '', issue: 'is not percent-encoded UTF-8', value: text }],
+    });
+  }
+}

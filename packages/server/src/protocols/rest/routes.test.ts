@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { boundOperations } from '../../testing/bound-operations.ts';
+import { routesFor } from './routes.ts';
+
+const shown = (bound: Parameters<typeof routesFor>[0]) =>
+  routesFor(bound).map(({ method, url, version }) => `${method} ${url} ${version ?? '-'}`);
+
+const never = () => Promise.reject(new Error('never asked'));
+
+test('a bound operation is served in each version and without one', () => {
+  assert.deepEqual(shown({ 'policies.removeRule': never }), [
+    'DELETE /api/v1/policies/:policyId/rules/:ruleId v1',
+    'DELETE /api/v2/policies/:policyId/rules/:ruleId v2',
+    'DELETE /api/policies/:policyId/rules/:ruleId -',
+  ]);
+});
+
+test('what stands at the root is served there only', () => {
+  assert.deepEqual(shown({ 'process.startup': never }), ['GET /health/startup -']);
+});
+
+test('what is not bound has no route', () => {
+  assert.deepEqual(shown({}), []);
+});
+
+test('no two routes are the same', () => {
+  const routes = routesFor(boundOperations()).map(({ method, url }) => `${method} ${url}`);
+  assert.equal(new Set(routes).size, routes.length);
+});
+
+test('an operation whose answer cannot be written stops the start', () => {
+  assert.throws(() => routesFor({ 'events.list': never }), /events\.list answers with List/);
+});

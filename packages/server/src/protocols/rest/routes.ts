@@ -1,0 +1,58 @@
+// Which paths are served, made from the contract's bindings and from what is bound: `/api/v1/…`, `/api/v2/…`, and
+// `/api/…`, where the version is read from elsewhere; probes of the process stand at the root. A path or method
+// that is not in this table does not exist.
+
+import {
+  type Operation,
+  type OperationName,
+  operationsIn,
+  type Version,
+  VERSIONS,
+} from '@tallystick/contract';
+import type { Operations } from '../../operations.ts';
+import { prepareReading, type Reading } from './input.ts';
+
+export interface Route {
+  readonly method: string;
+  /** In the router's form: `/api/v1/audit-events/:eventId`. */
+  readonly url: string;
+  /** The version that the path names. */
+  readonly version: Version | undefined;
+  /** Stands outside all versions. */
+  readonly atRoot: boolean;
+  /** The operation as each version has it. */
+  readonly readings: ReadonlyMap<Version, Reading>;
+}
+
+export function routesFor(bound: Operations): Route[] {
+  const byName = new Map<OperationName, Map<Version, Reading>>();
+  for (const version of VERSIONS) {
+    for (const operation of operationsIn(version)) {
+      if (bound[operation.name] === undefined) continue;
+      assertWritable(operation);
+      const readings = byName.get(operation.name) ?? new Map<Version, Reading>();
+      byName.set(operation.name, readings.set(version, prepareReading(operation)));
+    }
+  }
+  return [...byName.values()].flatMap(routesOf);
+}
+
+/** Fails at the start rather than at the first request. */
+function assertWritable({ name, output }: Operation<OperationName>): void {
+  if (output.kind === 'Json' || output.kind === 'None') return;
+  throw new Error(`${name} answers with ${output.kind}, which REST cannot write yet`);
+}
+
+function routesOf(readings: ReadonlyMap<Version, Reading>): Route[] {
+  const [{ operation }] = [...readings.values()] as [Reading];
+  const { method, path, atRoot = false } = operation.rest;
+  const url = path.replace(/\{(\w+)\}/g, ':$1').replace(/\{\w+\+\}$/, '*');
+  if (atRoot) return [{ method, url, version: undefined, atRoot, readings }];
+  const versioned = [...readings.keys()].map((version) => ({ version, url: `/api/${version}${url}` }));
+  return [...versioned, { version: undefined, url: `/api${url}` }].map((place) => ({
+    method,
+    atRoot,
+    readings,
+    ...place,
+  }));
+}

@@ -1,0 +1,54 @@
+// Time, handed in. Everything in the server that reads a clock or waits does it through a Clock, so that a
+// test can hold time still, move it, or turn it back. The wall clock may jump; the monotonic one never does.
+
+/** Something that will happen later and may be called off. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall clock: whole milliseconds since 1970-01-01T00:00:00Z. May jump either way. */
+  now(): number;
+  /** Nanoseconds since an arbitrary moment. Never goes back; for measuring spans only. */
+  monotonicNs(): number;
+  /** Runs `run` once, `delayMs` from now. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+/** Node fires a timer at once when it is asked for more than this, so longer waits are taken in stages. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicNs: () => Math.round(performance.now() * 1e6),
+  after(delayMs, run) {
+    let remainingMs = delayMs;
+    let handle: NodeJS.Timeout;
+    const arm = () => {
+      const stageMs = Math.min(remainingMs, TIMER_MS_MAX);
+      remainingMs -= stageMs;
+      handle = setTimeout(() => (remainingMs > 0 ? arm() : run()), stageMs);
+    };
+    arm();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs`, or as soon as `signal` aborts: whoever waits then looks at the signal. */
+export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      timer.cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done);
+  });
+}
+
+/** An instant as the interface shows it: UTC, milliseconds, `Z`. */
+export function instant(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}
