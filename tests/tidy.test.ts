@@ -273,6 +273,20 @@ describe('dependencies', () => {
     assert.deepEqual(loose, []);
   });
 
+  it('are locked for every platform, without which npm ci refuses the lockfile', () => {
+    const { packages } = JSON.parse(readText('package-lock.json')) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+    };
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies)
+        .filter(
+          (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+        )
+        .map((name) => `${path} wants ${name}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
   it('are locked without the address they came from', () => {
     const addresses = [...readText('package-lock.json').matchAll(/"resolved": "https?:[^"]*"/g)].map(String);
     assert.deepEqual(addresses, []);
