@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, describe, it } from 'node:test';
+
+const ROOT = resolve(import.meta.dirname, '../../../..');
+const LAUNCHER = join(ROOT, 'packages/cli/bin/tallystick.js');
+const KEY = ['--key', 'vectors/valid/log.key'];
+const scratch = mkdtempSync(join(tmpdir(), 'tallystick-verify-'));
+after(() => rmSync(scratch, { recursive: true }));
+
+function verify(...words: string[]) {
+  const run = spawnSync(process.execPath, ['--conditions=source', LAUNCHER, 'verify', ...words], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return { code: run.status, out: run.stdout, err: run.stderr };
+}
+
+describe('tallystick verify', () => {
+  it('verifies a bundle and says what it saw', () => {
+    const { code, out, err } = verify('vectors/valid/deleted-under-notices.jsonl', ...KEY);
+    assert.equal(code, 0, err);
+    assert.match(out, /^verified .*\n.*audit\.example\.com\/t\/acme\n/);
+    assert.match(out, /5 deleted/);
+    assert.match(out, /explained by notices at 10, 11/);
+  });
+
+  it('verifies a proof in both forms and shows the event', () => {
+    for (const file of ['vectors/valid/event-proof.json', 'vectors/valid/event-proof.txt']) {
+      const { code, out, err } = verify(file, ...KEY);
+      assert.equal(code, 0, err);
+      assert.match(out, /index 13/);
+      assert.match(out, /"action": "Create\.Invoice"/);
+    }
+  });
+
+  it('takes the key itself in place of a file', () => {
+    const key = readFileSync(join(ROOT, 'vectors/valid/log.key'), 'utf8').trim();
+    assert.equal(verify('vectors/valid/whole-log.jsonl', '--key', key).code, 0);
+  });
+
+  it('answers JSON for programs', () => {
+    const good = verify('vectors/valid/whole-log.jsonl', ...KEY, '--json');
+    assert.deepEqual([good.code, (JSON.parse(good.out) as { entries: number }).entries], [0, 20]);
+    const bad = verify('vectors/invalid/leaf-mismatch/value-changed.jsonl', ...KEY, '--json');
+    const { verified, reason, index } = JSON.parse(bad.out) as Record<string, unknown>;
+    assert.deepEqual([bad.code, verified, reason, index], [1, false, 'LEAF_MISMATCH', 3]);
+  });
+
+  it('exits with 1 and names reason and index when it does not verify', () => {
+    const { code, out } = verify('vectors/invalid/chain-broken/previous-changed.jsonl', ...KEY);
+    assert.equal(code, 1);
+    assert.match(out, /^NOT verified .*\n.*CHAIN_BROKEN at index 3\n/);
+    assert.equal(verify('vectors/invalid/proof-invalid/event-proof-with-a-hash-less.json', ...KEY).code, 1);
+  });
+
+  it('demands witnesses, an older checkpoint and openness when asked to', () => {
+    const witness = ['--witness', 'vectors/valid/witness.key'];
+    const since = ['--since', 'vectors/valid/older-checkpoint'];
+    const all = verify('vectors/valid/cosigned.jsonl', ...KEY, ...witness, ...since, '--nothing-withheld');
+    assert.equal(all.code, 0, all.out);
+    assert.match(all.out, /witness\.example\.org\/w1/);
+    assert.match(all.out, /extends the checkpoint of size 7/);
+    assert.match(verify('vectors/valid/whole-log.jsonl', ...KEY, ...witness).out, /WITNESS_MISSING/);
+    const withheld = verify('vectors/valid/content-withheld.jsonl', ...KEY, '--nothing-withheld');
+    assert.match(withheld.out, /GAP_UNEXPLAINED at index 0/);
+  });
+
+  it('exits with 2 and one line when it could not run', () => {
+    const empty = join(scratch, 'no.key');
+    writeFileSync(empty, 'nothing\n');
+    const cases: [string[], RegExp][] = [
+      [['vectors/valid/whole-log.jsonl'], /--key is missing/],
+      [['nowhere.jsonl', ...KEY], /cannot read nowhere\.jsonl: no such file/],
+      [['vectors', ...KEY], /is a directory/],
+      [['vectors/valid/whole-log.jsonl', '--key', empty], /is no usable key/],
+      [['vectors/valid/whole-log.jsonl', '--key', 'vectors/valid/witness.key'], /is no usable key/],
+      [['vectors/valid/whole-log.jsonl', ...KEY, '--since', empty], /is no checkpoint/],
+      [
+        [
+          'vectors/valid/cosigned.jsonl',
+          ...KEY,
+          '--witness',
+          'vectors/valid/witness.key',
+          '--witnesses-min',
+          '2',
+        ],
+        /it is 1 to 1/,
+      ],
+    ];
+    for (const [words, message] of cases) {
+      const { code, out, err } = verify(...words);
+      assert.deepEqual([code, out], [2, ''], words.join(' '));
+      assert.match(err, message);
+      assert.equal(err.trim().split('\n').length, 1);
+    }
+  });
+});
