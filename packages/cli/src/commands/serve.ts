@@ -12,8 +12,6 @@ export function serveCommand(): Command {
     )
     .addOption(configFileOption())
     .action(async ({ config }: ConfigFileOption) => {
-      // Loaded here, so that `--help` need not wait for it.
-      const { runServer } = await import('@tallystick/server');
       // Loaded here, so that other commands do not wait for the whole service.
       const { runServer } = await import('@tallystick/server');
       // Nothing that was left open may hold a service that has stopped.
