@@ -9,14 +9,15 @@ import {
   CompactRange,
   ContentPool,
   encodeEntry,
+  encodeTile,
   type Entry,
   ENTRY_BYTES,
-  encodeTile,
   formatTilePath,
   genesisHash,
   leafHash,
   noteSigner,
   noteVerifier,
+  openEvent,
   proveConsistency,
   proveInclusion,
   proveRange,
@@ -29,7 +30,6 @@ import {
   verifyInclusion,
   writeEntry,
 } from '@tallystick/evidence';
-import { openEvent } from '../packages/evidence/src/testing/sample-log.ts';
 import { type Benchmark, type Contender, type Row, takeTurns } from './measure.ts';
 import { standardEvent } from './standard-event.ts';
 

@@ -2,24 +2,21 @@
 // not see its payload. The proof verifies all the same, and shows the action but not the amount.
 
 import {
-  byTag,
   CompactRange,
-  ContentPool,
+  contentOf,
   encodeEntry,
   formatEventProof,
   genesisHash,
-  groupOf,
   leafHash,
   noteSigner,
   noteVerifier,
-  type OpenUnit,
+  openEvent,
   parseEventProof,
   proveInclusion,
   type ShownEvent,
   signCheckpoint,
-  tagOf,
-  unitsOf,
   verifyEventProof,
+  withholdContent,
 } from '@tallystick/evidence';
 
 const origin = 'audit.example.com/t/acme';
@@ -28,19 +25,13 @@ const signer = await noteSigner(origin, crypto.getRandomValues(new Uint8Array(32
 // 1. Events become leaves, each naming the one before.
 const nodes = new Map<string, Uint8Array>();
 const tree = new CompactRange();
-const log: { entry: Uint8Array; shown: ShownEvent; payloadRoot: Uint8Array }[] = [];
+const log: { entry: Uint8Array; shown: ShownEvent }[] = [];
 let previous = genesisHash(origin);
 for (const amount of [10, 20, 30]) {
-  const shown = open({
-    action: 'Pay.Invoice',
-    actor: { actorType: 'User', userId: 'u-1' },
-    payload: { amount },
-  });
-  const pool = new ContentPool();
-  pool.add(shown);
-  pool.run();
+  const event = { action: 'Pay.Invoice', actor: { actorType: 'User', userId: 'u-1' }, payload: { amount } };
+  const shown = openEvent(event, () => crypto.getRandomValues(new Uint8Array(16)));
   const eventId = `01KE000000000000000000000${log.length}`;
-  const content = pool.content(0);
+  const content = contentOf(shown);
   const entry = encodeEntry({
     kind: 1,
     index: log.length,
@@ -51,28 +42,19 @@ for (const amount of [10, 20, 30]) {
   });
   previous = leafHash(entry);
   tree.append(previous, (level, index, hash) => nodes.set(`${level}/${index}`, hash));
-  log.push({ entry, shown, payloadRoot: pool.groupRoot(0, 2) });
+  log.push({ entry, shown });
 }
 
 // 2. The log signs its size and root.
 const checkpoint = await signCheckpoint({ origin, size: tree.size, root: tree.root() }, [signer]);
 
 // 3. A proof of the second event, its payload withheld.
-const { entry, shown, payloadRoot } = log[1]!;
+const { entry, shown } = log[1]!;
 const hashes = proveInclusion(1, tree.size, (level, index) => nodes.get(`${level}/${index}`)!);
-const proof = formatEventProof({ entry, shown: [shown[0], { root: payloadRoot }], hashes, checkpoint });
+const proof = formatEventProof({ entry, shown: withholdContent(shown), hashes, checkpoint });
 
 // 4. Somebody else, who has only the proof and the public key.
 const verdict = await verifyEventProof(parseEventProof(proof), {
   verifiers: [await noteVerifier(signer.verifierKey)],
 });
 process.stdout.write(`verified: event ${verdict.entry.eventId}, shown: ${JSON.stringify(verdict.event)}\n`);
-
-function open(event: Record<string, unknown>): ShownEvent {
-  const groups: [OpenUnit[], OpenUnit[]] = [[], []];
-  for (const { path, value } of unitsOf(event)) {
-    const salt = crypto.getRandomValues(new Uint8Array(16));
-    groups[groupOf(path) - 1]!.push({ tag: tagOf(path), path, value, salt });
-  }
-  return [{ units: byTag(groups[0]) }, { units: byTag(groups[1]) }];
-}

@@ -2,6 +2,7 @@
 // sin each. Everything is deterministic, so the files in valid/ and invalid/ can be made again and compared.
 
 import {
+  closeUnits,
   cosigner,
   epochGenesisHash,
   formatEventProof,
@@ -10,15 +11,13 @@ import {
   parseNote,
   sha256,
   signatureLine,
+  withholdContent,
 } from '@tallystick/evidence';
-import {
-  closeUnits,
-  sampleEvent,
-  SampleLog,
-  withheldContent,
-} from '../packages/evidence/src/testing/sample-log.ts';
+import { sampleEvent, SampleLog } from '../packages/evidence/src/testing/sample-log.ts';
 import { linesWithDeletions, LOG_SIZE, logWithDeletions, sampleLog, text } from './samples.ts';
-import { makeSins } from './sins.ts';
+import { addSinsAgainstForm } from './sins/against-form.ts';
+import { addSinsAgainstHistory } from './sins/against-history.ts';
+import { addSinsAgainstTrust } from './sins/against-trust.ts';
 
 /** File path under vectors/ → its text. */
 type Files = Map<string, string>;
@@ -32,7 +31,11 @@ export async function makeVectors(): Promise<Files> {
   await addProofs(files, log);
   await addCosigned(files, log);
   await addAfterRestore(files);
-  for (const [path, text] of await makeSins(log)) files.set(`invalid/${path}`, text);
+  const sins: Files = new Map();
+  await addSinsAgainstForm(sins, log);
+  await addSinsAgainstHistory(sins, log);
+  await addSinsAgainstTrust(sins, log);
+  for (const [path, sin] of sins) files.set(`invalid/${path}`, sin);
   return files;
 }
 
@@ -43,12 +46,14 @@ async function addWhole(files: Files, log: SampleLog): Promise<void> {
   files.set('valid/whole-log.jsonl', text(await log.bundle()));
   files.set('valid/range-in-the-middle.jsonl', text(await log.bundle({ from: 5, to: 12 })));
   files.set('valid/one-entry.jsonl', text(await log.bundle({ from: 19, to: 20 })));
+  files.set('valid/empty-range.jsonl', text(await log.bundle({ from: 20, to: 20 })));
+  files.set('valid/empty-log.jsonl', text(await (await SampleLog.create()).bundle()));
 }
 
 async function addShownInPart(files: Files, log: SampleLog): Promise<void> {
   const withheld = log.entries.map(({ entry, shown }, i) => ({
     entry,
-    shown: i % 4 === 0 ? withheldContent(shown) : shown,
+    shown: i % 4 === 0 ? withholdContent(shown) : shown,
   }));
   files.set('valid/content-withheld.jsonl', text(await log.bundle({ lines: withheld })));
   const scattered = [1, 2, 8, 15].map((index) => log.provenLine(index));
@@ -56,7 +61,7 @@ async function addShownInPart(files: Files, log: SampleLog): Promise<void> {
   files.set('valid/scattered.jsonl', text(await log.bundle({ complete: false, filter, lines: scattered })));
   const proven = log.entries.map(({ entry, shown }, i) => {
     if (i % 7 === 1) return { entry, shown };
-    return { entry, shown: closeUnits(withheldContent(shown), (path) => path !== '/actor/userId') };
+    return { entry, shown: closeUnits(withholdContent(shown), (path) => path !== '/actor/userId') };
   });
   const conditions = [{ path: '/actor/userId', values: ['"u-1"'] }];
   files.set(
@@ -68,13 +73,16 @@ async function addShownInPart(files: Files, log: SampleLog): Promise<void> {
 async function addDeleted(files: Files): Promise<void> {
   const log = await logWithDeletions();
   files.set('valid/deleted-under-notices.jsonl', text(await log.bundle({ lines: linesWithDeletions(log) })));
+  const filter = [{ path: '/payload/note', values: ['"payment 1"'] }];
+  const filtered = text(await log.bundle({ filter, lines: linesWithDeletions(log) }));
+  files.set('valid/filtered-unit-deleted.jsonl', filtered);
   const outside = { from: 1, to: 9, lines: linesWithDeletions(log, 1, 9), notices: [10, 11] };
   files.set('valid/deleted-under-notices-outside.jsonl', text(await log.bundle(outside)));
 }
 
 async function addProofs(files: Files, log: SampleLog): Promise<void> {
   const whole = await log.proofOf(13);
-  const withheld = await log.proofOf(13, withheldContent(log.entries[13]!.shown));
+  const withheld = await log.proofOf(13, withholdContent(log.entries[13]!.shown));
   files.set('valid/event-proof.json', `${formatEventProof(whole)}\n`);
   files.set('valid/event-proof.txt', formatEventProofText(whole));
   files.set('valid/event-proof-withheld.json', `${formatEventProof(withheld)}\n`);
@@ -96,7 +104,7 @@ async function addCosigned(files: Files, log: SampleLog): Promise<void> {
 /** A log that goes on under a new origin: its first entry is a notice that names what was before. */
 async function addAfterRestore(files: Files): Promise<void> {
   const before = await sampleLog();
-  const previousCheckpoint = await before.checkpoint();
+  const previousCheckpoint = parseNote(await before.checkpoint()).text;
   const log = await SampleLog.create('audit.example.com/t/acme/2', (origin) =>
     epochGenesisHash(origin, previousCheckpoint),
   );

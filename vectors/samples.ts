@@ -1,12 +1,15 @@
 // The two logs that the vectors are made from: one untouched, one of which something was deleted.
 
-import { decodeEntry, KINDS, subtreeHashes, tagOf, toBase64 } from '@tallystick/evidence';
 import {
   closeUnits,
-  rootsOnly,
-  sampleEvent,
-  SampleLog,
-} from '../packages/evidence/src/testing/sample-log.ts';
+  decodeEntry,
+  KINDS,
+  showRoots,
+  subtreeHashes,
+  tagOf,
+  toBase64,
+} from '@tallystick/evidence';
+import { sampleEvent, SampleLog } from '../packages/evidence/src/testing/sample-log.ts';
 
 export const LOG_SIZE = 20;
 const PURGED = { begin: 2, end: 6 };
@@ -47,7 +50,7 @@ export function linesWithDeletions(log: SampleLog, from = 0, to = log.size) {
   return log.entries.slice(from, to).map(({ entry, shown }, i) => {
     const index = from + i;
     if (index >= PURGED.begin && index < PURGED.end)
-      return { entry, shown: rootsOnly(shown), deleted: true as const };
+      return { entry, shown: showRoots(shown), deleted: true as const };
     if (index !== REDACTED_INDEX) return { entry, shown };
     return { entry, shown: closeUnits(shown, (path) => path === '/payload/note'), deleted: [REDACTED_TAG] };
   });

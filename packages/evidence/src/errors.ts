@@ -8,7 +8,7 @@ export const REASONS = [
   'CHECKSUM_MISMATCH', // the file is not byte for byte the one that was written
   'VALUE_NOT_CANONICAL', // a value is not its own RFC 8785 text
   'PATH_UNKNOWN', // a unit stands at a path that no event has
-  'PATH_CONFLICT', // a path stands twice, beside its own prefix, or under a unit that should have been opened
+  'PATH_CONFLICT', // a path stands twice, beside its own prefix, or as one unit that should have been opened
 
   // What is shown does not lead to what was signed.
   'LEAF_MISMATCH', // the units shown do not give the content hash inside the entry
@@ -26,6 +26,7 @@ export const REASONS = [
   // What was signed does not fit what was signed before, or what the log says of itself.
   'ROLLBACK', // the log is smaller than it was
   'FORK', // the log is not an extension of what it was
+  'HISTORY_UNPROVEN', // an older checkpoint was given, and nothing shows whether the log extends it
   'GAP_UNEXPLAINED', // content was deleted and no later notice in the log says so
   'NOTICE_INVALID', // a notice is withheld, or its payload breaks its schema
   'FILTER_UNPROVEN', // a bundle says it is complete and does not show why an entry was left out

@@ -5,7 +5,13 @@ export { fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
 
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
-export { scanJson, type JsonScan, type JsonViolation } from './json/strict-json.ts';
+export {
+  type JsonScan,
+  type JsonSyntax,
+  type JsonViolation,
+  scanJson,
+  type ScanLimits,
+} from './json/strict-json.ts';
 
 // Hashing
 export { sha256, Sha256Stream } from './hash/sha256.ts';
@@ -25,7 +31,8 @@ export {
   type ShownGroup,
   type ShownUnit,
 } from './event/shown-event.ts';
-export { commitmentOf, ContentPool } from './event/content-pool.ts';
+export { commitmentOf, contentOf, ContentPool, groupRootOf } from './event/content-pool.ts';
+export { closeUnits, openEvent, showRoots, withholdContent } from './event/show-event.ts';
 export {
   decodeEntry,
   encodeEntry,
@@ -48,7 +55,15 @@ export {
 } from './event/notices.ts';
 
 // The tree and its proofs
-export { EMPTY_ROOT, type HashReader, leafHash, nodeHash, subtreeHashes, treeRoot } from './tree/tree.ts';
+export {
+  EMPTY_ROOT,
+  type HashReader,
+  leafHash,
+  nodeHash,
+  subtreeHashes,
+  subtreesOf,
+  treeRoot,
+} from './tree/tree.ts';
 export { CompactRange } from './tree/compact-range.ts';
 export { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree/tree-proof.ts';
 export { proveRange, verifyRange } from './tree/range-proof.ts';
@@ -59,10 +74,11 @@ export {
   parseTilePath,
   type Tile,
   TILE_WIDTH,
+  tileSizes,
   tilesOf,
   tileWidth,
 } from './tree/tiles.ts';
-export { tileHashReader, type TileReader } from './tree/tile-reader.ts';
+export { tileHashReader, type TileReader, tilesRead } from './tree/tile-reader.ts';
 export { decodeEntryBundle, encodeEntryBundle } from './tree/entry-bundle.ts';
 
 // Signatures
@@ -88,7 +104,7 @@ export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 
 // What is handed over, and the verdict on it
-export type { Trust } from './note/trust.ts';
+export type { Trust } from './bundle/trust.ts';
 export {
   type EventProof,
   type EventVerdict,

@@ -1,9 +1,9 @@
 // A filter that a bundle can prove: a list of { path, values }, all of which must hold; a condition holds
 // where the unit at `path` has one of `values` (RFC 8785 texts). A bundle that says "complete" under such a
-// filter shows every entry of its range, and of each one left out either the deciding unit, open, or that
-// there is no such unit. So nobody can leave out a match unseen.
+// filter shows every entry of its range, and of each one that is not shown whole enough to decide: a unit that
+// makes a condition fail, or that there is no such unit. So nobody can leave out a match unseen.
 
-import { compareBytes } from '../bytes.ts';
+import { compareBytes, toBase64 } from '../bytes.ts';
 import { canonicalJson, isCanonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError } from '../errors.ts';
 import { isOpen, type ShownEvent, type ShownUnit } from '../event/shown-event.ts';
@@ -20,10 +20,15 @@ export function parseFilter(filter: unknown): FilterCondition[] {
   if (!Array.isArray(filter) || filter.length === 0) throw unproven('the filter is not a list of conditions');
   return filter.map((condition: unknown) => {
     const { path, values, ...rest } = (condition ?? {}) as Record<string, unknown>;
-    if (typeof path !== 'string' || !Array.isArray(values) || Object.keys(rest).length > 0) {
+    if (
+      typeof path !== 'string' ||
+      !Array.isArray(values) ||
+      values.length === 0 ||
+      Object.keys(rest).length > 0
+    ) {
       throw unproven('a condition of the filter does not have path and values');
     }
-    groupOf(path);
+    requireProvable(path);
     if (!values.every((value) => typeof value === 'string' && isCanonicalJson(value))) {
       throw unproven(`the filter's values for ${path} are not RFC 8785 texts`);
     }
@@ -31,21 +36,30 @@ export function parseFilter(filter: unknown): FilterCondition[] {
   });
 }
 
-/** Whether an event matches; throws where what is shown cannot decide it. */
-export function matchesFilter(
+export type FilterVerdict = 'Matches' | 'Fails' | 'Deleted';
+
+/**
+ * Whether an event matches, or had its deciding unit deleted (`deleted` are tags in base64); throws where what is
+ * shown cannot tell.
+ */
+export function decideFilter(
   conditions: readonly FilterCondition[],
-  shown: ShownEvent,
+  { shown, deleted }: { shown: ShownEvent; deleted: readonly string[] },
   index: number,
-): boolean {
+): FilterVerdict {
   let undecided: string | undefined;
+  let isDeleted = false;
   for (const { path, values } of conditions) {
     const found = findUnit(shown, path);
-    if (found === 'Withheld') undecided ??= path;
     // One condition that provably fails is enough to leave the event out.
-    else if (found === 'Absent' || !values.includes(found.value)) return false;
+    if (found === 'Absent' || (typeof found !== 'string' && !values.includes(found.value))) return 'Fails';
+    if (found !== 'Withheld') continue;
+    if (deleted.includes(toBase64(tagOf(path).bytes))) isDeleted = true;
+    else undecided ??= path;
   }
-  if (undecided === undefined) return true;
-  throw unproven(`entry ${index} does not show whether it matches at ${undecided}`, index);
+  if (undecided !== undefined)
+    throw unproven(`entry ${index} does not show whether it matches at ${undecided}`, index);
+  return isDeleted ? 'Deleted' : 'Matches';
 }
 
 function findUnit(shown: ShownEvent, path: string): { value: string } | 'Absent' | 'Withheld' {
@@ -62,6 +76,12 @@ function findUnit(shown: ShownEvent, path: string): { value: string } | 'Absent'
   const fields: unknown = JSON.parse(whole.value);
   if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, key)) return 'Absent';
   return { value: canonicalJson((fields as Record<string, unknown>)[key]) };
+}
+
+/** A field that is usually opened has no unit of its own, and its absence would prove nothing. */
+function requireProvable(path: string): void {
+  const group = groupOf(path);
+  if (group === 2 && tokensOf(path).length === 1) throw unproven(`no unit can decide the filter at ${path}`);
 }
 
 function unitAt(units: readonly ShownUnit[], path: string): ShownUnit | undefined {

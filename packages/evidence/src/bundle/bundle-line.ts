@@ -3,19 +3,22 @@
 // readers can understand it differently. Bytes are base64.
 //
 //   header   {"format":"audit-bundle/1","origin":…,"size":n,"from":a,"to":b,"filter":…,"complete":…}
-//            and, for a log that goes on after a restore, ,"previousCheckpoint":"<signed note>" at the end
+//            and, for a log that goes on after a restore, ,"previousCheckpoint":"<text>" where from is 0
 //   entry    {"e":"<entry>","o":[[path,salt,value],…],"c":[[T,C],…],"g":[R₁|null,R₂|null]}
 //            and ,"d":true (all content deleted) or ,"d":[T,…] (these closed units deleted)
 //            and ,"i":[hash,…] (inclusion proof) where the bundle has no range proof
 //   notice   {"k":"<entry>","o":[…],"i":[…]}     a notice outside the range that explains a deletion in it
 //   trailer  {"entries":n,"proof":[hash,…],"checkpoint":"<signed note>","sha256":"<hex>"}
 //
-// from and to are leaf indexes, to is the first one outside; size is the size of the checkpoint's tree.
+// from and to are leaf indexes, to is the first one outside; size is the size of the checkpoint's tree. The filter
+// is RFC 8785 text. Units and tags stand in the order that the content hashes them in: group 1 first, T ascending.
 
 import { fromBase64, toBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { listsFrom, listsOf, type ShownEvent, type ShownLists, shownOf } from '../event/shown-event.ts';
-import { HASH_BYTES } from '../tree/tree.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { formatCheckpoint, parseCheckpoint } from '../note/checkpoint.ts';
+import { HASH_BYTES, isCount } from '../tree/tree.ts';
 
 export const BUNDLE_FORMAT = 'audit-bundle/1';
 export const LINE_BYTES_MAX = 1_048_576;
@@ -28,6 +31,7 @@ export interface BundleHeader {
   /** What was asked for: null is everything. See bundle-filter.ts for the form that can be proven. */
   filter: unknown;
   complete: boolean;
+  /** The text – three lines, no signature – of the checkpoint that the log's genesis hash names. */
   previousCheckpoint?: string;
 }
 
@@ -50,8 +54,10 @@ export interface BundleTrailer {
 
 export function formatHeader(header: BundleHeader): string {
   const { origin, size, from, to, filter, complete, previousCheckpoint } = header;
-  const line = { format: BUNDLE_FORMAT, origin, size, from, to, filter, complete };
-  return JSON.stringify(previousCheckpoint === undefined ? line : { ...line, previousCheckpoint });
+  const range = JSON.stringify({ format: BUNDLE_FORMAT, origin, size, from, to }).slice(0, -1);
+  const previous =
+    previousCheckpoint === undefined ? '' : `,"previousCheckpoint":${JSON.stringify(previousCheckpoint)}`;
+  return `${range},"filter":${canonicalJson(filter)},"complete":${complete}${previous}}`;
 }
 
 export function parseHeader(text: string): BundleHeader {
@@ -63,13 +69,22 @@ export function parseHeader(text: string): BundleHeader {
   if (typeof origin !== 'string' || origin === '') throw malformed('header', 'origin is not a name');
   if (!isIndex(size) || !isIndex(from) || !isIndex(to))
     throw malformed('header', 'size, from or to is no index');
-  if (from >= to || to > size)
+  if (from > to || to > size)
     throw malformed('header', `the range ${from} to ${to} is not within size ${size}`);
   if (filter === undefined) throw malformed('header', 'filter is missing');
   if (typeof complete !== 'boolean') throw malformed('header', 'complete is not true or false');
   const header: BundleHeader = { origin, size, from, to, filter, complete };
-  if (previousCheckpoint !== undefined) header.previousCheckpoint = asString(previousCheckpoint, 'header');
+  if (previousCheckpoint !== undefined) header.previousCheckpoint = checkpointText(previousCheckpoint, from);
   return sameText(text, formatHeader(header), 'header', header);
+}
+
+/** Only the first entry of a log names it, so only a bundle that begins there can say anything by it. */
+function checkpointText(value: unknown, from: number): string {
+  const text = asString(value, 'header');
+  if (from !== 0) throw malformed('header', 'previousCheckpoint stands in a bundle that does not begin at 0');
+  if (formatCheckpoint(parseCheckpoint(text)) !== text)
+    throw malformed('header', 'previousCheckpoint is no text of ours');
+  return text;
 }
 
 export function formatEntryLine(line: EntryLine): string {
@@ -86,9 +101,9 @@ export function parseEntryLine(text: string): EntryLine {
   const raw = parseObject(text, 'entry line');
   const entry = asString(raw['e'], 'entry line');
   const lists = listsFrom(raw['o'], raw['c'], raw['g']);
-  const deleted = raw['d'] === undefined ? undefined : deletedOf(raw['d'], lists);
   const inclusion = raw['i'] === undefined ? undefined : texts(raw['i']);
   const line: EntryLine = { entry: fromBase64(entry), shown: shownOf(lists) };
+  const deleted = raw['d'] === undefined ? undefined : deletedOf(raw['d'], lists);
   if (deleted !== undefined) line.deleted = deleted;
   if (inclusion !== undefined) line.inclusion = hashesFrom(inclusion);
   return sameText(text, entryLineText(entry, lists, deleted, inclusion), 'entry line', line);
@@ -133,14 +148,16 @@ function entryLineText(e: string, lists: ShownLists, d?: Deleted, i?: readonly s
 /** A deleted unit must be shown closed, and a wholly deleted event as its two roots: nothing else is left of it. */
 function deletedOf(value: unknown, lists: ShownLists): Deleted {
   if (value === true) {
-    const rootsOnly = lists.open.length === 0 && lists.closed.length === 0 && !lists.groups.includes(null);
-    if (!rootsOnly) throw malformed('entry line', 'content is shown and said to be deleted');
+    const showRoots = lists.open.length === 0 && lists.closed.length === 0 && !lists.groups.includes(null);
+    if (!showRoots) throw malformed('entry line', 'content is shown and said to be deleted');
     return true;
   }
   const tags = texts(value);
-  const closed = new Set(lists.closed.map(([tag]) => tag));
-  if (tags.length === 0 || new Set(tags).size !== tags.length || !tags.every((tag) => closed.has(tag))) {
-    throw malformed('entry line', 'd does not name closed units, each once');
+  const isDeleted = new Set(tags);
+  // Taken from the closed units in their order, which has been verified: no tag twice, none that is not there.
+  const named = lists.closed.map(([tag]) => tag).filter((tag) => isDeleted.has(tag));
+  if (tags.length === 0 || named.join() !== tags.join()) {
+    throw malformed('entry line', 'd does not name closed units, in their order');
   }
   return tags;
 }
@@ -185,7 +202,7 @@ export function hashesFrom(value: unknown): Uint8Array[] {
 }
 
 function isIndex(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return typeof value === 'number' && isCount(value);
 }
 
 function malformed(what: string, fault: string): EvidenceError {

@@ -8,8 +8,10 @@ import {
   formatHeader,
   formatNoticeLine,
   formatTrailer,
+  LINE_BYTES_MAX,
 } from './bundle-line.ts';
 import { toHex, utf8 } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
 import { Sha256Stream } from '../hash/sha256.ts';
 
 /** A running SHA-256; the package's own unless the host has a faster one. */
@@ -46,6 +48,9 @@ export class BundleWriter {
 
   #line(text: string): Uint8Array {
     const bytes = utf8(`${text}\n`);
+    if (bytes.length > LINE_BYTES_MAX + 1) {
+      throw new EvidenceError('MALFORMED', `a line of ${bytes.length} bytes; limit ${LINE_BYTES_MAX}`);
+    }
     this.#hash.update(bytes);
     return bytes;
   }

@@ -4,7 +4,7 @@
 // lies before it is checked where it is read (notices.ts).
 
 import type { Deleted } from './bundle-line.ts';
-import { KINDS } from '../event/entry.ts';
+import { type Entry, KINDS } from '../event/entry.ts';
 import { EvidenceError } from '../errors.ts';
 import type { IndexRange, Notice } from '../event/notices.ts';
 
@@ -16,9 +16,9 @@ interface PurgedRange {
 
 export class Deletions {
   readonly #wholly: IndexRange[] = [];
-  readonly #units: { index: number; tag: string }[] = [];
+  readonly #units: { entry: Entry; tag: string }[] = [];
   readonly #purged: PurgedRange[] = [];
-  /** `<leaf index> <tag>` of every unit that a redaction notice names, with the notice's index. */
+  /** `<leaf index> <event id> <tag>` of every unit that a redaction notice names, with the notice's index. */
   readonly #redacted = new Map<string, number>();
   readonly #explaining = new Set<number>();
   #count = 0;
@@ -28,10 +28,11 @@ export class Deletions {
     return this.#count;
   }
 
-  deleted(index: number, what: Deleted): void {
+  deleted(entry: Entry, what: Deleted): void {
+    const { index } = entry;
     this.#count++;
     if (what !== true) {
-      for (const tag of what) this.#units.push({ index, tag });
+      for (const tag of what) this.#units.push({ entry, tag });
       return;
     }
     const last = this.#wholly.at(-1);
@@ -44,8 +45,8 @@ export class Deletions {
       for (const [from, to] of notice.payload.ranges) this.#purged.push({ from, to, notice: notice.index });
     }
     if (notice.kind === KINDS.redaction) {
-      const { leafIndex, tags } = notice.payload;
-      for (const tag of tags) this.#redacted.set(`${leafIndex} ${tag}`, notice.index);
+      const { leafIndex, eventId, tags } = notice.payload;
+      for (const tag of tags) this.#redacted.set(`${leafIndex} ${eventId} ${tag}`, notice.index);
     }
   }
 
@@ -78,9 +79,9 @@ export class Deletions {
   }
 
   #firstGapInUnits(): number | undefined {
-    for (const { index, tag } of this.#units) {
-      const notice = this.#redacted.get(`${index} ${tag}`);
-      if (notice === undefined) return index;
+    for (const { entry, tag } of this.#units) {
+      const notice = this.#redacted.get(`${entry.index} ${entry.eventId} ${tag}`);
+      if (notice === undefined) return entry.index;
       this.#explaining.add(notice);
     }
     return undefined;

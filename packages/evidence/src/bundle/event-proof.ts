@@ -6,10 +6,11 @@
 // or as c2sp.org/tlog-proof@v1 text, whose `extra` is the event's line in a bundle. Both say the same.
 
 import { formatEntryLine, hashesFrom, parseEntryLine } from './bundle-line.ts';
-import { equalBytes, fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
+import { fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
 import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
-import { ContentPool } from '../event/content-pool.ts';
-import { decodeEntry, type Entry } from '../event/entry.ts';
+import { contentOf } from '../event/content-pool.ts';
+import { decodeEntry, type Entry, isNotice, requireContent } from '../event/entry.ts';
+import { readNotice } from '../event/notices.ts';
 import { EvidenceError } from '../errors.ts';
 import { parseNote } from '../note/note.ts';
 import {
@@ -24,7 +25,7 @@ import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
 import { verifyInclusion } from '../tree/tree-proof.ts';
-import { openTrustedCheckpoint, type Trust, verifyExtends } from '../note/trust.ts';
+import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
 import { eventOf } from '../event/units.ts';
 
 export interface EventProof {
@@ -72,21 +73,18 @@ export function parseEventProof(text: string): EventProof {
 
 /** Throws unless the event, as far as it is shown, is in the log whose key is trusted. */
 export async function verifyEventProof(proof: EventProof, trust: Trust): Promise<EventVerdict> {
+  const { shown, hashes } = proof;
   const entry = decodeEntry(proof.entry);
   const { index } = entry;
-  const pool = new ContentPool();
-  pool.add(proof.shown);
-  pool.run();
-  if (!equalBytes(pool.content(0), entry.content)) {
-    throw new EvidenceError('LEAF_MISMATCH', 'what is shown is not what was hashed', { index });
-  }
+  requireContent(entry, contentOf(shown));
+  if (isNotice(entry.kind)) readNotice(entry, shown);
   const { origin } = checkpointIn(proof.checkpoint);
   const { checkpoint, cosignedBy } = await openTrustedCheckpoint(proof.checkpoint, origin, trust);
   const { size, root } = checkpoint;
   const leaf = leafHash(proof.entry);
-  verifyInclusion({ leaf, index, size, proof: proof.hashes, root });
-  if (trust.since !== undefined) verifyExtends(trust.since, checkpoint, undefined);
-  const whole = isWhollyOpen(proof.shown);
+  verifyInclusion({ leaf, index, size, proof: hashes, root });
+  verifyExtends(trust, checkpoint, undefined);
+  const whole = isWhollyOpen(shown);
   if (!whole && trust.allowWithheld === false) {
     throw new EvidenceError('GAP_UNEXPLAINED', `content of entry ${index} is withheld`, { index });
   }
@@ -96,14 +94,17 @@ export async function verifyEventProof(proof: EventProof, trust: Trust): Promise
     whole,
     leaf: toHex(leaf),
     checkpoint: { size, root: toHex(root), cosignedBy },
-    event: eventOf(openUnits(proof.shown)),
+    event: eventOf(openUnits(shown)),
   };
 }
 
 function parseTextForm(text: string): EventProof {
   const { extra, index, hashes, checkpoint } = parseTlogProof(text);
   if (extra === undefined) throw new EvidenceError('MALFORMED', 'the proof does not show its event');
-  const { entry, shown } = parseEntryLine(textOf(extra));
+  const { entry, shown, deleted, inclusion } = parseEntryLine(textOf(extra));
+  if (deleted !== undefined || inclusion !== undefined) {
+    throw new EvidenceError('MALFORMED', 'the event in the proof says what only a bundle says');
+  }
   requireSame('index', index, decodeEntry(entry).index);
   return { entry, shown, hashes, checkpoint };
 }

@@ -7,11 +7,13 @@ import { parseCheckpoint } from '../note/checkpoint.ts';
 import { cosignatureVerifier, cosigner } from '../note/cosignature.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
 import { parseNote, signatureLine } from '../note/note.ts';
+import { proveConsistency } from '../tree/tree-proof.ts';
 import { sha256 } from '../hash/sha256.ts';
 import type { ShownEvent } from '../event/shown-event.ts';
-import { closeUnits, sampleEvent, SampleLog, VECTOR_EVENT } from '../testing/sample-log.ts';
+import { sampleEvent, SampleLog, VECTOR_EVENT } from '../testing/sample-log.ts';
+import { closeUnits } from '../event/show-event.ts';
 import { assertRefused, resealed } from '../testing/forgery.ts';
-import type { Trust } from '../note/trust.ts';
+import type { Trust } from './trust.ts';
 import { verifyBundle } from './verify-bundle.ts';
 
 const SIZE = 20;
@@ -66,9 +68,10 @@ describe('a bundle that was tampered with', () => {
     await refused(change('payment 3', 'payment 4'), 'LEAF_MISMATCH', 3);
     await refused(change(salt, toBase64(new Uint8Array(16))), 'LEAF_MISMATCH', 3);
     await refused(change('4.5', '4.50'), 'VALUE_NOT_CANONICAL', 3);
-    await refused(change('"/payload/note"', '"/payload/nota"'), 'LEAF_MISMATCH', 3);
+    await refused(change('"/payload/note"', '"/payload/nota"'), 'MALFORMED', 3); // out of order
     await refused(change('"/payload/note"', '"/other/note"'), 'PATH_UNKNOWN', 3);
-    await refused(change('"/payload/note"', '"/payload/amount"'), 'PATH_CONFLICT', 3);
+    const twice = /(\["\/payload\/note",(?:[^\]\\]|\\.)*\])/.exec(lines[4]!)![1]!;
+    await refused(change(twice, `${twice},${twice}`), 'PATH_CONFLICT', 3);
     await refused(change('"c":[[', '"c": [['), 'MALFORMED', 3);
   });
 
@@ -165,21 +168,44 @@ describe('what was seen before', () => {
 
   it('is not believed where the bundle does not reach back to it', async () => {
     const bundle = await log.bundle({ from: 5 });
-    await refused(bundle, 'PROOF_INVALID', undefined, { ...trust, since: await seen(log, 7) });
+    await refused(bundle, 'HISTORY_UNPROVEN', undefined, { ...trust, since: await seen(log, 7) });
+  });
+});
+
+describe('a consistency proof beside the bundle', () => {
+  const seen = async (of: SampleLog, size: number) =>
+    parseCheckpoint(parseNote(await of.checkpoint(size)).text);
+
+  it('shows that a part of a log extends what was seen before', async () => {
+    const consistency = proveConsistency(7, SIZE, log.read);
+    const bundle = await log.bundle({ from: 5, to: 9 });
+    const since = await seen(log, 7);
+    assert.equal((await verifyBundle([bundle], { ...trust, since, consistency })).extends, 7);
+    await refused(bundle, 'PROOF_INVALID', undefined, { ...trust, since, consistency: consistency.slice(1) });
+    const forked = await SampleLog.create();
+    for (let n = 0; n < 7; n++) forked.append(sampleEvent(n + 1));
+    await refused(bundle, 'FORK', undefined, { ...trust, since: await seen(forked, 7), consistency });
+  });
+
+  it('is not needed from the empty log, which every log extends', async () => {
+    const since = await seen(log, 0);
+    assert.equal((await verifyBundle([await log.bundle({ from: 5 })], { ...trust, since })).extends, 0);
   });
 });
 
 describe('any single bit', () => {
   it('of a bundle, turned, is noticed', async () => {
-    const bundle = await log.bundle({ from: 3, to: 7 });
+    const bundle = await log.bundle({ from: 6, to: 7 });
     let refusals = 0;
     for (let at = 0; at < bundle.length; at++) {
-      const turned = bundle.slice();
-      turned[at]! ^= 1 << (at % 8);
-      await assert.rejects(verifyBundle([turned], trust), EvidenceError, `byte ${at}`);
-      refusals++;
+      for (let bit = 0; bit < 8; bit++) {
+        const turned = bundle.slice();
+        turned[at]! ^= 1 << bit;
+        await assert.rejects(verifyBundle([turned], trust), EvidenceError, `byte ${at}, bit ${bit}`);
+        refusals++;
+      }
     }
-    assert.equal(refusals, bundle.length);
+    assert.equal(refusals, bundle.length * 8);
   });
 });
 

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { textOf, toBase64 } from '../bytes.ts';
-import { KINDS } from '../event/entry.ts';
+import { groupRootOf } from '../event/content-pool.ts';
+import { decodeEntry, KINDS } from '../event/entry.ts';
 import { type Reason } from '../errors.ts';
 import type { ShownEvent } from '../event/shown-event.ts';
-import { closeUnits, rootsOnly, sampleEvent, SampleLog, withheldContent } from '../testing/sample-log.ts';
+import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
+import { closeUnits, showRoots, withholdContent } from '../event/show-event.ts';
 import { assertRefused, linesOf, resealed } from '../testing/forgery.ts';
-import type { Trust } from '../note/trust.ts';
+import type { Trust } from './trust.ts';
 import { subtreeHashes } from '../tree/tree.ts';
 import { tagOf } from '../event/units.ts';
 import { BundleVerifier, verifyBundle } from './verify-bundle.ts';
@@ -52,7 +54,7 @@ describe('a whole bundle', () => {
 
   it('verifies events that are withheld in part, and counts them', async () => {
     const bundle = await log.bundle({
-      lines: linesWith((i, shown) => (i % 4 === 0 ? withheldContent(shown) : shown)),
+      lines: linesWith((i, shown) => (i % 4 === 0 ? withholdContent(shown) : shown)),
     });
     const verdict = await verifyBundle([bundle], trust);
     assert.deepEqual([verdict.open, verdict.withheld], [15, 5]);
@@ -60,7 +62,7 @@ describe('a whole bundle', () => {
 
   it('refuses them for a reader from whom nothing may be withheld', async () => {
     const bundle = await log.bundle({
-      lines: linesWith((i, shown) => (i === 3 ? withheldContent(shown) : shown)),
+      lines: linesWith((i, shown) => (i === 3 ? withholdContent(shown) : shown)),
     });
     await refused(bundle, 'GAP_UNEXPLAINED', 3, { ...trust, allowWithheld: false });
   });
@@ -80,7 +82,7 @@ describe('a scattered bundle', () => {
     const of = (...indexes: number[]) => indexes.map((i) => log.provenLine(i));
     const scattered = { complete: false, filter: 'x' };
     const { inclusion: _proof, ...bare } = log.provenLine(3);
-    await refused(await log.bundle({ ...scattered, lines: [bare] }), 'PROOF_INVALID', 3);
+    await refused(await log.bundle({ ...scattered, lines: [bare] }), 'MALFORMED', 3);
     await refused(await log.bundle({ ...scattered, lines: of(4, 3) }), 'INDEX_MISMATCH', 3);
     await refused(await log.bundle({ ...scattered, lines: of(4, 4) }), 'INDEX_MISMATCH', 4);
     await refused(await log.bundle({ ...scattered, from: 5, lines: of(4) }), 'INDEX_MISMATCH', 4);
@@ -104,7 +106,7 @@ describe('a filtered bundle that says it is complete', () => {
 
   it('verifies when each entry left out shows why', async () => {
     const lines = linesWith((i, shown) =>
-      i % 7 === 1 ? shown : closeUnits(withheldContent(shown), onlyUser),
+      i % 7 === 1 ? shown : closeUnits(withholdContent(shown), onlyUser),
     );
     const verdict = await verifyBundle([await log.bundle({ filter, lines })], trust);
     assert.deepEqual([verdict.open, verdict.outsideFilter, verdict.withheld], [3, 17, 0]);
@@ -112,21 +114,21 @@ describe('a filtered bundle that says it is complete', () => {
   });
 
   it('is refused when one of them does not', async () => {
-    const lines = linesWith((i, shown) => (i === 5 ? rootsOnly(shown) : shown));
+    const lines = linesWith((i, shown) => (i === 5 ? showRoots(shown) : shown));
     await refused(await log.bundle({ filter, lines }), 'FILTER_UNPROVEN', 5);
     const closed = linesWith((i, shown) => (i === 5 ? closeUnits(shown, () => true) : shown));
     await refused(await log.bundle({ filter, lines: closed }), 'FILTER_UNPROVEN', 5);
   });
 
   it('counts a match that is withheld as withheld, not as left out', async () => {
-    const lines = linesWith((i, shown) => (i === 8 ? withheldContent(shown) : shown));
+    const lines = linesWith((i, shown) => (i === 8 ? withholdContent(shown) : shown));
     const verdict = await verifyBundle([await log.bundle({ filter, lines })], trust);
     assert.equal(verdict.withheld, 1);
   });
 
   it('proves by a path that is absent', async () => {
     const byService = [{ path: '/actor/serviceId', values: ['"s-1"'] }];
-    const lines = linesWith((_i, shown) => closeUnits(withheldContent(shown), () => true));
+    const lines = linesWith((_i, shown) => closeUnits(withholdContent(shown), () => true));
     const verdict = await verifyBundle([await log.bundle({ filter: byService, lines })], trust);
     assert.equal(verdict.outsideFilter, SIZE);
   });
@@ -159,7 +161,7 @@ describe('what is deleted', () => {
     for (let n = 0; n < 10; n++) purged.append(sampleEvent(n));
     purged.notice(KINDS.purge, purgePayload(2, 6, purged));
     const tags = ['/payload/note'].map((path) => toBase64(tagOf(path).bytes));
-    const eventId = '01KE0000000000000000000007';
+    const { eventId } = decodeEntry(purged.entries[7]!.entry);
     purged.notice(KINDS.redaction, { leafIndex: 7, eventId, tags, cause: 'Redaction' });
   });
 
@@ -170,7 +172,7 @@ describe('what is deleted', () => {
     to = purged.size,
   ) =>
     purged.entries.slice(from, to).map(({ entry, shown }, i) => {
-      if (gone.includes(from + i)) return { entry, shown: rootsOnly(shown), deleted: true as const };
+      if (gone.includes(from + i)) return { entry, shown: showRoots(shown), deleted: true as const };
       if (!redacted.includes(from + i)) return { entry, shown };
       const closed = closeUnits(shown, (path) => path === '/payload/note');
       return { entry, shown: closed, deleted: [toBase64(tagOf('/payload/note').bytes)] };
@@ -187,6 +189,62 @@ describe('what is deleted', () => {
     const lines = deletedLines([2, 3, 4, 5], [7], 1, 9);
     const bundle = await purged.bundle({ from: 1, to: 9, lines, notices: [10, 11] });
     assert.deepEqual((await verifyBundle([bundle], trust)).explainedBy, [10, 11]);
+  });
+
+  it('is told apart from what is withheld, unit by unit', async () => {
+    const note = toBase64(tagOf('/payload/note').bytes);
+    const { entry, shown } = purged.entries[7]!;
+    const showing = async (form: ShownEvent): Promise<Uint8Array> =>
+      purged.bundle({ lines: deletedLines([]).with(7, { entry, shown: form, deleted: [note] }) });
+    const all = { ...trust, allowWithheld: false };
+    const only = closeUnits(shown, (path) => path === '/payload/note');
+    assert.equal((await verifyBundle([await showing(only)], all)).withheld, 0);
+    const more = await showing(closeUnits(shown, (path) => path.startsWith('/payload/')));
+    const verdict = await verifyBundle([more], trust);
+    assert.deepEqual([verdict.deleted, verdict.withheld], [1, 1]);
+    await refused(more, 'GAP_UNEXPLAINED', 7, all);
+    const rooted = await showing([{ root: groupRootOf(1, shown[0]) }, only[1]]);
+    await refused(rooted, 'GAP_UNEXPLAINED', 7, all);
+  });
+
+  it('under a filter is neither a match nor left out', async () => {
+    const filter = [{ path: '/payload/note', values: ['"payment 1"'] }];
+    const bundle = await purged.bundle({ filter, lines: deletedLines([2, 3, 4, 5], [7]) });
+    assert.equal((await verifyBundle([bundle], { ...trust, allowWithheld: false })).deleted, 5);
+  });
+
+  it('verifies when a legal hold splits the purge, and when a notice stands in the purged range', async () => {
+    const held = await SampleLog.create();
+    for (let n = 0; n < 6; n++) held.append(sampleEvent(n));
+    held.notice(KINDS.legalHold, { holdId: '01KE0000000000000000000001', act: 'Placed', policyId: null });
+    for (let n = 7; n < 10; n++) held.append(sampleEvent(n));
+    const subtrees = [
+      [0, 3],
+      [5, 9],
+    ].flatMap(([begin, end]) => subtreeHashes({ begin: begin!, end: end! }, held.read));
+    const split = {
+      ...purgePayload(0, 3, held),
+      ranges: [
+        [0, 3],
+        [5, 9],
+      ],
+      count: 6,
+      subtrees: subtrees.map(toBase64),
+    };
+    held.notice(KINDS.purge, split);
+    const lines = held.entries.map(({ entry, shown }, i) =>
+      [0, 1, 2, 5, 7, 8].includes(i)
+        ? { entry, shown: showRoots(shown), deleted: true as const }
+        : { entry, shown },
+    );
+    const verdict = await verifyBundle([await held.bundle({ lines })], { ...trust, allowWithheld: false });
+    assert.deepEqual([verdict.deleted, verdict.open, verdict.explainedBy], [6, 5, [10]]);
+    const alsoHeld = lines.with(3, {
+      entry: lines[3]!.entry,
+      shown: showRoots(held.entries[3]!.shown),
+      deleted: true,
+    });
+    await refused(await held.bundle({ lines: alsoHeld }), 'GAP_UNEXPLAINED', 3);
   });
 
   it('is a gap when no notice covers it, and the first such index is named', async () => {

@@ -8,7 +8,27 @@
 //
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 
-import { type FilterCondition, matchesFilter, parseFilter } from './bundle-filter.ts';
+import { equalBytes, toBase64, toHex } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
+import { contentOf, ContentPool } from '../event/content-pool.ts';
+import {
+  decodeEntry,
+  type Entry,
+  epochGenesisHash,
+  genesisHash,
+  isNotice,
+  KINDS,
+  requireContent,
+} from '../event/entry.ts';
+import { type Notice, readNotice } from '../event/notices.ts';
+import { hidesMoreThan, isWhollyOpen } from '../event/shown-event.ts';
+import { Sha256Stream } from '../hash/sha256.ts';
+import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
+import { CompactRange } from '../tree/compact-range.ts';
+import { compactRangeRoot } from '../tree/range-proof.ts';
+import { leafHash } from '../tree/tree.ts';
+import { inclusionRoot } from '../tree/tree-proof.ts';
+import { decideFilter, type FilterCondition, parseFilter } from './bundle-filter.ts';
 import {
   type BundleHeader,
   type BundleTrailer,
@@ -20,20 +40,8 @@ import {
 } from './bundle-line.ts';
 import { BundleReader } from './bundle-reader.ts';
 import type { RunningHash } from './bundle-writer.ts';
-import { equalBytes, toHex } from '../bytes.ts';
-import type { Checkpoint } from '../note/checkpoint.ts';
-import { CompactRange } from '../tree/compact-range.ts';
-import { ContentPool } from '../event/content-pool.ts';
 import { Deletions } from './deletions.ts';
-import { decodeEntry, type Entry, epochGenesisHash, genesisHash, isNotice } from '../event/entry.ts';
-import { EvidenceError } from '../errors.ts';
-import { readNotice } from '../event/notices.ts';
-import { compactRangeRoot } from '../tree/range-proof.ts';
-import { Sha256Stream } from '../hash/sha256.ts';
-import { isWhollyOpen } from '../event/shown-event.ts';
-import { leafHash } from '../tree/tree.ts';
-import { inclusionRoot } from '../tree/tree-proof.ts';
-import { openTrustedCheckpoint, type Trust, verifyExtends } from '../note/trust.ts';
+import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
 
 export interface BundleVerdict {
   origin: string;
@@ -44,10 +52,13 @@ export interface BundleVerdict {
   complete: boolean;
   filter: unknown;
   entries: number;
-  /** Of the entries: shown whole, shown in part or not at all by the reader's rights, deleted, not matching. */
+  /** Entries shown whole. */
   open: number;
+  /** Entries of which something is not shown and not said to be deleted: the reader had no right to it. */
   withheld: number;
+  /** Entries of which something was deleted. One can be withheld too, in another part. */
   deleted: number;
+  /** Entries that are shown only as far as it takes to see that they do not match. */
   outsideFilter: number;
   /** Indexes of the notices that explain the deletions. */
   explainedBy: number[];
@@ -71,6 +82,7 @@ export class BundleVerifier {
   readonly #deletions = new Deletions();
   readonly #outsideNotices: { index: number; leaf: Uint8Array; inclusion: readonly Uint8Array[] }[] = [];
   readonly #counts = { entries: 0, open: 0, withheld: 0, outsideFilter: 0 };
+  #lines = 0;
   #header: BundleHeader | undefined;
   #conditions: readonly FilterCondition[] = [];
   #trailer: BundleTrailer | undefined;
@@ -114,9 +126,7 @@ export class BundleVerifier {
     );
     this.#verifyRoot(header, trailer, checkpoint);
     this.#verifyOutsideNotices(checkpoint);
-    const { since } = this.#trust;
-    if (since !== undefined) verifyExtends(since, checkpoint, this.#rootThen);
-    const explainedBy = this.#deletions.explain();
+    verifyExtends(this.#trust, checkpoint, this.#rootThen);
     const { origin, from, to, complete, filter } = header;
     const verdict: BundleVerdict = {
       origin,
@@ -124,19 +134,23 @@ export class BundleVerifier {
       to,
       complete,
       filter,
-      explainedBy,
       ...this.#counts,
+      explainedBy: this.#deletions.explain(),
       deleted: this.#deletions.count,
       checkpoint: { size: checkpoint.size, root: toHex(checkpoint.root), cosignedBy },
     };
+    const { since } = this.#trust;
     return since === undefined ? verdict : { ...verdict, extends: since.size };
   }
 
+  /** Header, entries, notices, trailer: in this order and no other. */
   #line(text: string): void {
+    this.#lines++;
     if (this.#header === undefined) this.#begin(parseHeader(text));
-    else if (text.startsWith('{"e":')) this.#addEntry(text);
+    else if (text.startsWith('{"e":') && this.#outsideNotices.length === 0) this.#addEntry(text);
     else if (text.startsWith('{"k":')) this.#addOutsideNotice(parseNoticeLine(text));
-    else this.#trailer = parseTrailer(text);
+    else if (text.startsWith('{"entries":')) this.#trailer = parseTrailer(text);
+    else throw new EvidenceError('MALFORMED', `line ${this.#lines} is not what a bundle has there`);
   }
 
   #begin(header: BundleHeader): void {
@@ -152,57 +166,42 @@ export class BundleVerifier {
       this.#pending.push({ line, entry: decodeEntry(line.entry) });
       this.#pool.add(line.shown);
     } catch (error) {
-      throw this.#placed(error);
+      // A line that cannot be read does not say its index; in a complete bundle its place does.
+      const { complete, from } = this.#header!;
+      throw complete ? placed(error, from + this.#counts.entries + this.#pending.length) : error;
     }
     if (this.#pending.length >= POOL_ENTRIES) this.#flush();
-  }
-
-  /** A line that cannot be read does not say its index; in a complete bundle its place does. */
-  #placed(error: unknown): unknown {
-    const header = this.#header!;
-    if (!(error instanceof EvidenceError) || error.index !== undefined || !header.complete) return error;
-    const index = header.from + this.#counts.entries + this.#pending.length;
-    return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });
   }
 
   #flush(): void {
     const pending = this.#pending.splice(0);
     this.#pool.run();
     for (const [place, { line, entry }] of pending.entries()) {
-      const { index } = entry;
-      if (!equalBytes(this.#pool.content(place), entry.content)) {
-        throw new EvidenceError('LEAF_MISMATCH', `what is shown of entry ${index} is not what was hashed`, {
-          index,
-        });
-      }
-      this.#verifyPlace(line, entry);
+      this.#verifyPlace(entry);
+      requireContent(entry, this.#pool.content(place));
+      this.#take(line, entry);
       this.#takeAccount(line, entry);
     }
     this.#pool.reset();
   }
 
   /** The entry stands where it says, after the entry that it names. */
-  #verifyPlace(line: EntryLine, entry: Entry): void {
-    const header = this.#header!;
-    const { index } = entry;
-    const expected = header.complete ? header.from + this.#counts.entries : index;
-    const ascending = this.#last === undefined || index > this.#last.index;
-    if (index !== expected || !ascending || index < header.from || index >= header.to) {
-      throw new EvidenceError('INDEX_MISMATCH', `entry ${index} stands where ${expected} should`, {
-        index: expected,
-      });
+  #verifyPlace({ index, previous }: Entry): void {
+    const { complete, from, to } = this.#header!;
+    const expected = complete ? from + this.#counts.entries : index;
+    if (index !== expected) throw misplaced(expected, `entry ${index} stands in place of ${expected}`);
+    if (index < from || index >= to)
+      throw misplaced(index, `entry ${index} is outside of ${from} to ${to - 1}`);
+    if (this.#last !== undefined && index <= this.#last.index) {
+      throw misplaced(index, `entry ${index} does not come after entry ${this.#last.index}`);
     }
-    const previous = this.#previousLeaf(index);
-    if (previous !== undefined && !equalBytes(previous, entry.previous)) {
+    const leafBefore = this.#leafBefore(index);
+    if (leafBefore !== undefined && !equalBytes(leafBefore, previous)) {
       throw new EvidenceError('CHAIN_BROKEN', `entry ${index} does not name the leaf before it`, { index });
     }
-    const leaf = leafHash(line.entry);
-    this.#last = { index, leaf };
-    if (header.complete) this.#fold(leaf, line, index);
-    else this.#verifyInclusion(leaf, line, index);
   }
 
-  #previousLeaf(index: number): Uint8Array | undefined {
+  #leafBefore(index: number): Uint8Array | undefined {
     if (this.#last?.index === index - 1) return this.#last.leaf;
     if (index > 0) return undefined;
     const { origin, previousCheckpoint } = this.#header!;
@@ -211,23 +210,26 @@ export class BundleVerifier {
       : epochGenesisHash(origin, previousCheckpoint);
   }
 
-  #fold(leaf: Uint8Array, line: EntryLine, index: number): void {
-    if (line.inclusion !== undefined) {
-      throw new EvidenceError('MALFORMED', `entry ${index} has a proof of its own in a complete bundle`, {
-        index,
-      });
+  /** The leaf joins the range, or shows by its own proof that it is in the tree. */
+  #take(line: EntryLine, { index }: Entry): void {
+    const leaf = leafHash(line.entry);
+    this.#last = { index, leaf };
+    const range = this.#range;
+    if ((range === undefined) !== (line.inclusion !== undefined)) {
+      const fault = range === undefined ? 'has no proof' : 'has a proof of its own in a complete bundle';
+      throw new EvidenceError('MALFORMED', `entry ${index} ${fault}`, { index });
     }
-    const range = this.#range!;
+    if (range === undefined) {
+      this.#verifyInclusion(leaf, index, line.inclusion!);
+      return;
+    }
     range.append(leaf);
     if (range.begin === 0 && range.end === this.#trust.since?.size) this.#rootThen = range.root();
   }
 
   /** Every line's proof must lead to one and the same root, which the checkpoint then signs. */
-  #verifyInclusion(leaf: Uint8Array, line: EntryLine, index: number): void {
-    if (line.inclusion === undefined) {
-      throw new EvidenceError('PROOF_INVALID', `entry ${index} has no inclusion proof`, { index });
-    }
-    const root = inclusionRoot(leaf, index, this.#header!.size, line.inclusion);
+  #verifyInclusion(leaf: Uint8Array, index: number, proof: readonly Uint8Array[]): void {
+    const root = provenRoot(leaf, index, this.#header!.size, proof);
     this.#commonRoot ??= root;
     if (!equalBytes(root, this.#commonRoot)) {
       throw new EvidenceError('ROOT_MISMATCH', `the proof of entry ${index} leads to another root`, {
@@ -236,39 +238,60 @@ export class BundleVerifier {
     }
   }
 
-  /** Open, withheld, deleted or outside the filter; notices are read. */
+  /** What is open, withheld, deleted, outside the filter; what the notices say. */
   #takeAccount(line: EntryLine, entry: Entry): void {
     this.#counts.entries++;
-    if (isNotice(entry.kind)) this.#deletions.notice(readNotice(entry, line.shown));
-    if (line.deleted !== undefined) this.#deletions.deleted(entry.index, line.deleted);
+    const notice = isNotice(entry.kind) ? readNotice(entry, line.shown) : undefined;
+    if (entry.index === 0) this.#verifyBeginning(notice);
+    if (notice !== undefined) this.#deletions.notice(notice);
+    if (line.deleted !== undefined) this.#deletions.deleted(entry, line.deleted);
     if (isWhollyOpen(line.shown)) this.#counts.open++;
-    else if (this.#isOutsideFilter(line, entry)) this.#counts.outsideFilter++;
-    else if (line.deleted === undefined) this.#withheld(entry.index);
+    else if (line.deleted !== true) this.#takeAccountOfHidden(line, entry);
   }
 
-  #isOutsideFilter(line: EntryLine, entry: Entry): boolean {
-    if (this.#conditions.length === 0 || line.deleted === true) return false;
-    return !matchesFilter(this.#conditions, line.shown, entry.index);
-  }
-
-  #withheld(index: number): void {
+  #takeAccountOfHidden({ shown, deleted = [] }: EntryLine, { index }: Entry): void {
+    const gone = deleted === true ? [] : deleted;
+    const verdict = decideFilter(this.#conditions, { shown, deleted: gone }, index);
+    if (!hidesMoreThan(shown, gone)) return;
+    if (verdict === 'Fails') {
+      this.#counts.outsideFilter++;
+      return;
+    }
     this.#counts.withheld++;
     if (this.#trust.allowWithheld !== false) return;
     throw new EvidenceError('GAP_UNEXPLAINED', `content of entry ${index} is withheld`, { index });
   }
 
+  /** A log that goes on after a restore begins with a notice that names the checkpoint before, as the header does. */
+  #verifyBeginning(notice: Notice | undefined): void {
+    const { previousCheckpoint } = this.#header!;
+    const epoch = notice?.kind === KINDS.newEpoch ? notice.payload : undefined;
+    const before = previousCheckpoint === undefined ? undefined : parseCheckpoint(previousCheckpoint);
+    const agree =
+      epoch?.previousOrigin === before?.origin &&
+      epoch?.anchoredSize === before?.size &&
+      epoch?.anchoredRoot === (before && toBase64(before.root));
+    if (agree) return;
+    const message = 'the first entry and the header do not name the same checkpoint before';
+    throw new EvidenceError('NOTICE_INVALID', message, { index: 0 });
+  }
+
+  /** Outside the range, each once, ascending, and of a kind that can explain a deletion. */
   #addOutsideNotice(line: EntryLine & { inclusion: readonly Uint8Array[] }): void {
+    this.#flush();
     const entry = decodeEntry(line.entry);
-    const { index } = entry;
-    const pool = new ContentPool();
-    pool.add(line.shown);
-    pool.run();
-    if (!equalBytes(pool.content(0), entry.content)) {
-      throw new EvidenceError('LEAF_MISMATCH', `what is shown of notice ${index} is not what was hashed`, {
-        index,
-      });
+    const { index, kind } = entry;
+    const { from, to } = this.#header!;
+    const last = this.#outsideNotices.at(-1)?.index ?? -1;
+    if ((index >= from && index < to) || index <= last) {
+      throw new EvidenceError('MALFORMED', `notice ${index} is inside the range or out of order`, { index });
     }
-    this.#deletions.notice(readNotice(entry, line.shown));
+    requireContent(entry, contentOf(line.shown));
+    const notice = readNotice(entry, line.shown);
+    if (kind !== KINDS.purge && kind !== KINDS.redaction) {
+      throw new EvidenceError('NOTICE_INVALID', `notice ${index} explains no deletion`, { index });
+    }
+    this.#deletions.notice(notice);
     this.#outsideNotices.push({ index, leaf: leafHash(line.entry), inclusion: line.inclusion });
   }
 
@@ -276,9 +299,8 @@ export class BundleVerifier {
     const { entries } = this.#counts;
     const expected = header.complete ? header.to - header.from : trailer.entries;
     if (entries === trailer.entries && entries === expected) return;
-    throw new EvidenceError('TRUNCATED', `the bundle holds ${entries} entries of ${expected}`, {
-      index: header.from + entries,
-    });
+    const message = `the bundle holds ${entries} entries; it should hold ${expected} and says ${trailer.entries}`;
+    throw new EvidenceError('TRUNCATED', message, { index: header.from + entries });
   }
 
   #verifyRoot(header: BundleHeader, trailer: BundleTrailer, checkpoint: Checkpoint): void {
@@ -288,21 +310,21 @@ export class BundleVerifier {
         `the checkpoint is of size ${checkpoint.size}, not ${header.size}`,
       );
     }
+    if (this.#range === undefined && trailer.proof.length > 0) {
+      throw new EvidenceError('PROOF_INVALID', 'the trailer has a proof that proves nothing');
+    }
     const root =
       this.#range === undefined
         ? this.#commonRoot
         : compactRangeRoot(this.#range, header.size, trailer.proof);
-    if (this.#range === undefined && trailer.proof.length > 0) {
-      throw new EvidenceError('PROOF_INVALID', 'the trailer has a proof that proves nothing');
-    }
     if (root !== undefined && !equalBytes(root, checkpoint.root)) {
       throw new EvidenceError('ROOT_MISMATCH', 'the entries do not lead to the signed root');
     }
   }
 
-  #verifyOutsideNotices(checkpoint: Checkpoint): void {
+  #verifyOutsideNotices({ size, root }: Checkpoint): void {
     for (const { index, leaf, inclusion } of this.#outsideNotices) {
-      if (equalBytes(inclusionRoot(leaf, index, checkpoint.size, inclusion), checkpoint.root)) continue;
+      if (equalBytes(provenRoot(leaf, index, size, inclusion), root)) continue;
       throw new EvidenceError('ROOT_MISMATCH', `notice ${index} is not in the log`, { index });
     }
   }
@@ -317,4 +339,21 @@ export async function verifyBundle(
   const verifier = new BundleVerifier(trust, hash);
   for await (const chunk of chunks) verifier.push(chunk);
   return verifier.finish();
+}
+
+function provenRoot(leaf: Uint8Array, index: number, size: number, proof: readonly Uint8Array[]): Uint8Array {
+  try {
+    return inclusionRoot(leaf, index, size, proof);
+  } catch (error) {
+    throw placed(error, index);
+  }
+}
+
+function placed(error: unknown, index: number): unknown {
+  if (!(error instanceof EvidenceError) || error.index !== undefined) return error;
+  return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });
+}
+
+function misplaced(index: number, message: string): EvidenceError {
+  return new EvidenceError('INDEX_MISMATCH', message, { index });
 }

@@ -5,14 +5,8 @@ import { describe, it } from 'node:test';
 import { toHex } from '../bytes.ts';
 import { commitmentOf, ContentPool } from './content-pool.ts';
 import { encodeEntry, genesisHash } from './entry.ts';
-import {
-  SAMPLE_ORIGIN,
-  VECTOR_EVENT,
-  closeUnits,
-  openEvent,
-  rootsOnly,
-  withheldContent,
-} from '../testing/sample-log.ts';
+import { SAMPLE_ORIGIN, VECTOR_EVENT } from '../testing/sample-log.ts';
+import { closeUnits, openEvent, showRoots, withholdContent } from './show-event.ts';
 import { leafHash } from '../tree/tree.ts';
 import { tagOf, unitsOf } from './units.ts';
 
@@ -83,8 +77,8 @@ describe('a pool', () => {
     pool.add(shown);
     pool.add(closeUnits(shown, (path) => path.startsWith('/actor')));
     pool.add(closeUnits(shown, () => true));
-    pool.add(withheldContent(shown));
-    pool.add(rootsOnly(shown));
+    pool.add(withholdContent(shown));
+    pool.add(showRoots(shown));
     pool.run();
     for (let place = 0; place < pool.size; place++) assert.equal(toHex(pool.content(place)), CONTENT);
   });

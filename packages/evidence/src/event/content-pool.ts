@@ -9,10 +9,10 @@ import { utf8, writeU16 } from '../bytes.ts';
 import { LABEL_BYTES, LABEL_COMMITMENT, LABEL_CONTENT, LABEL_GROUP } from './labels.ts';
 import { HashPool } from '../hash/hash-pool.ts';
 import { sha256 } from '../hash/sha256.ts';
+import { HASH_BYTES } from '../tree/tree.ts';
 import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
 import type { Group } from './units.ts';
 
-const HASH_BYTES = 32;
 const COMMITMENT_WORDS = new Int32Array(LABEL_COMMITMENT.slice().buffer);
 const GROUP_WORDS = new Int32Array(LABEL_GROUP.slice().buffer);
 const CONTENT_WORDS = new Int32Array(LABEL_CONTENT.slice().buffer);
@@ -130,6 +130,29 @@ export class ContentPool {
 /** C of one unit, by itself: what is shown in its place when it is closed. */
 export function commitmentOf(salt: Uint8Array, value: string): Uint8Array {
   return sha256(LABEL_COMMITMENT, salt, utf8(value));
+}
+
+/** The content of one event, by itself. */
+export function contentOf(shown: ShownEvent): Uint8Array {
+  const pool = alone(shown);
+  return pool.content(0);
+}
+
+/** The root of one group, by itself. */
+export function groupRootOf(group: Group, shown: ShownGroup): Uint8Array {
+  const empty: ShownGroup = { units: [] };
+  return alone(group === 1 ? [shown, empty] : [empty, shown]).groupRoot(0, group);
+}
+
+let single: ContentPool | undefined;
+
+/** A pool has memory of its own, so single events share one. */
+function alone(shown: ShownEvent): ContentPool {
+  single ??= new ContentPool();
+  single.reset();
+  single.add(shown);
+  single.run();
+  return single;
 }
 
 /** Writes text as UTF-8 and returns its length; most values are short and ASCII, where a plain loop wins. */

@@ -22,7 +22,7 @@ const index = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const entries: fc.Arbitrary<Entry> = fc.record({
   kind: fc.constantFrom(...Object.values(KINDS)),
   index,
-  receivedAtMs: index,
+  receivedAtMs: fc.nat({ max: 253_402_300_799_999 }),
   eventId: fc.uint8Array({ minLength: 16, maxLength: 16 }).map(eventIdText),
   previous: hash,
   content: hash,
@@ -54,6 +54,14 @@ describe('an entry', () => {
         assert.ok(error instanceof EvidenceError);
       }
     }
+  });
+
+  it('received after the year 9999 is refused, for no instant could show it', () => {
+    const entry = fc.sample(entries, { seed: 3, numRuns: 1 })[0]!;
+    assert.throws(
+      () => decodeEntry(encodeEntry({ ...entry, receivedAtMs: 253_402_300_800_000 })),
+      EvidenceError,
+    );
   });
 
   it('of another length is refused', () => {

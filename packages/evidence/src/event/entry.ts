@@ -5,7 +5,7 @@
 // `previous` is the leaf hash of index - 1, so the hash chain is inside the leaf and cannot be checked beside
 // it; at index 0 it is the genesis hash of the log's origin. leaf = SHA-256( 0x00 ‖ entry ), as in RFC 6962.
 
-import { concat, equalBytes, readU64, utf8, writeU64 } from '../bytes.ts';
+import { equalBytes, readU64, utf8, writeU64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { eventIdText, writeEventId } from './event-id.ts';
 import { LABEL_ENTRY, LABEL_GENESIS } from './labels.ts';
@@ -36,6 +36,9 @@ export interface Entry {
   previous: Uint8Array;
   content: Uint8Array;
 }
+
+/** The end of the year 9999: later instants have no text in the interface. */
+const RECEIVED_AT_MS_MAX = 253_402_300_799_999;
 
 const KIND_AT = 16;
 const INDEX_AT = 20;
@@ -76,14 +79,26 @@ export function decodeEntry(bytes: Uint8Array): Entry {
   if (bytes[KIND_AT + 1] !== 0 || bytes[KIND_AT + 2] !== 0 || bytes[KIND_AT + 3] !== 0) {
     throw new EvidenceError('MALFORMED', 'entry has reserved bytes that are not zero');
   }
+  const receivedAtMs = readU64(bytes, RECEIVED_AT);
+  if (receivedAtMs > RECEIVED_AT_MS_MAX) {
+    throw new EvidenceError('MALFORMED', 'entry was received after the year 9999');
+  }
   return {
     kind: kind as Kind,
     index: readU64(bytes, INDEX_AT),
-    receivedAtMs: readU64(bytes, RECEIVED_AT),
+    receivedAtMs,
     eventId: eventIdText(bytes.subarray(EVENT_ID_AT, PREVIOUS_AT)),
     previous: bytes.slice(PREVIOUS_AT, CONTENT_AT),
     content: bytes.slice(CONTENT_AT, ENTRY_BYTES),
   };
+}
+
+/** Throws unless the units that were shown have led to the content inside the entry. */
+export function requireContent({ index, content }: Entry, shown: Uint8Array): void {
+  if (equalBytes(content, shown)) return;
+  throw new EvidenceError('LEAF_MISMATCH', `what is shown of entry ${index} is not what was hashed`, {
+    index,
+  });
 }
 
 export function isNotice(kind: Kind): boolean {
@@ -95,7 +110,7 @@ export function genesisHash(origin: string): Uint8Array {
   return sha256(LABEL_GENESIS, utf8(origin));
 }
 
-/** The same for a log that goes on after a restore: it names the last checkpoint that was anchored before. */
-export function epochGenesisHash(origin: string, anchoredCheckpoint: string): Uint8Array {
-  return sha256(concat(LABEL_GENESIS, utf8(`${origin}\n${anchoredCheckpoint}`)));
+/** The same for a log that goes on after a restore: it names the text of the last checkpoint anchored before. */
+export function epochGenesisHash(origin: string, checkpointText: string): Uint8Array {
+  return sha256(LABEL_GENESIS, utf8(`${origin}\n${checkpointText}`));
 }

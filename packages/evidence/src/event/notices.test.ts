@@ -6,13 +6,14 @@ import { toBase64 } from '../bytes.ts';
 import { decodeEntry, type Kind, KINDS } from './entry.ts';
 import { EvidenceError } from '../errors.ts';
 import { NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
-import { sampleEvent, SampleLog, withheldContent } from '../testing/sample-log.ts';
+import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
+import { withholdContent } from './show-event.ts';
 
 const ULID = '01KE0000000000000000000001';
 const HASH = toBase64(new Uint8Array(32).fill(3));
 const KEY = 'audit.example.com/t/acme+38df7d1a+AUBGtHFZDMZhwJ3+knMasraAcxQL0fq7InuXBaVqR8oG';
 
-/** As accepted at index 5. */
+/** As accepted at index 5; a new epoch at index 0. */
 const PAYLOADS: Record<NoticeKind, Record<string, unknown>> = {
   [KINDS.redaction]: { leafIndex: 4, eventId: ULID, tags: [HASH], cause: 'Redaction' },
   [KINDS.purge]: {
@@ -24,7 +25,7 @@ const PAYLOADS: Record<NoticeKind, Record<string, unknown>> = {
       [3, 5],
     ],
     count: 4,
-    subtrees: [HASH],
+    subtrees: [HASH, HASH, HASH],
   },
   [KINDS.keyRotation]: { previousKey: KEY, newKey: KEY, overlapEndsAt: '2026-01-02T03:04:05.678Z' },
   [KINDS.legalHold]: { holdId: ULID, act: 'Placed', policyId: null },
@@ -46,9 +47,9 @@ before(async () => {
   for (let n = 0; n < 5; n++) five.append(sampleEvent(n));
 });
 
-async function noticeAtFive(kind: Kind, payload: Record<string, unknown>) {
+async function noticeOf(kind: Kind, payload: Record<string, unknown>) {
   const log = await SampleLog.create();
-  for (const { entry, shown } of five.entries) log.appendEntry(entry, shown);
+  if (kind !== KINDS.newEpoch) for (const { entry, shown } of five.entries) log.appendEntry(entry, shown);
   const { entry, shown } = log.notice(kind, payload);
   return { entry: decodeEntry(entry), shown };
 }
@@ -57,9 +58,9 @@ for (const [name, kind] of Object.entries(KINDS)) {
   if (kind === KINDS.event) continue;
   describe(`a notice of kind ${kind}, ${name}`, () => {
     it('is read', async () => {
-      const { entry, shown } = await noticeAtFive(kind, PAYLOADS[kind]);
+      const { entry, shown } = await noticeOf(kind, PAYLOADS[kind]);
       const notice = readNotice(entry, shown);
-      assert.deepEqual([notice.kind, notice.index], [kind, 5]);
+      assert.deepEqual([notice.kind, notice.index], [kind, kind === KINDS.newEpoch ? 0 : 5]);
       assert.deepEqual(JSON.parse(JSON.stringify(notice.payload)), PAYLOADS[kind]);
     });
 
@@ -80,8 +81,8 @@ for (const [name, kind] of Object.entries(KINDS)) {
     });
 
     it('is refused when it is not shown whole', async () => {
-      const { entry, shown } = await noticeAtFive(kind, PAYLOADS[kind]);
-      assert.throws(() => readNotice(entry, withheldContent(shown)), isInvalidAtFive);
+      const { entry, shown } = await noticeOf(kind, PAYLOADS[kind]);
+      assert.throws(() => readNotice(entry, withholdContent(shown)), isInvalid);
     });
   });
 }
@@ -112,18 +113,34 @@ describe('a notice that contradicts itself', () => {
       },
     ],
     ['counts more than its ranges hold', KINDS.purge, { count: 5 }],
+    ['counts nothing', KINDS.purge, { count: 0 }],
+    ['has a subtree too few', KINDS.purge, { subtrees: [HASH, HASH] }],
+    ['names half a policy', KINDS.purge, { policyVersion: null }],
+    ['rotates to a key of another log', KINDS.keyRotation, { newKey: KEY.replace('acme', 'bolt') }],
     ['seals somewhere else', KINDS.streamSeal, { lastIndex: 4 }],
     ['seals backwards', KINDS.streamSeal, { firstIndex: 6 }],
     ['restores more than was anchored', KINDS.newEpoch, { restoredSize: 10 }],
   ];
   for (const [sin, kind, change] of contradictions) {
     it(`is refused when it ${sin}`, async () => {
-      const { entry, shown } = await noticeAtFive(kind, { ...PAYLOADS[kind as NoticeKind], ...change });
-      assert.throws(() => readNotice(entry, shown), isInvalidAtFive);
+      const { entry, shown } = await noticeOf(kind, { ...PAYLOADS[kind as NoticeKind], ...change });
+      assert.throws(() => readNotice(entry, shown), isInvalid);
     });
   }
 });
 
-function isInvalidAtFive(error: unknown): boolean {
-  return error instanceof EvidenceError && error.reason === 'NOTICE_INVALID' && error.index === 5;
+describe('what is no notice', () => {
+  it('is an event, one by a user, or an epoch in the middle of a log', async () => {
+    const { entry, shown } = five.entries[0]!;
+    assert.throws(() => readNotice(decodeEntry(entry), shown), isInvalid);
+    const log = await SampleLog.create();
+    const byAna = log.append({ ...sampleEvent(0), payload: PAYLOADS[KINDS.legalHold] }, KINDS.legalHold);
+    assert.throws(() => readNotice(decodeEntry(byAna.entry), byAna.shown), isInvalid);
+    const epoch = log.notice(KINDS.newEpoch, PAYLOADS[KINDS.newEpoch]);
+    assert.throws(() => readNotice(decodeEntry(epoch.entry), epoch.shown), isInvalid);
+  });
+});
+
+function isInvalid(error: unknown): boolean {
+  return error instanceof EvidenceError && error.reason === 'NOTICE_INVALID' && error.index !== undefined;
 }

@@ -3,7 +3,9 @@
 // data, and its payload has exactly the members below. docs/formats/notices.md is the normative text.
 
 import { EvidenceError } from '../errors.ts';
-import { type Entry, type Kind, KINDS } from './entry.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { subtreesOf } from '../tree/tree.ts';
+import { type Entry, isNotice, type Kind, KINDS } from './entry.ts';
 import { isWhollyOpen, openUnits, type ShownEvent } from './shown-event.ts';
 import { eventOf } from './units.ts';
 
@@ -12,13 +14,14 @@ type Payload<S> = { [K in keyof S]: S[K] extends Check<infer T> ? T : never };
 
 export type NoticeKind = Exclude<Kind, typeof KINDS.event>;
 
+const SYSTEM_ACTOR = '{"actorType":"System"}';
+
 /** [from, to): from is inside, to is the first index outside. */
 export type IndexRange = [from: number, to: number];
 
 const ulid = matching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
 const hash = matching(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/);
 const verifierKey = matching(/^[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2}$/);
-const instant = matching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const origin = matching(/^[^\s+]+$/);
 
 export const NOTICE_PAYLOADS = {
@@ -74,8 +77,10 @@ export type Notice = { [K in NoticeKind]: { kind: K; index: number; payload: Not
 
 /** Reads a notice, or says what is wrong with it. */
 export function readNotice(entry: Entry, shown: ShownEvent): Notice {
+  if (!isNotice(entry.kind)) throw invalid(entry, 'is an event');
   if (!isWhollyOpen(shown)) throw invalid(entry, 'is not shown whole; notices are never withheld or deleted');
-  const payload: unknown = eventOf(openUnits(shown))['payload'];
+  const { actor, payload } = eventOf(openUnits(shown));
+  if (canonicalJson(actor ?? null) !== SYSTEM_ACTOR) throw invalid(entry, 'is not by the actor System alone');
   const fault = payloadFault(entry.kind as NoticeKind, payload);
   if (fault !== undefined) throw invalid(entry, fault);
   const notice = { kind: entry.kind, index: entry.index, payload } as Notice;
@@ -101,17 +106,21 @@ function contradictionIn(notice: Notice): string | undefined {
     case KINDS.redaction:
       return notice.payload.leafIndex < notice.index ? undefined : 'redacts an event that is not before it';
     case KINDS.purge:
-      return rangesFault(notice.payload.ranges, notice.payload.count, notice.index);
+      return purgeFault(notice.payload, notice.index);
     case KINDS.streamSeal: {
       const { firstIndex, lastIndex } = notice.payload;
       if (lastIndex !== notice.index) return `seals at index ${lastIndex}`;
       return firstIndex <= lastIndex ? undefined : 'seals a stream that ends before it begins';
     }
     case KINDS.newEpoch:
+      if (notice.index !== 0) return 'begins an epoch in the middle of a log';
       return notice.payload.restoredSize <= notice.payload.anchoredSize
         ? undefined
         : 'restores more than was anchored';
-    case KINDS.keyRotation:
+    case KINDS.keyRotation: {
+      const [before, after] = [notice.payload.previousKey, notice.payload.newKey].map(nameInKey);
+      return before === after ? undefined : 'rotates to a key of another log';
+    }
     case KINDS.legalHold:
     case KINDS.policyChange:
     case KINDS.administration:
@@ -119,16 +128,25 @@ function contradictionIn(notice: Notice): string | undefined {
   }
 }
 
-function rangesFault(ranges: readonly IndexRange[], count: number, before: number): string | undefined {
+function purgeFault(purge: NoticePayload<typeof KINDS.purge>, before: number): string | undefined {
+  if ((purge.policyId === null) !== (purge.policyVersion === null)) return 'names half a policy';
   let end = 0;
   let length = 0;
-  for (const [from, to] of ranges) {
+  let subtrees = 0;
+  for (const [from, to] of purge.ranges) {
     if (from < end || to <= from || to > before)
       return `has the range [${from}, ${to}) out of order or bounds`;
     end = to;
     length += to - from;
+    subtrees += subtreesOf({ begin: from, end: to }).length;
   }
-  return count <= length ? undefined : `counts ${count} events in ranges of ${length}`;
+  if (purge.count < 1 || purge.count > length) return `counts ${purge.count} events in ranges of ${length}`;
+  if (purge.subtrees.length === subtrees) return undefined;
+  return `has ${purge.subtrees.length} subtrees; its ranges are made of ${subtrees}`;
+}
+
+function nameInKey(key: string): string {
+  return key.slice(0, key.indexOf('+'));
 }
 
 function invalid(entry: Entry, fault: string): EvidenceError {
@@ -142,6 +160,12 @@ function index(value: unknown): value is number {
 
 function range(value: unknown): value is IndexRange {
   return Array.isArray(value) && value.length === 2 && index(value[0]) && index(value[1]);
+}
+
+function instant(value: unknown): value is string {
+  if (typeof value !== 'string') return false;
+  const ms = Date.parse(value);
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === value;
 }
 
 function matching(pattern: RegExp): Check<string> {

@@ -10,7 +10,17 @@
 import { base64Length, compareBytes, fromBase64, toBase64 } from '../bytes.ts';
 import { isCanonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError } from '../errors.ts';
-import { type Group, groupOf, isOpened, KNOWN_PATHS, type Tag, tagFrom, tagOf } from './units.ts';
+import { HASH_BYTES } from '../tree/tree.ts';
+import {
+  type Group,
+  groupOf,
+  isOpened,
+  KNOWN_PATHS,
+  OPENED_KEYS_MAX,
+  type Tag,
+  tagFrom,
+  tagOf,
+} from './units.ts';
 
 export const SALT_BYTES = 16;
 
@@ -55,6 +65,15 @@ export function isWhollyOpen(shown: ShownEvent): boolean {
   return shown.every((group) => 'units' in group && group.units.every(isOpen));
 }
 
+/** Whether anything is hidden besides the units with these tags (base64): another closed unit, or a whole group. */
+export function hidesMoreThan(shown: ShownEvent, tags: readonly string[]): boolean {
+  return shown.some(
+    (group) =>
+      !('units' in group) ||
+      group.units.some((unit) => !isOpen(unit) && !tags.includes(toBase64(unit.tag.bytes))),
+  );
+}
+
 export function listsOf(shown: ShownEvent): ShownLists {
   const open: [string, string, string][] = [];
   const closed: [string, string][] = [];
@@ -82,27 +101,43 @@ export function listsFrom(open: unknown, closed: unknown, groups: unknown): Show
 }
 
 export function shownOf(lists: ShownLists): ShownEvent {
+  const open = lists.open.map(([path, salt, value]) => openUnit(path, salt, value));
+  const closed = lists.closed.map(([tag, commitment]) => closedUnit(tag, commitment));
+  requireOrder(open, ({ path }) => groupOf(path));
+  requireOrder(closed, ({ tag }) => groupOfTag(tag));
   const units: [ShownUnit[], ShownUnit[]] = [[], []];
-  for (const [path, salt, value] of lists.open) {
-    units[groupOf(path) - 1]!.push(openUnit(path, salt, value));
-  }
-  for (const [tag, commitment] of lists.closed) {
-    units[groupOfTag(tag) - 1]!.push(closedUnit(tag, commitment));
-  }
-  refuseHiddenUnderPrefix(units[1]);
+  for (const unit of open) units[groupOf(unit.path) - 1]!.push(unit);
+  for (const unit of closed) units[groupOfTag(unit.tag) - 1]!.push(unit);
+  refuseTwoReadings(units[1]);
   return [shownGroup(1, units[0], lists.groups[0]), shownGroup(2, units[1], lists.groups[1])];
 }
 
 /** Sorts units as the group root wants them; a path that stands twice is refused. */
 export function byTag<U extends { tag: Tag }>(units: U[]): U[] {
-  units.sort((a, b) => a.tag.order - b.tag.order || compareBytes(a.tag.bytes, b.tag.bytes));
+  units.sort((a, b) => compareTags(a.tag, b.tag));
   for (let i = 1; i < units.length; i++) {
-    const { order, bytes } = units[i]!.tag;
-    if (units[i - 1]!.tag.order === order && compareBytes(units[i - 1]!.tag.bytes, bytes) === 0) {
-      throw new EvidenceError('PATH_CONFLICT', `the unit with tag ${toBase64(bytes)} stands twice`);
-    }
+    const { tag } = units[i]!;
+    if (compareTags(units[i - 1]!.tag, tag) !== 0) continue;
+    throw new EvidenceError('PATH_CONFLICT', `the unit with tag ${toBase64(tag.bytes)} stands twice`);
   }
   return units;
+}
+
+/** Group 1 before group 2, tags ascending: so that what is shown has one text. */
+function requireOrder<U extends ShownUnit>(units: readonly U[], groupOfUnit: (unit: U) => Group): void {
+  for (let i = 1; i < units.length; i++) {
+    const before = units[i - 1]!;
+    const after = units[i]!;
+    const steps = groupOfUnit(after) - groupOfUnit(before) || compareTags(after.tag, before.tag);
+    if (steps > 0) continue;
+    const fault = steps === 0 ? 'stands twice' : 'is out of order';
+    const message = `the unit with tag ${toBase64(after.tag.bytes)} ${fault}`;
+    throw new EvidenceError(steps === 0 ? 'PATH_CONFLICT' : 'MALFORMED', message);
+  }
+}
+
+function compareTags(a: Tag, b: Tag): number {
+  return a.order - b.order || compareBytes(a.bytes, b.bytes);
 }
 
 function shownGroup(group: Group, units: ShownUnit[], root: string | null): ShownGroup {
@@ -110,43 +145,48 @@ function shownGroup(group: Group, units: ShownUnit[], root: string | null): Show
   if (units.length > 0) {
     throw new EvidenceError('PATH_CONFLICT', `group ${group} is shown as its root and by its units`);
   }
-  return { root: bytesOf(root, 32, 'group root') };
+  return { root: bytesOf(root, HASH_BYTES, 'group root') };
 }
 
 function openUnit(path: string, salt: string, value: string): OpenUnit {
   if (!isCanonicalJson(value)) {
     throw new EvidenceError('VALUE_NOT_CANONICAL', `the value at ${path} is not its own RFC 8785 text`);
   }
-  if (value.startsWith('{') && (path === '/context' || path === '/payload') && isOpened(JSON.parse(value))) {
+  if (value.startsWith('{') && !path.includes('/', 1) && isOpened(JSON.parse(value))) {
     throw new EvidenceError('PATH_CONFLICT', `${path} stands as one unit; its keys should have one each`);
   }
   return { tag: tagOf(path), path, salt: bytesOf(salt, SALT_BYTES, 'salt'), value };
 }
 
 function closedUnit(tag: string, commitment: string): ClosedUnit {
-  return { tag: tagFrom(bytesOf(tag, 32, 'tag')), commitment: bytesOf(commitment, 32, 'commitment') };
+  return {
+    tag: tagFrom(bytesOf(tag, HASH_BYTES, 'tag')),
+    commitment: bytesOf(commitment, HASH_BYTES, 'commitment'),
+  };
 }
 
-let knownTags: Set<string> | undefined;
+let knownTags: Tag[] | undefined;
 
 /** Group 1 has a closed list of paths, so a closed unit's group can be told by its tag. */
-function groupOfTag(tag: string): Group {
-  knownTags ??= new Set(KNOWN_PATHS.map((path) => toBase64(tagOf(path).bytes)));
-  return knownTags.has(tag) ? 1 : 2;
+function groupOfTag(tag: Tag): Group {
+  knownTags ??= KNOWN_PATHS.map(tagOf);
+  return knownTags.some((known) => compareTags(known, tag) === 0) ? 1 : 2;
 }
 
-/** /payload beside /payload/amount could be read as two different payloads. */
-function refuseHiddenUnderPrefix(units: readonly ShownUnit[]): void {
-  for (const prefix of ['/context', '/payload']) {
-    const { bytes, order } = tagOf(prefix);
-    if (!units.some((unit) => unit.tag.order === order && compareBytes(unit.tag.bytes, bytes) === 0))
-      continue;
-    const under = units.find((unit) => isOpen(unit) && unit.path.startsWith(`${prefix}/`));
-    if (under === undefined) continue;
-    throw new EvidenceError(
-      'PATH_CONFLICT',
-      `${prefix} and ${(under as OpenUnit).path} both stand in one event`,
-    );
+/** /payload beside /payload/amount, or more keys than are ever opened, could be read as two different events. */
+function refuseTwoReadings(units: readonly ShownUnit[]): void {
+  for (const field of ['/context', '/payload']) {
+    const under = units.filter(isOpen).filter(({ path }) => path.startsWith(`${field}/`));
+    const tag = tagOf(field);
+    if (under.length > 0 && units.some((unit) => compareTags(unit.tag, tag) === 0)) {
+      throw new EvidenceError('PATH_CONFLICT', `${field} and ${under[0]!.path} both stand in one event`);
+    }
+    if (under.length > OPENED_KEYS_MAX) {
+      throw new EvidenceError(
+        'PATH_CONFLICT',
+        `${field} has ${under.length} units; limit ${OPENED_KEYS_MAX}`,
+      );
+    }
   }
 }
 

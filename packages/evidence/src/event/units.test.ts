@@ -6,8 +6,10 @@ import * as fc from 'fast-check';
 import { toBase64 } from '../bytes.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
-import { listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
-import { closeUnits, contentOf, openEvent, VECTOR_EVENT, withheldContent } from '../testing/sample-log.ts';
+import { byTag, listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
+import { VECTOR_EVENT } from '../testing/sample-log.ts';
+import { closeUnits, openEvent, withholdContent } from './show-event.ts';
+import { contentOf } from './content-pool.ts';
 import { eventOf, groupOf, tagOf, tokensOf, unitsOf } from './units.ts';
 
 const saltOf = (): Uint8Array => new Uint8Array(16).fill(9);
@@ -105,18 +107,21 @@ describe('what is shown', () => {
   const shown = openEvent(VECTOR_EVENT, saltOf);
   const lists = (): ShownLists => structuredClone(listsOf(shown));
 
-  it('comes back from its lists, in whatever order they are', () => {
-    for (const form of [shown, withheldContent(shown), closeUnits(shown, (path) => path.length % 2 === 0)]) {
-      const { open, closed, groups } = listsOf(form);
-      const again = shownOf({ open: open.toReversed(), closed: closed.toReversed(), groups });
+  it('comes back from its lists, which have one order', () => {
+    for (const form of [shown, withholdContent(shown), closeUnits(shown, (path) => path.length % 2 === 0)]) {
+      const again = shownOf(listsOf(form));
       assert.deepEqual(listsOf(again), listsOf(form));
       assert.deepEqual(contentOf(again), contentOf(shown));
+      const { open, closed, groups } = listsOf(form);
+      refused(() => shownOf({ open: open.toReversed(), closed, groups }), 'MALFORMED');
+      if (closed.length > 1)
+        refused(() => shownOf({ open, closed: closed.toReversed(), groups }), 'MALFORMED');
     }
   });
 
   it('is refused with a unit twice, open or closed', () => {
     const twice = lists();
-    refused(() => shownOf({ ...twice, open: [...twice.open, twice.open[0]!] }), 'PATH_CONFLICT');
+    refused(() => shownOf({ ...twice, open: twice.open.toSpliced(0, 0, twice.open[0]!) }), 'PATH_CONFLICT');
     const closed: [string, string] = [toBase64(tagOf('/action').bytes), toBase64(new Uint8Array(32))];
     refused(() => shownOf({ ...twice, closed: [closed] }), 'PATH_CONFLICT');
     refused(() => shownOf({ ...twice, open: [], closed: [closed, closed] }), 'PATH_CONFLICT');
@@ -129,10 +134,11 @@ describe('what is shown', () => {
   it('is refused with a closed or open prefix beside what is under it', () => {
     const tag = toBase64(tagOf('/payload').bytes);
     refused(() => shownOf({ ...lists(), closed: [[tag, toBase64(new Uint8Array(32))]] }), 'PATH_CONFLICT');
-    refused(
-      () => shownOf({ ...lists(), open: [...lists().open, ['/context', lists().open[0]![1], '[]']] }),
-      'PATH_CONFLICT',
-    );
+    const beside = openEvent({ context: [], payload: { a: 1 } }, saltOf)[1];
+    const under = openEvent({ context: { a: 1 } }, saltOf)[1];
+    assert.ok('units' in beside && 'units' in under);
+    const both = listsOf([{ units: [] }, { units: byTag([...beside.units, ...under.units]) }]);
+    refused(() => shownOf(both), 'PATH_CONFLICT');
   });
 
   it('is refused when it should have been opened, and not when it could not be', () => {

@@ -5,7 +5,7 @@ import { textOf, toHex, utf8 } from '../bytes.ts';
 import { verifyBundle } from '../bundle/verify-bundle.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
 import { sha256 } from '../hash/sha256.ts';
-import type { Trust } from '../note/trust.ts';
+import type { Trust } from '../bundle/trust.ts';
 
 export function linesOf(bundle: Uint8Array): string[] {
   return textOf(bundle).split('\n').slice(0, -1);

@@ -6,17 +6,17 @@ import type { BundleHeader, EntryLine } from '../bundle/bundle-line.ts';
 import { concat, utf8 } from '../bytes.ts';
 import { signCheckpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
-import { commitmentOf, ContentPool } from '../event/content-pool.ts';
+import { contentOf } from '../event/content-pool.ts';
+import { openEvent } from '../event/show-event.ts';
 import { encodeEntry, genesisHash, type Kind, KINDS } from '../event/entry.ts';
 import type { EventProof } from '../bundle/event-proof.ts';
 import { eventIdText } from '../event/event-id.ts';
 import { noteSigner, noteVerifier, type Signer, type Verifier } from '../note/note.ts';
 import { proveRange } from '../tree/range-proof.ts';
 import { sha256 } from '../hash/sha256.ts';
-import { byTag, type OpenUnit, type ShownEvent } from '../event/shown-event.ts';
+import { type ShownEvent } from '../event/shown-event.ts';
 import { type HashReader, leafHash, treeRoot } from '../tree/tree.ts';
 import { proveInclusion } from '../tree/tree-proof.ts';
-import { groupOf, tagOf, unitsOf } from '../event/units.ts';
 
 export const SAMPLE_ORIGIN = 'audit.example.com/t/acme';
 export const SAMPLE_KEY_SEED = sha256(utf8('audit-trail test log key'));
@@ -119,55 +119,6 @@ export class SampleLog {
       writer.trailer(proof, await this.checkpoint(size)),
     );
   }
-}
-
-/** Divides an event into units, all open. */
-export function openEvent(
-  event: Readonly<Record<string, unknown>>,
-  saltOf: (path: string) => Uint8Array,
-): ShownEvent {
-  const groups: [OpenUnit[], OpenUnit[]] = [[], []];
-  for (const { path, value } of unitsOf(event)) {
-    groups[groupOf(path) - 1]!.push({ tag: tagOf(path), path, value, salt: saltOf(path) });
-  }
-  return [{ units: byTag(groups[0]) }, { units: byTag(groups[1]) }];
-}
-
-export function contentOf(shown: ShownEvent): Uint8Array {
-  const pool = new ContentPool();
-  pool.add(shown);
-  pool.run();
-  return pool.content(0);
-}
-
-/** Group 2 as its root alone: what a reader below the event's classification gets. */
-export function withheldContent(shown: ShownEvent): ShownEvent {
-  return [shown[0], { root: groupRootOf(shown, 2) }];
-}
-
-/** Both groups as their roots: what is left of a purged event. */
-export function rootsOnly(shown: ShownEvent): ShownEvent {
-  return [{ root: groupRootOf(shown, 1) }, { root: groupRootOf(shown, 2) }];
-}
-
-/** Closes the units for which `isClosed` says so. */
-export function closeUnits(shown: ShownEvent, isClosed: (path: string) => boolean): ShownEvent {
-  return shown.map((group) => {
-    if (!('units' in group)) return group;
-    return {
-      units: group.units.map((unit) => {
-        if (!('value' in unit) || !isClosed(unit.path)) return unit;
-        return { tag: unit.tag, commitment: commitmentOf(unit.salt, unit.value) };
-      }),
-    };
-  }) as unknown as ShownEvent;
-}
-
-function groupRootOf(shown: ShownEvent, group: 1 | 2): Uint8Array {
-  const pool = new ContentPool();
-  pool.add(shown);
-  pool.run();
-  return pool.groupRoot(0, group);
 }
 
 const SYSTEM_EVENT = {

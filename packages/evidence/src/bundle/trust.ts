@@ -2,10 +2,11 @@
 // checkpoint that was seen before. Everything else comes from whoever is being checked.
 
 import { equalBytes } from '../bytes.ts';
-import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
-import { verifyCosignatures } from './cosignature.ts';
+import { type Checkpoint, openCheckpoint } from '../note/checkpoint.ts';
+import { verifyCosignatures } from '../note/cosignature.ts';
 import { EvidenceError } from '../errors.ts';
-import type { Verifier } from './note.ts';
+import { verifyConsistency } from '../tree/tree-proof.ts';
+import type { Verifier } from '../note/note.ts';
 
 export interface Trust {
   /** The log's keys; their name is the log's origin. More than one while a key is being rotated. */
@@ -13,6 +14,8 @@ export interface Trust {
   witnesses?: { verifiers: readonly Verifier[]; countMin: number };
   /** An older checkpoint of the same log: what is verified now must extend it. */
   since?: Checkpoint;
+  /** A consistency proof from that older checkpoint to the one being verified, where what is verified has none. */
+  consistency?: readonly Uint8Array[];
   /** False for a reader who may see everything: nothing can then be withheld, only deleted. Default true. */
   allowWithheld?: boolean;
 }
@@ -37,10 +40,12 @@ export async function openTrustedCheckpoint(
 }
 
 /**
- * Throws unless the log that `now` speaks of can be the one that `then` spoke of, grown. `rootThen` is the
- * root that the log of now has at the size of then, or undefined where nothing at hand proves one.
+ * Throws unless the log that `now` speaks of is the one that the older checkpoint spoke of, grown. `rootThen` is the
+ * root that the log of now has at the older size, where what is verified shows it.
  */
-export function verifyExtends(then: Checkpoint, now: Checkpoint, rootThen: Uint8Array | undefined): void {
+export function verifyExtends(trust: Trust, now: Checkpoint, rootThen: Uint8Array | undefined): void {
+  const { since: then, consistency } = trust;
+  if (then === undefined) return;
   if (then.origin !== now.origin) {
     throw new EvidenceError(
       'ORIGIN_MISMATCH',
@@ -50,11 +55,23 @@ export function verifyExtends(then: Checkpoint, now: Checkpoint, rootThen: Uint8
   if (then.size > now.size) {
     throw new EvidenceError('ROLLBACK', `the log has ${now.size} entries; it had ${then.size}`);
   }
+  // The empty tree is the beginning of every log.
+  if (then.size === 0) return;
   const root = then.size === now.size ? now.root : rootThen;
-  if (root === undefined) {
-    throw new EvidenceError('PROOF_INVALID', `nothing here reaches back to size ${then.size}`);
+  if (root === undefined && consistency === undefined) {
+    throw new EvidenceError('HISTORY_UNPROVEN', `nothing here reaches back to size ${then.size}`);
   }
-  if (!equalBytes(root, then.root)) {
+  if (root === undefined ? !isConsistent(then, now, consistency!) : !equalBytes(root, then.root)) {
     throw new EvidenceError('FORK', `the log is not an extension of what it was at size ${then.size}`);
+  }
+}
+
+function isConsistent(then: Checkpoint, now: Checkpoint, proof: readonly Uint8Array[]): boolean {
+  try {
+    verifyConsistency({ from: then.size, fromRoot: then.root, to: now.size, toRoot: now.root, proof });
+    return true;
+  } catch (error) {
+    if (error instanceof EvidenceError && error.reason === 'ROOT_MISMATCH') return false;
+    throw error;
   }
 }
