@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
+import { REASONS } from '@tallystick/evidence';
 import {
   functionsOf,
   isTest,
@@ -29,6 +30,16 @@ const PACKAGES: Record<string, readonly string[]> = {
   evidence: [],
   server: ['contract', 'evidence'],
   cli: ['contract', 'evidence', 'server'],
+};
+
+/** Which room of evidence may import which; bytes.ts and errors.ts are open to all. */
+const EVIDENCE_ROOMS: Record<string, readonly string[]> = {
+  json: [],
+  hash: [],
+  tree: ['hash'],
+  event: ['json', 'hash', 'tree'],
+  note: ['hash', 'tree'],
+  bundle: ['json', 'hash', 'tree', 'event', 'note'],
 };
 
 const NOUNS = [
@@ -118,6 +129,20 @@ describe('direction', () => {
         .filter(({ specifier }) => !specifier.startsWith('.'))
         .filter(({ specifier }) => packageOf(file) === 'evidence' || !/^typebox(\/|$)/.test(specifier))
         .map(({ specifier }) => `imports ${specifier}`);
+    });
+  });
+
+  it('rooms of evidence import only those that ARCHITECTURE.md lets them', () => {
+    const inRooms = code.filter(({ path }) => /^packages\/evidence\/src\/[^/]+\//.test(path));
+    report(inRooms, (file) => {
+      const room = roomOf(file.path);
+      return file.imports.flatMap(({ specifier }) => {
+        const target = targetOf(file, specifier)!;
+        if (['bytes', 'errors', room, ...(EVIDENCE_ROOMS[room] ?? [])].includes(roomOf(target))) return [];
+        return [
+          `imports ${target}; ${room} may import ${EVIDENCE_ROOMS[room]?.join(', ') || 'no other room'}`,
+        ];
+      });
     });
   });
 
@@ -253,8 +278,18 @@ describe('documents', () => {
         .filter((room) => room !== 'index'),
     );
     const packages = new Set(code.map(packageOf));
+    for (const room of Object.keys(EVIDENCE_ROOMS)) rooms.add(room);
     const missing = [...rooms, ...packages].filter((name) => !new RegExp(`\\b${name}\\b`).test(architecture));
     assert.deepEqual(missing, []);
+  });
+});
+
+describe('reasons', () => {
+  it('of verdicts.md are those of the code, all of them and in that order', () => {
+    const rows = [...readText('docs/formats/verdicts.md').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(
+      (row) => row[1],
+    );
+    assert.deepEqual(rows, [...REASONS]);
   });
 });
 

@@ -9,11 +9,18 @@ export interface Report {
 
 export function reportBundle(file: string, verdict: BundleVerdict): Report {
   const { from, to, entries, checkpoint } = verdict;
-  const shown = [`${verdict.open} open`, `${verdict.withheld} withheld`, `${verdict.deleted} deleted`];
+  const shown = [
+    `${verdict.open} whole`,
+    `${verdict.withheld} with something withheld`,
+    `${verdict.deleted} with something deleted`,
+  ];
   if (verdict.outsideFilter > 0) shown.push(`${verdict.outsideFilter} outside the filter`);
   const rows: [string, string][] = [
     ['log', verdict.origin],
-    ['range', `index ${from} to ${to - 1} of ${checkpoint.size}`],
+    [
+      'range',
+      from === to ? `empty, at index ${from}` : `index ${from} to ${to - 1} of a log of ${checkpoint.size}`,
+    ],
     ['entries', `${entries}, ${verdict.complete ? 'none left out' : 'may not be all'}`],
     ['shown', shown.join(', ')],
     ...checkpointRows(checkpoint),
@@ -36,7 +43,7 @@ export function reportEvent(file: string, verdict: EventVerdict): Report {
     ['shown', whole ? 'whole' : 'in part'],
     ...checkpointRows(checkpoint),
   ];
-  const text = `${lines(`verified  ${file}`, rows)}${JSON.stringify(inReadingOrder(event), null, 2)}\n`;
+  const text = `${lines(`verified  ${file}`, rows)}${printable(JSON.stringify(inReadingOrder(event), null, 2))}\n`;
   const json = {
     verified: true,
     kind: 'EventProof',
@@ -78,6 +85,17 @@ function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint'])
   return rows;
 }
 
+/** What comes out of a file must not steer the reader's terminal, nor turn its lines around. */
+function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => {
+      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    },
+  );
+}
+
 function lines(title: string, rows: readonly (readonly [string, string])[]): string {
-  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`), ''].join('\n');
+  return printable([title, ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`), ''].join('\n'));
 }

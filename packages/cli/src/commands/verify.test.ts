@@ -24,7 +24,7 @@ describe('tallystick verify', () => {
     const { code, out, err } = verify('vectors/valid/deleted-under-notices.jsonl', ...KEY);
     assert.equal(code, 0, err);
     assert.match(out, /^verified .*\n.*audit\.example\.com\/t\/acme\n/);
-    assert.match(out, /5 deleted/);
+    assert.match(out, /5 with something deleted/);
     assert.match(out, /explained by notices at 10, 11/);
   });
 
@@ -69,6 +69,33 @@ describe('tallystick verify', () => {
     assert.match(withheld.out, /GAP_UNEXPLAINED at index 0/);
   });
 
+  it('gives for every invalid vector the reason that its folder names', () => {
+    for (const file of [
+      'truncated/empty-file.jsonl',
+      'notice-invalid/event-as-a-notice.jsonl',
+      'malformed/another-format.jsonl',
+    ]) {
+      const { code, out } = verify(`vectors/invalid/${file}`, ...KEY, '--json');
+      const reason = file.split('/')[0]!.toUpperCase().replaceAll('-', '_');
+      assert.deepEqual([code, (JSON.parse(out) as { reason: string }).reason], [1, reason], file);
+    }
+  });
+
+  it('shows nothing that would steer a terminal', () => {
+    const file = join(scratch, 'steering.json');
+    writeFileSync(
+      file,
+      readFileSync(join(ROOT, 'vectors/valid/event-proof.json'), 'utf8').replace(
+        '"eventId":"',
+        '"eventId":"\u009b31m\u202e',
+      ),
+    );
+    const { code, out } = verify(file, ...KEY);
+    assert.equal(code, 1);
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    assert.doesNotMatch(out, /[\u0080-\u009f\u202a-\u202e]/);
+  });
+
   it('exits with 2 and one line when it could not run', () => {
     const empty = join(scratch, 'no.key');
     writeFileSync(empty, 'nothing\n');
@@ -76,6 +103,9 @@ describe('tallystick verify', () => {
       [['vectors/valid/whole-log.jsonl'], /--key is missing/],
       [['nowhere.jsonl', ...KEY], /cannot read nowhere\.jsonl: no such file/],
       [['vectors', ...KEY], /is a directory/],
+      [['README.md', ...KEY], /neither a bundle nor a proof/],
+      [['vectors/valid/whole-log.jsonl', ...KEY, ...KEY], /--key is given twice/],
+      [['vectors/valid/whole-log.jsonl', ...KEY, '--witnesses-min', '1'], /no --witness/],
       [['vectors/valid/whole-log.jsonl', '--key', empty], /is no usable key/],
       [['vectors/valid/whole-log.jsonl', '--key', 'vectors/valid/witness.key'], /is no usable key/],
       [['vectors/valid/whole-log.jsonl', ...KEY, '--since', empty], /is no checkpoint/],

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import {
-  BUNDLE_FORMAT,
   BundleVerifier,
   cosignatureVerifier,
   EvidenceError,
@@ -72,7 +71,9 @@ async function run(file: string, options: Options): Promise<number> {
   };
   try {
     const trust = await trustOf(options);
-    show(isBundle(file) ? await verifyBundleFile(file, trust) : await verifyProofFile(file, trust));
+    show(
+      kindOf(file) === 'Bundle' ? await verifyBundleFile(file, trust) : await verifyProofFile(file, trust),
+    );
     return VERIFY_EXIT.verified;
   } catch (error) {
     if (error instanceof EvidenceError) {
@@ -107,8 +108,8 @@ async function verifyProofFile(file: string, trust: Trust): Promise<Report> {
   return reportEvent(file, await verifyEventProof(parseEventProof(readText(file)), trust));
 }
 
-/** A bundle says so in its first bytes; everything else is read as a proof. */
-function isBundle(file: string): boolean {
+/** Each says what it is in its first bytes. A bundle that was cut to nothing is still a bundle. */
+function kindOf(file: string): 'Bundle' | 'Proof' {
   let head: string;
   try {
     if (statSync(file).isDirectory()) throw new CannotRun(`${file} is a directory; give a bundle or a proof`);
@@ -116,7 +117,9 @@ function isBundle(file: string): boolean {
   } catch (error) {
     throw error instanceof CannotRun ? error : cannotRead(file, error);
   }
-  return head.startsWith(`{"format":"${BUNDLE_FORMAT.split('/')[0]}`);
+  if (head === '' || head.startsWith('{"format":')) return 'Bundle';
+  if (head.startsWith('c2sp.org/tlog-proof') || head.trimStart().startsWith('{')) return 'Proof';
+  throw new CannotRun(`${file} is neither a bundle nor a proof`);
 }
 
 function readHead(file: string): string {
@@ -131,6 +134,11 @@ function readHead(file: string): string {
 
 async function trustOf(options: Options): Promise<Trust> {
   const { key: keys = [], witness: witnessKeys = [] } = options;
+  requireDifferent('--key', keys);
+  requireDifferent('--witness', witnessKeys);
+  if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
+    throw new CannotRun('--witnesses-min is given and no --witness');
+  }
   if (keys.length === 0) {
     throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
   }
@@ -143,6 +151,12 @@ async function trustOf(options: Options): Promise<Trust> {
   }
   if (options.since !== undefined) trust.since = await checkpointIn(options.since, verifiers);
   return trust;
+}
+
+/** Named twice, one witness would count for two. */
+function requireDifferent(option: string, values: readonly string[]): void {
+  if (new Set(values).size < values.length)
+    throw new CannotRun(`${option} is given twice with the same value`);
 }
 
 async function keyOf<V>(textOrFile: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
@@ -177,7 +191,7 @@ async function checkpointIn(
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (error) {
     throw cannotRead(file, error);
   }

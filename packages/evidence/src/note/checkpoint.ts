@@ -56,7 +56,7 @@ export function parseCheckpoint(text: string): ParsedCheckpoint {
 }
 
 export async function signCheckpoint(checkpoint: Checkpoint, signers: readonly Signer[]): Promise<string> {
-  for (const { name } of signers) requireSameOrigin(name, checkpoint.origin);
+  for (const { name } of signers) requireSameOrigin('key', name, checkpoint.origin);
   return signNote(formatCheckpoint(checkpoint), signers);
 }
 
@@ -66,8 +66,8 @@ export async function openCheckpoint(
   { origin, verifiers }: { origin: string; verifiers: readonly Verifier[] },
 ): Promise<OpenedCheckpoint> {
   const checkpoint = parseCheckpoint(parseNote(note).text);
-  requireSameOrigin(checkpoint.origin, origin);
-  for (const { name } of verifiers) requireSameOrigin(name, origin);
+  requireSameOrigin('checkpoint', checkpoint.origin, origin);
+  for (const { name } of verifiers) requireSameOrigin('key', name, origin);
   const { text, signatures } = await openNote(note, verifiers);
   return { ...checkpoint, text, signatures };
 }
@@ -99,11 +99,8 @@ function requireOrigin(origin: string): void {
   requireNoteText(`${origin}\n`);
 }
 
-function requireSameOrigin(found: string, wanted: string): void {
-  if (found !== wanted) {
-    throw new EvidenceError(
-      'ORIGIN_MISMATCH',
-      `of the log ${JSON.stringify(found)}, not of ${JSON.stringify(wanted)}`,
-    );
-  }
+function requireSameOrigin(what: string, found: string, wanted: string): void {
+  if (found === wanted) return;
+  const message = `the ${what} is of the log ${JSON.stringify(found)}, not of ${JSON.stringify(wanted)}`;
+  throw new EvidenceError('ORIGIN_MISMATCH', message);
 }
