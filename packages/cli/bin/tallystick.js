@@ -28,6 +28,8 @@ if (isOld) {
 } else if (inRepository && !readsSources()) {
   startAgain(process.execPath, process.execArgv);
 } else {
+  // Stripping types and compiling is most of a short command's time; the result is kept for the next one.
+  (await import('node:module')).enableCompileCache?.();
   await import(inRepository ? '../src/main.ts' : '../dist/main.js');
 }
 

@@ -17,6 +17,23 @@ test('accepts date-times with any offset and up to nine digits of fraction', () 
   for (const text of accepted) assert.equal(isDateTime(text), true, text);
 });
 
+test('refuses an instant that in UTC is outside the years of four digits, and accepts the last one inside', () => {
+  const table: [string, boolean][] = [
+    ['9999-12-31T23:59:59Z', true],
+    ['9999-12-31T23:59:59.999999999+00:00', true],
+    ['9999-12-31T22:59:59-01:00', true],
+    ['9999-12-31T23:00:00-01:00', false],
+    ['9999-12-31T23:59:59-01:00', false],
+    ['9999-12-30T23:59:59-23:59', true],
+    ['0000-01-01T00:00:00Z', true],
+    ['0000-01-01T01:00:00+01:00', true],
+    ['0000-01-01T00:59:59+01:00', false],
+    ['0000-01-01T00:00:00+00:01', false],
+    ['0000-01-02T00:00:00+23:59', true],
+  ];
+  for (const [text, expected] of table) assert.equal(isDateTime(text), expected, text);
+});
+
 test('refuses days that do not exist, missing parts, and more digits than are kept', () => {
   const refused = [
     '2026-02-30T00:00:00Z',

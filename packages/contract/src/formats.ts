@@ -2,15 +2,17 @@
 // and tests agree on what a date is. Formats that only tell a reader something (`password`, `byte`) accept all.
 
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 const DURATION =
   /^P(?=\d|T\d)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const DAY_MINUTES = 24 * 60;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
  * An RFC 3339 date-time whose day exists in the calendar, with at most nine digits of fraction. The second 60 is
- * refused: no clock that we order by can hold it.
+ * refused: no clock that we order by can hold it. So is an instant that in UTC lies outside the years 0000 to 9999:
+ * it could not be written in the form that is kept and hashed.
  */
 export function isDateTime(text: string): boolean {
   const match = DATE_TIME.exec(text);
@@ -18,7 +20,27 @@ export function isDateTime(text: string): boolean {
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const days = month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
-  return day >= 1 && day <= days;
+  return day >= 1 && day <= days && isInCalendar(match);
+}
+
+/** Whether the instant, moved to UTC, is still in a year of four digits: only the first and the last day can leave. */
+function isInCalendar([
+  text,
+  ,
+  ,
+  ,
+  hours,
+  minutes,
+  ,
+  sign,
+  offsetHours,
+  offsetMinutes,
+]: RegExpExecArray): boolean {
+  if (sign === undefined) return true;
+  const offset = 60 * Number(offsetHours) + Number(offsetMinutes);
+  const minuteInUtc = 60 * Number(hours) + Number(minutes) + (sign === '+' ? -offset : offset);
+  if (text.startsWith('0000-01-01')) return minuteInUtc >= 0;
+  return !text.startsWith('9999-12-31') || minuteInUtc < DAY_MINUTES;
 }
 
 /** An ISO 8601 duration: `P7Y`, `P1DT12H`, `PT0.5S`. */

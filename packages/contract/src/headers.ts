@@ -6,6 +6,7 @@ export const REQUEST_HEADERS = {
   'X-API-Key': 'An API key, instead of a token.',
   'X-Correlation-Id': 'Carried through and sent back; made when absent.',
   'Idempotency-Key': 'Makes a POST or PUT safe to repeat for 24 hours.',
+  'If-None-Match': 'ETags the caller has; a read whose answer has one of them is 304 without a body.',
   'X-Version':
     'The version, for paths without one. `api-version` in the query and `Accept; ver=` do the same.',
   traceparent: 'W3C trace context.',
@@ -16,6 +17,7 @@ export const ANSWER_HEADERS = {
   'api-supported-versions': 'All versions that are served.',
   Location: 'The path of what was made.',
   ETag: 'The version of the representation; for `If-None-Match` and `If-Match`.',
+  'Cache-Control': 'Who may keep the answer, and how long; `no-store` unless the operation says otherwise.',
   Link: 'The next and the previous page of a list.',
   'X-Event-Id': 'The id of the event.',
   'X-Projection-Lag-Ms': 'How far the projection that answered is behind the log.',

@@ -56,6 +56,12 @@ export const LIMIT_GROUPS = {
     aggregationBucketsMax: [50, 'Buckets of one aggregation; the rest is in `otherCount`.'],
     aggregationExactMatchesMax: [100_000, 'Up to here aggregations are exact under any filter.'],
   },
+  Proofs: {
+    checkpointWaitMsMax: [
+      5 * SECOND,
+      'How long a proof, or the newest checkpoint, is waited for when none covers it yet.',
+    ],
+  },
   'Request rates': {
     requestsPerMinuteStandard: [1000, 'Ingestion requests of a tenant of tier `Standard`; a batch is one.'],
     requestsPerMinutePremium: [10_000, 'Ingestion requests of a tenant of tier `Premium`; a batch is one.'],
@@ -106,19 +112,12 @@ export const LIMIT_GROUPS = {
 type Groups = typeof LIMIT_GROUPS;
 export type LimitName = { [G in keyof Groups]: keyof Groups[G] }[keyof Groups];
 
-const valuesOf = <K extends string>(group: Readonly<Record<K, Limit>>): [K, number][] =>
-  entriesOf(group).map(([name, [value]]) => [name, value]);
-
-export const LIMITS: Readonly<Record<LimitName, number>> = tableOf([
-  ...valuesOf(LIMIT_GROUPS.Requests),
-  ...valuesOf(LIMIT_GROUPS.Events),
-  ...valuesOf(LIMIT_GROUPS.Batches),
-  ...valuesOf(LIMIT_GROUPS['Lists and search']),
-  ...valuesOf(LIMIT_GROUPS['Request rates']),
-  ...valuesOf(LIMIT_GROUPS.Policies),
-  ...valuesOf(LIMIT_GROUPS.Exports),
-  ...valuesOf(LIMIT_GROUPS.Webhooks),
-]);
+/** The values of all groups by name. */
+export const LIMITS: Readonly<Record<LimitName, number>> = tableOf(
+  Object.values<Readonly<Partial<Record<LimitName, Limit>>>>(LIMIT_GROUPS)
+    .flatMap((group) => entriesOf(group))
+    .map(([name, [value]]) => [name, value] as const),
+);
 
 /** Delay before each delivery attempt: at once, then 30 s, 5 min, 15 min, and an hour from the fifth on. */
 export const RETRY_DELAYS_MS: readonly number[] = [

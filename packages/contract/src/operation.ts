@@ -1,6 +1,6 @@
 // An operation is one thing a caller may ask, in any protocol: one name, one input object, one output.
 //
-// How one operation reaches six protocols:
+// How one operation reaches five protocols, and callers in TypeScript:
 // - REST: `rest` says where each top-level member of the input travels. Placeholders of the path come first, then
 //   the headers and the body named here; every other member is a query parameter. An array in the query is
 //   comma-separated or repeated. Identifiers in a path are read without regard to case.
@@ -12,7 +12,6 @@
 // Tenant, caller, correlation id, idempotency key and version belong to the call, not to the input: each protocol
 // has its own place for them (headers, metadata, SOAP headers). Kinds of answer become statuses in REST only.
 
-import { Type } from 'typebox';
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { AnswerKind, ByteAnswer } from './answer.ts';
 import type { ErrorCode } from './errors.ts';
@@ -20,6 +19,7 @@ import type { AnswerHeader } from './headers.ts';
 import type { Permission } from './permissions.ts';
 import type { Version } from './schema.ts';
 import type { Page } from './schemas/list.ts';
+import { Type } from './type.ts';
 
 export const PROTOCOLS = ['rest', 'graphql', 'grpc', 'soap', 'mcp'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -62,6 +62,8 @@ interface OperationFacts {
   readonly summary: string;
   /** Whether anything changes. Decides query or mutation, readOnlyHint, and what a sunset version refuses. */
   readonly effect: 'Read' | 'Write';
+  /** Key: honours an idempotency key. So does, unsaid, every POST and PUT that writes. */
+  readonly idempotency?: 'Key' | 'None';
   /** Null: no credential is needed, and one that is sent is ignored. */
   readonly permission: Permission | null;
   /** A link that was signed by the service opens it too, without a credential. */
@@ -102,7 +104,6 @@ export interface Operation<
 > extends OperationFacts {
   readonly name: Name;
   readonly tenant: TenantSource;
-  /** Key: honours an idempotency key; so does every POST and PUT that writes. */
   readonly idempotency: 'Key' | 'None';
   readonly input: TObject<Input>;
   readonly output: Out;
@@ -120,11 +121,14 @@ export function operation<
   return {
     ...spec,
     tenant: spec.tenant ?? 'Call',
-    idempotency: isKeyed ? 'Key' : 'None',
+    idempotency: spec.idempotency ?? (isKeyed ? 'Key' : 'None'),
     input: Type.Object(spec.input, { title: `${pascalName(spec.name)}Input`, additionalProperties: false }),
     errors: spec.errors ?? [],
   };
 }
+
+/** Answer headers of a representation that its reader may keep, and must ask for again each time. */
+export const REVALIDATED = { ETag: '{etag}', 'Cache-Control': 'private, no-cache' } as const;
 
 /** Offered by REST alone, for this reason. */
 export const restOnly = (reason: string) => ({ graphql: reason, grpc: reason, soap: reason, mcp: reason });

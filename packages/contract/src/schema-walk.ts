@@ -63,6 +63,18 @@ export function forVersion(version: Version, schema: JsonSchema): JsonSchema {
   return mapInside(there, (inner) => forVersion(version, inner));
 }
 
+/**
+ * The members that must name the tenant of the call, each as the steps that lead there. The gateway compares them
+ * before it validates; what is left to the operation is compared there, too.
+ */
+export function ownTenantPaths(schema: JsonSchema): string[][] {
+  if (schema['x-left-to-operation']) return [];
+  if (schema['x-must-be-tenant']) return [[]];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
+    ownTenantPaths(member).map((steps) => [name, ...steps]),
+  );
+}
+
 /** The schema as the gateway validates it: what is left to the operation may be anything. */
 export function forGateway(schema: JsonSchema): JsonSchema {
   return schema['x-left-to-operation'] ? {} : mapInside(schema, forGateway);

@@ -1,11 +1,11 @@
-// The words in which every shape is written: TypeBox, which is plain JSON Schema with a TypeScript type, plus a
+// The words in which every shape is written: TypeBox (type.ts), plain JSON Schema with a TypeScript type, plus a
 // few marks. A schema with a `title` is a component: the title is its OpenAPI, GraphQL and protobuf name, unique
 // and PascalCase. Only keywords that OpenAPI 3.0 knows, or that translate mechanically (const, null unions), occur.
 // A mark is an `x-…` keyword; ANNOTATIONS lists them all, for validators that want to know every keyword.
 
-import { Type } from 'typebox';
 import type { Static, TNull, TObject, TProperties, TSchema, TUnion, TUnsafe } from 'typebox';
 import type { ErrorCode } from './errors.ts';
+import { Type } from './type.ts';
 import { tableOf } from './typed-object.ts';
 
 /** The major versions of the interface, oldest first. */
@@ -16,12 +16,18 @@ export type Version = (typeof VERSIONS)[number];
 export const ANNOTATIONS = {
   'x-added-in': 'The version that brought this member; older ones do not have it.',
   'x-refused-as': 'The error code when this value, or one inside it, breaks a rule.',
+  'x-refused-for': 'The keywords whose breach has that code; without it, all of them and all inside.',
+  'x-must-be-tenant': 'Names the tenant of the call, else TENANT_MISMATCH, before anything is validated.',
+  'x-use': 'What a component is for at this place; its `description` says what it is anywhere.',
   'x-left-to-operation':
     'Not validated by the gateway: the operation judges it, and the verdict is its answer.',
 } as const;
 
 /** A type that plain values enter freely, but that is not confused with another flavor of the same type. */
 export type Flavor<T, Name extends string> = T & { readonly '~flavor'?: Name };
+
+/** A rule that a value can break. */
+export type Keyword = Exclude<keyof JsonSchema, `x-${string}`>;
 
 /** A schema read as data: the keywords that occur in this package. */
 export interface JsonSchema {
@@ -51,12 +57,15 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
   readonly 'x-added-in'?: Version;
   readonly 'x-refused-as'?: ErrorCode;
+  readonly 'x-refused-for'?: readonly Keyword[];
+  readonly 'x-must-be-tenant'?: true;
+  readonly 'x-use'?: string;
   readonly 'x-left-to-operation'?: true;
 }
 
 export const asJson = (schema: TSchema): JsonSchema => schema;
 
-/** A copy of the schema with keywords added. TypeBox keeps its kind in hidden properties: they come along. */
+/** A copy of the schema with keywords added. That it is optional is a hidden property: it comes along. */
 function marked<S extends TSchema>(schema: S, keywords: JsonSchema): S {
   const copy: S = Object.create(Object.prototype, Object.getOwnPropertyDescriptors(schema));
   return Object.assign(copy, keywords);
@@ -80,8 +89,9 @@ export function optional<S extends TSchema>(schema: S) {
   return Type.Optional(schema);
 }
 
-/** The same schema with a sentence about its use here. */
-export const doc = <S extends TSchema>(schema: S, description: string): S => marked(schema, { description });
+/** The same schema with a sentence about its use here. A component keeps its own description beside it. */
+export const doc = <S extends TSchema>(schema: S, sentence: string): S =>
+  marked(schema, asJson(schema).title === undefined ? { description: sentence } : { 'x-use': sentence });
 
 /** The value that stands in where the caller says nothing. */
 export const byDefault = <S extends TSchema>(schema: S, value: unknown): S =>
@@ -90,8 +100,12 @@ export const byDefault = <S extends TSchema>(schema: S, value: unknown): S =>
 export const addedIn = <S extends TSchema>(version: Version, schema: S): S =>
   marked(schema, { 'x-added-in': version });
 
-export const refusedAs = <S extends TSchema>(code: ErrorCode, schema: S): S =>
-  marked(schema, { 'x-refused-as': code });
+/** The code of a breach of this schema or one inside it; with keywords, of a breach of those here alone. */
+export const refusedAs = <S extends TSchema>(
+  code: ErrorCode,
+  schema: S,
+  ...keywords: readonly Keyword[]
+): S => marked(schema, { 'x-refused-as': code, ...(keywords.length > 0 && { 'x-refused-for': keywords }) });
 
 export const leftToOperation = <S extends TSchema>(schema: S): S =>
   marked(schema, { 'x-left-to-operation': true });

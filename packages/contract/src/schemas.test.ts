@@ -6,7 +6,7 @@ import { OPERATIONS, outputSchema, restBodySchema } from './operations.ts';
 import { publicSchemas } from './reference/schemas-page.ts';
 import { ANNOTATIONS, asJson } from './schema.ts';
 import type { JsonSchema } from './schema.ts';
-import { componentsOf, everySchema, forGateway, forVersion } from './schema-walk.ts';
+import { componentsOf, everySchema, forGateway, forVersion, ownTenantPaths } from './schema-walk.ts';
 import { FORMATS } from './formats.ts';
 import { NotificationHeaders } from './schemas/notification.ts';
 import { faultsOf } from './testing.ts';
@@ -80,10 +80,20 @@ test('components have unique PascalCase names: one title, one shape', () => {
 
 /** What a component is, apart from what is said about one use of it. */
 function shapeOf(schema: JsonSchema): string {
-  const { description: _, default: __, 'x-added-in': ___, 'x-refused-as': ____, ...shape } = schema;
-  delete (shape as Record<string, unknown>)['x-left-to-operation'];
-  return JSON.stringify(shape);
+  const aboutOneUse = new Set(['description', 'default', ...Object.keys(ANNOTATIONS)]);
+  return JSON.stringify(Object.entries(schema).filter(([keyword]) => !aboutOneUse.has(keyword)));
 }
+
+test('a component is described as what it is, wherever it is used', () => {
+  const descriptions = new Map<string, string | undefined>();
+  for (const { path, schema } of everyOne) {
+    if (schema['x-use'] !== undefined) assert.ok(schema.title, `${path} has no description of its own`);
+    if (schema.title === undefined) continue;
+    const first = descriptions.get(schema.title) ?? schema.description;
+    assert.equal(schema.description, first, `${path}: ${schema.title} has two descriptions`);
+    descriptions.set(schema.title, first);
+  }
+});
 
 test('members that travel in other protocols are camelCase names', () => {
   const isHeaders = (schema: JsonSchema) => schema.title === asJson(NotificationHeaders).title;
@@ -126,6 +136,27 @@ test('the gateway leaves events of a batch to the operation, but not the batch',
   assert.deepEqual(faultsOf(gateway, { batch: { events: [{ nonsense: true }] } }), []);
   assert.deepEqual(faultsOf(gateway, { batch: { events: [] } }), ['/batch/events minItems']);
   assert.notDeepEqual(faultsOf(input, { batch: { events: [{ nonsense: true }] } }), []);
+});
+
+test('the places where the tenant may be repeated are known, but for those left to the operation', () => {
+  const places = inputs.flatMap((input) =>
+    ownTenantPaths(asJson(input)).map((path) => `${asJson(input).title} ${path.join('.')}`),
+  );
+  assert.deepEqual(places, [
+    'EventsIngestInput event.tenantId',
+    'EventsListInput tenantId',
+    'ExportsListInput tenantId',
+    'ProjectionsRebuildInput rebuild.tenantId',
+  ]);
+});
+
+test('a mark that is limited to keywords names keywords of its own schema', () => {
+  const limited = everyOne.filter(({ schema }) => schema['x-refused-for'] !== undefined);
+  assert.ok(limited.length > 0);
+  for (const { path, schema } of limited) {
+    assert.ok(schema['x-refused-as'], path);
+    for (const keyword of schema['x-refused-for'] ?? []) assert.ok(keyword in schema, `${path}: ${keyword}`);
+  }
 });
 
 test('a version loses the members that came later, and their place among the required ones', () => {

@@ -253,6 +253,7 @@ test('the checks come in the order of the contract', async () => {
   const json = { ...ALLOWED, 'Content-Type': 'application/json' };
   assert.equal(await post('/api/v1/audit-events', json, ' '.repeat(1_048_577)), '400 REQUEST_TOO_LARGE');
   assert.equal(await post('/api/v1/audit-events', json), '400 MALFORMED_JSON');
+  assert.equal(await post('/api/v1/audit-events', json, '{"tenantId":"!"}'), '403 TENANT_MISMATCH');
   assert.equal(await post('/api/v1/audit-events', json, '{}'), '422 VALIDATION_FAILED');
   assert.equal(await post('/api/v1/audit-events', json, JSON.stringify(EVENT)), '201 ');
 });

@@ -23,9 +23,9 @@ export interface Parts {
 export function bindOperations({ health }: Parts): Operations {
   return {
     'health.get': async () => healthAnswer(await health.report()),
-    'health.live': async () => healthAnswer(await health.live()),
+    'health.live': async () => ({ kind: 'Done', body: await health.live() }),
     'health.ready': async () => healthAnswer(await health.ready()),
-    'process.live': async () => healthAnswer(await health.live()),
+    'process.live': async () => ({ kind: 'Done', body: await health.live() }),
     'process.ready': async () => healthAnswer(await health.ready()),
     'process.startup': async () => healthAnswer(await health.startup()),
   };

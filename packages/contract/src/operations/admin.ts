@@ -127,6 +127,16 @@ export const ADMIN_OPERATIONS = [
     rest: { method: 'GET', path: '/admin/api-keys' },
   }),
   operation({
+    name: 'apiKeys.get',
+    summary: 'Get an API key, without its secret',
+    effect: 'Read',
+    permission: 'audit.keys.manage',
+    input: { keyId },
+    output: json(ApiKey),
+    answers: { Done: 'The key.' },
+    rest: { method: 'GET', path: '/admin/api-keys/{keyId}' },
+  }),
+  operation({
     name: 'apiKeys.rotate',
     summary: 'Replace an API key; the old one works for a while',
     effect: 'Write',
@@ -202,7 +212,7 @@ export const ADMIN_OPERATIONS = [
     tenant: 'Named',
     input: { tenantId, settings: TenantSettings },
     output: json(Tenant),
-    answers: { Done: 'The tenant as it is now.' },
+    answers: { Done: 'The tenant as it is now; what was not sent is as before.' },
     rest: { method: 'PUT', path: '/admin/tenants/{tenantId}', body: 'settings' },
   }),
   operation({

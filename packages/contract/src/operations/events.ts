@@ -1,9 +1,8 @@
 // Events: sending them, finding them, proving them, and removing what must go.
 
-import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { json, list, operation } from '../operation.ts';
+import { json, list, operation, REVALIDATED } from '../operation.ts';
 import { addedIn, arrayOf, byDefault, doc, optional, refusedAs } from '../schema.ts';
 import { BatchRequest, BatchResult } from '../schemas/batch.ts';
 import {
@@ -30,13 +29,14 @@ import {
   ErasureId,
   EventId,
   Instant,
+  OwnTenantId,
   PolicyId,
   StreamId,
-  TenantId,
   text,
 } from '../schemas/primitives.ts';
 import { QueryText, SearchAnswer, SearchRequest } from '../schemas/search.ts';
 import { EventProof } from '../schemas/stream.ts';
+import { Type } from '../type.ts';
 
 const eventId = refusedAs('EVENT_NOT_FOUND', EventId);
 const erasureId = refusedAs('OPERATION_NOT_FOUND', ErasureId);
@@ -94,6 +94,7 @@ export const EVENT_OPERATIONS = [
       Repeated: 'Recognised by its key, or all events were stored before.',
     },
     errors: ['BATCH_REJECTED'],
+    // No Location: a batch makes many things, and each result names its event.
     rest: { method: 'POST', path: '/audit-events/batch', body: 'batch' },
   }),
   operation({
@@ -102,11 +103,11 @@ export const EVENT_OPERATIONS = [
     effect: 'Read',
     permission: 'audit.events.read',
     input: {
-      tenantId: optional(doc(TenantId, 'Must be the tenant of the request.')),
-      actorId: any(value, '`userId` or `serviceId` of the actor.'),
+      tenantId: optional(OwnTenantId),
+      actorId: any(value, '`userId` or `serviceId` of the actor; a trailing `*` is a prefix.'),
       actorType: any(ActorType, 'Kind of actor.'),
       action: any(value, 'Action; a trailing `*` is a prefix.'),
-      resourceId: any(value, 'Resource.'),
+      resourceId: any(value, 'Resource; a trailing `*` is a prefix.'),
       resourceType: any(value, 'Type of resource; a trailing `*` is a prefix.'),
       classification: any(Classification, 'Classification.'),
       outcome: any(EventOutcome, 'Outcome.'),
@@ -141,7 +142,7 @@ export const EVENT_OPERATIONS = [
     },
     output: json(StoredEvent),
     answers: { Done: 'The event, or its tombstone.' },
-    rest: { method: 'GET', path: '/audit-events/{eventId}', answerHeaders: { ETag: '{etag}' } },
+    rest: { method: 'GET', path: '/audit-events/{eventId}', answerHeaders: REVALIDATED },
   }),
   operation({
     name: 'events.search',
@@ -166,7 +167,9 @@ export const EVENT_OPERATIONS = [
     permission: 'audit.integrity.verify',
     input: { eventId },
     output: json(EventProof),
-    answers: { Done: 'The proof, with the fields this reader may see open.' },
+    answers: {
+      Done: 'The proof, with the fields this reader may see open. Waits for a checkpoint that covers a new event.',
+    },
     rest: {
       method: 'GET',
       path: '/audit-events/{eventId}/proof',

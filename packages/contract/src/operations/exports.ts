@@ -1,13 +1,13 @@
 // Exports: requested, followed, downloaded, delivered, cancelled.
 
-import { Type } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { bytes, json, list, none, operation, restOnly } from '../operation.ts';
+import { bytes, json, list, none, operation, restOnly, REVALIDATED } from '../operation.ts';
 import { arrayOf, doc, optional, refusedAs } from '../schema.ts';
 import { DeliverRequest, Export, ExportDelivery, ExportReceipt, ExportRequest } from '../schemas/export.ts';
 import { JobStatus } from '../schemas/job.ts';
 import { PAGING } from '../schemas/list.ts';
-import { ExportId, Instant, TenantId } from '../schemas/primitives.ts';
+import { ExportId, Instant, OwnTenantId, TenantId } from '../schemas/primitives.ts';
+import { Type } from '../type.ts';
 
 const exportId = refusedAs('EXPORT_NOT_FOUND', ExportId);
 
@@ -35,7 +35,7 @@ export const EXPORT_OPERATIONS = [
     permission: 'audit.exports.manage',
     input: {
       status: optional(arrayOf(JobStatus, { minItems: 1, maxItems: 4 })),
-      tenantId: optional(doc(TenantId, 'Must be the tenant of the request.')),
+      tenantId: optional(OwnTenantId),
       createdAfter: optional(doc(Instant, 'Requested after this instant, itself excluded.')),
       ...PAGING,
     },
@@ -83,7 +83,12 @@ export const EXPORT_OPERATIONS = [
       method: 'GET',
       path: '/exports/{exportId}/download',
       headers: { range: 'Range', ifRange: 'If-Range' },
-      answerHeaders: { ETag: '{etag}', 'Accept-Ranges': 'bytes', 'Content-Range': '{contentRange}' },
+      answerHeaders: {
+        ...REVALIDATED,
+        'Accept-Ranges': 'bytes',
+        'Content-Range': '{contentRange}',
+        'Content-Disposition': 'attachment; filename="{fileName}"',
+      },
     },
     gaps: restOnly(
       'A file of any size, streamed in ranges: every protocol gets the signed link from exports.get.',

@@ -1,5 +1,6 @@
 // Health: for load balancers, orchestrators and monitors. No credential, no tenant, no rate limit.
 
+import type { AnswerKind } from '../answer.ts';
 import { bytes, json, operation, restOnly } from '../operation.ts';
 import type { RestBinding } from '../operation.ts';
 import { HealthReport } from '../schemas/health.ts';
@@ -8,11 +9,15 @@ const asProbe = restOnly(
   'A probe of the process behind REST; other protocols have health conventions of their own.',
 );
 
+const byState = { Done: 'Healthy or degraded.', Unavailable: 'Unhealthy.' };
+const always = { Done: 'The process answers.' };
+
 /** All probes answer the same report and differ in what they look at. */
-function probe<const Name extends string>(
+function probe<const Name extends string, Kinds extends AnswerKind>(
   name: Name,
   summary: string,
   place: Pick<RestBinding, 'path' | 'atRoot'>,
+  answers: Readonly<Record<Kinds, string>>,
 ) {
   return operation({
     name,
@@ -22,19 +27,29 @@ function probe<const Name extends string>(
     tenant: 'None',
     input: {},
     output: json(HealthReport),
-    answers: { Done: 'Healthy or degraded.', Unavailable: 'Unhealthy.' },
+    answers,
     rest: { method: 'GET', ...place },
     gaps: asProbe,
   });
 }
 
 export const HEALTH_OPERATIONS = [
-  probe('health.get', 'Report on all parts of the service', { path: '/health' }),
-  probe('health.live', 'Answer as long as the process does', { path: '/health/live' }),
-  probe('health.ready', 'Say whether requests can be served now', { path: '/health/ready' }),
-  probe('process.live', 'Answer as long as the process does', { path: '/health/live', atRoot: true }),
-  probe('process.ready', 'Say whether requests can be served now', { path: '/health/ready', atRoot: true }),
-  probe('process.startup', 'Say whether start-up is finished', { path: '/health/startup', atRoot: true }),
+  probe('health.get', 'Report on all parts of the service', { path: '/health' }, byState),
+  probe('health.live', 'Answer as long as the process does', { path: '/health/live' }, always),
+  probe('health.ready', 'Say whether requests can be served now', { path: '/health/ready' }, byState),
+  probe('process.live', 'Answer as long as the process does', { path: '/health/live', atRoot: true }, always),
+  probe(
+    'process.ready',
+    'Say whether requests can be served now',
+    { path: '/health/ready', atRoot: true },
+    byState,
+  ),
+  probe(
+    'process.startup',
+    'Say whether start-up is finished',
+    { path: '/health/startup', atRoot: true },
+    byState,
+  ),
   operation({
     name: 'process.metrics',
     summary: 'Read the metrics of the whole process as Prometheus text',

@@ -1,7 +1,6 @@
 // Policies and their rules, the templates to begin with, and legal holds.
 
-import { Type } from 'typebox';
-import { json, list, none, operation } from '../operation.ts';
+import { json, list, none, operation, REVALIDATED } from '../operation.ts';
 import { arrayOf, leftToOperation, optional, refusedAs } from '../schema.ts';
 import { HoldRelease, HoldRequest, HoldStatus, LegalHold } from '../schemas/hold.ts';
 import { PAGING } from '../schemas/list.ts';
@@ -16,13 +15,19 @@ import {
   RuleConfiguration,
 } from '../schemas/policy.ts';
 import { HoldId, PolicyId, RuleId } from '../schemas/primitives.ts';
+import { Type } from '../type.ts';
 
 const policyId = refusedAs('POLICY_NOT_FOUND', PolicyId);
 const ruleId = refusedAs('RULE_NOT_FOUND', RuleId);
 const holdId = refusedAs('HOLD_NOT_FOUND', HoldId);
 
+// `*`, or entity tags separated by commas, with nothing between some of them (RFC 9110, 5.6.1, 8.8.3, 13.1.1).
+const TAG = '(W/)?"[^"\\x00-\\x20\\x7F]*"';
 const ifMatch = optional(
-  Type.String({ description: 'Go on only if the policy still has one of these ETags.' }),
+  Type.String({
+    pattern: `^(\\*|[ \\t,]*${TAG}([ \\t]*,[ \\t,]*${TAG})*[ \\t,]*)$`,
+    description: 'Go on only if the policy still has one of these ETags; `*` is any.',
+  }),
 );
 const inIfMatch = { ifMatch: 'If-Match' };
 const versionTag = { ETag: '"{version}"' };
@@ -67,7 +72,11 @@ export const POLICY_OPERATIONS = [
     input: { policyId },
     output: json(Policy),
     answers: { Done: 'The policy.' },
-    rest: { method: 'GET', path: '/policies/{policyId}', answerHeaders: versionTag },
+    rest: {
+      method: 'GET',
+      path: '/policies/{policyId}',
+      answerHeaders: { ...REVALIDATED, ...versionTag },
+    },
   }),
   operation({
     name: 'policies.replace',
@@ -110,7 +119,8 @@ export const POLICY_OPERATIONS = [
       path: '/policies/{policyId}/rules',
       headers: inIfMatch,
       body: 'rule',
-      answerHeaders: { Location: '/policies/{policyId}/rules/{ruleId}', ETag: '{etag}' },
+      // A rule is read as a part of its policy; it has no path of its own to GET.
+      answerHeaders: { Location: '/policies/{policyId}', ETag: '{etag}' },
     },
   }),
   operation({

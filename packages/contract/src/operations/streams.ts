@@ -1,11 +1,10 @@
 // Streams and the log: reading them whole, sealing, verifying, and the files that outside tools read.
 
-import { Type } from 'typebox';
 import { bytes, json, list, operation, restOnly } from '../operation.ts';
 import { arrayOf, doc, optional, refusedAs } from '../schema.ts';
 import { StreamEvent } from '../schemas/event.ts';
 import { PAGING } from '../schemas/list.ts';
-import { Sequence, StreamId, TenantId } from '../schemas/primitives.ts';
+import { OperationId, Sequence, StreamId, TenantId } from '../schemas/primitives.ts';
 import {
   Checkpoint,
   ConsistencyProof,
@@ -14,10 +13,14 @@ import {
   StreamVerification,
   VerifyRange,
 } from '../schemas/stream.ts';
+import { Type } from '../type.ts';
 
 const streamId = refusedAs('STREAM_NOT_FOUND', StreamId);
 const tenantId = refusedAs('TENANT_NOT_FOUND', TenantId);
 const asLogFiles = restOnly('A file of the log in C2SP form, read by tools that expect it at this path.');
+
+// The path of a tile names its width, so what is behind it never changes; only its readers may keep it.
+const kept = { 'Cache-Control': 'private, max-age=31536000, immutable' };
 
 export const STREAM_OPERATIONS = [
   operation({
@@ -69,12 +72,29 @@ export const STREAM_OPERATIONS = [
   operation({
     name: 'streams.verify',
     summary: 'Recompute a stream from what is stored and say whether it holds',
-    effect: 'Write',
+    effect: 'Read',
+    // It changes nothing, but is work that a repeat should not start twice.
+    idempotency: 'Key',
     permission: 'audit.integrity.verify',
     input: { streamId, range: optional(VerifyRange) },
     output: json(StreamVerification),
-    answers: { Done: 'The verdict; a broken stream is a verdict too.' },
-    rest: { method: 'POST', path: '/event-streams/{streamId}/verify', body: 'range' },
+    answers: { Accepted: 'The verification goes on.' },
+    rest: {
+      method: 'POST',
+      path: '/event-streams/{streamId}/verify',
+      body: 'range',
+      answerHeaders: { Location: '/event-streams/{streamId}/verifications/{operationId}' },
+    },
+  }),
+  operation({
+    name: 'streams.getVerification',
+    summary: 'See how far a verification has come, and its verdict when it is done',
+    effect: 'Read',
+    permission: 'audit.integrity.verify',
+    input: { streamId, operationId: refusedAs('OPERATION_NOT_FOUND', OperationId) },
+    output: json(StreamVerification),
+    answers: { Done: 'The verification; a broken stream is a verdict too.' },
+    rest: { method: 'GET', path: '/event-streams/{streamId}/verifications/{operationId}' },
   }),
   operation({
     name: 'checkpoints.latest',
@@ -83,7 +103,7 @@ export const STREAM_OPERATIONS = [
     permission: 'audit.integrity.verify',
     input: {},
     output: json(Checkpoint),
-    answers: { Done: 'The checkpoint.' },
+    answers: { Done: 'The checkpoint. Waits for the first one of a new log.' },
     rest: { method: 'GET', path: '/checkpoints/latest' },
   }),
   operation({
@@ -110,7 +130,11 @@ export const STREAM_OPERATIONS = [
     input: { tenantId },
     output: bytes('text/plain; charset=utf-8'),
     answers: { Done: 'The signed note.' },
-    rest: { method: 'GET', path: '/log/t/{tenantId}/checkpoint' },
+    rest: {
+      method: 'GET',
+      path: '/log/t/{tenantId}/checkpoint',
+      answerHeaders: { 'Cache-Control': 'no-store' },
+    },
     gaps: asLogFiles,
   }),
   operation({
@@ -141,7 +165,11 @@ export const STREAM_OPERATIONS = [
     },
     output: bytes('application/octet-stream'),
     answers: { Done: 'Up to 256 hashes.' },
-    rest: { method: 'GET', path: '/log/t/{tenantId}/tile/{level}/{tile+}' },
+    rest: {
+      method: 'GET',
+      path: '/log/t/{tenantId}/tile/{level}/{tile+}',
+      answerHeaders: kept,
+    },
     gaps: asLogFiles,
   }),
   operation({
@@ -159,7 +187,11 @@ export const STREAM_OPERATIONS = [
     },
     output: bytes('application/octet-stream'),
     answers: { Done: 'Up to 256 entries, each after its length; no personal data is in them.' },
-    rest: { method: 'GET', path: '/log/t/{tenantId}/tile/entries/{tile+}' },
+    rest: {
+      method: 'GET',
+      path: '/log/t/{tenantId}/tile/entries/{tile+}',
+      answerHeaders: kept,
+    },
     gaps: asLogFiles,
   }),
 ] as const;

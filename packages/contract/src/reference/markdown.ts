@@ -54,7 +54,10 @@ export function rulesText(schema: JsonSchema): string {
     schema.default === undefined ? '' : `default ${code(JSON.stringify(schema.default))}`,
     schema['x-added-in'] === undefined ? '' : `since ${schema['x-added-in']}`,
   ].filter((rule) => rule !== '');
-  const parts = [schema.description ?? '', rules.length === 0 ? '' : `(${rules.join(', ')})`];
+  const parts = [
+    schema['x-use'] ?? schema.description ?? '',
+    rules.length === 0 ? '' : `(${rules.join(', ')})`,
+  ];
   return parts.filter((part) => part !== '').join(' ');
 }
 

@@ -17,7 +17,8 @@ const SHARED_ERRORS: readonly ErrorCode[] = [
   ...TENANT_ERRORS,
 ];
 
-const route = ({ rest }: Operation): string => `${rest.method} ${rest.atRoot ? '' : '/api/v1'}${rest.path}`;
+const prefix = ({ rest }: Operation): string => (rest.atRoot ? '' : '/api/v1');
+const route = (each: Operation): string => `${each.rest.method} ${prefix(each)}${each.rest.path}`;
 const errorLink = (error: ErrorCode): string => link(code(error), `errors.md#${error.toLowerCase()}`);
 const permissionText = ({ permission }: Operation): string =>
   permission === null ? 'no credential' : link(code(permission), `permissions.md#${permission}`);
@@ -49,7 +50,7 @@ function operationSection(each: Operation): string {
     ([kind, meaning]) => `${code(String(REST_STATUS_OF_ANSWER[kind]))} ${meaning}`,
   );
   const headers = Object.entries(each.rest.answerHeaders ?? {}).map(([name, text]) =>
-    code(`${name}: ${text}`),
+    code(`${name}: ${text.startsWith('/') ? prefix(each) : ''}${text}`),
   );
   const others = Object.entries(each.rest.alsoAs ?? {}).map(([type, text]) => `${code(type)}: ${text}`);
   const own = errorsOf(each).filter((error) => !SHARED_ERRORS.includes(error));

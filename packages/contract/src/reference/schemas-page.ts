@@ -25,7 +25,7 @@ function contentOf(schema: JsonSchema): string {
     const tag = schema.discriminator ? `, told apart by ${code(schema.discriminator.propertyName)}` : '';
     return `One of ${branches.map((branch) => typeText(branch, '')).join(', ')}${tag}.`;
   }
-  if (!schema.properties) return schema.items ? `A list: ${rulesText({ ...schema, description: '' })}.` : '';
+  if (!schema.properties) return schema.items ? `A list: ${rulesText({ ...schema, 'x-use': '' })}.` : '';
   const isRequired = (name: string) => schema.required?.includes(name) === true;
   const rows = Object.entries(schema.properties).map(([name, member]) => [
     code(name) + (isRequired(name) ? '' : ' (optional)'),

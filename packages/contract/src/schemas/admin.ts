@@ -1,11 +1,21 @@
 // Running the service: background operations, dead letters, API keys, tenants, rate limits.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { SCOPES } from '../permissions.ts';
-import { arrayOf, byDefault, choice, doc, object, optional, readOnly, strictObject } from '../schema.ts';
-import { JobStatus, Progress } from './job.ts';
+import {
+  arrayOf,
+  byDefault,
+  choice,
+  doc,
+  object,
+  optional,
+  orNull,
+  readOnly,
+  strictObject,
+} from '../schema.ts';
+import { Type } from '../type.ts';
+import { JOB_MEMBERS } from './job.ts';
 import {
   CallerName,
   Classification,
@@ -16,7 +26,7 @@ import {
   KeyId,
   MessageId,
   name,
-  OperationId,
+  OwnTenantId,
   RoleName,
   SubscriptionId,
   TENANT_ID_PATTERN,
@@ -33,21 +43,14 @@ export const RebuildRequest = strictObject(
     projections: optional(
       doc(arrayOf(text(LIMITS.nameLengthMax), { maxItems: 100 }), 'All of them, when absent.'),
     ),
-    tenantId: optional(doc(TenantId, 'Must be the tenant of the request.')),
+    tenantId: optional(OwnTenantId),
   },
 );
 
 export type BackgroundOperation = Static<typeof BackgroundOperation>;
 export const BackgroundOperation = object('BackgroundOperation', 'Work that goes on after the answer.', {
-  operationId: OperationId,
   kind: choice('BackgroundOperationKind', 'What is being done.', ['ProjectionRebuild']),
-  status: JobStatus,
-  progress: Progress,
-  requestedAt: Instant,
-  requestedBy: CallerName,
-  startedAt: optional(Instant),
-  completedAt: optional(Instant),
-  failureReason: optional(Type.String()),
+  ...JOB_MEMBERS,
 });
 
 export const DeadLetterSource = choice('DeadLetterSource', 'What could not be done.', [
@@ -121,10 +124,12 @@ export const IssuedKey = object(
   'An API key with its secret, which is shown here and never again.',
   {
     ...keyMembers,
-    key: Type.String({
-      format: 'password',
-      description: '`tsk_<keyId>_<secret>_<checksum>`; goes into `X-API-Key`.',
-    }),
+    key: optional(
+      Type.String({
+        format: 'password',
+        description: '`tsk_<keyId>_<secret>_<checksum>`; goes into `X-API-Key`. Absent in a repeat.',
+      }),
+    ),
   },
 );
 
@@ -140,25 +145,33 @@ export const TenantStatus = choice('TenantStatus', 'Only an active tenant is ser
   'Closed',
 ]);
 
-const tenantSettings = {
-  tier: optional(byDefault(TenantTier, 'Standard')),
-  region: optional(text(LIMITS.nameLengthMax, 'The region it is pinned to; everywhere, when absent.')),
-  status: optional(byDefault(TenantStatus, 'Active')),
-  defaultClassification: optional(byDefault(doc(Classification, 'When no policy decides.'), 'Internal')),
-  defaultRetention: optional(byDefault(doc(Duration, 'When no policy decides.'), 'P7Y')),
-};
+const region = text(LIMITS.nameLengthMax);
+const defaultClassification = doc(Classification, 'When no policy decides.');
+const defaultRetention = doc(Duration, 'When no policy decides.');
 
 export type TenantRequest = Static<typeof TenantRequest>;
 export const TenantRequest = strictObject('TenantRequest', 'A tenant to make.', {
   tenantId: TenantId,
-  ...tenantSettings,
+  tier: optional(byDefault(TenantTier, 'Standard')),
+  region: optional(doc(region, 'The region it is pinned to; everywhere, when absent.')),
+  status: optional(byDefault(TenantStatus, 'Active')),
+  defaultClassification: optional(byDefault(defaultClassification, 'Internal')),
+  defaultRetention: optional(byDefault(defaultRetention, 'P7Y')),
 });
 
 export type TenantSettings = Static<typeof TenantSettings>;
-export const TenantSettings = strictObject('TenantSettings', 'The settings of a tenant.', {
-  ...tenantSettings,
-  ...readOnly('tenantId', 'createdAt', 'updatedAt'),
-});
+export const TenantSettings = strictObject(
+  'TenantSettings',
+  'The settings of a tenant to change; what is absent stays as it is.',
+  {
+    tier: optional(TenantTier),
+    region: optional(orNull(region, 'The region it is pinned to; null is everywhere.')),
+    status: optional(TenantStatus),
+    defaultClassification: optional(defaultClassification),
+    defaultRetention: optional(defaultRetention),
+    ...readOnly('tenantId', 'createdAt', 'updatedAt'),
+  },
+);
 
 export type Tenant = Static<typeof Tenant>;
 export const Tenant = object('Tenant', 'The owner of a set of data.', {

@@ -1,6 +1,5 @@
 // Many events in one request, and the answer that says of each what became of it.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import {
@@ -14,6 +13,7 @@ import {
   refusedAs,
   strictObject,
 } from '../schema.ts';
+import { Type } from '../type.ts';
 import { ErrorDetail, ErrorInfo } from './error.ts';
 import { EventDraft } from './event.ts';
 import { BatchId, Count, EventId, Instant, TenantId } from './primitives.ts';
@@ -26,7 +26,7 @@ const eventsOfBatch = arrayOf(leftToOperation(EventDraft), {
 
 export type BatchRequest = Static<typeof BatchRequest>;
 export const BatchRequest = strictObject('BatchRequest', 'Up to 1000 events in one request.', {
-  events: refusedAs('BATCH_SIZE_INVALID', eventsOfBatch),
+  events: refusedAs('BATCH_SIZE_INVALID', eventsOfBatch, 'minItems', 'maxItems'),
   transactional: optional(byDefault(doc(Type.Boolean(), 'All events are stored, or none.'), false)),
 });
 

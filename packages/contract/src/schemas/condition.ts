@@ -8,7 +8,7 @@
 // the singular fields with `in`; a trailing `*` is a prefix there. All must hold. A missing field satisfies only
 // `ne` and `exists: false`. JSON Schema cannot say all this: the schema holds the outline, the compiler the rest.
 
-import { Type } from 'typebox';
+import { Type } from '../type.ts';
 
 export const CONDITION_OPERATORS = [
   'eq',
@@ -23,20 +23,6 @@ export const CONDITION_OPERATORS = [
   'exists',
 ] as const;
 export type ConditionOperator = (typeof CONDITION_OPERATORS)[number];
-
-/** The fields that a path begins with, and whether there is anything below them. */
-export const CONDITION_ROOTS = {
-  action: 'Value',
-  actions: 'Value',
-  classification: 'Value',
-  classifications: 'Value',
-  outcome: 'Value',
-  correlationId: 'Value',
-  actor: 'Object',
-  resource: 'Object',
-  context: 'Object',
-  payload: 'Object',
-} as const;
 
 export type ConditionValue = string | number | boolean | null;
 
@@ -60,6 +46,5 @@ export interface Conditions {
 export const Conditions = Type.Unsafe<Conditions>({
   type: 'object',
   additionalProperties: true,
-  description:
-    'Paths with a value, a list (in) or operators (`eq ne gt gte lt lte in contains startsWith exists`); AND.',
+  description: `Paths with a value, a list (in) or operators (\`${CONDITION_OPERATORS.join(' ')}\`); AND.`,
 });

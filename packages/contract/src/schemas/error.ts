@@ -1,8 +1,8 @@
 // The body of every error in REST, and the shape that other protocols carry in their own envelopes.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { arrayOf, doc, object, optional } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Instant } from './primitives.ts';
 
 export type ErrorDetail = Static<typeof ErrorDetail>;

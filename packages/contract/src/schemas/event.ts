@@ -1,7 +1,6 @@
 // An event as a caller sends it (EventDraft) and as the service shows it (AuditEvent), with what may stand in its
 // place: a tombstone once its content is expired, a withheld one in a stream page of a reader who may not see it.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import {
@@ -16,6 +15,7 @@ import {
   optional,
   strictObject,
 } from '../schema.ts';
+import { Type } from '../type.ts';
 import {
   CallerName,
   Classification,
@@ -24,6 +24,7 @@ import {
   EventId,
   Hash,
   Instant,
+  OwnTenantId,
   PolicyId,
   Sequence,
   StreamId,
@@ -96,7 +97,7 @@ export const EventDraft = strictObject(
     classification: optional(
       doc(Classification, 'A hint: it may raise what the policies say, never lower it.'),
     ),
-    tenantId: optional(doc(TenantId, 'Must be the tenant of the request.')),
+    tenantId: optional(OwnTenantId),
   },
 );
 

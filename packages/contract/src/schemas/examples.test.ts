@@ -4,20 +4,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { publicSchemas } from '../reference/schemas-page.ts';
+import { asJson } from '../schema.ts';
 import { componentsOf } from '../schema-walk.ts';
 import { faultsOf } from '../testing.ts';
-import { TenantRequest } from './admin.ts';
+import { KeyRotation, TenantRequest, TenantSettings } from './admin.ts';
 import { BatchRequest } from './batch.ts';
 import { EventDraft } from './event.ts';
-import { EXAMPLE_DRAFT, EXAMPLES } from './examples.ts';
+import { EXAMPLE_DRAFT, EXAMPLES, SYSTEM_CHANGE, THRESHOLD_CROSSING } from './examples.ts';
 import { DeliverRequest, ExportRequest } from './export.ts';
 import { HealthReport } from './health.ts';
 import { ListOf } from './list.ts';
-import { Notification } from './notification.ts';
-import { Policy, PolicyConfiguration } from './policy.ts';
+import { Notification, SystemChange, ThresholdCrossing } from './notification.ts';
+import { EFFECT_MEMBERS, Policy, PolicyConfiguration, RuleEffect } from './policy.ts';
 import { SearchRequest } from './search.ts';
 import { EventProof } from './stream.ts';
-import { SubscriptionConfiguration, SubscriptionPatch } from './webhook.ts';
+import { SecretRotation, SubscriptionConfiguration, SubscriptionPatch } from './webhook.ts';
 
 const components = componentsOf(publicSchemas());
 
@@ -59,7 +60,11 @@ refuses('refuses a draft where it is wrong', EventDraft, {
   '/eventId pattern': { ...draft, eventId: '81KE0000000000000000000042' },
   '/correlationId format': { ...draft, correlationId: 'c-1' },
   '/classification enum': { ...draft, classification: 'Top' },
-  '/tenantId pattern': { ...draft, tenantId: '../acme' },
+  '/tenantId type': { ...draft, tenantId: 7 },
+});
+
+test('a tenant id that only repeats the tenant of the call is any text: the comparison judges it', () => {
+  assert.deepEqual(faultsOf(EventDraft, { ...draft, tenantId: '../acme' }), []);
 });
 
 test('one pass names every violation of a draft', () => {
@@ -105,7 +110,40 @@ refuses('refuses a policy with a wrong type, status, rule or effect', PolicyConf
     ...policy,
     rules: [{ effect: { violationType: 'not-a-word' } }],
   },
+  '/rules/0/effect/threshold/window pattern': {
+    ...policy,
+    rules: [{ effect: { threshold: { count: 1, window: 'PT0S' } } }],
+  },
+  '/rules/0/effect/roles minItems': { ...policy, rules: [{ effect: { roles: [] } }] },
   '/name minLength': { ...policy, name: '' },
+});
+
+test('a grace period may be none at all', () => {
+  for (const schema of [KeyRotation, SecretRotation]) {
+    assert.deepEqual(faultsOf(schema, { gracePeriod: 'PT0S' }), []);
+  }
+});
+
+test('every member of an effect belongs to a type of policy, and is there only once', () => {
+  const types = Object.entries(EFFECT_MEMBERS);
+  const belonging = new Set(types.flatMap(([, { requires, allows }]) => [...requires, ...allows]));
+  assert.deepEqual([...belonging].sort(), Object.keys(RuleEffect.properties).sort());
+  for (const [type, { requires, allows }] of types) {
+    assert.equal(new Set([...requires, ...allows]).size, requires.length + allows.length, type);
+  }
+  assert.deepEqual(EFFECT_MEMBERS.Retention.requires, ['retentionPeriod']);
+  assert.deepEqual(EFFECT_MEMBERS.Access.requires, ['access', 'roles']);
+});
+
+test('a rule and its policy come with no default that only another type, or nobody, asked for', () => {
+  const defaults = (schema: TSchema) =>
+    Object.entries(asJson(schema).properties ?? {}).filter(([, member]) => member.default !== undefined);
+  assert.deepEqual(defaults(RuleEffect), []);
+  assert.deepEqual(defaults(TenantSettings), []);
+  assert.deepEqual(
+    defaults(PolicyConfiguration).map(([name]) => name),
+    ['priority', 'rules'],
+  );
 });
 
 const bucket = { type: 'ObjectStorage', provider: 'S3', region: 'eu', bucket: 'b', accessKeyId: 'k' };
@@ -149,6 +187,13 @@ refuses('refuses a notification that is not what its type says', Notification, {
   ' required': { ...(EXAMPLES['EventNotification'] as object), webhookType: 'system.event' },
   ' discriminator': { ...(EXAMPLES['EventNotification'] as object), webhookType: 'rain.event' },
   '/signature pattern': { ...(EXAMPLES['EventNotification'] as object), signature: 'sha1=00' },
+});
+
+test('a change has its previous status and a crossing its group, if only an empty one', () => {
+  const { previousStatus: _, ...change } = SYSTEM_CHANGE;
+  assert.deepEqual(faultsOf(SystemChange, change), [' required']);
+  const { groupKey: __, ...crossing } = THRESHOLD_CROSSING;
+  assert.deepEqual(faultsOf(ThresholdCrossing, crossing), [' required']);
 });
 
 refuses('refuses a health report with a span in words', HealthReport, {

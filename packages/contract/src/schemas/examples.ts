@@ -76,6 +76,37 @@ const notificationHead = {
   attemptNumber: 1,
 };
 
+export const SYSTEM_CHANGE = {
+  kind: 'EventStreamSealed',
+  component: 'log',
+  previousStatus: 'Open',
+  status: 'Sealed',
+  streamId,
+  occurredAt: at,
+};
+
+export const THRESHOLD_CROSSING = {
+  thresholdId: '01KE00000000000000000000T1',
+  name: 'many deletions',
+  observedValue: 12,
+  threshold: 10,
+  window: 'PT5M',
+  groupKey: 'u-42',
+  severity: 'High',
+  detectedAt: at,
+};
+
+const issuedKey = {
+  keyId: '01KE00000000000000000000K1',
+  tenantId,
+  name: 'producer',
+  roles: ['Operator'],
+  scopes: [],
+  status: 'Active',
+  createdAt: at,
+  createdBy: caller,
+};
+
 /** By the title of the schema that accepts them. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   EventDraft: EXAMPLE_DRAFT,
@@ -148,6 +179,26 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
       treeSize: 58_233,
       rootHash: hash,
       checkpoint: note,
+    },
+  },
+  StreamVerification: {
+    streamId,
+    operationId: '01KE00000000000000000000V1',
+    status: 'Completed',
+    progress: { percent: 100, processedEvents: 18_233, totalEvents: 18_233 },
+    requestedAt: at,
+    requestedBy: caller,
+    startedAt: at,
+    completedAt: at,
+    verdict: {
+      verified: false,
+      checkedEvents: 18_233,
+      expiredEvents: 0,
+      redactedEvents: 2,
+      treeSize: 58_233,
+      rootHash: hash,
+      fault: { sequence: 40_007, reason: 'LEAF_MISMATCH', message: 'the leaf at 40007 differs' },
+      verifiedAt: at,
     },
   },
   EventProof: {
@@ -233,7 +284,12 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   SystemNotification: {
     ...notificationHead,
     webhookType: 'system.event',
-    system: { kind: 'EventStreamSealed', component: 'log', status: 'Sealed', streamId, occurredAt: at },
+    system: SYSTEM_CHANGE,
+  },
+  ThresholdExceededNotification: {
+    ...notificationHead,
+    webhookType: 'threshold.exceeded',
+    threshold: THRESHOLD_CROSSING,
   },
   HealthReport: {
     status: 'Degraded',
@@ -243,6 +299,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
       log: { status: 'Healthy' },
     },
   },
+  // As a repeat shows it: the key itself is not kept.
+  IssuedKey: issuedKey,
   KeyRequest: { name: 'producer', roles: ['Operator'], scopes: ['audit:write'], clearance: 'Internal' },
   TenantRequest: { tenantId, tier: 'Premium', region: 'eu', defaultRetention: 'P1Y' },
   ErrorBody: {

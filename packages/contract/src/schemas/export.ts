@@ -1,6 +1,5 @@
 // Exports: a snapshot of what the requester may see, written to a file, downloaded or delivered elsewhere.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import {
@@ -14,6 +13,7 @@ import {
   strictObject,
   variants,
 } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
 import { JobStatus, Progress } from './job.ts';
 import {

@@ -1,8 +1,8 @@
 // How the service is: the health report of probes, the status of its parts, and its figures.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { arrayOf, choice, doc, mapOf, object, optional, VERSIONS } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Count, Duration, Instant, Milliseconds, Sequence, TimeSpan } from './primitives.ts';
 
 export const HealthStatus = choice(

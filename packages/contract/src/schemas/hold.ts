@@ -1,9 +1,9 @@
 // Stopping deletion, and deleting on purpose: legal holds, redaction at rest, erasure, and why an event is as it is.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { arrayOf, choice, doc, object, optional, strictObject } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
 import { EventRedaction, EventRetention } from './event.ts';
 import { JobStatus } from './job.ts';

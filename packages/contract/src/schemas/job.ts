@@ -2,7 +2,8 @@
 
 import type { Static } from 'typebox';
 import { choice, doc, object, optional } from '../schema.ts';
-import { Count, Percent } from './primitives.ts';
+import { Type } from '../type.ts';
+import { CallerName, Count, Instant, OperationId, Percent } from './primitives.ts';
 
 export type JobStatus = Static<typeof JobStatus>;
 export const JobStatus = choice('JobStatus', 'Where a long-running piece of work stands.', [
@@ -18,3 +19,15 @@ export const Progress = object('Progress', 'How far it has come.', {
   processedEvents: Count,
   totalEvents: optional(doc(Count, 'Once known.')),
 });
+
+/** What the record of every background operation has. */
+export const JOB_MEMBERS = {
+  operationId: OperationId,
+  status: JobStatus,
+  progress: Progress,
+  requestedAt: Instant,
+  requestedBy: CallerName,
+  startedAt: optional(Instant),
+  completedAt: optional(doc(Instant, 'When it was completed, or failed.')),
+  failureReason: optional(Type.String()),
+};

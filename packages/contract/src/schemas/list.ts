@@ -1,9 +1,9 @@
 // Lists. An operation that lists answers a page: the items and where they stand. REST adds navigation links to it.
 
-import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { arrayOf, asJson, byDefault, choice, doc, object, optional, orNull, refusedAs } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Count } from './primitives.ts';
 
 /** The members by which every list is paged. */

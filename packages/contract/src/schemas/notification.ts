@@ -3,10 +3,10 @@
 // sent; the body's own is over the RFC 8785 form of the body without `signature`. `timestamp` is that of the
 // attempt, so all signatures are made anew for each one; `webhookId` stays.
 
-import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { choice, doc, object, optional, variants } from '../schema.ts';
+import { Type } from '../type.ts';
 import { AuditEvent } from './event.ts';
 import { ExportFailureReason, ExportFormat } from './export.ts';
 import { PolicyViolation, Severity } from './policy.ts';
@@ -76,9 +76,7 @@ export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted mor
   observedValue: Type.Number(),
   threshold: Type.Number(),
   window: Duration,
-  groupKey: optional(
-    Type.String({ description: 'The value that was counted, where the rule counts by group.' }),
-  ),
+  groupKey: Type.String({ description: 'The value that was counted; empty where the rule has no groups.' }),
   severity: Severity,
   detectedAt: Instant,
 });
@@ -86,7 +84,7 @@ export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted mor
 export const SystemChange = object('SystemChange', 'The service, or a part of it, changed its state.', {
   kind: choice('SystemChangeKind', 'What happened.', ['EventStreamSealed', 'SystemStatusChanged', 'Test']),
   component: Type.String(),
-  previousStatus: optional(Type.String()),
+  previousStatus: Type.String(),
   status: Type.String(),
   streamId: optional(StreamId),
   occurredAt: Instant,

@@ -1,10 +1,10 @@
 // Policies: what the tenant rules about classification, retention, access and alerts. A policy is a list of rules;
 // a rule is conditions with an effect, and which members an effect has depends on the type of its policy.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { arrayOf, byDefault, choice, doc, object, optional, readOnly, strictObject } from '../schema.ts';
+import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
 import { ErrorDetail } from './error.ts';
 import {
@@ -17,6 +17,7 @@ import {
   Instant,
   name,
   PolicyId,
+  PositiveDuration,
   RoleName,
   RuleId,
   TenantId,
@@ -58,7 +59,7 @@ export const AlertThreshold = strictObject(
   'Raise the alert when so many match within a time.',
   {
     count: Type.Integer({ minimum: 1 }),
-    window: Duration,
+    window: PositiveDuration,
     groupBy: optional(
       text(LIMITS.identityLengthMax, 'Count separately for each value at this path: `actor.userId`.'),
     ),
@@ -82,26 +83,36 @@ export const RuleEffect = strictObject(
     access: optional(
       doc(choice('AccessDecision', 'May it be read.', ['Allow', 'Deny']), 'Access: deny wins.'),
     ),
-    roles: optional(doc(arrayOf(RoleName), 'Access: whom the rule is about; everyone, when absent.')),
+    roles: optional(doc(arrayOf(RoleName, { minItems: 1 }), 'Access: whom the rule is about.')),
     maxClassification: optional(doc(Classification, 'Access: the highest classification shown unredacted.')),
-    violationType: optional(byDefault(ViolationType, 'PolicyBreach')),
-    severity: optional(byDefault(Severity, 'Medium')),
-    threshold: optional(AlertThreshold),
+    // Their defaults are the operation's to fill in: a default here would stand in effects of every type.
+    violationType: optional(
+      doc(
+        ViolationType,
+        'Alert: `UnauthorizedAccess`, `SensitiveData`, `PolicyBreach` (when absent), `Anomaly`, or a word of your own.',
+      ),
+    ),
+    severity: optional(doc(Severity, 'Alert: `Medium`, when absent.')),
+    threshold: optional(
+      doc(
+        AlertThreshold,
+        'Alert: raise `threshold.exceeded` when it is crossed, not `policy.violated` each time.',
+      ),
+    ),
   },
 );
 
 interface EffectMembers {
-  /** At least one of these must be there. */
-  readonly needs: readonly (keyof RuleEffect)[];
+  readonly requires: readonly (keyof RuleEffect)[];
   readonly allows: readonly (keyof RuleEffect)[];
 }
 
-/** Which members an effect has, by the type of its policy. */
+/** Which members an effect must and may have, by the type of its policy; it has no others. */
 export const EFFECT_MEMBERS: Readonly<Record<PolicyType, EffectMembers>> = {
-  Classification: { needs: ['classification'], allows: ['redactFields'] },
-  Retention: { needs: ['retentionPeriod', 'legalHold'], allows: [] },
-  Access: { needs: ['access'], allows: ['roles', 'maxClassification', 'redactFields'] },
-  Alert: { needs: ['violationType', 'severity', 'threshold'], allows: [] },
+  Classification: { requires: ['classification'], allows: ['redactFields'] },
+  Retention: { requires: ['retentionPeriod'], allows: ['legalHold'] },
+  Access: { requires: ['access', 'roles'], allows: ['maxClassification', 'redactFields'] },
+  Alert: { requires: [], allows: ['violationType', 'severity', 'threshold'] },
 };
 
 const policyName = doc(name, 'Unique among the policies of the tenant.');
@@ -141,8 +152,14 @@ export const PolicyConfiguration = strictObject('PolicyConfiguration', 'A policy
   name: policyName,
   description: optional(description),
   policyType: PolicyType,
-  status: optional(byDefault(SettablePolicyStatus, 'Active')),
-  active: optional(doc(Type.Boolean(), 'Moves between `Active` and `Inactive`.')),
+  // No default: it would hide whether a status was sent, and `active` alone must be able to decide.
+  status: optional(doc(SettablePolicyStatus, '`Active`, when neither this nor `active` is sent.')),
+  active: optional(
+    doc(
+      Type.Boolean(),
+      'True is `Active`; false is `Inactive`, or `Draft` where the status says so. Wins where the two disagree.',
+    ),
+  ),
   priority: optional(byDefault(priority, LIMITS.priorityDefault)),
   rules: optional(byDefault(arrayOf(RuleConfiguration, { maxItems: LIMITS.rulesMax }), [])),
   ...readOnly('policyId', 'tenantId', 'version', 'createdAt', 'createdBy', 'updatedAt', 'updatedBy'),

@@ -1,16 +1,16 @@
 // The smallest shapes: identifiers, instants, durations, counts, and the words shared by several resources.
 // Identifiers are flavored types: a plain string or number goes in freely, but an EventId is no StreamId.
 
-import { Type } from 'typebox';
 import type { TUnsafe } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { ROLE_NAMES } from '../permissions.ts';
 import { choice } from '../schema.ts';
-import type { Flavor } from '../schema.ts';
+import type { Flavor, JsonSchema } from '../schema.ts';
+import { Type } from '../type.ts';
 
 export const ULID_PATTERN = '^[0-7][0-9A-HJKMNP-TV-Z]{25}$';
 export const TENANT_ID_PATTERN = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.tenantIdLengthMax - 1}}$`;
-const VISIBLE_ASCII_PATTERN = '^[\\x21-\\x7E]+$';
+export const VISIBLE_ASCII_PATTERN = '^[\\x21-\\x7E]+$';
 
 function ulid<Name extends string>(name: Name): TUnsafe<Flavor<string, Name>> {
   const description = `${name.replace(/Id$/, '')} identifier (ULID).`;
@@ -61,6 +61,16 @@ export const TenantId = Type.Unsafe<TenantId>({
   description: 'The tenant.',
 });
 
+/**
+ * A member that repeats the tenant of the call. Any text: whatever differs is TENANT_MISMATCH, and only that, before
+ * fields are validated.
+ */
+export const OwnTenantId = Type.Unsafe<TenantId>({
+  type: 'string',
+  description: 'Must be the tenant of the request.',
+  'x-must-be-tenant': true,
+} satisfies JsonSchema);
+
 export type CorrelationId = Flavor<string, 'CorrelationId'>;
 export const CorrelationId = Type.Unsafe<CorrelationId>({
   type: 'string',
@@ -82,6 +92,14 @@ export const Instant = Type.Unsafe<Instant>({ type: 'string', format: 'date-time
 /** A length of time, ISO 8601: `P7Y`. */
 export type Duration = Flavor<string, 'Duration'>;
 export const Duration = Type.Unsafe<Duration>({ type: 'string', format: 'duration' });
+
+/** A length of time that is not zero: some digit of it is not. */
+export const PositiveDuration = Type.Unsafe<Duration>({
+  type: 'string',
+  format: 'duration',
+  pattern: '[1-9]',
+  description: 'Longer than zero.',
+});
 
 /** A length of time as health reports write it: `[d.]hh:mm:ss[.fffffff]`. */
 export type TimeSpan = Flavor<string, 'TimeSpan'>;
@@ -123,12 +141,16 @@ export const name = text(LIMITS.nameLengthMax, 'For people.');
 export const description = Type.String({ maxLength: LIMITS.descriptionLengthMax });
 export const reason = text(LIMITS.descriptionLengthMax, 'Why; kept in the log.');
 
-export const visibleAscii = (lengthMax: number, description: string) =>
-  Type.String({ minLength: 1, maxLength: lengthMax, pattern: VISIBLE_ASCII_PATTERN, description });
-
 /** A text that is never shown again, neither in answers nor in error details. */
-export const secret = (lengthMax: number, description: string) =>
-  Type.String({ minLength: 1, maxLength: lengthMax, format: 'password', writeOnly: true, description });
+export const secret = (lengthMax: number, description: string, rules: { pattern?: string } = {}) =>
+  Type.String({
+    minLength: 1,
+    maxLength: lengthMax,
+    format: 'password',
+    writeOnly: true,
+    description,
+    ...rules,
+  });
 
 /** Whom the service authenticated. */
 export const CallerName = Type.String({

@@ -1,10 +1,10 @@
 // Search: full text and filters over the events as this reader may see them, with counts.
 // `query` is one grammar everywhere: words (AND), "phrases", -not, prefix*, and field:value with > >= < <=.
 
-import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { arrayOf, choice, doc, mapOf, object, optional, orNull, strictObject } from '../schema.ts';
+import { Type } from '../type.ts';
 import { ActorType, AuditEvent, EventKind, EventOutcome } from './event.ts';
 import { PAGING, TotalRelation } from './list.ts';
 import { Classification, CorrelationId, Count, Instant, Milliseconds, StreamId, text } from './primitives.ts';
@@ -26,12 +26,13 @@ export const TimeRange = strictObject('TimeRange', 'Both ends are included.', {
 });
 
 export type SearchFilters = Static<typeof SearchFilters>;
-export const SearchFilters = strictObject('SearchFilters', 'OR within a filter, AND between filters.', {
-  actorIds: anyOf(value, '`userId` or `serviceId` of the actor.'),
+const filterRules = 'OR within a filter, AND between filters; an empty list is no filter.';
+export const SearchFilters = strictObject('SearchFilters', filterRules, {
+  actorIds: anyOf(value, '`userId` or `serviceId` of the actor; a trailing `*` is a prefix.'),
   actorTypes: anyOf(ActorType, 'Kinds of actor.'),
   actions: anyOf(value, 'Actions; a trailing `*` is a prefix.'),
   resourceTypes: anyOf(value, 'Types of resource; a trailing `*` is a prefix.'),
-  resourceIds: anyOf(value, 'Resources.'),
+  resourceIds: anyOf(value, 'Resources; a trailing `*` is a prefix.'),
   timeRange: optional(TimeRange),
   classifications: anyOf(Classification, 'Classifications.'),
   outcomes: anyOf(EventOutcome, 'Outcomes.'),

@@ -1,8 +1,9 @@
 // Streams and the log's own statements: checkpoints, the proof of one event, consistency, and a verdict on a run.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { arrayOf, choice, doc, mapOf, object, optional, orNull, strictObject } from '../schema.ts';
+import { Type } from '../type.ts';
+import { JOB_MEMBERS } from './job.ts';
 import { Base64, Count, EventId, Hash, Instant, Sequence, StreamId, TenantId } from './primitives.ts';
 
 export const StreamStatus = choice('StreamStatus', 'Purged: the content of every event in it is expired.', [
@@ -120,21 +121,29 @@ export const VerificationFault = object('VerificationFault', 'The first thing th
   message: Type.String(),
 });
 
+export type StreamVerdict = Static<typeof StreamVerdict>;
+export const StreamVerdict = object('StreamVerdict', 'What a recomputation of the stream found.', {
+  verified: Type.Boolean(),
+  firstSequence: optional(Sequence),
+  lastSequence: optional(Sequence),
+  checkedEvents: Count,
+  expiredEvents: doc(Count, 'Content gone, under a notice in the log.'),
+  redactedEvents: doc(Count, 'Some fields gone, under a notice in the log.'),
+  treeSize: TreeSize,
+  rootHash: Hash,
+  fault: optional(VerificationFault),
+  verifiedAt: Instant,
+});
+
 export type StreamVerification = Static<typeof StreamVerification>;
 export const StreamVerification = object(
   'StreamVerification',
-  'What a full recomputation of the stream found.',
+  'The verification of a stream, under way or done.',
   {
     streamId: StreamId,
-    verified: Type.Boolean(),
-    firstSequence: optional(Sequence),
-    lastSequence: optional(Sequence),
-    checkedEvents: Count,
-    expiredEvents: doc(Count, 'Content gone, under a notice in the log.'),
-    redactedEvents: doc(Count, 'Some fields gone, under a notice in the log.'),
-    treeSize: TreeSize,
-    rootHash: Hash,
-    fault: optional(VerificationFault),
-    verifiedAt: Instant,
+    ...JOB_MEMBERS,
+    verdict: optional(
+      doc(StreamVerdict, 'Once completed; that the stream is broken is a verdict, not a failure.'),
+    ),
   },
 );

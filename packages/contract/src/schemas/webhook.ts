@@ -1,6 +1,5 @@
 // Webhook subscriptions and the deliveries that they are owed.
 
-import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import {
@@ -16,6 +15,7 @@ import {
   refusedAs,
   strictObject,
 } from '../schema.ts';
+import { Type } from '../type.ts';
 import { keysOf } from '../typed-object.ts';
 import { Conditions } from './condition.ts';
 import {
@@ -26,8 +26,11 @@ import {
   Instant,
   Milliseconds,
   name,
+  PositiveDuration,
+  secret,
   SubscriptionId,
   TenantId,
+  VISIBLE_ASCII_PATTERN,
   WebhookId,
 } from './primitives.ts';
 
@@ -58,7 +61,7 @@ export const EventTypeName = choice(
 
 export const RetryStrategy = choice(
   'RetryStrategy',
-  'Schedule: 30 s, 5 min, 15 min, then hourly. Exponential: doubling from `initialDelay` up to `maxDelay`.',
+  'Schedule: 30 s, 5 min, 15 min, then hourly. Exponential: min(`initialDelay` × 2^attempt, `maxDelay`).',
   ['Schedule', 'Exponential'],
 );
 
@@ -68,8 +71,8 @@ export const RetryRule = strictObject(
   'When failed attempts are repeated; each delay varies by a fifth.',
   {
     strategy: RetryStrategy,
-    initialDelay: optional(Duration),
-    maxDelay: optional(Duration),
+    initialDelay: optional(doc(PositiveDuration, 'Exponential: `PT30S`, when absent.')),
+    maxDelay: optional(doc(PositiveDuration, 'Exponential: `PT1H`, when absent.')),
   },
 );
 
@@ -114,14 +117,11 @@ const ofService = readOnly(
   'updatedAt',
 );
 
-const writtenSecret = Type.String({
-  minLength: 1,
-  maxLength: LIMITS.secretLengthMax,
-  pattern: '^[\\x21-\\x7E]+$',
-  format: 'password',
-  writeOnly: true,
-  description: 'Signs the deliveries. Made by the service when absent; kept when absent in a replacement.',
-});
+const writtenSecret = secret(
+  LIMITS.secretLengthMax,
+  'Signs the deliveries. Made by the service when absent; kept when absent in a replacement.',
+  { pattern: VISIBLE_ASCII_PATTERN },
+);
 
 export type SubscriptionConfiguration = Static<typeof SubscriptionConfiguration>;
 export const SubscriptionConfiguration = strictObject(
@@ -136,9 +136,14 @@ export const SubscriptionConfiguration = strictObject(
     headers: optional(byDefault(members.headers, {})),
     active: optional(byDefault(members.active, true)),
     timeoutSeconds: optional(byDefault(members.timeoutSeconds, LIMITS.deliveryTimeoutSecondsDefault)),
-    retry: optional(members.retry),
+    retry: optional(byDefault(members.retry, { strategy: 'Schedule' })),
     retryClientErrors: optional(byDefault(members.retryClientErrors, true)),
-    clearance: optional(members.clearance),
+    clearance: optional(
+      doc(
+        members.clearance,
+        "The highest classification sent unredacted; at most the creator's own, which it is when absent.",
+      ),
+    ),
     ...ofService,
   },
 );
@@ -199,7 +204,9 @@ export const Subscription = object(
   shown,
 );
 
-const shownSecret = Type.String({ format: 'password', description: 'Shown here and never again.' });
+const shownSecret = optional(
+  Type.String({ format: 'password', description: 'Shown here and never again; absent in a repeat.' }),
+);
 
 export type NewSubscription = Static<typeof NewSubscription>;
 export const NewSubscription = object('NewSubscription', 'A subscription with its secret.', {

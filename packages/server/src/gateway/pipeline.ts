@@ -12,6 +12,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { type Authenticate, authenticate, authorize } from './authenticate.ts';
 import { checkCorrelation } from './correlation.ts';
 import type { HeaderValues } from './header-values.ts';
+import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant } from './resolve-tenant.ts';
 import type { Received, Validate } from './validate.ts';
 import { checkVersion, type VersionStates } from './versions.ts';
@@ -46,7 +47,9 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const caller = await authenticate(operation, headers, gateway.authenticate);
   const tenant = resolveTenant(operation, caller, headers, arrival.tenantInPath);
   authorize(operation, caller);
-  const input = gateway.validate(operation, await arrival.receive());
+  const received = await arrival.receive();
+  checkOwnTenant(operation, received.input, tenant);
+  const input = gateway.validate(operation, received);
   return inTime(operation, gateway.clock, (deadline) =>
     perform(
       gateway.operations,

@@ -1,5 +1,5 @@
-// Headers that make every answer over HTTP safe by default: nothing is cached, sniffed, framed or run. An
-// operation whose answer has an entity tag may be kept by its reader, who then asks again each time.
+// Headers that make every answer over HTTP safe by default: nothing is cached, sniffed, framed or run. The binding
+// of an operation may name another `Cache-Control`.
 
 export interface Surroundings {
   /** Whether the service is reached over TLS, here or at a proxy in front. */
@@ -10,13 +10,10 @@ const ALWAYS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'",
   'Referrer-Policy': 'no-referrer',
-  Vary: 'Authorization, X-Tenant-Id',
+  Vary: 'Authorization, X-API-Key, X-Tenant-Id',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
-
-/** In place of `no-store`, where the answer has an entity tag. */
-export const REVALIDATED = 'private, no-cache';
 
 export function securityHeaders({ isTls }: Surroundings): Readonly<Record<string, string>> {
   return isTls ? { ...ALWAYS, 'Strict-Transport-Security': 'max-age=31536000' } : ALWAYS;

@@ -113,6 +113,45 @@ test('the code follows from where the member travelled', () => {
   assert.equal(refusal('events.search', { search: { pagination: { limit: 0 } } }).code, 'VALIDATION_FAILED');
 });
 
+test('a batch of the wrong size is not understood; one of the wrong form breaks a rule', () => {
+  const size = (batch: unknown) => refusal('events.ingestBatch', { batch }).code;
+  assert.equal(size({ events: [] }), 'BATCH_SIZE_INVALID');
+  assert.equal(size({ events: Array.from({ length: 1001 }, () => 0) }), 'BATCH_SIZE_INVALID');
+  for (const events of ['x', null, {}, 5]) assert.equal(size({ events }), 'VALIDATION_FAILED');
+  assert.equal(size({}), 'VALIDATION_FAILED');
+  const both = refusal('events.ingestBatch', { batch: { atomic: true, events: [] } });
+  assert.equal(both.code, 'BATCH_SIZE_INVALID', 'what is not understood wins');
+  assert.deepEqual(
+    both.details.map(({ field }) => field),
+    ['events', 'atomic'],
+    'and everything is listed, the reason first',
+  );
+  const search = { query: 5, pagination: { cursor: '' } };
+  assert.equal(refusal('events.search', { search }).code, 'CURSOR_INVALID');
+});
+
+test('defaults stand only where they belong', () => {
+  const rules = [{ effect: { retentionPeriod: 'P7Y' } }];
+  const policy = { name: 'p', policyType: 'Retention', active: false, rules };
+  assert.deepEqual(run('policies.create', { policy }), {
+    policy: { ...policy, priority: 100, rules: [{ enabled: true, effect: { retentionPeriod: 'P7Y' } }] },
+  });
+  const settings = { tier: 'Premium' };
+  assert.deepEqual(run('tenants.replace', { tenantId: 'acme', settings }), { tenantId: 'acme', settings });
+  const made = run('tenants.create', { tenant: { tenantId: 'acme' } }) as { tenant: { status: string } };
+  assert.equal(made.tenant.status, 'Active');
+});
+
+test('a malformed If-Match is a malformed header', () => {
+  const policyId = EVENT_ID;
+  for (const ifMatch of ['*', '"3"', 'W/"3"', '"1", "2"', '"1",W/"2"', '""', '"1", ,"2",']) {
+    assert.ok(run('policies.delete', { policyId, ifMatch }), ifMatch);
+  }
+  for (const ifMatch of ['', '3', '"3', '*, "3"', '"1" "2"', 'w/"3"', '"a b"', ',']) {
+    assert.equal(refusal('policies.delete', { policyId, ifMatch }).code, 'INVALID_HEADER', ifMatch);
+  }
+});
+
 test('what could not be understood comes before a broken rule, and that before what is not there', () => {
   const redaction = { fields: [], reason: 5 };
   assert.equal(refusal('events.redact', { eventId: 'x', redaction }).code, 'VALIDATION_FAILED');

@@ -7,7 +7,7 @@ import {
   asJson,
   type ErrorDetail,
   FORMATS,
-  type JsonSchema,
+  forGateway,
   type Operation,
   type OperationName,
   withoutIgnored,
@@ -47,21 +47,10 @@ export function createValidate(): Validate {
     const input = withoutIgnored(operation.input, received.input);
     let validates = compiled.get(operation.input);
     if (validates === undefined) {
-      validates = ajv.compile(gatewayPart(asJson(operation.input)));
+      validates = ajv.compile(forGateway(asJson(operation.input)));
       compiled.set(operation.input, validates);
     }
     if (validates(input) && received.violations.length === 0) return input;
     throw refusal(asJson(operation.input), validates.errors ?? [], received, input);
   };
-}
-
-/** The schema with nothing said about what is left to the operation. */
-function gatewayPart(schema: unknown): JsonSchema {
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(copy);
-    if (typeof value !== 'object' || value === null) return value;
-    if ('x-left-to-operation' in value) return {};
-    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copy(part)]));
-  };
-  return copy(schema) as JsonSchema;
 }

@@ -4,7 +4,13 @@
 // `x-refused-as`. Values are shown where they are plain and no secret.
 
 import type { ErrorObject } from 'ajv';
-import { AuditError, type ErrorCode, type ErrorDetail, type JsonSchema } from '@tallystick/contract';
+import {
+  AuditError,
+  type ErrorCode,
+  type ErrorDetail,
+  type JsonSchema,
+  REST_STATUS_OF_ERROR,
+} from '@tallystick/contract';
 import type { Received } from './validate.ts';
 
 export type Place = 'Path' | 'Header' | 'Body' | 'Query';
@@ -40,10 +46,21 @@ export function refusal(
   ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
   const chosen = found.filter((each) => each.place === place);
-  const codes = new Set(chosen.map((each) => each.code));
-  const code = codes.size === 1 ? [...codes][0]! : CODE_OF_PLACE[place];
-  const details = chosen.map((each) => each.detail);
+  const code = codeFor(place, new Set(chosen.map((each) => each.code)));
+  // Those that the code is about come first, because the message quotes the first.
+  const inOrder = [
+    ...chosen.filter((each) => each.code === code),
+    ...chosen.filter((each) => each.code !== code),
+  ];
+  const details = inOrder.map((each) => each.detail);
   return new AuditError(code, messageFor(details), { details });
+}
+
+/** Several codes in one place: what could not be understood (400) wins; of several such, the place's own. */
+function codeFor(place: Place, codes: ReadonlySet<ErrorCode>): ErrorCode {
+  const notUnderstood = [...codes].filter((code) => REST_STATUS_OF_ERROR[code] === 400);
+  const [code, ...others] = notUnderstood.length > 0 ? notUnderstood : codes;
+  return code === undefined || others.length > 0 ? CODE_OF_PLACE[place] : code;
 }
 
 /** Of a union with null, the other branch is what the sender meant; the rest only echoes its errors. */
@@ -105,12 +122,16 @@ function valueOf({ keyword, data, parentSchema }: ErrorObject): { value?: unknow
   return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: data };
 }
 
-/** The code that the schema at fault, or the nearest one around it, asks for. */
+/** The code that the schema at fault, or the nearest one around it, asks for; some ask for some keywords only. */
 function refusedAs(schema: JsonSchema, schemaPath: string): ErrorCode | undefined {
   let code: unknown;
   let at: unknown = schema;
-  for (const step of schemaPath.split('/').slice(1)) {
+  const steps = schemaPath.split('/').slice(1);
+  for (const [index, step] of steps.entries()) {
     at = within(at, decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
+    const keywords = within(at, 'x-refused-for');
+    const isHere = index === steps.length - 2;
+    if (Array.isArray(keywords) && !(isHere && keywords.includes(steps.at(-1)))) continue;
     code = within(at, 'x-refused-as') ?? code;
   }
   // The contract writes nothing else there.

@@ -13,7 +13,6 @@ import {
   type Version,
 } from '@tallystick/contract';
 import { errorBody, type ErrorPlace } from '../../gateway/error-body.ts';
-import { REVALIDATED } from '../../gateway/security-headers.ts';
 import type { AnyAnswer } from '../../operations.ts';
 
 export interface Reply {
@@ -73,7 +72,7 @@ function answerHeaders(
     // A value that cannot be sent is our failure, to be answered as one, not the router's.
     validateHeaderValue(name, headers[name]);
   }
-  return 'ETag' in headers ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
+  return headers;
 }
 
 /** A whole answer as bytes on the wire, for a connection without a request to answer. It is the last one there. */
