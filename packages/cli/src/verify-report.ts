@@ -85,15 +85,12 @@ function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint'])
   return rows;
 }
 
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 /** What comes out of a file must not steer the reader's terminal, nor turn its lines around. */
 function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-    },
-  );
+  return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function lines(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -40,7 +40,7 @@ function assertStandardHeaders({ headers }: Seen, what: string): void {
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'",
     'x-content-type-options': 'nosniff',
-    vary: 'Authorization, X-Tenant-Id',
+    vary: 'Authorization, X-API-Key, X-Tenant-Id',
     server: null,
     'x-powered-by': null,
     'strict-transport-security': null,
