@@ -4,7 +4,14 @@
 //   const ordinal = pool.close(length);  messages are numbered from 0
 //   pool.run();                          now the hashes of all messages are there, until reset()
 
-import { blocksOf, makeCompressor, pad, type Compressor, type MakeCompressor } from './sha256-compressor.ts';
+import {
+  blocksOf,
+  digestAt,
+  makeCompressor,
+  pad,
+  type Compressor,
+  type MakeCompressor,
+} from './sha256-compressor.ts';
 import { DIGESTS_AT, INITIAL_AT, MESSAGES_AT } from './sha256-module.ts';
 import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
 
@@ -114,8 +121,7 @@ export class HashPool {
 
   /** A message's hash, in an array of its own. */
   digest(ordinal: number): Uint8Array {
-    const from = this.digestOffset(ordinal);
-    return this.#digests.slice(from, from + DIGEST_BYTES);
+    return digestAt(this.#digests, this.digestOffset(ordinal));
   }
 
   /** Writes a message's hash into the open message, at an offset in `bytes`. */

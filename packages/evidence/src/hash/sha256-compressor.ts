@@ -4,7 +4,7 @@
 
 import { writeU64 } from '../bytes.ts';
 import { INITIAL_AT, PAGE_BYTES, sha256Module } from './sha256-module.ts';
-import { BLOCK_BYTES, compressPlain, INITIAL_STATE } from './sha256-plain.ts';
+import { BLOCK_BYTES, compressPlain, DIGEST_BYTES, INITIAL_STATE } from './sha256-plain.ts';
 
 export interface Compressor {
   /** All of the memory, as bytes and as words; both are made anew by grow(). */
@@ -99,6 +99,13 @@ function viewsOf(memory: ArrayBuffer): Pick<Compressor, 'bytes' | 'words' | 'vie
   return { bytes: new Uint8Array(memory), words: new Int32Array(memory), view: new DataView(memory) };
 }
 
+/** The hash at an offset, in an array of its own: for so few bytes a loop is faster than slice(). */
+export function digestAt(bytes: Uint8Array, at: number): Uint8Array {
+  const digest = new Uint8Array(DIGEST_BYTES);
+  for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = bytes[at + i]!;
+  return digest;
+}
+
 /** How many blocks a message of so many bytes fills once it is padded. */
 export function blocksOf(length: number): number {
   return (length + 8 + BLOCK_BYTES) >>> 6;
@@ -115,6 +122,13 @@ export function pad({ bytes, words }: Compressor, at: number, length: number, le
   bytes[next++] = 0x80;
   while ((next & 3) !== 0) bytes[next++] = 0;
   for (let i = next >>> 2; i < bitsAt >>> 2; i++) words[i] = 0;
-  writeU64(bytes, bitsAt, (lengthBefore + length) * 8);
+  const total = lengthBefore + length;
+  if (total < 0x2000) {
+    // Nearly every message: its length in bits has two bytes.
+    words[bitsAt >>> 2] = 0;
+    words[(bitsAt >>> 2) + 1] = 0;
+    bytes[bitsAt + 6] = total >>> 5;
+    bytes[bitsAt + 7] = total << 3;
+  } else writeU64(bytes, bitsAt, total * 8);
   return blocks;
 }

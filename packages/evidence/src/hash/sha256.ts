@@ -1,7 +1,7 @@
 // SHA-256 (FIPS 180-4), synchronous, in Node and in browsers: of one message, or of a long one that comes in
 // pieces. Many messages are hashed faster in a HashPool. Nothing is compiled before the first hash.
 
-import { makeCompressor, pad, type Compressor } from './sha256-compressor.ts';
+import { digestAt, makeCompressor, pad, type Compressor } from './sha256-compressor.ts';
 import { DIGESTS_AT, INITIAL_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
 import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
 
@@ -31,7 +31,7 @@ export function hashParts(compressor: Compressor, parts: readonly Uint8Array[]):
   }
   const blocks = pad(compressor, MESSAGES_AT, length);
   compressor.compress(INITIAL_AT, DIGESTS_AT, MESSAGES_AT, blocks);
-  return bytes.slice(DIGESTS_AT, DIGESTS_AT + DIGEST_BYTES);
+  return digestAt(bytes, DIGESTS_AT);
 }
 
 function hashLongParts(compressor: Compressor, parts: readonly Uint8Array[]): Uint8Array {
