@@ -91,6 +91,11 @@ const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
     instead: 'use the timers of runtime/',
   },
   { call: /\bprocess\.[a-z]/, home: /server\/src\/main\.ts|cli\//, instead: 'only main.ts touches process' },
+  {
+    call: /\bJSON\.parse\(/,
+    home: /evidence\/src\/json\/|cli\/src\/main\.ts|server\/src\/(main|config\/environment)\.ts/,
+    instead: 'use parseJson: the engine misreads escaped keys',
+  },
   { call: /\bconsole\./, home: /nowhere/, instead: 'use telemetry, or write to the stream you were given' },
 ];
 

@@ -5,6 +5,7 @@ export { fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
 
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
+export { parseJson } from './json/parse-json.ts';
 export {
   type JsonScan,
   type JsonSyntax,

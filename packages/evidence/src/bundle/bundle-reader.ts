@@ -11,7 +11,9 @@ const TRAILER_START = utf8('{"entries":');
 
 export class BundleReader {
   readonly #hash: RunningHash;
-  #rest: Uint8Array = new Uint8Array(0);
+  /** The pieces of a line that is not whole yet. */
+  #rest: Uint8Array[] = [];
+  #restBytes = 0;
   #ended = false;
 
   constructor(hash: RunningHash) {
@@ -20,26 +22,37 @@ export class BundleReader {
 
   /** The lines that this chunk completes, in order; the trailer is the last one there can be. */
   *push(chunk: Uint8Array): Generator<string> {
-    const bytes = this.#rest.length === 0 ? chunk : concat(this.#rest, chunk);
     let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      if (end - start > LINE_BYTES_MAX) throw tooLong();
-      if (this.#ended) throw new EvidenceError('MALFORMED', 'there are lines after the trailer');
-      if (isTrailer(bytes, start)) {
-        this.#ended = true;
-        this.#hash.update(bytes.subarray(0, start));
-      }
-      yield textOf(bytes.subarray(start, end));
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      yield this.#line(this.#taken(chunk.subarray(start, end + 1)));
       start = end + 1;
     }
-    if (!this.#ended) this.#hash.update(bytes.subarray(0, start));
-    this.#rest = bytes.slice(start);
-    if (this.#rest.length > LINE_BYTES_MAX) throw tooLong();
+    if (start === chunk.length) return;
+    // A copy, since whoever reads a file may use the chunk's memory again.
+    this.#rest.push(chunk.slice(start));
+    this.#restBytes += chunk.length - start;
+    if (this.#restBytes > LINE_BYTES_MAX) throw tooLong();
+  }
+
+  #taken(end: Uint8Array): Uint8Array {
+    if (this.#rest.length === 0) return end;
+    const line = concat(...this.#rest, end);
+    this.#rest = [];
+    this.#restBytes = 0;
+    return line;
+  }
+
+  #line(line: Uint8Array): string {
+    if (line.length > LINE_BYTES_MAX + 1) throw tooLong();
+    if (this.#ended) throw new EvidenceError('MALFORMED', 'there are lines after the trailer');
+    this.#ended = isTrailer(line);
+    if (!this.#ended) this.#hash.update(line);
+    return textOf(line.subarray(0, -1));
   }
 
   /** Hex of the checksum, once the trailer has been read. */
   end(): string {
-    if (!this.#ended || this.#rest.length > 0) {
+    if (!this.#ended || this.#restBytes > 0) {
       throw new EvidenceError('TRUNCATED', 'the bundle ends before its trailer does');
     }
     return toHex(this.#hash.digest());
@@ -50,6 +63,6 @@ function tooLong(): EvidenceError {
   return new EvidenceError('MALFORMED', `a line is over ${LINE_BYTES_MAX} bytes`);
 }
 
-function isTrailer(bytes: Uint8Array, start: number): boolean {
-  return TRAILER_START.every((byte, i) => bytes[start + i] === byte);
+function isTrailer(line: Uint8Array): boolean {
+  return TRAILER_START.every((byte, i) => line[i] === byte);
 }

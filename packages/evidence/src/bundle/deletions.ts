@@ -1,12 +1,11 @@
-// The auditor's rule: content that was deleted must be covered by a later notice in the same log. Deletions
-// come in index order while a bundle is read and are kept as ranges, so a million purged events cost what
-// one does; the notices may come after, inside the range or outside it. That a notice speaks only of what
-// lies before it is checked where it is read (notices.ts).
+// The auditor's rule: content that was deleted must be covered by a later notice in the same log. Entries come in
+// index order and a notice speaks only of what lies before it (notices.ts), so what it can explain is known when it
+// comes; nothing else of it is kept. Whole events are kept as ranges: a million purged ones cost what one does.
 
-import type { Deleted } from './bundle-line.ts';
 import { type Entry, KINDS } from '../event/entry.ts';
 import { EvidenceError } from '../errors.ts';
-import type { IndexRange, Notice } from '../event/notices.ts';
+import type { IndexRange, Notice, NoticePayload } from '../event/notices.ts';
+import type { Deleted } from './bundle-line.ts';
 
 interface PurgedRange {
   from: number;
@@ -14,12 +13,16 @@ interface PurgedRange {
   notice: number;
 }
 
+/** A file that needs more is not read on: whoever made it wants our memory, not our verdict. */
+const WAITING_MAX = 1_000_000;
+
 export class Deletions {
   readonly #wholly: IndexRange[] = [];
-  readonly #units: { entry: Entry; tag: string }[] = [];
+  /** Deleted units that wait for a notice: `<leaf index> <event id> <tag>` → leaf index. */
+  readonly #units = new Map<string, number>();
   readonly #purged: PurgedRange[] = [];
-  /** `<leaf index> <event id> <tag>` of every unit that a redaction notice names, with the notice's index. */
-  readonly #redacted = new Map<string, number>();
+  /** How many events each purge may still explain: it says itself how many it deleted. */
+  readonly #countsLeft = new Map<number, number>();
   readonly #explaining = new Set<number>();
   #count = 0;
 
@@ -28,31 +31,33 @@ export class Deletions {
     return this.#count;
   }
 
-  deleted(entry: Entry, what: Deleted): void {
-    const { index } = entry;
+  deleted({ index, eventId }: Entry, what: Deleted): void {
     this.#count++;
     if (what !== true) {
-      for (const tag of what) this.#units.push({ entry, tag });
+      for (const tag of what) this.#units.set(`${index} ${eventId} ${tag}`, index);
+      requireRoom(this.#units.size);
       return;
     }
     const last = this.#wholly.at(-1);
     if (last !== undefined && last[1] === index) last[1] = index + 1;
     else this.#wholly.push([index, index + 1]);
+    requireRoom(this.#wholly.length);
   }
 
   notice(notice: Notice): void {
-    if (notice.kind === KINDS.purge) {
-      for (const [from, to] of notice.payload.ranges) this.#purged.push({ from, to, notice: notice.index });
-    }
-    if (notice.kind === KINDS.redaction) {
-      const { leafIndex, eventId, tags } = notice.payload;
-      for (const tag of tags) this.#redacted.set(`${leafIndex} ${eventId} ${tag}`, notice.index);
+    if (notice.kind === KINDS.purge) this.#purge(notice.index, notice.payload);
+    if (notice.kind !== KINDS.redaction) return;
+    const { leafIndex, eventId, tags } = notice.payload;
+    for (const tag of tags) {
+      if (this.#units.delete(`${leafIndex} ${eventId} ${tag}`)) this.#explaining.add(notice.index);
     }
   }
 
   /** The indexes of the notices that explain every deletion; throws at the first one that none explains. */
   explain(): number[] {
-    const gaps = [this.#firstGapInRanges(), this.#firstGapInUnits()].filter((gap) => gap !== undefined);
+    const gaps = [this.#firstGapInRanges(), this.#units.values().next().value].filter(
+      (gap) => gap !== undefined,
+    );
     if (gaps.length > 0) {
       const index = Math.min(...gaps);
       const message = `content of entry ${index} is gone and no later notice in the log says why`;
@@ -61,29 +66,52 @@ export class Deletions {
     return [...this.#explaining].sort((a, b) => a - b);
   }
 
+  #purge(notice: number, { ranges, count }: NoticePayload<typeof KINDS.purge>): void {
+    this.#countsLeft.set(notice, count);
+    for (const [from, to] of ranges) {
+      const next = this.#wholly[this.#firstRangeEndingAfter(from)];
+      if (next !== undefined && next[0] < to) this.#purged.push({ from, to, notice });
+    }
+    requireRoom(this.#purged.length);
+  }
+
+  #firstRangeEndingAfter(index: number): number {
+    let low = 0;
+    let high = this.#wholly.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#wholly[middle]![1] <= index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   #firstGapInRanges(): number | undefined {
-    this.#purged.sort((a, b) => a.from - b.from);
+    this.#purged.sort((a, b) => a.from - b.from || a.notice - b.notice);
     let next = 0;
     for (const [from, to] of this.#wholly) {
       while (next < this.#purged.length && this.#purged[next]!.to <= from) next++;
       let reached = from;
       for (let i = next; i < this.#purged.length && this.#purged[i]!.from <= reached && reached < to; i++) {
-        const purged = this.#purged[i]!;
-        if (purged.to <= reached) continue;
-        reached = purged.to;
-        this.#explaining.add(purged.notice);
+        reached += this.#explained(this.#purged[i]!, reached, to);
       }
       if (reached < to) return reached;
     }
     return undefined;
   }
 
-  #firstGapInUnits(): number | undefined {
-    for (const { entry, tag } of this.#units) {
-      const notice = this.#redacted.get(`${entry.index} ${entry.eventId} ${tag}`);
-      if (notice === undefined) return entry.index;
-      this.#explaining.add(notice);
-    }
-    return undefined;
+  /** How many of the events from `reached` on a purge explains. */
+  #explained(purged: PurgedRange, reached: number, to: number): number {
+    const left = this.#countsLeft.get(purged.notice)!;
+    const events = Math.min(purged.to - reached, to - reached, left);
+    if (events <= 0) return 0;
+    this.#countsLeft.set(purged.notice, left - events);
+    this.#explaining.add(purged.notice);
+    return events;
   }
+}
+
+function requireRoom(waiting: number): void {
+  if (waiting <= WAITING_MAX) return;
+  throw new EvidenceError('MALFORMED', `over ${WAITING_MAX} deletions wait for a notice`);
 }

@@ -77,6 +77,20 @@ describe('the proof of an event', () => {
     await refused(proof, 'ORIGIN_MISMATCH', { ...trust, since: { ...since, origin: 'x' } });
   });
 
+  it('of a first entry that names no log of ours is refused', async () => {
+    const foreign = await SampleLog.create(undefined, () => new Uint8Array(32));
+    foreign.append(sampleEvent(0));
+    await refused(await foreign.proofOf(0), 'CHAIN_BROKEN');
+  });
+
+  it('shows keys as they were hashed, whatever was read before', async () => {
+    const odd = await SampleLog.create();
+    odd.append({ ...sampleEvent(0), payload: { ok: 1, 'ok"': 1 } });
+    JSON.parse('{"ok":1,"ok\\\\":1}');
+    const verdict = await verifyEventProof(parseEventProof(formatEventProof(await odd.proofOf(0))), trust);
+    assert.deepEqual(Object.keys(verdict.event['payload'] as object).sort(), ['ok', 'ok"']);
+  });
+
   it('is refused when it says of itself what it is not', async () => {
     const json = formatEventProof(await log.proofOf(4));
     for (const [from, to] of [

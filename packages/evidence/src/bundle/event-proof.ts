@@ -6,10 +6,10 @@
 // or as c2sp.org/tlog-proof@v1 text, whose `extra` is the event's line in a bundle. Both say the same.
 
 import { formatEntryLine, hashesFrom, parseEntryLine } from './bundle-line.ts';
-import { fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
+import { equalBytes, fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
 import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { contentOf } from '../event/content-pool.ts';
-import { decodeEntry, type Entry, isNotice, requireContent } from '../event/entry.ts';
+import { decodeEntry, type Entry, genesisHash, isNotice, KINDS, requireContent } from '../event/entry.ts';
 import { readNotice } from '../event/notices.ts';
 import { EvidenceError } from '../errors.ts';
 import { parseNote } from '../note/note.ts';
@@ -21,6 +21,7 @@ import {
   type ShownEvent,
   shownOf,
 } from '../event/shown-event.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
@@ -79,6 +80,9 @@ export async function verifyEventProof(proof: EventProof, trust: Trust): Promise
   requireContent(entry, contentOf(shown));
   if (isNotice(entry.kind)) readNotice(entry, shown);
   const { origin } = checkpointIn(proof.checkpoint);
+  if (index === 0 && entry.kind !== KINDS.newEpoch && !equalBytes(entry.previous, genesisHash(origin))) {
+    throw new EvidenceError('CHAIN_BROKEN', 'the first entry does not name its log', { index });
+  }
   const { checkpoint, cosignedBy } = await openTrustedCheckpoint(proof.checkpoint, origin, trust);
   const { size, root } = checkpoint;
   const leaf = leafHash(proof.entry);
@@ -117,7 +121,7 @@ function parseJsonForm(text: string): EventProof {
       `the proof is not JSON that means one thing: ${syntax?.issue ?? violations[0]!.issue}`,
     );
   }
-  const value: unknown = JSON.parse(text);
+  const value = parseJson(text);
   const members = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
   const { eventId, leafIndex, treeSize, entry, open, closed, groups, hashes, checkpoint } = members;
   if (typeof entry !== 'string' || typeof checkpoint !== 'string') {

@@ -18,6 +18,8 @@ export interface Trust {
   consistency?: readonly Uint8Array[];
   /** False for a reader who may see everything: nothing can then be withheld, only deleted. Default true. */
   allowWithheld?: boolean;
+  /** For such a reader: the filter that was asked for. Default none: everything. */
+  filter?: unknown;
 }
 
 export interface TrustedCheckpoint {
@@ -36,7 +38,15 @@ export async function openTrustedCheckpoint(
   if (trust.witnesses === undefined) return { checkpoint, cosignedBy: [] };
   const { verifiers: witnesses, countMin: witnessesMin } = trust.witnesses;
   const cosignatures = await verifyCosignatures(note, { witnesses, witnessesMin });
-  return { checkpoint, cosignedBy: cosignatures.map(({ name }) => name) };
+  const cosignedBy = [...new Set(cosignatures.map(({ name }) => name))];
+  // One witness with two keys is one witness.
+  if (cosignedBy.length < witnessesMin) {
+    throw new EvidenceError(
+      'WITNESS_MISSING',
+      `${cosignedBy.length} witnesses cosigned; ${witnessesMin} must`,
+    );
+  }
+  return { checkpoint, cosignedBy };
 }
 
 /**

@@ -11,10 +11,10 @@ import { proveConsistency } from '../tree/tree-proof.ts';
 import { sha256 } from '../hash/sha256.ts';
 import type { ShownEvent } from '../event/shown-event.ts';
 import { sampleEvent, SampleLog, VECTOR_EVENT } from '../testing/sample-log.ts';
-import { closeUnits } from '../event/show-event.ts';
+import { closeUnits, withholdContent } from '../event/show-event.ts';
 import { assertRefused, resealed } from '../testing/forgery.ts';
 import type { Trust } from './trust.ts';
-import { verifyBundle } from './verify-bundle.ts';
+import { BundleVerifier, verifyBundle } from './verify-bundle.ts';
 
 const SIZE = 20;
 let log: SampleLog;
@@ -168,7 +168,19 @@ describe('what was seen before', () => {
 
   it('is not believed where the bundle does not reach back to it', async () => {
     const bundle = await log.bundle({ from: 5 });
-    await refused(bundle, 'HISTORY_UNPROVEN', undefined, { ...trust, since: await seen(log, 7) });
+    await refused(bundle, 'HISTORY_UNPROVEN', undefined, { ...trust, since: await seen(log, 3) });
+  });
+
+  it('is extended by a range that begins before it, by the hashes to its left', async () => {
+    for (let size = 1; size <= SIZE; size++) {
+      for (const from of [0, 1, 5, 6, 7, 12, 19].filter((index) => index <= size && index < SIZE)) {
+        const bundle = await log.bundle({ from });
+        const since = await seen(log, size);
+        assert.equal((await verifyBundle([bundle], { ...trust, since })).extends, size);
+        const root = sha256(since.root);
+        await refused(bundle, 'FORK', undefined, { ...trust, since: { ...since, root } });
+      }
+    }
   });
 });
 
@@ -178,7 +190,7 @@ describe('a consistency proof beside the bundle', () => {
 
   it('shows that a part of a log extends what was seen before', async () => {
     const consistency = proveConsistency(7, SIZE, log.read);
-    const bundle = await log.bundle({ from: 5, to: 9 });
+    const bundle = await log.bundle({ from: 8, to: 9 });
     const since = await seen(log, 7);
     assert.equal((await verifyBundle([bundle], { ...trust, since, consistency })).extends, 7);
     await refused(bundle, 'PROOF_INVALID', undefined, { ...trust, since, consistency: consistency.slice(1) });
@@ -190,6 +202,63 @@ describe('a consistency proof beside the bundle', () => {
   it('is not needed from the empty log, which every log extends', async () => {
     const since = await seen(log, 0);
     assert.equal((await verifyBundle([await log.bundle({ from: 5 })], { ...trust, since })).extends, 0);
+  });
+});
+
+describe('a forger who has read our code', () => {
+  it('gets no other answer by asking twice', async () => {
+    const lines = log.entries.map(({ entry, shown }, i) => ({
+      entry,
+      shown: i === SIZE - 1 ? withholdContent(shown) : shown,
+    }));
+    const verifier = new BundleVerifier({ ...trust, allowWithheld: false });
+    verifier.push(await log.bundle({ lines }));
+    await assert.rejects(verifier.finish(), EvidenceError);
+    await assert.rejects(verifier.finish(), EvidenceError);
+    assert.throws(() => verifier.push(utf8('x')), EvidenceError);
+  });
+
+  it('cannot hide everything behind a filter of their own from a reader who may see all', async () => {
+    const all = { ...trust, allowWithheld: false };
+    const filter = [{ path: '/actor/serviceId', values: ['"none"'] }];
+    const lines = log.entries.map(({ entry, shown }) => ({ entry, shown: closeUnits(shown, () => true) }));
+    const filtered = await log.bundle({ filter, lines });
+    await refused(filtered, 'FILTER_UNPROVEN', undefined, all);
+    assert.equal((await verifyBundle([filtered], { ...all, filter })).outsideFilter, SIZE);
+    await refused(
+      await log.bundle({ complete: false, filter: null, lines: [] }),
+      'FILTER_UNPROVEN',
+      undefined,
+      all,
+    );
+  });
+
+  it('cannot make the line before an unreadable one pass, nor the wrong one of two proofs be blamed', async () => {
+    const wrong = { ...log.provenLine(1), inclusion: log.provenLine(2).inclusion! };
+    const scattered = { complete: false, filter: 'x' };
+    await refused(await log.bundle({ ...scattered, lines: [wrong, log.provenLine(3)] }), 'ROOT_MISMATCH', 1);
+    await refused(await log.bundle({ ...scattered, lines: [wrong] }), 'ROOT_MISMATCH', 1);
+  });
+
+  it('cannot make a short file take long', async () => {
+    const conditions = Array.from({ length: 65 }, (_, i) => ({ path: `/payload/k${i}`, values: ['1'] }));
+    await refused(await log.bundle({ filter: conditions }), 'FILTER_UNPROVEN');
+    const twice = { path: '/action', values: ['"x"'] };
+    await refused(await log.bundle({ filter: [twice, twice] }), 'FILTER_UNPROVEN');
+    const long = new BundleVerifier(trust);
+    const chunk = new Uint8Array(16).fill(0x20);
+    assert.throws(() => {
+      for (let i = 0; i < 70_000; i++) long.push(chunk);
+    }, EvidenceError);
+  });
+
+  it('cannot find a match in the length of a list', async () => {
+    const listed = await SampleLog.create();
+    listed.append({ ...sampleEvent(0), payload: [1, 2] });
+    const filter = [{ path: '/payload/length', values: ['2'] }];
+    const { entry, shown } = listed.entries[0]!;
+    const lines = [{ entry, shown: closeUnits(shown, (path) => path === '/action') }];
+    assert.equal((await verifyBundle([await listed.bundle({ filter, lines })], trust)).outsideFilter, 1);
   });
 });
 

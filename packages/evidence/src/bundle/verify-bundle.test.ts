@@ -210,7 +210,37 @@ describe('what is deleted', () => {
   it('under a filter is neither a match nor left out', async () => {
     const filter = [{ path: '/payload/note', values: ['"payment 1"'] }];
     const bundle = await purged.bundle({ filter, lines: deletedLines([2, 3, 4, 5], [7]) });
-    assert.equal((await verifyBundle([bundle], { ...trust, allowWithheld: false })).deleted, 5);
+    assert.equal((await verifyBundle([bundle], { ...trust, allowWithheld: false, filter })).deleted, 5);
+  });
+
+  it('under a filter may be the whole field that the deciding key was in', async () => {
+    const big = await SampleLog.create();
+    const payload = Object.fromEntries(Array.from({ length: 241 }, (_, i) => [`k${i}`, i]));
+    big.append({ ...sampleEvent(0), payload });
+    const { entry, shown } = big.entries[0]!;
+    const tags = [toBase64(tagOf('/payload').bytes)];
+    big.notice(KINDS.redaction, {
+      leafIndex: 0,
+      eventId: decodeEntry(entry).eventId,
+      tags,
+      cause: 'Erasure',
+    });
+    const erased = { entry, shown: closeUnits(shown, (path) => path === '/payload'), deleted: tags };
+    const filter = [{ path: '/payload/k3', values: ['3'] }];
+    const bundle = await big.bundle({ filter, lines: [erased, big.entries[1]!] });
+    assert.equal((await verifyBundle([bundle], trust)).deleted, 1);
+  });
+
+  it('is explained by a purge for no more events than it counts', async () => {
+    const cheque = await SampleLog.create();
+    for (let n = 0; n < 8; n++) cheque.append(sampleEvent(n));
+    cheque.notice(KINDS.purge, { ...purgePayload(0, 8, cheque), count: 3 });
+    const gone = (count: number) =>
+      cheque.entries.map(({ entry, shown }, i) =>
+        i < count ? { entry, shown: showRoots(shown), deleted: true as const } : { entry, shown },
+      );
+    assert.equal((await verifyBundle([await cheque.bundle({ lines: gone(3) })], trust)).deleted, 3);
+    await refused(await cheque.bundle({ lines: gone(4) }), 'GAP_UNEXPLAINED', 3);
   });
 
   it('verifies when a legal hold splits the purge, and when a notice stands in the purged range', async () => {

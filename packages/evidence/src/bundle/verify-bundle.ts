@@ -8,7 +8,7 @@
 //
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 
-import { equalBytes, toBase64, toHex } from '../bytes.ts';
+import { equalBytes, toHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { contentOf, ContentPool } from '../event/content-pool.ts';
 import {
@@ -16,19 +16,17 @@ import {
   type Entry,
   epochGenesisHash,
   genesisHash,
-  isNotice,
   KINDS,
   requireContent,
 } from '../event/entry.ts';
-import { type Notice, readNotice } from '../event/notices.ts';
-import { hidesMoreThan, isWhollyOpen } from '../event/shown-event.ts';
+import { readNotice } from '../event/notices.ts';
 import { Sha256Stream } from '../hash/sha256.ts';
-import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
+import { type Checkpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
 import { compactRangeRoot } from '../tree/range-proof.ts';
-import { leafHash } from '../tree/tree.ts';
+import { foldRight, leafHash, subtreesOf } from '../tree/tree.ts';
 import { inclusionRoot } from '../tree/tree-proof.ts';
-import { decideFilter, type FilterCondition, parseFilter } from './bundle-filter.ts';
+import { Account, type BundleAccount } from './account.ts';
 import {
   type BundleHeader,
   type BundleTrailer,
@@ -40,10 +38,9 @@ import {
 } from './bundle-line.ts';
 import { BundleReader } from './bundle-reader.ts';
 import type { RunningHash } from './bundle-writer.ts';
-import { Deletions } from './deletions.ts';
 import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
 
-export interface BundleVerdict {
+export interface BundleVerdict extends BundleAccount {
   origin: string;
   /** The range of leaf indexes that the bundle speaks of; `to` is the first one outside. */
   from: number;
@@ -51,17 +48,6 @@ export interface BundleVerdict {
   /** True where nothing of the range that matches the filter can have been left out. */
   complete: boolean;
   filter: unknown;
-  entries: number;
-  /** Entries shown whole. */
-  open: number;
-  /** Entries of which something is not shown and not said to be deleted: the reader had no right to it. */
-  withheld: number;
-  /** Entries of which something was deleted. One can be withheld too, in another part. */
-  deleted: number;
-  /** Entries that are shown only as far as it takes to see that they do not match. */
-  outsideFilter: number;
-  /** Indexes of the notices that explain the deletions. */
-  explainedBy: number[];
   checkpoint: { size: number; root: string; cosignedBy: string[] };
   /** Size of the older checkpoint that this one was found to extend. */
   extends?: number;
@@ -79,19 +65,20 @@ export class BundleVerifier {
   readonly #reader: BundleReader;
   readonly #pool = new ContentPool();
   readonly #pending: PendingEntry[] = [];
-  readonly #deletions = new Deletions();
-  readonly #outsideNotices: { index: number; leaf: Uint8Array; inclusion: readonly Uint8Array[] }[] = [];
-  readonly #counts = { entries: 0, open: 0, withheld: 0, outsideFilter: 0 };
+  #lastOutsideNotice = -1;
+  /** Roots that single proofs lead to: the first, and the first that is another. One of them is not the signed one. */
+  readonly #provenRoots: { index: number; root: Uint8Array }[] = [];
   #lines = 0;
   #header: BundleHeader | undefined;
-  #conditions: readonly FilterCondition[] = [];
+  #account: Account | undefined;
   #trailer: BundleTrailer | undefined;
   /** All leaves of a complete bundle. */
   #range: CompactRange | undefined;
-  /** The root that the log had at the size of the older checkpoint, met on the way. */
-  #rootThen: Uint8Array | undefined;
+  /** The leaves of a complete bundle up to the size of the older checkpoint. */
+  #rangeThen: CompactRange | undefined;
   #last: { index: number; leaf: Uint8Array } | undefined;
-  #commonRoot: Uint8Array | undefined;
+  /** The first fault: it stays the verdict, whatever is asked afterwards. */
+  #fault: unknown;
 
   constructor(trust: Trust, hash: RunningHash = new Sha256Stream()) {
     this.#trust = trust;
@@ -100,6 +87,27 @@ export class BundleVerifier {
 
   /** Takes in the next bytes of the file. */
   push(chunk: Uint8Array): void {
+    if (this.#fault !== undefined) throw this.#fault;
+    try {
+      this.#pushLines(chunk);
+    } catch (error) {
+      this.#fault = error;
+      throw error;
+    }
+  }
+
+  /** Call after the last chunk: the verdict, or the first fault. */
+  async finish(): Promise<BundleVerdict> {
+    if (this.#fault !== undefined) throw this.#fault;
+    try {
+      return await this.#verdict();
+    } catch (error) {
+      this.#fault = error;
+      throw error;
+    }
+  }
+
+  #pushLines(chunk: Uint8Array): void {
     try {
       for (const line of this.#reader.push(chunk)) this.#line(line);
     } catch (error) {
@@ -109,8 +117,7 @@ export class BundleVerifier {
     }
   }
 
-  /** Call after the last chunk: the verdict, or the first fault. */
-  async finish(): Promise<BundleVerdict> {
+  async #verdict(): Promise<BundleVerdict> {
     this.#flush();
     const checksum = this.#reader.end();
     const header = this.#header!;
@@ -125,8 +132,7 @@ export class BundleVerifier {
       this.#trust,
     );
     this.#verifyRoot(header, trailer, checkpoint);
-    this.#verifyOutsideNotices(checkpoint);
-    verifyExtends(this.#trust, checkpoint, this.#rootThen);
+    verifyExtends(this.#trust, checkpoint, this.#rootThen(header, trailer));
     const { origin, from, to, complete, filter } = header;
     const verdict: BundleVerdict = {
       origin,
@@ -134,9 +140,7 @@ export class BundleVerifier {
       to,
       complete,
       filter,
-      ...this.#counts,
-      explainedBy: this.#deletions.explain(),
-      deleted: this.#deletions.count,
+      ...this.#account!.close(),
       checkpoint: { size: checkpoint.size, root: toHex(checkpoint.root), cosignedBy },
     };
     const { since } = this.#trust;
@@ -147,7 +151,7 @@ export class BundleVerifier {
   #line(text: string): void {
     this.#lines++;
     if (this.#header === undefined) this.#begin(parseHeader(text));
-    else if (text.startsWith('{"e":') && this.#outsideNotices.length === 0) this.#addEntry(text);
+    else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text);
     else if (text.startsWith('{"k":')) this.#addOutsideNotice(parseNoticeLine(text));
     else if (text.startsWith('{"entries":')) this.#trailer = parseTrailer(text);
     else throw new EvidenceError('MALFORMED', `line ${this.#lines} is not what a bundle has there`);
@@ -155,9 +159,10 @@ export class BundleVerifier {
 
   #begin(header: BundleHeader): void {
     this.#header = header;
+    this.#account = new Account(header, this.#trust);
     if (!header.complete) return;
-    this.#conditions = parseFilter(header.filter);
     this.#range = new CompactRange(header.from);
+    this.#noteRangeThen();
   }
 
   #addEntry(text: string): void {
@@ -168,7 +173,7 @@ export class BundleVerifier {
     } catch (error) {
       // A line that cannot be read does not say its index; in a complete bundle its place does.
       const { complete, from } = this.#header!;
-      throw complete ? placed(error, from + this.#counts.entries + this.#pending.length) : error;
+      throw complete ? placed(error, from + this.#account!.entries + this.#pending.length) : error;
     }
     if (this.#pending.length >= POOL_ENTRIES) this.#flush();
   }
@@ -180,7 +185,7 @@ export class BundleVerifier {
       this.#verifyPlace(entry);
       requireContent(entry, this.#pool.content(place));
       this.#take(line, entry);
-      this.#takeAccount(line, entry);
+      this.#account!.entry(line, entry);
     }
     this.#pool.reset();
   }
@@ -188,7 +193,7 @@ export class BundleVerifier {
   /** The entry stands where it says, after the entry that it names. */
   #verifyPlace({ index, previous }: Entry): void {
     const { complete, from, to } = this.#header!;
-    const expected = complete ? from + this.#counts.entries : index;
+    const expected = complete ? from + this.#account!.entries : index;
     if (index !== expected) throw misplaced(expected, `entry ${index} stands in place of ${expected}`);
     if (index < from || index >= to)
       throw misplaced(index, `entry ${index} is outside of ${from} to ${to - 1}`);
@@ -224,56 +229,29 @@ export class BundleVerifier {
       return;
     }
     range.append(leaf);
-    if (range.begin === 0 && range.end === this.#trust.since?.size) this.#rootThen = range.root();
+    this.#noteRangeThen();
   }
 
-  /** Every line's proof must lead to one and the same root, which the checkpoint then signs. */
+  #noteRangeThen(): void {
+    const { begin, end } = this.#range!;
+    if (end !== this.#trust.since?.size) return;
+    this.#rangeThen = CompactRange.restore({ begin, end, bytes: this.#range!.toBytes() });
+  }
+
+  /** The first hashes of a range proof are all of the tree before the range: with them goes every size up to its end. */
+  #rootThen({ from }: BundleHeader, { proof }: BundleTrailer): Uint8Array | undefined {
+    const range = this.#rangeThen;
+    if (range === undefined || this.#range!.size === 0) return undefined;
+    const before = proof.slice(0, subtreesOf({ begin: 0, end: from }).length);
+    return range.size === 0 ? foldRight(before) : compactRangeRoot(range, range.end, before);
+  }
+
   #verifyInclusion(leaf: Uint8Array, index: number, proof: readonly Uint8Array[]): void {
     const root = provenRoot(leaf, index, this.#header!.size, proof);
-    this.#commonRoot ??= root;
-    if (!equalBytes(root, this.#commonRoot)) {
-      throw new EvidenceError('ROOT_MISMATCH', `the proof of entry ${index} leads to another root`, {
-        index,
-      });
+    const [first, another] = this.#provenRoots;
+    if (first === undefined || (another === undefined && !equalBytes(root, first.root))) {
+      this.#provenRoots.push({ index, root });
     }
-  }
-
-  /** What is open, withheld, deleted, outside the filter; what the notices say. */
-  #takeAccount(line: EntryLine, entry: Entry): void {
-    this.#counts.entries++;
-    const notice = isNotice(entry.kind) ? readNotice(entry, line.shown) : undefined;
-    if (entry.index === 0) this.#verifyBeginning(notice);
-    if (notice !== undefined) this.#deletions.notice(notice);
-    if (line.deleted !== undefined) this.#deletions.deleted(entry, line.deleted);
-    if (isWhollyOpen(line.shown)) this.#counts.open++;
-    else if (line.deleted !== true) this.#takeAccountOfHidden(line, entry);
-  }
-
-  #takeAccountOfHidden({ shown, deleted = [] }: EntryLine, { index }: Entry): void {
-    const gone = deleted === true ? [] : deleted;
-    const verdict = decideFilter(this.#conditions, { shown, deleted: gone }, index);
-    if (!hidesMoreThan(shown, gone)) return;
-    if (verdict === 'Fails') {
-      this.#counts.outsideFilter++;
-      return;
-    }
-    this.#counts.withheld++;
-    if (this.#trust.allowWithheld !== false) return;
-    throw new EvidenceError('GAP_UNEXPLAINED', `content of entry ${index} is withheld`, { index });
-  }
-
-  /** A log that goes on after a restore begins with a notice that names the checkpoint before, as the header does. */
-  #verifyBeginning(notice: Notice | undefined): void {
-    const { previousCheckpoint } = this.#header!;
-    const epoch = notice?.kind === KINDS.newEpoch ? notice.payload : undefined;
-    const before = previousCheckpoint === undefined ? undefined : parseCheckpoint(previousCheckpoint);
-    const agree =
-      epoch?.previousOrigin === before?.origin &&
-      epoch?.anchoredSize === before?.size &&
-      epoch?.anchoredRoot === (before && toBase64(before.root));
-    if (agree) return;
-    const message = 'the first entry and the header do not name the same checkpoint before';
-    throw new EvidenceError('NOTICE_INVALID', message, { index: 0 });
   }
 
   /** Outside the range, each once, ascending, and of a kind that can explain a deletion. */
@@ -282,21 +260,21 @@ export class BundleVerifier {
     const entry = decodeEntry(line.entry);
     const { index, kind } = entry;
     const { from, to } = this.#header!;
-    const last = this.#outsideNotices.at(-1)?.index ?? -1;
-    if ((index >= from && index < to) || index <= last) {
+    if ((index >= from && index < to) || index <= this.#lastOutsideNotice) {
       throw new EvidenceError('MALFORMED', `notice ${index} is inside the range or out of order`, { index });
     }
+    this.#lastOutsideNotice = index;
     requireContent(entry, contentOf(line.shown));
     const notice = readNotice(entry, line.shown);
     if (kind !== KINDS.purge && kind !== KINDS.redaction) {
       throw new EvidenceError('NOTICE_INVALID', `notice ${index} explains no deletion`, { index });
     }
-    this.#deletions.notice(notice);
-    this.#outsideNotices.push({ index, leaf: leafHash(line.entry), inclusion: line.inclusion });
+    this.#account!.notice(notice);
+    this.#verifyInclusion(leafHash(line.entry), index, line.inclusion);
   }
 
   #verifyCount(header: BundleHeader, trailer: BundleTrailer): void {
-    const { entries } = this.#counts;
+    const { entries } = this.#account!;
     const expected = header.complete ? header.to - header.from : trailer.entries;
     if (entries === trailer.entries && entries === expected) return;
     const message = `the bundle holds ${entries} entries; it should hold ${expected} and says ${trailer.entries}`;
@@ -310,22 +288,23 @@ export class BundleVerifier {
         `the checkpoint is of size ${checkpoint.size}, not ${header.size}`,
       );
     }
-    if (this.#range === undefined && trailer.proof.length > 0) {
+    const range = this.#range;
+    if (range === undefined && trailer.proof.length > 0) {
       throw new EvidenceError('PROOF_INVALID', 'the trailer has a proof that proves nothing');
     }
-    const root =
-      this.#range === undefined
-        ? this.#commonRoot
-        : compactRangeRoot(this.#range, header.size, trailer.proof);
-    if (root !== undefined && !equalBytes(root, checkpoint.root)) {
+    if (
+      range !== undefined &&
+      !equalBytes(compactRangeRoot(range, header.size, trailer.proof), checkpoint.root)
+    ) {
       throw new EvidenceError('ROOT_MISMATCH', 'the entries do not lead to the signed root');
     }
-  }
-
-  #verifyOutsideNotices({ size, root }: Checkpoint): void {
-    for (const { index, leaf, inclusion } of this.#outsideNotices) {
-      if (equalBytes(provenRoot(leaf, index, size, inclusion), root)) continue;
-      throw new EvidenceError('ROOT_MISMATCH', `notice ${index} is not in the log`, { index });
+    for (const { index, root } of this.#provenRoots) {
+      if (equalBytes(root, checkpoint.root)) continue;
+      throw new EvidenceError(
+        'ROOT_MISMATCH',
+        `the proof of entry ${index} does not lead to the signed root`,
+        { index },
+      );
     }
   }
 }

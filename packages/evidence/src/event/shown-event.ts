@@ -9,6 +9,7 @@
 
 import { base64Length, compareBytes, fromBase64, toBase64 } from '../bytes.ts';
 import { isCanonicalJson } from '../json/canonical-json.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { EvidenceError } from '../errors.ts';
 import { HASH_BYTES } from '../tree/tree.ts';
 import {
@@ -67,10 +68,11 @@ export function isWhollyOpen(shown: ShownEvent): boolean {
 
 /** Whether anything is hidden besides the units with these tags (base64): another closed unit, or a whole group. */
 export function hidesMoreThan(shown: ShownEvent, tags: readonly string[]): boolean {
+  const known = new Set(tags);
   return shown.some(
     (group) =>
       !('units' in group) ||
-      group.units.some((unit) => !isOpen(unit) && !tags.includes(toBase64(unit.tag.bytes))),
+      group.units.some((unit) => !isOpen(unit) && !known.has(toBase64(unit.tag.bytes))),
   );
 }
 
@@ -136,7 +138,7 @@ function requireOrder<U extends ShownUnit>(units: readonly U[], groupOfUnit: (un
   }
 }
 
-function compareTags(a: Tag, b: Tag): number {
+export function compareTags(a: Tag, b: Tag): number {
   return a.order - b.order || compareBytes(a.bytes, b.bytes);
 }
 
@@ -150,10 +152,16 @@ function shownGroup(group: Group, units: ShownUnit[], root: string | null): Show
 
 function openUnit(path: string, salt: string, value: string): OpenUnit {
   if (!isCanonicalJson(value)) {
-    throw new EvidenceError('VALUE_NOT_CANONICAL', `the value at ${path} is not its own RFC 8785 text`);
+    throw new EvidenceError(
+      'VALUE_NOT_CANONICAL',
+      `the value at ${JSON.stringify(path)} is not its own RFC 8785 text`,
+    );
   }
-  if (value.startsWith('{') && !path.includes('/', 1) && isOpened(JSON.parse(value))) {
-    throw new EvidenceError('PATH_CONFLICT', `${path} stands as one unit; its keys should have one each`);
+  if (value.startsWith('{') && !path.includes('/', 1) && isOpened(parseJson(value))) {
+    throw new EvidenceError(
+      'PATH_CONFLICT',
+      `${JSON.stringify(path)} stands as one unit; its keys should have one each`,
+    );
   }
   return { tag: tagOf(path), path, salt: bytesOf(salt, SALT_BYTES, 'salt'), value };
 }
@@ -179,7 +187,10 @@ function refuseTwoReadings(units: readonly ShownUnit[]): void {
     const under = units.filter(isOpen).filter(({ path }) => path.startsWith(`${field}/`));
     const tag = tagOf(field);
     if (under.length > 0 && units.some((unit) => compareTags(unit.tag, tag) === 0)) {
-      throw new EvidenceError('PATH_CONFLICT', `${field} and ${under[0]!.path} both stand in one event`);
+      throw new EvidenceError(
+        'PATH_CONFLICT',
+        `${field} and ${JSON.stringify(under[0]!.path)} both stand in one event`,
+      );
     }
     if (under.length > OPENED_KEYS_MAX) {
       throw new EvidenceError(

@@ -8,6 +8,7 @@
 
 import { utf8 } from '../bytes.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { EvidenceError } from '../errors.ts';
 import { LABEL_TAG } from './labels.ts';
 import { sha256 } from '../hash/sha256.ts';
@@ -60,10 +61,10 @@ export function eventOf(units: readonly Unit[]): Record<string, unknown> {
   const event: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const { path, value } of units) {
     const [field, key] = tokensOf(path);
-    if (key === undefined) event[field] = JSON.parse(value);
+    if (key === undefined) event[field] = parseJson(value);
     else {
       event[field] ??= Object.create(null);
-      (event[field] as Record<string, unknown>)[key] = JSON.parse(value);
+      (event[field] as Record<string, unknown>)[key] = parseJson(value);
     }
   }
   return event;

@@ -3,6 +3,7 @@
 // or could mean two things, is refused; docs/formats/canonical-json.md states the format in full.
 
 import { EvidenceError } from '../errors.ts';
+import { parseJson } from './parse-json.ts';
 
 /** How many containers may stand inside one another, the outermost included. */
 export const CANONICAL_DEPTH_MAX = 64;
@@ -28,7 +29,7 @@ export function isCanonicalJson(text: string): boolean {
   }
   if (text === 'true' || text === 'false' || text === 'null') return true;
   try {
-    return canonicalJson(JSON.parse(text)) === text;
+    return canonicalJson(parseJson(text)) === text;
   } catch {
     return false;
   }

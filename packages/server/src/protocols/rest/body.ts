@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { AuditError, type ErrorDetail } from '@tallystick/contract';
-import { scanJson } from '@tallystick/evidence';
+import { parseJson, scanJson } from '@tallystick/evidence';
 import type { Clock } from '../../runtime/clock.ts';
 
 /** Bodies that the connection has given up on, perhaps before anyone began to read them. */
@@ -127,7 +127,7 @@ function parse(bytes: Uint8Array, depthMax: number): JsonBody {
   }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   return {
-    value: JSON.parse(text) as unknown,
+    value: parseJson(text),
     violations: violations.map(({ path, issue, value }) => ({
       field: path,
       issue,
