@@ -22,6 +22,7 @@ export function reportBundle(file: string, verdict: BundleVerdict): Report {
       from === to ? `empty, at index ${from}` : `index ${from} to ${to - 1} of a log of ${checkpoint.size}`,
     ],
     ['entries', `${entries}, ${verdict.complete ? 'none left out' : 'may not be all'}`],
+    ['received', receivedBetween(verdict)],
     ['shown', shown.join(', ')],
     ...checkpointRows(checkpoint),
   ];
@@ -43,7 +44,7 @@ export function reportEvent(file: string, verdict: EventVerdict): Report {
     ['shown', whole ? 'whole' : 'in part'],
     ...checkpointRows(checkpoint),
   ];
-  const text = `${lines(`verified  ${file}`, rows)}${printable(JSON.stringify(inReadingOrder(event), null, 2))}\n`;
+  const text = `${lines(`verified  ${file}`, rows)}${eventText(event)}\n`;
   const json = {
     verified: true,
     kind: 'EventProof',
@@ -71,6 +72,11 @@ export function reportRefusal(file: string, { reason, index, message }: Evidence
   };
 }
 
+function receivedBetween({ firstReceivedAtMs, lastReceivedAtMs }: BundleVerdict): string {
+  if (firstReceivedAtMs === undefined || lastReceivedAtMs === undefined) return '–';
+  return `${new Date(firstReceivedAtMs).toISOString()} to ${new Date(lastReceivedAtMs).toISOString()}`;
+}
+
 const READING_ORDER = ['timestamp', 'actor', 'action', 'resource', 'classification', 'outcome'];
 
 /** Units come by tag, which is no order for people. */
@@ -85,14 +91,23 @@ function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint'])
   return rows;
 }
 
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** Line breaks in values are escaped by JSON; those between the lines are ours. */
+function eventText(event: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(inReadingOrder(event), null, 2).split('\n').map(printable).join('\n');
+}
 
-/** What comes out of a file must not steer the reader's terminal, nor turn its lines around. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const STEERING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** What comes out of a file must not steer the reader's terminal, begin a line of its own, or turn one around. */
 function printable(text: string): string {
   return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function lines(title: string, rows: readonly (readonly [string, string])[]): string {
-  return printable([title, ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`), ''].join('\n'));
+  return [
+    printable(title),
+    ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${printable(value)}`),
+    '',
+  ].join('\n');
 }

@@ -81,6 +81,22 @@ describe('tallystick verify', () => {
     }
   });
 
+  it('says who asked for which filter when nothing may be withheld', () => {
+    const file = 'vectors/valid/filtered-and-complete.jsonl';
+    assert.match(verify(file, ...KEY, '--nothing-withheld').out, /FILTER_UNPROVEN/);
+    const filter = '[{"path":"/actor/userId","values":["\\"u-1\\""]}]';
+    assert.equal(verify(file, ...KEY, '--nothing-withheld', '--filter', filter).code, 0);
+  });
+
+  it('lets no value of a file begin a line of its own', () => {
+    const file = join(scratch, 'fake.jsonl');
+    const bundle = readFileSync(join(ROOT, 'vectors/valid/whole-log.jsonl'), 'utf8');
+    writeFileSync(file, bundle.replace('"/payload/note"', '"/payload/x\\nverified  all is well"'));
+    const { code, out } = verify(file, ...KEY);
+    assert.equal(code, 1);
+    assert.doesNotMatch(out, /^verified/m);
+  });
+
   it('shows nothing that would steer a terminal', () => {
     const file = join(scratch, 'steering.json');
     writeFileSync(

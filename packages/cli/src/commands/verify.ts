@@ -2,32 +2,23 @@
 // Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours).
 
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import {
   BundleVerifier,
-  cosignatureVerifier,
   EvidenceError,
-  noteVerifier,
-  openCheckpoint,
-  parseCheckpoint,
   parseEventProof,
-  parseNote,
   type Trust,
   verifyEventProof,
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { cannotRead, readText, type TrustOptions, trustOf } from '../trust-options.ts';
 import { startProgress } from '../progress.ts';
 import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
 
 export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
-interface Options {
-  readonly key?: string[];
-  readonly since?: string;
-  readonly witness?: string[];
-  readonly witnessesMin?: string;
-  readonly nothingWithheld?: true;
+interface Options extends TrustOptions {
   readonly json?: true;
 }
 
@@ -59,6 +50,8 @@ export function verifyCommand(): Command {
       '--nothing-withheld',
       'refuse events that are not shown whole: for a reader who may see everything',
     )
+    .option('--filter <json>', 'with --nothing-withheld: the filter that was asked for (default: none)')
+    .option('--consistency <file>', 'with --since: a consistency proof, where the file holds none')
     .option('--json', 'print the verdict as JSON')
     .action(async (file: string, options: Options) => {
       process.exitCode = await run(file, options);
@@ -130,78 +123,4 @@ function readHead(file: string): string {
   } finally {
     closeSync(descriptor);
   }
-}
-
-async function trustOf(options: Options): Promise<Trust> {
-  const { key: keys = [], witness: witnessKeys = [] } = options;
-  requireDifferent('--key', keys);
-  requireDifferent('--witness', witnessKeys);
-  if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
-    throw new CannotRun('--witnesses-min is given and no --witness');
-  }
-  if (keys.length === 0) {
-    throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
-  }
-  const verifiers = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
-  const trust: Trust = { verifiers };
-  if (options.nothingWithheld) trust.allowWithheld = false;
-  if (witnessKeys.length > 0) {
-    const witnesses = await Promise.all(witnessKeys.map((key) => keyOf(key, cosignatureVerifier)));
-    trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
-  }
-  if (options.since !== undefined) trust.since = await checkpointIn(options.since, verifiers);
-  return trust;
-}
-
-/** Named twice, one witness would count for two. */
-function requireDifferent(option: string, values: readonly string[]): void {
-  if (new Set(values).size < values.length)
-    throw new CannotRun(`${option} is given twice with the same value`);
-}
-
-async function keyOf<V>(textOrFile: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
-  const isKey = /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile);
-  const text = isKey ? textOrFile : readText(textOrFile).trim();
-  try {
-    return await makeVerifier(text);
-  } catch (error) {
-    throw new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${messageOf(error)}`);
-  }
-}
-
-function countOf(text: string | undefined, countMax: number): number {
-  if (text === undefined) return countMax;
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= countMax) return count;
-  throw new CannotRun(`--witnesses-min is ${text}; it is 1 to ${countMax}, the number of --witness keys`);
-}
-
-/** The older checkpoint is only worth comparing with if the log itself has signed it. */
-async function checkpointIn(
-  file: string,
-  verifiers: Trust['verifiers'],
-): Promise<NonNullable<Trust['since']>> {
-  const note = readText(file);
-  try {
-    return await openCheckpoint(note, { origin: parseCheckpoint(parseNote(note).text).origin, verifiers });
-  } catch (error) {
-    throw new CannotRun(`${file} is no checkpoint signed by that key: ${messageOf(error)}`);
-  }
-}
-
-function readText(file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
-  } catch (error) {
-    throw cannotRead(file, error);
-  }
-}
-
-function cannotRead(file: string, error: unknown): CannotRun {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
-  return new CannotRun(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

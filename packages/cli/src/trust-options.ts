@@ -1,0 +1,152 @@
+// Whom and what `tallystick verify` is told to trust: keys, witnesses, an older checkpoint, the filter asked for.
+
+import { readFileSync } from 'node:fs';
+import {
+  cosignatureVerifier,
+  fromBase64,
+  noteVerifier,
+  openCheckpoint,
+  parseCheckpoint,
+  parseJson,
+  parseNote,
+  parseVerifierKey,
+  toBase64,
+  type Trust,
+  type VerifierKey,
+} from '@tallystick/evidence';
+import { CannotRun } from './cannot-run.ts';
+
+export interface TrustOptions {
+  readonly key?: string[];
+  readonly since?: string;
+  readonly consistency?: string;
+  readonly witness?: string[];
+  readonly witnessesMin?: string;
+  readonly nothingWithheld?: true;
+  readonly filter?: string;
+}
+
+export async function trustOf(options: TrustOptions): Promise<Trust> {
+  const { key: keys = [], witness: witnessKeys = [] } = options;
+  requireDifferent('--key', keys);
+  if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
+    throw new CannotRun('--witnesses-min is given and no --witness');
+  }
+  if (keys.length === 0) {
+    throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
+  }
+  const verifiers = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
+  const trust: Trust = { verifiers };
+  if (options.nothingWithheld) trust.allowWithheld = false;
+  if (options.filter !== undefined) trust.filter = jsonOf(options.filter, '--filter');
+  if (witnessKeys.length > 0) {
+    requireDifferentWitnesses(witnessKeys);
+    const witnesses = await Promise.all(witnessKeys.map((key) => keyOf(key, cosignatureVerifier)));
+    trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
+  }
+  if (options.since !== undefined) trust.since = await checkpointIn(options.since, verifiers);
+  if (options.consistency !== undefined) trust.consistency = hashesIn(options.consistency);
+  return trust;
+}
+
+function requireDifferent(option: string, values: readonly string[]): void {
+  if (new Set(values).size < values.length)
+    throw new CannotRun(`${option} is given twice with the same value`);
+}
+
+/** Under two names or with two keys, one witness would count for two. */
+function requireDifferentWitnesses(textsOrFiles: readonly string[]): void {
+  const keys = textsOrFiles.map((textOrFile) => parsedKey(keyText(textOrFile)));
+  requireDifferent(
+    '--witness',
+    keys.map(({ name }) => name),
+  );
+  requireDifferent(
+    '--witness',
+    keys.map(({ publicKey }) => toBase64(publicKey)),
+  );
+}
+
+function parsedKey(text: string): VerifierKey {
+  try {
+    return parseVerifierKey(text);
+  } catch (error) {
+    throw noKey(text, error);
+  }
+}
+
+function keyText(textOrFile: string): string {
+  return /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile) ? textOrFile : readText(textOrFile).trim();
+}
+
+function noKey(text: string, error: unknown): CannotRun {
+  return new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${messageOf(error)}`);
+}
+
+async function keyOf<V>(textOrFile: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
+  const text = keyText(textOrFile);
+  try {
+    return await makeVerifier(text);
+  } catch (error) {
+    throw noKey(text, error);
+  }
+}
+
+function countOf(text: string | undefined, countMax: number): number {
+  if (text === undefined) return countMax;
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= countMax) return count;
+  throw new CannotRun(`--witnesses-min is ${text}; it is 1 to ${countMax}, the number of --witness keys`);
+}
+
+function jsonOf(text: string, what: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new CannotRun(`${what} is not JSON`);
+  }
+}
+
+/** A consistency proof as the service answers it: `{ "hashes": [base64, …] }`. */
+function hashesIn(file: string): Uint8Array[] {
+  const proof = jsonOf(readText(file), file) as { hashes?: unknown } | null;
+  const hashes: unknown = proof?.hashes;
+  if (Array.isArray(hashes) && hashes.every((hash) => typeof hash === 'string' && isHash(hash))) {
+    return hashes.map(fromBase64);
+  }
+  throw new CannotRun(`${file} is no consistency proof: it has no list of hashes`);
+}
+
+function isHash(text: string): boolean {
+  return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text);
+}
+
+/** The older checkpoint is only worth comparing with if the log itself has signed it. */
+async function checkpointIn(
+  file: string,
+  verifiers: Trust['verifiers'],
+): Promise<NonNullable<Trust['since']>> {
+  const note = readText(file);
+  try {
+    return await openCheckpoint(note, { origin: parseCheckpoint(parseNote(note).text).origin, verifiers });
+  } catch (error) {
+    throw new CannotRun(`${file} is no checkpoint signed by that key: ${messageOf(error)}`);
+  }
+}
+
+export function readText(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+  } catch (error) {
+    throw cannotRead(file, error);
+  }
+}
+
+export function cannotRead(file: string, error: unknown): CannotRun {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
+  return new CannotRun(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
