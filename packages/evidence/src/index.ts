@@ -33,6 +33,7 @@ export {
   type ShownUnit,
 } from './event/shown-event.ts';
 export { commitmentOf, contentOf, ContentPool, groupRootOf } from './event/content-pool.ts';
+export { type EncodedEvent, type EncodedGroup, type EncodedUnit, encodeEvent } from './event/encode-event.ts';
 export { closeUnits, openEvent, showRoots, withholdContent } from './event/show-event.ts';
 export {
   decodeEntry,

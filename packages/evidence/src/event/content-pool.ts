@@ -10,19 +10,22 @@ import { LABEL_BYTES, LABEL_COMMITMENT, LABEL_CONTENT, LABEL_GROUP } from './lab
 import { HashPool } from '../hash/hash-pool.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { HASH_BYTES } from '../tree/tree.ts';
+import type { EncodedEvent, EncodedGroup } from './encode-event.ts';
 import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
 import type { Group } from './units.ts';
 
 const COMMITMENT_WORDS = new Int32Array(LABEL_COMMITMENT.slice().buffer);
 const GROUP_WORDS = new Int32Array(LABEL_GROUP.slice().buffer);
 const CONTENT_WORDS = new Int32Array(LABEL_CONTENT.slice().buffer);
+/** Label, salt, padding. */
+const AROUND_VALUE_BYTES_MAX = 128;
 const GIVEN = -1;
 const SHORT_TEXT = 48;
 const encoder = new TextEncoder();
 
 export class ContentPool {
   readonly #pool = new HashPool();
-  readonly #events: ShownEvent[] = [];
+  readonly #events: (ShownEvent | EncodedEvent)[] = [];
   /** Ordinal in the hash pool of each event's first unit commitment. */
   readonly #firstUnits: number[] = [];
   /** Ordinals of the group roots, two per event; GIVEN where the root itself was shown. */
@@ -46,6 +49,13 @@ export class ContentPool {
     }
     this.#firstUnits.push(first);
     return this.#events.push(shown) - 1;
+  }
+
+  /** Takes an event in as a store has it; `salts` are those of each group, 16 bytes a unit, by ascending tag. */
+  addEncoded(event: EncodedEvent, salts: readonly [Uint8Array, Uint8Array]): number {
+    this.#firstUnits.push(this.#pool.count);
+    for (const group of [0, 1] as const) this.#addGroup(event[group], salts[group]);
+    return this.#events.push(event) - 1;
   }
 
   /** Hashes all that was added; only then are roots and contents there. */
@@ -77,6 +87,25 @@ export class ContentPool {
     for (const list of [this.#events, this.#firstUnits, this.#roots, this.#contents]) list.length = 0;
   }
 
+  /** The text is put into the pool's memory once, behind the messages that are then made of its pieces. */
+  #addGroup({ bytes: text, units }: EncodedGroup, salts: Uint8Array): void {
+    const pool = this.#pool;
+    const room = text.length + units.length * AROUND_VALUE_BYTES_MAX;
+    const textAt = pool.open(room + text.length) + room;
+    pool.bytes.set(text, textAt);
+    let salt = 0;
+    for (const { from, to } of units) {
+      const length = LABEL_BYTES + SALT_BYTES + to - from;
+      const start = pool.open(length);
+      const bytes = pool.bytes;
+      pool.writeWords(COMMITMENT_WORDS, start);
+      for (let i = 0; i < SALT_BYTES; i++) bytes[start + LABEL_BYTES + i] = salts[salt + i]!;
+      bytes.copyWithin(start + LABEL_BYTES + SALT_BYTES, textAt + from, textAt + to);
+      pool.close(length);
+      salt += SALT_BYTES;
+    }
+  }
+
   #addCommitment(salt: Uint8Array, value: string): number {
     const pool = this.#pool;
     const start = pool.open(LABEL_BYTES + SALT_BYTES + 3 * value.length);
@@ -88,7 +117,7 @@ export class ContentPool {
   }
 
   /** Returns the ordinal of the commitment that follows this group's. */
-  #addGroupRoot(group: Group, shown: ShownGroup, firstCommitment: number): number {
+  #addGroupRoot(group: Group, shown: ShownGroup | EncodedGroup, firstCommitment: number): number {
     if ('root' in shown) {
       this.#roots.push(GIVEN);
       return firstCommitment;
@@ -104,8 +133,8 @@ export class ContentPool {
     let ordinal = firstCommitment;
     for (const unit of shown.units) {
       pool.writeWords(unit.tag.words, at);
-      if (isOpen(unit)) pool.copyDigest(ordinal++, at + HASH_BYTES);
-      else bytes.set(unit.commitment, at + HASH_BYTES);
+      if ('commitment' in unit) bytes.set(unit.commitment, at + HASH_BYTES);
+      else pool.copyDigest(ordinal++, at + HASH_BYTES);
       at += 2 * HASH_BYTES;
     }
     this.#roots.push(pool.close(length));

@@ -115,7 +115,7 @@ export function tokensOf(path: string): [field: string, key?: string] {
   return match[2] === undefined ? [field] : [field, unescapeToken(match[2])];
 }
 
-function escapeToken(token: string): string {
+export function escapeToken(token: string): string {
   return token.includes('~') || token.includes('/')
     ? token.replaceAll('~', '~0').replaceAll('/', '~1')
     : token;

@@ -54,6 +54,11 @@ export class HashPool {
     return this.#compressor.bytes;
   }
 
+  /** How many messages there are: the ordinal of the next one. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** The hashes, each where digestOffset() says. Read it anew after every run(). */
   get digests(): Uint8Array {
     return this.#digests;
