@@ -2,8 +2,8 @@
 // verified. Only the port differs, and what npm ci does has been done by whoever runs this test.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -62,4 +62,22 @@ describe("the README's quick start", () => {
     }
     assert.ok(rest.length >= 2);
   });
+
+  it('prints what the command prints, for a good file and for a changed one', () => {
+    const [good, changed] = [
+      ...readText('README.md').matchAll(/```\n((?:verified|NOT verified)[\s\S]*?)```/g),
+    ];
+    const folder = mkdtempSync(join(tmpdir(), 'tallystick-readme-'));
+    const copy = join(folder, 'changed.jsonl');
+    writeFileSync(copy, readText('vectors/valid/whole-log.jsonl').replace('payment 7', 'payment 8'));
+    assert.equal(verify('vectors/valid/whole-log.jsonl'), good![1]);
+    assert.equal(verify(copy).replace(copy, 'changed.jsonl'), changed![1]);
+    rmSync(folder, { recursive: true });
+  });
 });
+
+function verify(file: string): string {
+  const launcher = join(ROOT, 'packages/cli/bin/tallystick.js');
+  const words = ['--conditions=source', launcher, 'verify', file, '--key', 'vectors/valid/log.key'];
+  return spawnSync(process.execPath, words, { cwd: ROOT, encoding: 'utf8' }).stdout;
+}

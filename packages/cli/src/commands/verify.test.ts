@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { cosigner, formatVerifierKey, parseVerifierKey } from '@tallystick/evidence';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const LAUNCHER = join(ROOT, 'packages/cli/bin/tallystick.js');
@@ -110,6 +111,18 @@ describe('tallystick verify', () => {
     assert.equal(code, 1);
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
     assert.doesNotMatch(out, /[\u0080-\u009f\u202a-\u202e]/);
+  });
+
+  it('does not count one witness for two, under another name or with another key', async () => {
+    const witness = readFileSync(join(ROOT, 'vectors/valid/witness.key'), 'utf8').trim();
+    const { name, type, publicKey } = parseVerifierKey(witness);
+    const renamed = formatVerifierKey({ name: `${name}-too`, type, publicKey });
+    const rekeyed = (await cosigner(name, new Uint8Array(32).fill(5))).verifierKey;
+    for (const other of [witness, renamed, rekeyed]) {
+      const two = ['--witness', witness, '--witness', other, '--witnesses-min', '1'];
+      const { code, err } = verify('vectors/valid/cosigned.jsonl', ...KEY, ...two);
+      assert.deepEqual([code, /--witness is given twice/.test(err)], [2, true], err);
+    }
   });
 
   it('exits with 2 and one line when it could not run', () => {
