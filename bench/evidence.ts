@@ -228,7 +228,8 @@ async function bundleOf(count: number): Promise<{ chunks: Uint8Array[]; messages
     pool.reset();
     pool.add(shown);
     pool.run();
-    const entry = entryOf(index, previous, pool.content(0));
+    const eventId = `01KE${String(index).padStart(22, '0')}`;
+    const entry = encodeEntry({ ...fieldsOf(index, previous, pool.content(0)), eventId });
     previous = leafHash(entry);
     range.append(previous, (level, at, node) => nodes.set(`${level}/${at}`, node));
     lines.push(writer.entry({ entry, shown }));

@@ -33,6 +33,10 @@ export async function addSinsAgainstForm(sins: Sins, log: SampleLog): Promise<vo
     `"g":[null,"${root}"]`,
   );
   sins.set('path-conflict/units-beside-their-root.jsonl', resealed(whole.with(4, invented)));
+  const lines = [3, 8].map((index) => log.provenLine(index));
+  const scattered = linesOf(await log.bundle({ complete: false, lines }));
+  const unreadable = scattered.with(2, altered(scattered[2]!, '"c":[]', '"c":[,]'));
+  sins.set('malformed/unreadable-line-of-a-scattered-bundle.jsonl', resealed(unreadable));
 }
 
 function addMalformedLines(sins: Sins, whole: string[]): void {

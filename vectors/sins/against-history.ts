@@ -3,10 +3,15 @@
 import {
   BundleWriter,
   closeUnits,
+  decodeEntry,
+  type Entry,
   epochGenesisHash,
+  formatVerifierKey,
   KINDS,
   parseNote,
+  parseVerifierKey,
   showRoots,
+  subtreeHashes,
   tagOf,
   toBase64,
   withholdContent,
@@ -22,6 +27,7 @@ export async function addSinsAgainstHistory(sins: Sins, log: SampleLog): Promise
   await addNotices(sins);
   await addNoticesOutside(sins);
   await addEpochs(sins, log);
+  await addSuccessions(sins);
 }
 
 async function addRechained(sins: Sins, log: SampleLog): Promise<void> {
@@ -73,13 +79,13 @@ const isNote = (path: string): boolean => path === '/payload/note';
 
 /** Notices that a log has signed and that are wrong all the same. */
 async function addNotices(sins: Sins): Promise<void> {
-  const withNotice = async (kind: 2 | 3 | 5, payload: Record<string, unknown>): Promise<SampleLog> => {
+  const withNotice = async (kind: 2 | 3 | 4 | 5, payload: Record<string, unknown>): Promise<SampleLog> => {
     const log = await SampleLog.create();
     for (let n = 0; n < 3; n++) log.append(sampleEvent(n));
     log.notice(kind, payload);
     return log;
   };
-  const put = async (sin: string, kind: 2 | 3 | 5, payload: Record<string, unknown>): Promise<unknown> =>
+  const put = async (sin: string, kind: 2 | 3 | 4 | 5, payload: Record<string, unknown>): Promise<unknown> =>
     sins.set(`notice-invalid/${sin}.jsonl`, text(await (await withNotice(kind, payload)).bundle()));
   const hash = toBase64(new Uint8Array(32));
   const purge = {
@@ -97,6 +103,14 @@ async function addNotices(sins: Sins): Promise<void> {
     subtrees: [hash],
   });
   await put('purge-without-its-subtrees', KINDS.purge, { ...purge, subtrees: [] });
+  const other = await SampleLog.create();
+  for (let n = 1; n < 3; n++) other.append(sampleEvent(n));
+  const ofAnother = { ...purge, subtrees: subtreeHashes({ begin: 0, end: 2 }, other.read).map(toBase64) };
+  const purged = await withNotice(KINDS.purge, ofAnother);
+  const lines = purged.entries.map(({ entry, shown }, i) =>
+    i < 2 ? { entry, shown: showRoots(shown), deleted: true as const } : { entry, shown },
+  );
+  sins.set('notice-invalid/purge-with-subtrees-of-another-tree.jsonl', text(await purged.bundle({ lines })));
   await put('purge-that-counts-nothing', KINDS.purge, { ...purge, count: 0 });
   await put('unknown-act', KINDS.legalHold, {
     holdId: '01KE0000000000000000000001',
@@ -104,6 +118,12 @@ async function addNotices(sins: Sins): Promise<void> {
     policyId: null,
   });
   const byAna = await SampleLog.create();
+  const previousKey = byAna.signer.verifierKey;
+  await put('rotation-to-a-key-of-small-order', KINDS.keyRotation, {
+    previousKey,
+    newKey: formatVerifierKey({ ...parseVerifierKey(previousKey), publicKey: new Uint8Array(32) }),
+    overlapEndsAt: '2026-02-01T00:00:00.000Z',
+  });
   byAna.append({ ...VECTOR_EVENT, payload: purge }, KINDS.purge);
   sins.set('notice-invalid/notice-by-a-user.jsonl', text(await byAna.bundle()));
   const eventId = '01KE0000000000000000000042';
@@ -134,6 +154,24 @@ async function addNoticesOutside(sins: Sins): Promise<void> {
   sins.set('leaf-mismatch/notice-altered.jsonl', resealed(good.with(at, changed)));
   const moved = good[at]!.replace(/"i":\[("[^"]+"),("[^"]+")/, '"i":[$2,$1');
   sins.set('root-mismatch/notice-that-is-not-in-the-log.jsonl', resealed(good.with(at, moved)));
+}
+
+/** Entries that a log has signed and that do not fit those before them. */
+async function addSuccessions(sins: Sins): Promise<void> {
+  const put = async (sin: string, changeOf: (third: Entry) => Partial<Entry>): Promise<SampleLog> => {
+    const log = await SampleLog.create();
+    for (let n = 0; n < 3; n++) log.append(sampleEvent(n));
+    log.append(sampleEvent(3), KINDS.event, changeOf(decodeEntry(log.entries[2]!.entry)));
+    sins.set(`${sin}.jsonl`, text(await log.bundle()));
+    return log;
+  };
+  await put('event-id-repeated/two-entries-with-one-event-id', ({ eventId }) => ({ eventId }));
+  const early = await put('time-reversed/received-before-the-entry-before', ({ receivedAtMs }) => ({
+    receivedAtMs: receivedAtMs - 1,
+  }));
+  const lines = [0, 2, 3].map((index) => early.provenLine(index));
+  const scattered = text(await early.bundle({ complete: false, lines }));
+  sins.set('time-reversed/received-before-in-a-scattered-bundle.jsonl', scattered);
 }
 
 /** A log that goes on after a restore, and what can be wrong with how it begins. */

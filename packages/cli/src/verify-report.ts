@@ -60,15 +60,15 @@ export function reportEvent(file: string, verdict: EventVerdict): Report {
   return { text, json };
 }
 
-export function reportRefusal(file: string, { reason, index, message }: EvidenceError): Report {
-  const where = index === undefined ? reason : `${reason} at index ${index}`;
+export function reportRefusal(file: string, { reason, index, line, message }: EvidenceError): Report {
+  const where = index !== undefined ? ` at index ${index}` : line !== undefined ? ` on line ${line}` : '';
   const rows: [string, string][] = [
-    ['reason', where],
+    ['reason', reason + where],
     ['because', message],
   ];
   return {
     text: lines(`NOT verified  ${file}`, rows),
-    json: { verified: false, reason, index: index ?? null, message },
+    json: { verified: false, reason, index: index ?? null, line: line ?? null, message },
   };
 }
 

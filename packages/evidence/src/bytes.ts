@@ -89,10 +89,11 @@ export function fromHex(text: string): Uint8Array {
 }
 
 const BASE64_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-const BASE64_CODES = Uint8Array.from(BASE64_DIGITS, (digit) => digit.charCodeAt(0));
-const NOT_BASE64 = 0xff;
-const BASE64_VALUES = new Uint8Array(128).fill(NOT_BASE64);
-for (let i = 0; i < 64; i++) BASE64_VALUES[BASE64_CODES[i]!] = i;
+/** What a character that is no digit stands for: negative however it is shifted, so that it shows in a word. */
+const NOT_BASE64 = -1;
+const BASE64_VALUES = new Int8Array(128).fill(NOT_BASE64);
+for (let i = 0; i < 64; i++) BASE64_VALUES[BASE64_DIGITS.charCodeAt(i)] = i;
+const PADDING = 0x3d;
 
 /** RFC 4648 section 4, padded. */
 export function toBase64(bytes: Uint8Array): string {
@@ -112,41 +113,53 @@ export function toBase64(bytes: Uint8Array): string {
 
 /** Strict: padding must be there and unused bits zero, so that no two texts give the same bytes. */
 export function fromBase64(text: string): Uint8Array {
+  if (text.length % 4 !== 0) throw new EvidenceError('MALFORMED', 'base64 is not padded to a multiple of 4');
+  const codes = Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
   const bytes = new Uint8Array(base64Length(text));
-  decodeBase64Into(text, bytes, 0);
+  decodeBase64(codes, 0, bytes);
   return bytes;
 }
 
 /** How many bytes a padded base64 text stands for; the text itself is not looked at. */
 export function base64Length(text: string): number {
-  if (text.length === 0) return 0;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return (text.length / 4) * 3 - padding;
 }
 
-/** Decodes straight into place; returns where the decoded bytes end. */
-export function decodeBase64Into(text: string, into: Uint8Array, at: number): number {
-  if (text.length % 4 !== 0) throw new EvidenceError('MALFORMED', 'base64 is not padded to a multiple of 4');
-  const end = at + base64Length(text);
-  let out = at;
-  for (let i = 0; i < text.length; i += 4) {
-    const last = i + 4 === text.length;
-    const a = base64Value(text.charCodeAt(i));
-    const b = base64Value(text.charCodeAt(i + 1));
-    const c = last && end - out < 2 ? 0 : base64Value(text.charCodeAt(i + 2));
-    const d = last && end - out < 3 ? 0 : base64Value(text.charCodeAt(i + 3));
-    const word = (a << 18) | (b << 12) | (c << 6) | d;
-    if (out < end) into[out++] = word >>> 16;
-    if (out < end) into[out++] = word >>> 8;
-    else if ((word & 0xffff) !== 0) throw new EvidenceError('MALFORMED', 'base64 has bits that are not used');
-    if (out < end) into[out++] = word;
-    else if ((word & 0xff) !== 0) throw new EvidenceError('MALFORMED', 'base64 has bits that are not used');
+/** Fills `bytes` from the base64 at `from`, given by its characters' codes; returns where that ends. */
+export function decodeBase64(codes: ArrayLike<number>, from: number, bytes: Uint8Array): number {
+  const whole = bytes.length - (bytes.length % 3);
+  let at = from;
+  for (let i = 0; i < whole; i += 3, at += 4) {
+    const word =
+      (digitAt(codes, at) << 18) |
+      (digitAt(codes, at + 1) << 12) |
+      (digitAt(codes, at + 2) << 6) |
+      digitAt(codes, at + 3);
+    if (word < 0) throw new EvidenceError('MALFORMED', 'not standard base64');
+    bytes[i] = word >>> 16;
+    bytes[i + 1] = word >>> 8;
+    bytes[i + 2] = word;
   }
-  return out;
+  return whole === bytes.length ? at : decodeLast(codes, at, bytes, whole);
 }
 
-function base64Value(code: number): number {
-  const value = code < 128 ? BASE64_VALUES[code]! : NOT_BASE64;
-  if (value === NOT_BASE64) throw new EvidenceError('MALFORMED', 'not standard base64');
-  return value;
+/** One or two bytes, padding behind them. */
+function decodeLast(codes: ArrayLike<number>, at: number, bytes: Uint8Array, whole: number): number {
+  const two = bytes.length - whole === 2;
+  const third = two ? digitAt(codes, at + 2) : codes[at + 2] === PADDING ? 0 : NOT_BASE64;
+  const fourth = codes[at + 3] === PADDING ? 0 : NOT_BASE64;
+  const word = (digitAt(codes, at) << 18) | (digitAt(codes, at + 1) << 12) | (third << 6) | fourth;
+  if (word < 0) throw new EvidenceError('MALFORMED', 'not standard base64');
+  if ((word & (two ? 0xff : 0xffff)) !== 0) {
+    throw new EvidenceError('MALFORMED', 'base64 has bits that are not used');
+  }
+  bytes[whole] = word >>> 16;
+  if (two) bytes[whole + 1] = word >>> 8;
+  return at + 4;
+}
+
+function digitAt(codes: ArrayLike<number>, at: number): number {
+  const code = codes[at]!;
+  return code < 128 ? BASE64_VALUES[code]! : NOT_BASE64;
 }

@@ -27,6 +27,8 @@ export const REASONS = [
   'ROLLBACK', // the log is smaller than it was
   'FORK', // the log is not an extension of what it was
   'HISTORY_UNPROVEN', // an older checkpoint was given, and nothing shows whether the log extends it
+  'TIME_REVERSED', // an entry was received before the one that it follows
+  'EVENT_ID_REPEATED', // two entries have one event id
   'GAP_UNEXPLAINED', // content was deleted and no later notice in the log says so
   'NOTICE_INVALID', // a notice is withheld, or its payload breaks its schema
   'FILTER_UNPROVEN', // a bundle says it is complete and does not show why an entry was left out
@@ -39,10 +41,17 @@ export class EvidenceError extends Error {
   readonly reason: Reason;
   /** The leaf index that the fault was found at, where there is one. */
   readonly index: number | undefined;
+  /** The line of the file, from 1, where it has no index because it cannot be read. */
+  readonly line: number | undefined;
 
-  constructor(reason: Reason, message: string, where?: { index?: number | undefined; cause?: unknown }) {
+  constructor(
+    reason: Reason,
+    message: string,
+    where?: { index?: number | undefined; line?: number; cause?: unknown },
+  ) {
     super(message, where?.cause === undefined ? undefined : { cause: where.cause });
     this.reason = reason;
     this.index = where?.index;
+    this.line = where?.line;
   }
 }

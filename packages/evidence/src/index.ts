@@ -34,6 +34,7 @@ export {
 } from './event/shown-event.ts';
 export { commitmentOf, contentOf, ContentPool, groupRootOf } from './event/content-pool.ts';
 export { type EncodedEvent, type EncodedGroup, type EncodedUnit, encodeEvent } from './event/encode-event.ts';
+export { splitGroup } from './event/split-group.ts';
 export { closeUnits, openEvent, showRoots, withholdContent } from './event/show-event.ts';
 export {
   decodeEntry,

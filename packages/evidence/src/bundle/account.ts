@@ -4,13 +4,15 @@
 import { toBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { type Entry, isNotice, KINDS } from '../event/entry.ts';
-import { type Notice, readNotice } from '../event/notices.ts';
+import type { Notice } from '../event/notices.ts';
 import { hidesMoreThan, isWhollyOpen } from '../event/shown-event.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';
 import { decideFilter, type FilterCondition, parseFilter } from './bundle-filter.ts';
 import type { BundleHeader, EntryLine } from './bundle-line.ts';
 import { Deletions } from './deletions.ts';
+import { readNoticeAndKeys } from './notice-keys.ts';
+import type { PurgedSubtrees } from './purged-subtrees.ts';
 import type { Trust } from './trust.ts';
 
 export interface BundleAccount {
@@ -35,11 +37,13 @@ export class Account {
   readonly #mayWithhold: boolean;
   readonly #conditions: readonly FilterCondition[];
   readonly #deletions = new Deletions();
+  readonly #purged: PurgedSubtrees;
   readonly #counts = { entries: 0, open: 0, withheld: 0, outsideFilter: 0 };
   readonly #received: Pick<BundleAccount, 'firstReceivedAtMs' | 'lastReceivedAtMs'> = {};
 
-  constructor(header: BundleHeader, trust: Trust) {
+  constructor(header: BundleHeader, trust: Trust, purged: PurgedSubtrees) {
     this.#header = header;
+    this.#purged = purged;
     this.#mayWithhold = trust.allowWithheld !== false;
     if (!this.#mayWithhold) requireAsked(header, trust.filter ?? null);
     this.#conditions = header.complete ? parseFilter(header.filter) : [];
@@ -53,9 +57,9 @@ export class Account {
     this.#counts.entries++;
     this.#received.firstReceivedAtMs ??= entry.receivedAtMs;
     this.#received.lastReceivedAtMs = entry.receivedAtMs;
-    const notice = isNotice(entry.kind) ? readNotice(entry, shown) : undefined;
+    const notice = isNotice(entry.kind) ? readNoticeAndKeys(entry, shown) : undefined;
     if (entry.index === 0) this.#verifyBeginning(notice);
-    if (notice !== undefined) this.#deletions.notice(notice);
+    if (notice !== undefined) this.notice(notice);
     if (deleted !== undefined) this.#deletions.deleted(entry, deleted);
     if (isWhollyOpen(shown)) this.#counts.open++;
     else if (deleted !== true) this.#hidden(shown, deleted ?? [], entry.index);
@@ -63,10 +67,12 @@ export class Account {
 
   notice(notice: Notice): void {
     this.#deletions.notice(notice);
+    this.#purged.notice(notice);
   }
 
-  /** The account, once all is taken; throws at the first deletion that no notice explains. */
+  /** The account, once all is taken; throws at a purge of another tree, and at the first deletion without a notice. */
   close(): BundleAccount {
+    this.#purged.close();
     const explainedBy = this.#deletions.explain();
     return { ...this.#counts, deleted: this.#deletions.count, explainedBy, ...this.#received };
   }

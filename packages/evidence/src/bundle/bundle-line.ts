@@ -15,11 +15,23 @@
 
 import { fromBase64, toBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { listsFrom, listsOf, type ShownEvent, type ShownLists, shownOf } from '../event/shown-event.ts';
+import { ENTRY_BYTES } from '../event/entry.ts';
+import {
+  type ClosedUnit,
+  closedUnit,
+  listsOf,
+  type OpenUnit,
+  openUnit,
+  requireCanonical,
+  SALT_BYTES,
+  type ShownEvent,
+  shownFrom,
+} from '../event/shown-event.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { parseJson, parseJsonToCompare } from '../json/parse-json.ts';
 import { formatCheckpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { HASH_BYTES, isCount } from '../tree/tree.ts';
+import { LineReader } from './line-reader.ts';
 
 export const BUNDLE_FORMAT = 'audit-bundle/1';
 export const LINE_BYTES_MAX = 1_048_576;
@@ -90,24 +102,37 @@ function checkpointText(value: unknown, from: number): string {
 
 export function formatEntryLine(line: EntryLine): string {
   const { open, closed, groups } = listsOf(line.shown);
-  return entryLineText(
-    toBase64(line.entry),
-    { open, closed, groups },
-    line.deleted,
-    line.inclusion?.map(toBase64),
-  );
+  const { deleted, inclusion } = line;
+  return JSON.stringify({
+    e: toBase64(line.entry),
+    o: open,
+    c: closed,
+    g: groups,
+    ...(deleted === undefined ? {} : { d: deleted }),
+    ...(inclusion === undefined ? {} : { i: inclusion.map(toBase64) }),
+  });
 }
 
-export function parseEntryLine(text: string): EntryLine {
-  const raw = parseObject(text, 'entry line');
-  const entry = asString(raw['e'], 'entry line');
-  const lists = listsFrom(raw['o'], raw['c'], raw['g']);
-  const inclusion = raw['i'] === undefined ? undefined : texts(raw['i']);
-  const line: EntryLine = { entry: fromBase64(entry), shown: shownOf(lists) };
-  const deleted = raw['d'] === undefined ? undefined : deletedOf(raw['d'], lists);
-  if (deleted !== undefined) line.deleted = deleted;
-  if (inclusion !== undefined) line.inclusion = hashesFrom(inclusion);
-  return sameText(text, entryLineText(entry, lists, deleted, inclusion), 'entry line', line);
+/** `bytes` are the text in UTF-8, where they are at hand. */
+export function parseEntryLine(text: string, bytes?: Uint8Array): EntryLine {
+  const reader = new LineReader('entry line', text, bytes);
+  reader.expect('{"e":');
+  const entry = reader.bytes(ENTRY_BYTES);
+  reader.expect(',"o":');
+  const open = reader.list(() => readOpenUnit(reader));
+  reader.expect(',"c":');
+  const closed = reader.list(() => readClosedUnit(reader));
+  reader.expect(',"g":[');
+  const root1 = readRoot(reader);
+  reader.expect(',');
+  const root2 = readRoot(reader);
+  reader.expect(']');
+  const line: EntryLine = { entry, shown: shownFrom(open, closed, [root1, root2]) };
+  if (reader.take(',"d":')) line.deleted = readDeleted(reader, line.shown);
+  if (reader.take(',"i":')) line.inclusion = readHashes(reader);
+  reader.expect('}');
+  reader.end();
+  return line;
 }
 
 export function formatNoticeLine(line: EntryLine): string {
@@ -116,11 +141,16 @@ export function formatNoticeLine(line: EntryLine): string {
 }
 
 export function parseNoticeLine(text: string): EntryLine & { inclusion: readonly Uint8Array[] } {
-  const raw = parseObject(text, 'notice line');
-  const entry = asString(raw['k'], 'notice line');
-  const lists = listsFrom(raw['o'], [], [null, null]);
-  const line = { entry: fromBase64(entry), shown: shownOf(lists), inclusion: hashesFrom(raw['i']) };
-  return sameText(text, JSON.stringify({ k: entry, o: lists.open, i: raw['i'] }), 'notice line', line);
+  const reader = new LineReader('notice line', text);
+  reader.expect('{"k":');
+  const entry = reader.bytes(ENTRY_BYTES);
+  reader.expect(',"o":');
+  const open = reader.list(() => readOpenUnit(reader));
+  reader.expect(',"i":');
+  const inclusion = readHashes(reader);
+  reader.expect('}');
+  reader.end();
+  return { entry, shown: shownFrom(open, [], [null, null]), inclusion };
 }
 
 export function formatTrailer(trailer: BundleTrailer): string {
@@ -140,23 +170,48 @@ export function parseTrailer(text: string): BundleTrailer {
   return sameText(text, formatTrailer(trailer), 'trailer', trailer);
 }
 
-function entryLineText(e: string, lists: ShownLists, d?: Deleted, i?: readonly string[]): string {
-  const { open: o, closed: c, groups: g } = lists;
-  if (d === undefined) return JSON.stringify(i === undefined ? { e, o, c, g } : { e, o, c, g, i });
-  return JSON.stringify(i === undefined ? { e, o, c, g, d } : { e, o, c, g, d, i });
+function readOpenUnit(reader: LineReader): OpenUnit {
+  reader.expect('[');
+  const path = reader.path();
+  reader.expect(',');
+  const salt = reader.bytes(SALT_BYTES);
+  reader.expect(',');
+  const value = reader.plainStringText() ?? requireCanonical(path, reader.string());
+  reader.expect(']');
+  return openUnit(path, salt, value);
+}
+
+function readClosedUnit(reader: LineReader): ClosedUnit {
+  reader.expect('[');
+  const tag = reader.bytes(HASH_BYTES);
+  reader.expect(',');
+  const commitment = reader.bytes(HASH_BYTES);
+  reader.expect(']');
+  return closedUnit(tag, commitment);
+}
+
+function readRoot(reader: LineReader): Uint8Array | null {
+  return reader.take('null') ? null : reader.bytes(HASH_BYTES);
+}
+
+function readHashes(reader: LineReader): Uint8Array[] {
+  return reader.list(() => reader.bytes(HASH_BYTES));
 }
 
 /** A deleted unit must be shown closed, and a wholly deleted event as its two roots: nothing else is left of it. */
-function deletedOf(value: unknown, lists: ShownLists): Deleted {
-  if (value === true) {
-    const showRoots = lists.open.length === 0 && lists.closed.length === 0 && !lists.groups.includes(null);
-    if (!showRoots) throw malformed('entry line', 'content is shown and said to be deleted');
+function readDeleted(reader: LineReader, shown: ShownEvent): Deleted {
+  if (reader.take('true')) {
+    if (shown.some((group) => 'units' in group)) {
+      throw malformed('entry line', 'content is shown and said to be deleted');
+    }
     return true;
   }
-  const tags = texts(value);
+  const tags = reader.list(() => reader.string());
   const isDeleted = new Set(tags);
   // Taken from the closed units in their order, which has been verified: no tag twice, none that is not there.
-  const named = lists.closed.map(([tag]) => tag).filter((tag) => isDeleted.has(tag));
+  const named = listsOf(shown)
+    .closed.map(([tag]) => tag)
+    .filter((tag) => isDeleted.has(tag));
   if (tags.length === 0 || named.length !== tags.length || named.some((tag, i) => tag !== tags[i])) {
     throw malformed('entry line', 'd does not name closed units, in their order');
   }

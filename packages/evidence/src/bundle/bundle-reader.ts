@@ -3,10 +3,11 @@
 
 import { LINE_BYTES_MAX } from './bundle-line.ts';
 import type { RunningHash } from './bundle-writer.ts';
-import { concat, textOf, toHex, utf8 } from '../bytes.ts';
+import { concat, toHex, utf8 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 
 const NEWLINE = 0x0a;
+const TOO_LONG = `it is over ${LINE_BYTES_MAX} bytes`;
 const TRAILER_START = utf8('{"entries":');
 
 export class BundleReader {
@@ -15,26 +16,45 @@ export class BundleReader {
   #rest: Uint8Array[] = [];
   #restBytes = 0;
   #ended = false;
+  #lines = 0;
 
   constructor(hash: RunningHash) {
     this.#hash = hash;
   }
 
-  /** The lines that this chunk completes, in order; the trailer is the last one there can be. */
-  *push(chunk: Uint8Array): Generator<string> {
+  /** How many lines there were so far. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** The lines that this chunk completes, in order, without their newlines; the trailer is the last there can be. */
+  *push(chunk: Uint8Array): Generator<Uint8Array> {
     let start = 0;
+    /** Up to here the chunk is in the checksum: whole lines are added together, which is faster than one by one. */
+    let summed = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      yield this.#line(this.#taken(chunk.subarray(start, end + 1)));
+      const line = this.#whole(chunk.subarray(start, end + 1));
+      if (isTrailer(line)) this.#hash.update(chunk.subarray(summed, start));
+      else if (start === 0) {
+        // What came of it before has waited: it could have been the trailer.
+        this.#hash.update(line);
+        summed = end + 1;
+      }
+      yield this.#next(line);
       start = end + 1;
     }
+    if (!this.#ended) this.#hash.update(chunk.subarray(summed, start));
     if (start === chunk.length) return;
     // A copy, since whoever reads a file may use the chunk's memory again.
     this.#rest.push(chunk.slice(start));
     this.#restBytes += chunk.length - start;
-    if (this.#restBytes > LINE_BYTES_MAX) throw tooLong();
+    if (this.#restBytes <= LINE_BYTES_MAX) return;
+    this.#lines++;
+    throw this.#fault(TOO_LONG);
   }
 
-  #taken(end: Uint8Array): Uint8Array {
+  /** A line with what came of it before. */
+  #whole(end: Uint8Array): Uint8Array {
     if (this.#rest.length === 0) return end;
     const line = concat(...this.#rest, end);
     this.#rest = [];
@@ -42,12 +62,16 @@ export class BundleReader {
     return line;
   }
 
-  #line(line: Uint8Array): string {
-    if (line.length > LINE_BYTES_MAX + 1) throw tooLong();
-    if (this.#ended) throw new EvidenceError('MALFORMED', 'there are lines after the trailer');
+  #next(line: Uint8Array): Uint8Array {
+    this.#lines++;
+    if (line.length > LINE_BYTES_MAX + 1) throw this.#fault(TOO_LONG);
+    if (this.#ended) throw this.#fault('it stands after the trailer');
     this.#ended = isTrailer(line);
-    if (!this.#ended) this.#hash.update(line);
-    return textOf(line.subarray(0, -1));
+    return line.subarray(0, -1);
+  }
+
+  #fault(message: string): EvidenceError {
+    return new EvidenceError('MALFORMED', `line ${this.#lines}: ${message}`, { line: this.#lines });
   }
 
   /** Hex of the checksum, once the trailer has been read. */
@@ -57,10 +81,6 @@ export class BundleReader {
     }
     return toHex(this.#hash.digest());
   }
-}
-
-function tooLong(): EvidenceError {
-  return new EvidenceError('MALFORMED', `a line is over ${LINE_BYTES_MAX} bytes`);
 }
 
 function isTrailer(line: Uint8Array): boolean {

@@ -10,7 +10,6 @@ import { equalBytes, fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.
 import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { contentOf } from '../event/content-pool.ts';
 import { decodeEntry, type Entry, genesisHash, isNotice, KINDS, requireContent } from '../event/entry.ts';
-import { readNotice } from '../event/notices.ts';
 import { EvidenceError } from '../errors.ts';
 import { parseNote } from '../note/note.ts';
 import {
@@ -26,6 +25,7 @@ import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
 import { verifyInclusion } from '../tree/tree-proof.ts';
+import { readNoticeAndKeys } from './notice-keys.ts';
 import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
 import { eventOf } from '../event/units.ts';
 
@@ -78,7 +78,7 @@ export async function verifyEventProof(proof: EventProof, trust: Trust): Promise
   const entry = decodeEntry(proof.entry);
   const { index } = entry;
   requireContent(entry, contentOf(shown));
-  if (isNotice(entry.kind)) readNotice(entry, shown);
+  if (isNotice(entry.kind)) readNoticeAndKeys(entry, shown);
   const { origin } = checkpointIn(proof.checkpoint);
   if (index === 0 && entry.kind !== KINDS.newEpoch && !equalBytes(entry.previous, genesisHash(origin))) {
     throw new EvidenceError('CHAIN_BROKEN', 'the first entry does not name its log', { index });

@@ -6,13 +6,14 @@ import { textOf, toBase64, utf8 } from '../bytes.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';
 import { cosignatureVerifier, cosigner } from '../note/cosignature.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
+import { decodeEntry, KINDS } from '../event/entry.ts';
 import { parseNote, signatureLine } from '../note/note.ts';
 import { proveConsistency } from '../tree/tree-proof.ts';
 import { sha256 } from '../hash/sha256.ts';
 import type { ShownEvent } from '../event/shown-event.ts';
 import { sampleEvent, SampleLog, VECTOR_EVENT } from '../testing/sample-log.ts';
 import { closeUnits, withholdContent } from '../event/show-event.ts';
-import { assertRefused, resealed } from '../testing/forgery.ts';
+import { assertRefused, linesOf, resealed } from '../testing/forgery.ts';
 import type { Trust } from './trust.ts';
 import { BundleVerifier, verifyBundle } from './verify-bundle.ts';
 
@@ -285,3 +286,64 @@ function refused(bundle: Uint8Array, reason: Reason, index?: number, by: Trust =
 function linesWith(show: (index: number, shown: ShownEvent) => ShownEvent) {
   return log.entries.map(({ entry, shown }, i) => ({ entry, shown: show(i, shown) }));
 }
+
+describe('a log that has signed what it should not have', () => {
+  const append = (forged: SampleLog, count: number): void => {
+    for (let n = 0; n < count; n++) forged.append(sampleEvent(n));
+  };
+  const timeOf = (forged: SampleLog, index: number): number =>
+    decodeEntry(forged.entries[index]!.entry).receivedAtMs;
+
+  it('is refused where the time of acceptance runs backwards, not where it stands still', async () => {
+    const forged = await SampleLog.create();
+    append(forged, 4);
+    forged.append(sampleEvent(4), KINDS.event, { receivedAtMs: timeOf(forged, 3) });
+    assert.equal((await verifyBundle([await forged.bundle()], trust)).entries, 5);
+    forged.append(sampleEvent(5), KINDS.event, { receivedAtMs: timeOf(forged, 3) - 1 });
+    await assertRefused(await forged.bundle(), trust, 'TIME_REVERSED', 5);
+    const scattered = { complete: false, lines: [forged.provenLine(1), forged.provenLine(5)] };
+    assert.equal((await verifyBundle([await forged.bundle(scattered)], trust)).entries, 2);
+    const near = { complete: false, lines: [forged.provenLine(4), forged.provenLine(5)] };
+    await assertRefused(await forged.bundle(near), trust, 'TIME_REVERSED', 5);
+  });
+
+  it('is refused where two entries have one event id', async () => {
+    const forged = await SampleLog.create();
+    append(forged, 300);
+    const { eventId } = decodeEntry(forged.entries[2]!.entry);
+    forged.append(sampleEvent(300), KINDS.event, { eventId });
+    await assertRefused(await forged.bundle(), trust, 'EVENT_ID_REPEATED', 300);
+    const lines = [forged.provenLine(2), forged.provenLine(300)];
+    await assertRefused(await forged.bundle({ complete: false, lines }), trust, 'EVENT_ID_REPEATED', 300);
+    assert.equal((await verifyBundle([await forged.bundle({ from: 3 })], trust)).entries, 298);
+  });
+});
+
+describe('a line that cannot be read', () => {
+  it('of a scattered bundle is named by its number', async () => {
+    const lines = [1, 4, 9].map((index) => log.provenLine(index));
+    const good = linesOf(await log.bundle({ complete: false, lines }));
+    const faultOf = async (changed: string[]): Promise<EvidenceError> => {
+      const fault: unknown = await verifyBundle([resealed(changed)], trust).catch((error: unknown) => error);
+      assert.ok(fault instanceof EvidenceError, String(fault));
+      return fault;
+    };
+    const entry = await faultOf(good.with(2, good[2]!.replace('"c":', '"c": ')));
+    assert.deepEqual([entry.reason, entry.index, entry.line], ['MALFORMED', undefined, 3]);
+    assert.match(entry.message, /^line 3: entry line: /);
+    const header = await faultOf(good.with(0, good[0]!.replace('"to":', '"To":')));
+    assert.deepEqual([header.reason, header.line], ['MALFORMED', 1]);
+    const trailer = await faultOf(good.with(4, good[4]!.replace('"proof":', '"Proof":')));
+    assert.deepEqual([trailer.reason, trailer.line], ['MALFORMED', 5]);
+    const after = await faultOf([...good, good[4]!]);
+    assert.deepEqual([after.reason, after.line], ['MALFORMED', 6]);
+  });
+
+  it('of a complete bundle is named by its index', async () => {
+    const good = linesOf(await log.bundle());
+    await assert.rejects(
+      verifyBundle([resealed(good.with(3, good[3]!.replace('"c":', '"c": ')))], trust),
+      (error) => error instanceof EvidenceError && error.index === 2 && error.line === undefined,
+    );
+  });
+});

@@ -4,11 +4,12 @@
 //   each entry stands at its index and names the leaf before it              (INDEX_MISMATCH, CHAIN_BROKEN)
 //   the leaves lead to the root that the log's key has signed                (ROOT_MISMATCH, SIGNATURE_…)
 //   that root extends what the holder has seen before                        (ROLLBACK, FORK)
+//   what was signed runs forwards in time, and no event stands in it twice   (TIME_REVERSED, EVENT_ID_REPEATED)
 //   whatever is gone was deleted under a later notice of the same log        (GAP_UNEXPLAINED)
 //
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 
-import { equalBytes, toHex } from '../bytes.ts';
+import { equalBytes, textOf, toHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { contentOf, ContentPool } from '../event/content-pool.ts';
 import {
@@ -16,10 +17,10 @@ import {
   type Entry,
   epochGenesisHash,
   genesisHash,
+  isNotice,
   KINDS,
   requireContent,
 } from '../event/entry.ts';
-import { readNotice } from '../event/notices.ts';
 import { Sha256Stream } from '../hash/sha256.ts';
 import { type Checkpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
@@ -38,6 +39,9 @@ import {
 } from './bundle-line.ts';
 import { BundleReader } from './bundle-reader.ts';
 import type { RunningHash } from './bundle-writer.ts';
+import { PurgedSubtrees } from './purged-subtrees.ts';
+import { Succession } from './succession.ts';
+import { readNoticeAndKeys } from './notice-keys.ts';
 import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
 
 export interface BundleVerdict extends BundleAccount {
@@ -68,8 +72,9 @@ export class BundleVerifier {
   #lastOutsideNotice = -1;
   /** Roots that single proofs lead to: the first, and the first that is another. One of them is not the signed one. */
   readonly #provenRoots: { index: number; root: Uint8Array }[] = [];
-  #lines = 0;
   #header: BundleHeader | undefined;
+  readonly #succession = new Succession();
+  readonly #purged = new PurgedSubtrees();
   #account: Account | undefined;
   #trailer: BundleTrailer | undefined;
   /** All leaves of a complete bundle. */
@@ -113,7 +118,7 @@ export class BundleVerifier {
     } catch (error) {
       // Lines that came before the unreadable one may hold the earlier fault.
       this.#flush();
-      throw error;
+      throw onLine(error, this.#reader.lines);
     }
   }
 
@@ -133,6 +138,7 @@ export class BundleVerifier {
     );
     this.#verifyRoot(header, trailer, checkpoint);
     verifyExtends(this.#trust, checkpoint, this.#rootThen(header, trailer));
+    this.#succession.close();
     const { origin, from, to, complete, filter } = header;
     const verdict: BundleVerdict = {
       origin,
@@ -148,26 +154,26 @@ export class BundleVerifier {
   }
 
   /** Header, entries, notices, trailer: in this order and no other. */
-  #line(text: string): void {
-    this.#lines++;
+  #line(line: Uint8Array): void {
+    const text = textOf(line);
     if (this.#header === undefined) this.#begin(parseHeader(text));
-    else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text);
+    else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text, line);
     else if (text.startsWith('{"k":')) this.#addOutsideNotice(parseNoticeLine(text));
     else if (text.startsWith('{"entries":')) this.#trailer = parseTrailer(text);
-    else throw new EvidenceError('MALFORMED', `line ${this.#lines} is not what a bundle has there`);
+    else throw new EvidenceError('MALFORMED', 'it is not what a bundle has there');
   }
 
   #begin(header: BundleHeader): void {
     this.#header = header;
-    this.#account = new Account(header, this.#trust);
+    this.#account = new Account(header, this.#trust, this.#purged);
     if (!header.complete) return;
     this.#range = new CompactRange(header.from);
     this.#noteRangeThen();
   }
 
-  #addEntry(text: string): void {
+  #addEntry(text: string, bytes: Uint8Array): void {
     try {
-      const line = parseEntryLine(text);
+      const line = parseEntryLine(text, bytes);
       this.#pending.push({ line, entry: decodeEntry(line.entry) });
       this.#pool.add(line.shown);
     } catch (error) {
@@ -185,6 +191,7 @@ export class BundleVerifier {
       this.#verifyPlace(entry);
       requireContent(entry, this.#pool.content(place));
       this.#take(line, entry);
+      this.#succession.next(entry);
       this.#account!.entry(line, entry);
     }
     this.#pool.reset();
@@ -216,7 +223,7 @@ export class BundleVerifier {
   }
 
   /** The leaf joins the range, or shows by its own proof that it is in the tree. */
-  #take(line: EntryLine, { index }: Entry): void {
+  #take(line: EntryLine, { index, kind }: Entry): void {
     const leaf = leafHash(line.entry);
     this.#last = { index, leaf };
     const range = this.#range;
@@ -228,7 +235,7 @@ export class BundleVerifier {
       this.#verifyInclusion(leaf, index, line.inclusion!);
       return;
     }
-    range.append(leaf);
+    range.append(leaf, line.deleted === true || isNotice(kind) ? this.#purged.completed : undefined);
     this.#noteRangeThen();
   }
 
@@ -265,7 +272,8 @@ export class BundleVerifier {
     }
     this.#lastOutsideNotice = index;
     requireContent(entry, contentOf(line.shown));
-    const notice = readNotice(entry, line.shown);
+    if (index >= to) this.#succession.next(entry);
+    const notice = readNoticeAndKeys(entry, line.shown);
     if (kind !== KINDS.purge && kind !== KINDS.redaction) {
       throw new EvidenceError('NOTICE_INVALID', `notice ${index} explains no deletion`, { index });
     }
@@ -331,6 +339,13 @@ function provenRoot(leaf: Uint8Array, index: number, size: number, proof: readon
 function placed(error: unknown, index: number): unknown {
   if (!(error instanceof EvidenceError) || error.index !== undefined) return error;
   return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });
+}
+
+/** A fault that has no index is at least on a line. */
+function onLine(error: unknown, line: number): unknown {
+  if (!(error instanceof EvidenceError) || error.index !== undefined || error.line !== undefined)
+    return error;
+  return new EvidenceError(error.reason, `line ${line}: ${error.message}`, { line, cause: error });
 }
 
 function misplaced(index: number, message: string): EvidenceError {

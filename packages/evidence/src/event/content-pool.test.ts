@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { toHex } from '../bytes.ts';
-import { commitmentOf, ContentPool } from './content-pool.ts';
+import { commitmentOf, contentOf, ContentPool, groupRootOf } from './content-pool.ts';
 import { encodeEntry, genesisHash } from './entry.ts';
 import { SAMPLE_ORIGIN, VECTOR_EVENT } from '../testing/sample-log.ts';
 import { closeUnits, openEvent, showRoots, withholdContent } from './show-event.ts';
@@ -100,6 +100,40 @@ describe('a pool', () => {
       expected.map((_, n) => toHex(pool.content(n))),
       expected,
     );
+  });
+
+  it('takes more events than it hashes at a time, of many shapes, in several runs', () => {
+    const events = [1, 2, 3].map((n) => openEvent({ ...VECTOR_EVENT, payload: { [`k${n}`]: n } }, saltOf));
+    const ways = events.flatMap((event) => [
+      event,
+      closeUnits(event, (path) => path.startsWith('/actor')),
+      withholdContent(event),
+      showRoots(event),
+    ]);
+    const expected = events.map((event) => toHex(contentOf(event)));
+    const roots = events.map((event) => toHex(groupRootOf(2, event[1])));
+    const pool = new ContentPool();
+    for (const count of [3, 64, 65, 500]) {
+      for (let i = 0; i < count; i++) pool.add(ways[pool.size % ways.length]!);
+      pool.run();
+    }
+    for (let place = 0; place < 632; place++) {
+      const event = Math.floor((place % ways.length) / 4);
+      assert.equal(toHex(pool.content(place)), expected[event], `event ${place}`);
+      assert.equal(toHex(pool.groupRoot(place, 2)), roots[event], `root of event ${place}`);
+    }
+  });
+
+  it('refuses a content that is not there yet, or not any more', () => {
+    const pool = new ContentPool();
+    pool.add(shown);
+    assert.throws(() => pool.content(0), /^RangeError: event 0 is not hashed; 0 are$/);
+    pool.run();
+    pool.add(shown);
+    assert.equal(toHex(pool.content(0)), CONTENT);
+    assert.throws(() => pool.groupRoot(1, 1), RangeError);
+    pool.reset();
+    assert.throws(() => pool.content(0), RangeError);
   });
 
   it('hashes values that are not ASCII as UTF-8, short and long', () => {

@@ -8,152 +8,235 @@
 import { utf8, writeU16 } from '../bytes.ts';
 import { LABEL_BYTES, LABEL_COMMITMENT, LABEL_CONTENT, LABEL_GROUP } from './labels.ts';
 import { HashPool } from '../hash/hash-pool.ts';
+import { digestAt } from '../hash/sha256-compressor.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { HASH_BYTES } from '../tree/tree.ts';
 import type { EncodedEvent, EncodedGroup } from './encode-event.ts';
-import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
-import type { Group } from './units.ts';
+import { isOpen, SALT_BYTES, type ShownEvent, type ShownGroup, type ShownUnit } from './shown-event.ts';
+import type { Group, Tag } from './units.ts';
 
 const COMMITMENT_WORDS = new Int32Array(LABEL_COMMITMENT.slice().buffer);
 const GROUP_WORDS = new Int32Array(LABEL_GROUP.slice().buffer);
 const CONTENT_WORDS = new Int32Array(LABEL_CONTENT.slice().buffer);
-/** Label, salt, padding. */
-const AROUND_VALUE_BYTES_MAX = 128;
-const GIVEN = -1;
+
+/** Label, group, number of units; then tag and commitment of each. */
+const GROUP_HEAD_BYTES = LABEL_BYTES + 3;
+const GROUP_UNIT_BYTES = 2 * HASH_BYTES;
+
+/** Each event has a slot: the content's message, into which its group roots are hashed, and behind it its hash. */
+const CONTENT_BYTES = LABEL_BYTES + 2 * HASH_BYTES;
+const CONTENT_AT = 128;
+const SLOT_BYTES = CONTENT_AT + HASH_BYTES;
+
+/** Events are hashed in lots: enough of them to find others of their length, few enough to stay in cache. */
+const LOT_EVENTS = 64;
+const LOT_BYTES_MAX = 512 * 1024;
+const DONE_BYTES_RETAINED_MAX = 1024 * 1024;
+
 const SHORT_TEXT = 48;
 const encoder = new TextEncoder();
 
+const GROUPS = [1, 2] as const;
+
+interface Tagged {
+  units: readonly { tag: Tag }[] | undefined;
+  at: number;
+}
+
 export class ContentPool {
   readonly #pool = new HashPool();
-  readonly #events: (ShownEvent | EncodedEvent)[] = [];
-  /** Ordinal in the hash pool of each event's first unit commitment. */
-  readonly #firstUnits: number[] = [];
-  /** Ordinals of the group roots, two per event; GIVEN where the root itself was shown. */
-  readonly #roots: number[] = [];
-  readonly #contents: number[] = [];
+  /** The slots of all events that are hashed. */
+  #done = new Uint8Array(LOT_EVENTS * SLOT_BYTES);
+  #doneCount = 0;
+  // The lot that is being filled: how many events it has, where their slots begin, and for each of their groups
+  // where its message is and how long; no length where the root itself was shown.
+  #lotCount = 0;
+  #slotsAt = 0;
+  readonly #rootAt = new Int32Array(2 * LOT_EVENTS);
+  readonly #rootBytes = new Int32Array(2 * LOT_EVENTS);
+  /** By group, the units whose tags were written last in this lot, and where. */
+  readonly #tagged: [Tagged, Tagged] = [
+    { units: undefined, at: 0 },
+    { units: undefined, at: 0 },
+  ];
 
   get size(): number {
-    return this.#events.length;
+    return this.#doneCount + this.#lotCount;
   }
 
   /** Takes an event in and returns its place in the pool. */
   add(shown: ShownEvent): number {
-    let first = GIVEN;
-    for (const group of shown) {
-      if (!('units' in group)) continue;
-      for (const unit of group.units) {
-        if (!isOpen(unit)) continue;
-        const ordinal = this.#addCommitment(unit.salt, unit.value);
-        if (first === GIVEN) first = ordinal;
+    const slot = this.#openSlot();
+    for (const group of GROUPS) {
+      const part = shown[group - 1]!;
+      if ('units' in part) this.#addShownGroup(group, part.units);
+      else {
+        this.#rootBytes[2 * this.#lotCount + group - 1] = 0;
+        this.#pool.bytes.set(part.root, slot + rootOffset(group));
       }
     }
-    this.#firstUnits.push(first);
-    return this.#events.push(shown) - 1;
+    return this.#closeSlot();
   }
 
   /** Takes an event in as a store has it; `salts` are those of each group, 16 bytes a unit, by ascending tag. */
   addEncoded(event: EncodedEvent, salts: readonly [Uint8Array, Uint8Array]): number {
-    this.#firstUnits.push(this.#pool.count);
-    for (const group of [0, 1] as const) this.#addGroup(event[group], salts[group]);
-    return this.#events.push(event) - 1;
+    this.#openSlot();
+    for (const group of GROUPS) this.#addEncodedGroup(group, event[group - 1]!, salts[group - 1]!);
+    return this.#closeSlot();
   }
 
   /** Hashes all that was added; only then are roots and contents there. */
   run(): void {
-    const begin = this.#contents.length;
-    const end = this.#events.length;
-    this.#pool.run();
-    for (let place = begin; place < end; place++) {
-      const shown = this.#events[place]!;
-      const next = this.#addGroupRoot(1, shown[0], this.#firstUnits[place]!);
-      this.#addGroupRoot(2, shown[1], next);
-    }
-    this.#pool.run();
-    for (let place = begin; place < end; place++) this.#contents.push(this.#addContent(place));
-    this.#pool.run();
+    if (this.#lotCount > 0) this.#hashLot();
   }
 
   content(place: number): Uint8Array {
-    return this.#pool.digest(this.#contents[place]!);
+    return digestAt(this.#done, this.#slotOf(place) + CONTENT_AT);
   }
 
   groupRoot(place: number, group: Group): Uint8Array {
-    const shown = this.#events[place]![group - 1]!;
-    return 'root' in shown ? shown.root : this.#pool.digest(this.#roots[2 * place + group - 1]!);
+    return digestAt(this.#done, this.#slotOf(place) + rootOffset(group));
   }
 
   reset(): void {
     this.#pool.reset();
-    for (const list of [this.#events, this.#firstUnits, this.#roots, this.#contents]) list.length = 0;
+    this.#lotCount = 0;
+    this.#doneCount = 0;
+    if (this.#done.length > DONE_BYTES_RETAINED_MAX) this.#done = new Uint8Array(LOT_EVENTS * SLOT_BYTES);
   }
 
-  /** The text is put into the pool's memory once, behind the messages that are then made of its pieces. */
-  #addGroup({ bytes: text, units }: EncodedGroup, salts: Uint8Array): void {
+  /** Where in #done an event's slot is; refused before a run, so that zeros never pass for a hash. */
+  #slotOf(place: number): number {
+    if (place >= 0 && place < this.#doneCount) return place * SLOT_BYTES;
+    throw new RangeError(`event ${place} is not hashed; ${this.#doneCount} are`);
+  }
+
+  #openSlot(): number {
+    if (this.#lotCount === LOT_EVENTS || this.#pool.bytesUsed > LOT_BYTES_MAX) this.#hashLot();
+    if (this.#lotCount === 0) {
+      this.#pool.reset();
+      this.#slotsAt = this.#pool.room(LOT_EVENTS * SLOT_BYTES);
+      for (const tagged of this.#tagged) tagged.units = undefined;
+    }
+    return this.#slotsAt + this.#lotCount * SLOT_BYTES;
+  }
+
+  #closeSlot(): number {
+    this.#lotCount++;
+    return this.size - 1;
+  }
+
+  #addShownGroup(group: Group, units: readonly ShownUnit[]): void {
     const pool = this.#pool;
-    const room = text.length + units.length * AROUND_VALUE_BYTES_MAX;
-    const textAt = pool.open(room + text.length) + room;
-    pool.bytes.set(text, textAt);
-    let salt = 0;
-    for (const { from, to } of units) {
-      const length = LABEL_BYTES + SALT_BYTES + to - from;
-      const start = pool.open(length);
-      const bytes = pool.bytes;
-      pool.writeWords(COMMITMENT_WORDS, start);
-      for (let i = 0; i < SALT_BYTES; i++) bytes[start + LABEL_BYTES + i] = salts[salt + i]!;
-      bytes.copyWithin(start + LABEL_BYTES + SALT_BYTES, textAt + from, textAt + to);
-      pool.close(length);
-      salt += SALT_BYTES;
+    let at = this.#openGroup(group, units.length);
+    this.#writeTags(group, units, at);
+    for (const unit of units) {
+      if (isOpen(unit)) this.#addCommitment(unit.salt, unit.value, at + HASH_BYTES);
+      else pool.bytes.set(unit.commitment, at + HASH_BYTES);
+      at += GROUP_UNIT_BYTES;
     }
   }
 
-  #addCommitment(salt: Uint8Array, value: string): number {
+  /** Writes the tags of a group's message: those of the event before, in one piece, where they are the same. */
+  #writeTags(group: Group, units: readonly { tag: Tag }[], at: number): void {
     const pool = this.#pool;
-    const start = pool.open(LABEL_BYTES + SALT_BYTES + 3 * value.length);
+    const before = this.#tagged[group - 1]!;
+    if (before.units !== undefined && haveSameTags(before.units, units)) {
+      pool.bytes.copyWithin(at, before.at, before.at + GROUP_UNIT_BYTES * units.length);
+    } else
+      for (let i = 0; i < units.length; i++) pool.writeWords(units[i]!.tag.words, at + GROUP_UNIT_BYTES * i);
+    before.units = units;
+    before.at = at;
+  }
+
+  /** Salts and text are put into the pool's memory once; the messages are then made of their pieces. */
+  #addEncodedGroup(group: Group, { bytes: text, units }: EncodedGroup, salts: Uint8Array): void {
+    const pool = this.#pool;
+    let at = this.#openGroup(group, units.length);
+    let saltAt = pool.room(salts.length + text.length);
+    const textAt = saltAt + salts.length;
+    pool.bytes.set(salts, saltAt);
+    pool.bytes.set(text, textAt);
+    this.#writeTags(group, units, at);
+    for (const { from, to } of units) {
+      const length = LABEL_BYTES + SALT_BYTES + to - from;
+      const start = pool.room(length);
+      pool.writeWords(COMMITMENT_WORDS, start);
+      pool.moveWords(saltAt, start + LABEL_BYTES, SALT_BYTES / 4);
+      pool.bytes.copyWithin(start + LABEL_BYTES + SALT_BYTES, textAt + from, textAt + to);
+      pool.hash(start, length, at + HASH_BYTES);
+      at += GROUP_UNIT_BYTES;
+      saltAt += SALT_BYTES;
+    }
+  }
+
+  /** Begins the message of a group root; returns where its first tag goes. */
+  #openGroup(group: Group, count: number): number {
+    const pool = this.#pool;
+    const length = GROUP_HEAD_BYTES + GROUP_UNIT_BYTES * count;
+    const at = pool.room(length);
+    pool.writeWords(GROUP_WORDS, at);
+    pool.bytes[at + LABEL_BYTES] = group;
+    writeU16(pool.bytes, at + LABEL_BYTES + 1, count);
+    const root = 2 * this.#lotCount + group - 1;
+    this.#rootAt[root] = at;
+    this.#rootBytes[root] = length;
+    return at + GROUP_HEAD_BYTES;
+  }
+
+  #addCommitment(salt: Uint8Array, value: string, to: number): void {
+    const pool = this.#pool;
+    const start = pool.room(LABEL_BYTES + SALT_BYTES + 3 * value.length);
     const bytes = pool.bytes;
     pool.writeWords(COMMITMENT_WORDS, start);
     for (let i = 0; i < SALT_BYTES; i++) bytes[start + LABEL_BYTES + i] = salt[i]!;
-    const valueAt = start + LABEL_BYTES + SALT_BYTES;
-    return pool.close(LABEL_BYTES + SALT_BYTES + writeText(value, bytes, valueAt));
+    const written = writeText(value, bytes, start + LABEL_BYTES + SALT_BYTES);
+    pool.hash(start, LABEL_BYTES + SALT_BYTES + written, to);
   }
 
-  /** Returns the ordinal of the commitment that follows this group's. */
-  #addGroupRoot(group: Group, shown: ShownGroup | EncodedGroup, firstCommitment: number): number {
-    if ('root' in shown) {
-      this.#roots.push(GIVEN);
-      return firstCommitment;
-    }
+  /** All units are there: from commitments to group roots, from those to contents. */
+  #hashLot(): void {
     const pool = this.#pool;
-    const length = LABEL_BYTES + 3 + 2 * HASH_BYTES * shown.units.length;
-    let at = pool.open(length);
-    const bytes = pool.bytes;
-    pool.writeWords(GROUP_WORDS, at);
-    bytes[at + LABEL_BYTES] = group;
-    writeU16(bytes, at + LABEL_BYTES + 1, shown.units.length);
-    at += LABEL_BYTES + 3;
-    let ordinal = firstCommitment;
-    for (const unit of shown.units) {
-      pool.writeWords(unit.tag.words, at);
-      if ('commitment' in unit) bytes.set(unit.commitment, at + HASH_BYTES);
-      else pool.copyDigest(ordinal++, at + HASH_BYTES);
-      at += 2 * HASH_BYTES;
+    pool.run();
+    for (let root = 0; root < 2 * this.#lotCount; root++) {
+      const slot = this.#slotsAt + (root >>> 1) * SLOT_BYTES;
+      const length = this.#rootBytes[root]!;
+      if (length > 0) pool.hash(this.#rootAt[root]!, length, slot + LABEL_BYTES + (root & 1) * HASH_BYTES);
     }
-    this.#roots.push(pool.close(length));
-    return ordinal;
+    pool.run();
+    for (let place = 0; place < this.#lotCount; place++) {
+      const slot = this.#slotsAt + place * SLOT_BYTES;
+      pool.writeWords(CONTENT_WORDS, slot);
+      pool.hash(slot, CONTENT_BYTES, slot + CONTENT_AT);
+    }
+    pool.run();
+    this.#keepLot();
   }
 
-  #addContent(place: number): number {
-    const pool = this.#pool;
-    const start = pool.open(LABEL_BYTES + 2 * HASH_BYTES);
-    const bytes = pool.bytes;
-    pool.writeWords(CONTENT_WORDS, start);
-    for (const group of [0, 1] as const) {
-      const shown = this.#events[place]![group];
-      const at = start + LABEL_BYTES + group * HASH_BYTES;
-      if ('root' in shown) bytes.set(shown.root, at);
-      else pool.copyDigest(this.#roots[2 * place + group]!, at);
+  #keepLot(): void {
+    const from = this.#doneCount * SLOT_BYTES;
+    const bytes = this.#lotCount * SLOT_BYTES;
+    if (from + bytes > this.#done.length) {
+      const before = this.#done;
+      this.#done = new Uint8Array(2 * (from + bytes));
+      this.#done.set(before);
     }
-    return pool.close(LABEL_BYTES + 2 * HASH_BYTES);
+    this.#done.set(this.#pool.bytes.subarray(this.#slotsAt, this.#slotsAt + bytes), from);
+    this.#doneCount += this.#lotCount;
+    this.#lotCount = 0;
   }
+}
+
+/** Where in a slot a group's root is. */
+function rootOffset(group: Group): number {
+  return LABEL_BYTES + (group - 1) * HASH_BYTES;
+}
+
+/** Tags are cached, so that the same tag is the same object nearly always; where it is not, only time is lost. */
+function haveSameTags(a: readonly { tag: Tag }[], b: readonly { tag: Tag }[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i]!.tag !== b[i]!.tag) return false;
+  return true;
 }
 
 /** C of one unit, by itself: what is shown in its place when it is closed. */

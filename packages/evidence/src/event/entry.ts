@@ -57,7 +57,7 @@ export function encodeEntry(entry: Entry): Uint8Array {
 export function writeEntry(entry: Entry, into: Uint8Array, at: number): void {
   into.set(LABEL_ENTRY, at);
   into[at + KIND_AT] = entry.kind;
-  into.fill(0, at + KIND_AT + 1, at + INDEX_AT);
+  for (let i = at + KIND_AT + 1; i < at + INDEX_AT; i++) into[i] = 0;
   writeU64(into, at + INDEX_AT, entry.index);
   writeU64(into, at + RECEIVED_AT, entry.receivedAtMs);
   writeEventId(entry.eventId, into, at + EVENT_ID_AT);

@@ -37,17 +37,18 @@ export function writeEventId(eventId: string, into: Uint8Array, at: number): voi
 }
 
 export function eventIdText(bytes: Uint8Array): string {
-  let text = '';
+  // All digits at once: a string that grows digit by digit is a chain of strings.
+  const codes: number[] = [];
   let bits = 0;
   let bitCount = 2;
-  for (const byte of bytes.subarray(0, 16)) {
-    bits = (bits << 8) | byte;
+  for (let i = 0; i < 16; i++) {
+    bits = (bits << 8) | bytes[i]!;
     bitCount += 8;
     while (bitCount >= 5) {
       bitCount -= 5;
-      text += DIGITS[bits >>> bitCount]!;
+      codes.push(DIGITS.charCodeAt(bits >>> bitCount));
       bits &= (1 << bitCount) - 1;
     }
   }
-  return text;
+  return String.fromCharCode(...codes);
 }

@@ -21,6 +21,7 @@ export type IndexRange = [from: number, to: number];
 
 const ulid = matching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
 const hash = matching(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/);
+/** Its form only; who may look into keys looks further: bundle/notice-keys.ts. */
 const verifierKey = matching(/^[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2}$/);
 const origin = matching(/^[^\s+]+$/);
 

@@ -103,15 +103,34 @@ export function listsFrom(open: unknown, closed: unknown, groups: unknown): Show
 }
 
 export function shownOf(lists: ShownLists): ShownEvent {
-  const open = lists.open.map(([path, salt, value]) => openUnit(path, salt, value));
-  const closed = lists.closed.map(([tag, commitment]) => closedUnit(tag, commitment));
-  requireOrder(open, ({ path }) => groupOf(path));
-  requireOrder(closed, ({ tag }) => groupOfTag(tag));
-  const units: [ShownUnit[], ShownUnit[]] = [[], []];
-  for (const unit of open) units[groupOf(unit.path) - 1]!.push(unit);
-  for (const unit of closed) units[groupOfTag(unit.tag) - 1]!.push(unit);
-  refuseTwoReadings(units[1]);
-  return [shownGroup(1, units[0], lists.groups[0]), shownGroup(2, units[1], lists.groups[1])];
+  return shownFrom(
+    lists.open.map(([path, salt, value]) =>
+      openUnit(path, bytesOf(salt, SALT_BYTES, 'salt'), requireCanonical(path, value)),
+    ),
+    lists.closed.map(([tag, commitment]) =>
+      closedUnit(bytesOf(tag, HASH_BYTES, 'tag'), bytesOf(commitment, HASH_BYTES, 'commitment')),
+    ),
+    [rootOf(lists.groups[0]), rootOf(lists.groups[1])],
+  );
+}
+
+/** An event out of its open and its closed units, each in the order of their tags, and the roots of whole groups. */
+export function shownFrom(
+  open: readonly OpenUnit[],
+  closed: readonly ClosedUnit[],
+  roots: readonly [Uint8Array | null, Uint8Array | null],
+): ShownEvent {
+  const openEnd = endOfGroup1(open, ({ path }) => groupOf(path));
+  const closedEnd = endOfGroup1(closed, ({ tag }) => groupOfTag(tag));
+  const first = merged(open.slice(0, openEnd), closed.slice(0, closedEnd));
+  const second = merged(open.slice(openEnd), closed.slice(closedEnd));
+  refuseTwoReadings(second);
+  return [shownGroup(1, first, roots[0]), shownGroup(2, second, roots[1])];
+}
+
+function merged(open: OpenUnit[], closed: ClosedUnit[]): ShownUnit[] {
+  if (closed.length === 0) return open;
+  return open.length === 0 ? closed : byTag([...open, ...closed]);
 }
 
 /** Sorts units as the group root wants them; a path that stands twice is refused. */
@@ -125,52 +144,61 @@ export function byTag<U extends { tag: Tag }>(units: U[]): U[] {
   return units;
 }
 
-/** Group 1 before group 2, tags ascending: so that what is shown has one text. */
-function requireOrder<U extends ShownUnit>(units: readonly U[], groupOfUnit: (unit: U) => Group): void {
-  for (let i = 1; i < units.length; i++) {
-    const before = units[i - 1]!;
-    const after = units[i]!;
-    const steps = groupOfUnit(after) - groupOfUnit(before) || compareTags(after.tag, before.tag);
-    if (steps > 0) continue;
-    const fault = steps === 0 ? 'stands twice' : 'is out of order';
-    const message = `the unit with tag ${toBase64(after.tag.bytes)} ${fault}`;
-    throw new EvidenceError(steps === 0 ? 'PATH_CONFLICT' : 'MALFORMED', message);
+/** How many units are of group 1. They come first, tags ascending in both: so that what is shown has one text. */
+function endOfGroup1<U extends ShownUnit>(units: readonly U[], groupOfUnit: (unit: U) => Group): number {
+  let end = 0;
+  let groupBefore: Group = 1;
+  for (let i = 0; i < units.length; i++) {
+    const unit = units[i]!;
+    const group = groupOfUnit(unit);
+    const steps = i === 0 ? 1 : group - groupBefore || compareTags(unit.tag, units[i - 1]!.tag);
+    if (steps <= 0) throw misplaced(unit, steps === 0);
+    groupBefore = group;
+    if (group === 1) end = i + 1;
   }
+  return end;
+}
+
+function misplaced({ tag }: ShownUnit, isTwice: boolean): EvidenceError {
+  const message = `the unit with tag ${toBase64(tag.bytes)} ${isTwice ? 'stands twice' : 'is out of order'}`;
+  return new EvidenceError(isTwice ? 'PATH_CONFLICT' : 'MALFORMED', message);
 }
 
 export function compareTags(a: Tag, b: Tag): number {
   return a.order - b.order || compareBytes(a.bytes, b.bytes);
 }
 
-function shownGroup(group: Group, units: ShownUnit[], root: string | null): ShownGroup {
-  if (root === null) return { units: byTag(units) };
+function shownGroup(group: Group, units: readonly ShownUnit[], root: Uint8Array | null): ShownGroup {
+  if (root === null) return { units };
   if (units.length > 0) {
     throw new EvidenceError('PATH_CONFLICT', `group ${group} is shown as its root and by its units`);
   }
-  return { root: bytesOf(root, HASH_BYTES, 'group root') };
+  return { root };
 }
 
-function openUnit(path: string, salt: string, value: string): OpenUnit {
-  if (!isCanonicalJson(value)) {
-    throw new EvidenceError(
-      'VALUE_NOT_CANONICAL',
-      `the value at ${JSON.stringify(path)} is not its own RFC 8785 text`,
-    );
-  }
+function rootOf(root: string | null): Uint8Array | null {
+  return root === null ? null : bytesOf(root, HASH_BYTES, 'group root');
+}
+
+/** `value` is RFC 8785 text. */
+export function openUnit(path: string, salt: Uint8Array, value: string): OpenUnit {
   if (value.startsWith('{') && !path.includes('/', 1) && isOpened(parseJson(value))) {
     throw new EvidenceError(
       'PATH_CONFLICT',
       `${JSON.stringify(path)} stands as one unit; its keys should have one each`,
     );
   }
-  return { tag: tagOf(path), path, salt: bytesOf(salt, SALT_BYTES, 'salt'), value };
+  return { tag: tagOf(path), path, salt, value };
 }
 
-function closedUnit(tag: string, commitment: string): ClosedUnit {
-  return {
-    tag: tagFrom(bytesOf(tag, HASH_BYTES, 'tag')),
-    commitment: bytesOf(commitment, HASH_BYTES, 'commitment'),
-  };
+export function requireCanonical(path: string, value: string): string {
+  if (isCanonicalJson(value)) return value;
+  const message = `the value at ${JSON.stringify(path)} is not its own RFC 8785 text`;
+  throw new EvidenceError('VALUE_NOT_CANONICAL', message);
+}
+
+export function closedUnit(tag: Uint8Array, commitment: Uint8Array): ClosedUnit {
+  return { tag: tagFrom(tag), commitment };
 }
 
 let knownTags: Tag[] | undefined;
@@ -183,19 +211,18 @@ function groupOfTag(tag: Tag): Group {
 
 /** /payload beside /payload/amount, or more keys than are ever opened, could be read as two different events. */
 function refuseTwoReadings(units: readonly ShownUnit[]): void {
-  for (const field of ['/context', '/payload']) {
-    const under = units.filter(isOpen).filter(({ path }) => path.startsWith(`${field}/`));
-    const tag = tagOf(field);
-    if (under.length > 0 && units.some((unit) => compareTags(unit.tag, tag) === 0)) {
-      throw new EvidenceError(
-        'PATH_CONFLICT',
-        `${field} and ${JSON.stringify(under[0]!.path)} both stand in one event`,
-      );
+  for (const field of ['/context/', '/payload/']) {
+    const under = units.filter((unit) => isOpen(unit) && unit.path.startsWith(field));
+    if (under.length === 0) continue;
+    const whole = field.slice(0, -1);
+    const tag = tagOf(whole);
+    if (units.some((unit) => compareTags(unit.tag, tag) === 0)) {
+      throw new EvidenceError('PATH_CONFLICT', `${whole} and a unit under it both stand in one event`);
     }
     if (under.length > OPENED_KEYS_MAX) {
       throw new EvidenceError(
         'PATH_CONFLICT',
-        `${field} has ${under.length} units; limit ${OPENED_KEYS_MAX}`,
+        `${whole} has ${under.length} units; limit ${OPENED_KEYS_MAX}`,
       );
     }
   }

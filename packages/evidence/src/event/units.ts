@@ -85,6 +85,8 @@ function isTooLong(key: string): boolean {
 const groups = new Map<string, Group>(KNOWN_PATHS.map((path) => [path, 1]));
 // Payload keys come from callers, so what is remembered of paths must not grow with what they invent.
 const PATHS_REMEMBERED_MAX = 20_000;
+/** No unit's path is longer, even if every character of its key is escaped. */
+export const PATH_LENGTH_MAX = 1024;
 
 /** The group of a path, or an error where no event has a unit at that path. */
 export function groupOf(path: string): Group {
@@ -148,6 +150,7 @@ export function tagOf(path: string): Tag {
   const cached = tags.get(path);
   if (cached !== undefined) return cached;
   const tag = tagFrom(sha256(LABEL_TAG, utf8(path)));
+  if (path.length > PATH_LENGTH_MAX) return tag;
   if (tags.size >= PATHS_REMEMBERED_MAX) tags.clear();
   tags.set(path, tag);
   return tag;

@@ -16,10 +16,26 @@ function bytesOfLength(length: number, first = 0): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * 151 + first * 7 + length) & 255);
 }
 
-function assertDigests(pool: HashPool, messages: readonly Uint8Array[]): void {
+/** Gives a message to the pool; returns where its hash will be. */
+function add(pool: HashPool, message: Uint8Array): number {
+  const to = pool.room(32);
+  const at = pool.room(message.length);
+  pool.bytes.set(message, at);
+  pool.hash(at, message.length, to);
+  return to;
+}
+
+function assertDigests(pool: HashPool, messages: readonly Uint8Array[], digestsAt: readonly number[]): void {
   for (const [i, message] of messages.entries()) {
-    assert.equal(toHex(pool.digest(i)), expected(message), `message ${i} of ${message.length} bytes`);
+    const digest = toHex(pool.digest(digestsAt[i]!));
+    assert.equal(digest, expected(message), `message ${i} of ${message.length} bytes`);
   }
+}
+
+function assertHashes(pool: HashPool, messages: readonly Uint8Array[]): void {
+  const digestsAt = messages.map((message) => add(pool, message));
+  pool.run();
+  assertDigests(pool, messages, digestsAt);
 }
 
 for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
@@ -29,9 +45,7 @@ for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
       for (let length = 0; length <= 300; length++) {
         pool.reset();
         const messages = Array.from({ length: 1 + (length % 9) }, (_, i) => bytesOfLength(length, i));
-        for (const message of messages) pool.add(message);
-        pool.run();
-        assertDigests(pool, messages);
+        assertHashes(pool, messages);
       }
     });
 
@@ -45,11 +59,12 @@ for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
       fc.assert(
         fc.property(runs, (runs) => {
           pool.reset();
-          for (const messages of runs) {
-            for (const message of messages) pool.add(message);
+          const digestsAt = runs.flatMap((messages) => {
+            const added = messages.map((message) => add(pool, message));
             pool.run();
-          }
-          assertDigests(pool, runs.flat());
+            return added;
+          });
+          assertDigests(pool, runs.flat(), digestsAt);
         }),
         { seed: SEED, numRuns: 25 },
       );
@@ -58,14 +73,12 @@ for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
     test('takes messages that are longer than its memory, between shorter ones', () => {
       const pool = new HashPool(make);
       const messages = [10, 300_000, 70, 3 * MEBIBYTE, 117, 10, 10, 4000, 10].map((n) => bytesOfLength(n));
-      for (const message of messages) pool.add(message);
-      pool.run();
-      assertDigests(pool, messages);
+      assertHashes(pool, messages);
     });
 
     test('hashes messages made of earlier hashes, level by level', () => {
       const pool = new HashPool(make);
-      let level = Array.from({ length: 64 }, (_, i) => pool.add(bytesOfLength(117, i)));
+      let level = Array.from({ length: 64 }, (_, i) => add(pool, bytesOfLength(117, i)));
       let naive = level.map((_, i) => Buffer.from(expected(bytesOfLength(117, i)), 'hex'));
       while (level.length > 1) {
         pool.run();
@@ -81,108 +94,103 @@ for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
   });
 }
 
+/** The node over two hashes of the pool. */
 function addNode(pool: HashPool, left: number, right: number): number {
-  const at = pool.open(65);
-  pool.bytes[at] = 1;
-  pool.copyDigest(left, at + 1);
-  pool.copyDigest(right, at + 33);
-  return pool.close(65);
+  return add(pool, concat(Uint8Array.of(1), pool.digest(left), pool.digest(right)));
 }
 
-test('keeps 100,000 hashes, and none of their messages, until it is reset', () => {
+for (const make of [vectorCompressor, wordCompressor, plainCompressor]) {
+  test(`a hash can go into the message that it is a part of, at any offset (${make.name})`, () => {
+    const pool = new HashPool(make);
+    const parts = Array.from({ length: 7 }, (_, i) => bytesOfLength(100 + i));
+    const whole = pool.room(3 + 7 * 32);
+    const digest = pool.room(32);
+    pool.bytes.set([1, 2, 3], whole);
+    for (const [i, part] of parts.entries()) {
+      const at = pool.room(part.length);
+      pool.bytes.set(part, at);
+      pool.hash(at, part.length, whole + 3 + 32 * i);
+    }
+    pool.run();
+    pool.hash(whole, 3 + 7 * 32, digest);
+    pool.run();
+    const message = concat(Uint8Array.of(1, 2, 3), ...parts.map((part) => hash('sha256', part, 'buffer')));
+    assert.equal(toHex(pool.digest(digest)), expected(message));
+  });
+}
+
+test('takes 100,000 messages', () => {
   const pool = new HashPool();
-  const memoryBytes = pool.bytes.length;
-  const messages = Array.from({ length: 100_000 }, (_, i) => utf8(`${i}`.repeat(1 + (i % 30))));
-  for (const message of messages) pool.add(message);
-  pool.run();
-  assertDigests(pool, messages);
-  assert.equal(pool.bytes.length, memoryBytes);
-  const { digests } = pool;
-  const at = pool.digestOffset(99_999);
-  assert.equal(toHex(digests.subarray(at, at + 32)), expected(messages[99_999]!));
+  assertHashes(
+    pool,
+    Array.from({ length: 100_000 }, (_, i) => utf8(`${i}`.repeat(1 + (i % 30)))),
+  );
 });
 
 test('gives memory back on reset that only a large run needed', () => {
   const pool = new HashPool();
-  pool.add(new Uint8Array(2 * MEBIBYTE));
-  for (let i = 0; i < 100_000; i++) pool.add();
-  pool.run();
-  assert.ok(pool.bytes.length > 2 * MEBIBYTE);
+  add(pool, new Uint8Array(8 * MEBIBYTE));
+  assert.ok(pool.bytes.length > 8 * MEBIBYTE);
   pool.reset();
-  assert.ok(pool.bytes.length + pool.digests.length < MEBIBYTE);
-  pool.add(utf8('abc'));
-  pool.run();
-  assertDigests(pool, [utf8('abc')]);
+  assert.equal(pool.bytesUsed, 0);
+  assert.ok(pool.bytes.length < MEBIBYTE);
+  assertHashes(pool, [utf8('abc')]);
 });
 
-test('a message may be shorter than it was opened for', () => {
+test('a message may be shorter than its room, whatever stood there', () => {
   const pool = new HashPool();
-  const at = pool.open(1000);
+  const to = pool.room(32);
+  const at = pool.room(1000);
   pool.bytes.fill(0xff, at, at + 1000);
   pool.bytes.set(utf8('abc'), at);
-  pool.close(3);
+  pool.hash(at, 3, to);
   pool.run();
-  assertDigests(pool, [utf8('abc')]);
-});
-
-test('forgets an open message when another is opened, and on a run', () => {
-  const pool = new HashPool();
-  pool.open(10);
-  pool.add(utf8('one'));
-  pool.open(10);
-  pool.run();
-  assert.throws(() => pool.close(5), /^RangeError: message is 5 bytes; opened for -1$/);
-  assertDigests(pool, [utf8('one')]);
+  assertDigests(pool, [utf8('abc')], [to]);
 });
 
 test('forgets the messages that wait on reset', () => {
   const pool = new HashPool();
-  for (const text of ['a', 'b', 'c']) pool.add(utf8(text));
+  for (const text of ['a', 'b', 'c']) add(pool, utf8(text));
   pool.reset();
-  const messages = [100, 101, 102, 103, 1].map((length) => bytesOfLength(length));
-  for (const message of messages) pool.add(message);
-  pool.run();
-  assertDigests(pool, messages);
+  assertHashes(
+    pool,
+    [100, 101, 102, 103, 1].map((length) => bytesOfLength(length)),
+  );
 });
 
-test('refuses a message that is longer than it was opened for, or than a pool takes', () => {
+test('refuses a message that is longer than a pool takes, or reaches out of the room that was taken', () => {
   const pool = new HashPool();
-  pool.open(10);
-  assert.throws(() => pool.close(11), /^RangeError: message is 11 bytes; opened for 10$/);
-  assert.throws(() => pool.close(-1), RangeError);
-  assert.throws(() => pool.close(Number.NaN), RangeError);
   assert.throws(
-    () => pool.open(256 * MEBIBYTE + 1),
+    () => pool.room(256 * MEBIBYTE + 1),
     /^RangeError: message is 268435457 bytes; limit 268435456$/,
   );
-  assert.throws(() => pool.open(-1), RangeError);
-});
-
-test('refuses a hash that is not there yet, or not any more', () => {
-  const pool = new HashPool();
-  pool.add(utf8('a'));
-  assert.throws(() => pool.digest(0), /^RangeError: message 0 is not hashed; 0 are$/);
-  pool.run();
-  pool.add(utf8('b'));
-  assert.equal(toHex(pool.digest(0)), expected(utf8('a')));
-  assert.throws(() => pool.copyDigest(1, pool.open(32)), /^RangeError: message 1 is not hashed; 1 are$/);
-  assert.throws(() => pool.digestOffset(-1), RangeError);
-  pool.reset();
-  assert.throws(() => pool.digest(0), RangeError);
+  for (const length of [-1, Number.NaN]) assert.throws(() => pool.room(length), RangeError);
+  const at = pool.room(10);
+  for (const length of [-1, Number.NaN, 56, 1000]) {
+    assert.throws(() => pool.hash(at, length, at), /^RangeError: message of /, `${length} bytes`);
+  }
+  for (const wrong of [-1, 0, at - 4, at + 64, Number.NaN]) {
+    assert.throws(() => pool.hash(wrong, 10, at), RangeError, `message at ${wrong}`);
+    assert.throws(() => pool.hash(at, 10, wrong), RangeError, `hash to ${wrong}`);
+  }
+  pool.hash(at, 55, at);
 });
 
 test('pools and single hashes do not disturb each other', () => {
   const pools = Array.from({ length: 20 }, () => new HashPool());
   const messages = Array.from({ length: 50 }, (_, i) => bytesOfLength(60 + i));
-  for (const message of messages) {
-    for (const pool of pools) {
-      pool.bytes.set(message, pool.open(message.length));
+  const digestsAt = messages.map((message) => {
+    const [at] = pools.map((pool) => {
+      const to = pool.room(32);
+      pool.bytes.set(message, pool.room(message.length));
       sha256(utf8('in between'));
-    }
-    for (const pool of pools) pool.close(message.length);
-  }
+      return to;
+    });
+    for (const pool of pools) pool.hash(at! + 64, message.length, at!);
+    return at!;
+  });
   for (const pool of pools) {
     pool.run();
-    assertDigests(pool, messages);
+    assertDigests(pool, messages, digestsAt);
   }
 });

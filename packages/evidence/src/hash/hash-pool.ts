@@ -1,8 +1,9 @@
-// Hashes many messages, four at a time where the platform can. They are written straight into the pool's memory,
-// and may contain hashes of earlier runs. A pool owns its memory: keep one and reset() it.
-//   const at = pool.open(bytesMax);      room for bytesMax bytes in pool.bytes, which may be a new array now
-//   const ordinal = pool.close(length);  messages are numbered from 0
-//   pool.run();                          now the hashes of all messages are there, until reset()
+// Hashes many messages, four at a time where the platform can. The caller writes them straight into the pool's
+// memory and says where in it each hash goes, so that a hash can land inside the message that it is a part of.
+//   const at = pool.room(length);   room for a message and its padding, until reset(); `bytes` may be new now
+//   pool.hash(at, length, to);      the message is not to be touched any more
+//   pool.run();                     now the hashes of all messages are where they belong
+// A pool owns its memory, which grows with what it is given: keep one, run it and reset() it.
 
 import {
   blocksOf,
@@ -12,205 +13,140 @@ import {
   type Compressor,
   type MakeCompressor,
 } from './sha256-compressor.ts';
-import { DIGESTS_AT, INITIAL_AT, MESSAGES_AT } from './sha256-module.ts';
+import { INITIAL_AT, MESSAGES_AT } from './sha256-module.ts';
 import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
 
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024;
-/** Where messages wait for others of their length. All are hashed when it is full, so that it stays in cache. */
-const STAGE_END = MESSAGES_AT + 256 * 1024;
 /** Longer messages seldom meet three others of their length: they are hashed at once, alone. */
 const WAITING_BLOCKS_MAX = 64;
 const LANES = 4;
 
-const MEMORY_BYTES_RETAINED_MAX = 1024 * 1024;
-const DIGESTS_RETAINED_MAX = 65_536;
-const DIGESTS_INITIAL = 256;
-const DIGEST_WORDS = DIGEST_BYTES / 4;
+const MEMORY_BYTES_INITIAL = 512 * 1024;
+const MEMORY_BYTES_RETAINED_MAX = 4 * 1024 * 1024;
 const LITTLE_ENDIAN = new Uint8Array(Int32Array.of(1).buffer)[0] === 1;
 
 export class HashPool {
   readonly #makeCompressor: MakeCompressor;
   #compressor: Compressor;
-  /** Where the next message begins, and how long the open one may be; negative while none is open. */
-  #at = MESSAGES_AT;
-  #openBytesMax = -1;
-  #count = 0;
-  #hashedCount = 0;
-  #digests = new Uint8Array(DIGESTS_INITIAL * DIGEST_BYTES);
-  #digestWords = new Int32Array(this.#digests.buffer);
-  // By number of blocks: how many messages of that length wait, where they are, and their ordinals.
+  /** Where the next room begins. */
+  #end = MESSAGES_AT;
+  // By number of blocks: how many messages of that length wait, where they are, and where their hashes go.
   readonly #waiting = new Uint8Array(WAITING_BLOCKS_MAX + 1);
   readonly #waitingAt = new Int32Array((WAITING_BLOCKS_MAX + 1) * LANES);
-  readonly #waitingOrdinal = new Int32Array((WAITING_BLOCKS_MAX + 1) * LANES);
+  readonly #waitingTo = new Int32Array((WAITING_BLOCKS_MAX + 1) * LANES);
 
   constructor(make: MakeCompressor = makeCompressor) {
     this.#makeCompressor = make;
-    this.#compressor = make();
-    this.#compressor.grow(STAGE_END);
+    this.#compressor = this.#freshCompressor();
   }
 
-  /** Where messages are written, at the offset that open() gives. Read it anew after every open(). */
+  /** All of its memory. Read it anew after every room() and reset(). */
   get bytes(): Uint8Array {
     return this.#compressor.bytes;
   }
 
-  /** How many messages there are: the ordinal of the next one. */
-  get count(): number {
-    return this.#count;
+  /** How much of the memory is taken. */
+  get bytesUsed(): number {
+    return this.#end - MESSAGES_AT;
   }
 
-  /** The hashes, each where digestOffset() says. Read it anew after every run(). */
-  get digests(): Uint8Array {
-    return this.#digests;
+  /** Takes memory for a message of so many bytes, its padding included; the offset is a multiple of 64. */
+  room(length: number): number {
+    if (!(length >= 0 && length <= MESSAGE_BYTES_MAX)) {
+      throw new RangeError(`message is ${length} bytes; limit ${MESSAGE_BYTES_MAX}`);
+    }
+    const at = this.#end;
+    this.#end = at + blocksOf(length) * BLOCK_BYTES;
+    if (this.#end > this.#compressor.bytes.length) this.#compressor.grow(this.#end + this.#end / 2);
+    return at;
   }
 
-  /** Begins a message; one that is still open is forgotten. Returns the offset in `bytes` to write it to. */
-  open(bytesMax: number): number {
-    if (!(bytesMax >= 0 && bytesMax <= MESSAGE_BYTES_MAX)) {
-      throw new RangeError(`message is ${bytesMax} bytes; limit ${MESSAGE_BYTES_MAX}`);
+  /** Hashes the message at `at`, a multiple of 4, into the 32 bytes at `to`: at once, or when run() is called. */
+  hash(at: number, length: number, to: number): void {
+    const blocks = blocksOf(length);
+    const isInside = at >= MESSAGES_AT && length >= 0 && at + blocks * BLOCK_BYTES <= this.#end;
+    if (!isInside || !(to >= MESSAGES_AT && to + DIGEST_BYTES <= this.#end)) {
+      throw new RangeError(`message of ${length} bytes at ${at}, hash to ${to}: outside of ${this.#end}`);
     }
-    const paddedBytes = blocksOf(bytesMax) * BLOCK_BYTES;
-    if (this.#at + paddedBytes > STAGE_END) {
-      this.#hashWaiting();
-      const end = this.#at + paddedBytes;
-      if (end > this.#compressor.bytes.length) this.#compressor.grow(end);
-    }
-    this.#openBytesMax = bytesMax;
-    return this.#at;
-  }
-
-  /** Ends the open message after `length` bytes and returns its ordinal. */
-  close(length: number): number {
-    if (!(length >= 0 && length <= this.#openBytesMax)) {
-      throw new RangeError(`message is ${length} bytes; opened for ${this.#openBytesMax}`);
-    }
-    this.#openBytesMax = -1;
-    const blocks = pad(this.#compressor, this.#at, length);
-    const ordinal = this.#count++;
-    if (this.#count * DIGEST_BYTES > this.#digests.length) this.#growDigests();
+    pad(this.#compressor, at, length);
     if (this.#compressor.compress4 === undefined || blocks > WAITING_BLOCKS_MAX) {
-      this.#hashOne(this.#at, blocks, ordinal);
-    } else {
-      this.#wait(this.#at, blocks, ordinal);
-      this.#at += blocks * BLOCK_BYTES;
-    }
-    return ordinal;
+      this.#compressor.compress(INITIAL_AT, to, at, blocks);
+    } else this.#wait(at, to, blocks);
   }
 
-  /** Adds a message that is at hand already. */
-  add(...parts: readonly Uint8Array[]): number {
-    let length = 0;
-    for (const part of parts) length += part.length;
-    let at = this.open(length);
-    for (const part of parts) {
-      this.bytes.set(part, at);
-      at += part.length;
-    }
-    return this.close(length);
-  }
-
-  /** Hashes all messages that are not hashed yet; one that is still open is forgotten. */
+  /** Hashes all messages that still wait. */
   run(): void {
-    this.#openBytesMax = -1;
-    this.#hashWaiting();
-    this.#hashedCount = this.#count;
-  }
-
-  /** Where a message's hash stands in `digests`; refused before a run, so that zeros never pass for a hash. */
-  digestOffset(ordinal: number): number {
-    if (!(ordinal >= 0 && ordinal < this.#hashedCount)) {
-      throw new RangeError(`message ${ordinal} is not hashed; ${this.#hashedCount} are`);
+    const { compress } = this.#compressor;
+    for (let blocks = 1; blocks <= WAITING_BLOCKS_MAX; blocks++) {
+      const waiting = this.#waiting[blocks]!;
+      if (waiting === 0) continue;
+      const lane = blocks * LANES;
+      if (waiting === 3) {
+        // Four at once take as long as two alone, so it pays to let the last lane repeat the first.
+        this.#wait(this.#waitingAt[lane]!, this.#waitingTo[lane]!, blocks);
+        continue;
+      }
+      for (let i = lane; i < lane + waiting; i++) {
+        compress(INITIAL_AT, this.#waitingTo[i]!, this.#waitingAt[i]!, blocks);
+      }
+      this.#waiting[blocks] = 0;
     }
-    return ordinal * DIGEST_BYTES;
   }
 
-  /** A message's hash, in an array of its own. */
-  digest(ordinal: number): Uint8Array {
-    return digestAt(this.#digests, this.digestOffset(ordinal));
+  /** The hash at an offset, in an array of its own. */
+  digest(at: number): Uint8Array {
+    return digestAt(this.#compressor.bytes, at);
   }
 
-  /** Writes a message's hash into the open message, at an offset in `bytes`. */
-  copyDigest(ordinal: number, at: number): void {
-    const from = this.digestOffset(ordinal) / 4;
-    const words = this.#digestWords;
-    const { view } = this.#compressor;
-    for (let i = 0; i < DIGEST_WORDS; i++) view.setInt32(at + 4 * i, words[from + i]!, LITTLE_ENDIAN);
-  }
-
-  /** Writes words, in the platform's order, into the open message: several times faster than byte by byte. */
+  /** Writes words, in the platform's order, at any offset: several times faster than byte by byte. */
   writeWords(words: Int32Array, at: number): void {
     const { view } = this.#compressor;
     for (let i = 0; i < words.length; i++) view.setInt32(at + 4 * i, words[i]!, LITTLE_ENDIAN);
   }
 
+  /** Moves words within `bytes`; both offsets are multiples of 4. */
+  moveWords(from: number, to: number, count: number): void {
+    const { words } = this.#compressor;
+    for (let i = 0; i < count; i++) words[(to >>> 2) + i] = words[(from >>> 2) + i]!;
+  }
+
   /** Makes the pool empty, and gives memory back that only an uncommonly large run needed. */
   reset(): void {
-    this.#at = MESSAGES_AT;
-    this.#openBytesMax = -1;
-    this.#count = 0;
-    this.#hashedCount = 0;
+    this.#end = MESSAGES_AT;
     this.#waiting.fill(0);
-    if (this.#digests.length > DIGESTS_RETAINED_MAX * DIGEST_BYTES) {
-      this.#digests = new Uint8Array(DIGESTS_INITIAL * DIGEST_BYTES);
-      this.#digestWords = new Int32Array(this.#digests.buffer);
-    }
-    if (this.#compressor.bytes.length > MEMORY_BYTES_RETAINED_MAX) {
-      this.#compressor = this.#makeCompressor();
-      this.#compressor.grow(STAGE_END);
-    }
+    if (this.#compressor.bytes.length > MEMORY_BYTES_RETAINED_MAX) this.#compressor = this.#freshCompressor();
   }
 
-  #wait(at: number, blocks: number, ordinal: number): void {
+  #freshCompressor(): Compressor {
+    const compressor = this.#makeCompressor();
+    compressor.grow(MEMORY_BYTES_INITIAL);
+    return compressor;
+  }
+
+  #wait(at: number, to: number, blocks: number): void {
     const waiting = this.#waiting[blocks]!;
-    const lane = blocks * LANES + waiting;
-    this.#waitingAt[lane] = at;
-    this.#waitingOrdinal[lane] = ordinal;
-    this.#waiting[blocks] = waiting + 1;
-    if (waiting + 1 === LANES) this.#hashFour(blocks);
-  }
-
-  #hashWaiting(): void {
-    for (let blocks = 1; blocks <= WAITING_BLOCKS_MAX; blocks++) {
-      const waiting = this.#waiting[blocks]!;
-      const lane = blocks * LANES;
-      if (waiting === 3) {
-        // Four at once take as long as two alone, so it pays to let the last lane repeat the first.
-        this.#wait(this.#waitingAt[lane]!, blocks, this.#waitingOrdinal[lane]!);
-        continue;
-      }
-      for (let i = lane; i < lane + waiting; i++) {
-        this.#hashOne(this.#waitingAt[i]!, blocks, this.#waitingOrdinal[i]!);
-      }
-      this.#waiting[blocks] = 0;
-    }
-    this.#at = MESSAGES_AT;
-  }
-
-  #hashOne(at: number, blocks: number, ordinal: number): void {
-    this.#compressor.compress(INITIAL_AT, DIGESTS_AT, at, blocks);
-    this.#keepDigest(0, ordinal);
-  }
-
-  #hashFour(blocks: number): void {
     const lane = blocks * LANES;
-    const at = this.#waitingAt;
-    this.#compressor.compress4!(DIGESTS_AT, at[lane]!, at[lane + 1]!, at[lane + 2]!, at[lane + 3]!, blocks);
-    for (let i = 0; i < LANES; i++) this.#keepDigest(i, this.#waitingOrdinal[lane + i]!);
+    this.#waitingAt[lane + waiting] = at;
+    this.#waitingTo[lane + waiting] = to;
+    this.#waiting[blocks] = waiting + 1;
+    if (waiting + 1 < LANES) return;
+    this.#hashFour(lane, blocks);
     this.#waiting[blocks] = 0;
   }
 
-  #keepDigest(place: number, ordinal: number): void {
-    const from = DIGESTS_AT / 4 + place * DIGEST_WORDS;
-    const to = ordinal * DIGEST_WORDS;
-    const { words } = this.#compressor;
-    const digests = this.#digestWords;
-    for (let i = 0; i < DIGEST_WORDS; i++) digests[to + i] = words[from + i]!;
-  }
-
-  #growDigests(): void {
-    const before = this.#digests;
-    this.#digests = new Uint8Array(before.length * 2);
-    this.#digests.set(before);
-    this.#digestWords = new Int32Array(this.#digests.buffer);
+  #hashFour(lane: number, blocks: number): void {
+    const to = this.#waitingTo;
+    const at = this.#waitingAt;
+    this.#compressor.compress4!(
+      to[lane]!,
+      to[lane + 1]!,
+      to[lane + 2]!,
+      to[lane + 3]!,
+      at[lane]!,
+      at[lane + 1]!,
+      at[lane + 2]!,
+      at[lane + 3]!,
+      blocks,
+    );
   }
 }

@@ -14,13 +14,23 @@ export interface Compressor {
   view: DataView;
   /** Continues the hash at `from` over the blocks at `at`, at least one, and writes it to `to`. */
   compress: (from: number, to: number, at: number, blocks: number) => void;
-  /** Hashes four messages of equally many blocks into 128 bytes at `to`, in the time of two by compress. */
+  /** Hashes four messages of equally many blocks, in the time of two by compress. */
   compress4: Compress4 | undefined;
   /** Makes the memory at least so large. */
   grow: (bytesMin: number) => void;
 }
 
-type Compress4 = (to: number, at0: number, at1: number, at2: number, at3: number, blocks: number) => void;
+type Compress4 = (
+  to0: number,
+  to1: number,
+  to2: number,
+  to3: number,
+  at0: number,
+  at1: number,
+  at2: number,
+  at3: number,
+  blocks: number,
+) => void;
 
 export type MakeCompressor = () => Compressor;
 

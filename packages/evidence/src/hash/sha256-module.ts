@@ -1,7 +1,7 @@
 // Writes the WebAssembly module that computes SHA-256. Messages are padded by the caller; hashes stand in memory
 // as they are published, big-endian.
 //   compress(from, to, at, blocks)  continues the hash at `from` over the blocks at `at`, and writes it to `to`
-//   compress4(to, at0…at3, blocks)  hashes four messages of equally many blocks into 128 bytes at `to`
+//   compress4(to0…to3, at0…at3, blocks)  hashes four messages of equally many blocks, the first to `to0`
 
 import { BLOCK_BYTES, DIGEST_BYTES, INITIAL_STATE, ROUND_CONSTANTS } from './sha256-plain.ts';
 import {
@@ -30,10 +30,10 @@ export const PAGE_BYTES = 65_536;
 
 /** The hash that every message begins with; the round constants stand before it. */
 export const INITIAL_AT = CONSTANTS_AT + 4 * ROUND_CONSTANTS.length;
-/** Room for the hashes of four messages. */
-export const DIGESTS_AT = INITIAL_AT + DIGEST_BYTES;
+/** Room for the hash of a single message. */
+export const DIGEST_AT = INITIAL_AT + DIGEST_BYTES;
 /** From here on memory belongs to the messages; a multiple of BLOCK_BYTES. */
-export const MESSAGES_AT = 448;
+export const MESSAGES_AT = 320;
 
 export function sha256Module({ simd }: { simd: boolean }): Uint8Array<ArrayBuffer> {
   const constants = ROUND_CONSTANTS.flatMap((word) => bigEndian(word).toReversed());
@@ -69,9 +69,10 @@ function compress(): Func {
 }
 
 function compress4(): Func {
-  const [to, blocks] = [0, 5];
-  const at = [1, 2, 3, 4];
-  const frame = frameAfter(6, FOUR_WORDS);
+  const to = [0, 1, 2, 3];
+  const at = [4, 5, 6, 7];
+  const blocks = 8;
+  const frame = frameAfter(9, FOUR_WORDS);
   const { state, window } = frame;
   const rows = frame.spare.slice(0, 4);
   const four = (locals: Local[], i: number): Local[] => locals.slice(4 * i, 4 * i + 4);
@@ -81,14 +82,14 @@ function compress4(): Func {
   ]);
   const store = [0, 1].map((i) => [
     transpose(four(state, i), rows, frame.spare.slice(4)),
-    rows.map((row, m) => v128.store(get(to), DIGEST_BYTES * m + 16 * i, get(row))),
+    rows.map((row, m) => v128.store(get(to[m]!), 16 * i, get(row))),
   ]);
   const body = [
     state.map((word, i) => set(word, v128.splat(i32.const(INITIAL_STATE[i]!)))),
     eachBlock(FOUR_WORDS, frame, load, at, blocks),
     store,
   ];
-  return { name: 'compress4', i32Params: 6, locals: frame.locals, body };
+  return { name: 'compress4', i32Params: 9, locals: frame.locals, body };
 }
 
 /** Compresses one block after the other, at least one, into the state. */

@@ -2,7 +2,7 @@
 // pieces. Many messages are hashed faster in a HashPool. Nothing is compiled before the first hash.
 
 import { digestAt, makeCompressor, pad, type Compressor } from './sha256-compressor.ts';
-import { DIGESTS_AT, INITIAL_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
+import { DIGEST_AT, INITIAL_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
 import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
 
 /** What fits into a compressor's first page beside what was left of the piece before, and padding. */
@@ -19,6 +19,20 @@ export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   return hashParts(sharedCompressor(), parts);
 }
 
+/** The hash of a byte and one or two parts behind it: a leaf or a node of the tree, where a list of parts is dear. */
+export function sha256Prefixed(prefix: number, first: Uint8Array, second?: Uint8Array): Uint8Array {
+  const length = 1 + first.length + (second === undefined ? 0 : second.length);
+  if (length > PIECE_BYTES_MAX) return sha256(Uint8Array.of(prefix), first, second ?? new Uint8Array());
+  const compressor = sharedCompressor();
+  const { bytes } = compressor;
+  bytes[MESSAGES_AT] = prefix;
+  bytes.set(first, MESSAGES_AT + 1);
+  if (second !== undefined) bytes.set(second, MESSAGES_AT + 1 + first.length);
+  const blocks = pad(compressor, MESSAGES_AT, length);
+  compressor.compress(INITIAL_AT, DIGEST_AT, MESSAGES_AT, blocks);
+  return digestAt(bytes, DIGEST_AT);
+}
+
 export function hashParts(compressor: Compressor, parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -30,8 +44,8 @@ export function hashParts(compressor: Compressor, parts: readonly Uint8Array[]):
     at += part.length;
   }
   const blocks = pad(compressor, MESSAGES_AT, length);
-  compressor.compress(INITIAL_AT, DIGESTS_AT, MESSAGES_AT, blocks);
-  return digestAt(bytes, DIGESTS_AT);
+  compressor.compress(INITIAL_AT, DIGEST_AT, MESSAGES_AT, blocks);
+  return digestAt(bytes, DIGEST_AT);
 }
 
 function hashLongParts(compressor: Compressor, parts: readonly Uint8Array[]): Uint8Array {
@@ -65,8 +79,8 @@ export class Sha256Stream {
     const { bytes, compress } = this.#compressor;
     const restLength = this.#load();
     const blocks = pad(this.#compressor, MESSAGES_AT, restLength, this.#length - restLength);
-    compress(DIGESTS_AT, DIGESTS_AT, MESSAGES_AT, blocks);
-    return bytes.slice(DIGESTS_AT, DIGESTS_AT + DIGEST_BYTES);
+    compress(DIGEST_AT, DIGEST_AT, MESSAGES_AT, blocks);
+    return bytes.slice(DIGEST_AT, DIGEST_AT + DIGEST_BYTES);
   }
 
   #take(piece: Uint8Array): void {
@@ -75,8 +89,8 @@ export class Sha256Stream {
     bytes.set(piece, MESSAGES_AT + restLength);
     this.#length += piece.length;
     const blocks = Math.floor((restLength + piece.length) / BLOCK_BYTES);
-    if (blocks > 0) compress(DIGESTS_AT, DIGESTS_AT, MESSAGES_AT, blocks);
-    this.#state.set(bytes.subarray(DIGESTS_AT, DIGESTS_AT + DIGEST_BYTES));
+    if (blocks > 0) compress(DIGEST_AT, DIGEST_AT, MESSAGES_AT, blocks);
+    this.#state.set(bytes.subarray(DIGEST_AT, DIGEST_AT + DIGEST_BYTES));
     const restAt = MESSAGES_AT + blocks * BLOCK_BYTES;
     this.#rest.set(bytes.subarray(restAt, restAt + BLOCK_BYTES));
   }
@@ -84,7 +98,7 @@ export class Sha256Stream {
   /** Brings state and rest to the compressor, which others have used meanwhile; returns the rest's length. */
   #load(): number {
     const { bytes } = this.#compressor;
-    bytes.set(this.#state, DIGESTS_AT);
+    bytes.set(this.#state, DIGEST_AT);
     bytes.set(this.#rest, MESSAGES_AT);
     return this.#length % BLOCK_BYTES;
   }

@@ -4,6 +4,7 @@
 
 import { EvidenceError } from '../errors.ts';
 import { parseJson } from './parse-json.ts';
+import { isPlainlyCanonical } from './plain-scan.ts';
 
 /** How many containers may stand inside one another, the outermost included. */
 export const CANONICAL_DEPTH_MAX = 64;
@@ -28,6 +29,7 @@ export function isCanonicalJson(text: string): boolean {
     return Number.isFinite(number) && String(number) === text;
   }
   if (text === 'true' || text === 'false' || text === 'null') return true;
+  if (isPlainlyCanonical(text)) return true;
   try {
     return canonicalJson(parseJson(text)) === text;
   } catch {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { fromBase64, toBase64 } from '../bytes.ts';
+import { fromBase64, fromHex, toBase64, toHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
@@ -22,6 +22,29 @@ test('reads verifier keys of both types and writes them the same', () => {
   const witness = parseVerifierKey(WITNESS_KEY);
   assert.equal(witness.type, SIGNATURE_TYPES.cosignature);
   assert.equal(formatVerifierKey(witness), WITNESS_KEY);
+});
+
+test('refuses public keys for which a signature can be made without a private key', () => {
+  // p = 2^255 - 19, little-endian as keys are; 26e8… and c717… are the y of the points of order 8.
+  const smallOrder = [
+    '00'.repeat(32),
+    `01${'00'.repeat(31)}`,
+    `ec${'ff'.repeat(30)}7f`,
+    '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  ];
+  // A y of p or more is a second spelling of a smaller one.
+  const notReduced = Array.from({ length: 19 }, (_, i) => `${(0xed + i).toString(16)}${'ff'.repeat(30)}7f`);
+  for (const y of [...smallOrder, ...notReduced]) {
+    for (const sign of [0, 0x80]) {
+      const publicKey = fromHex(y);
+      publicKey[31]! |= sign;
+      for (const type of Object.values(SIGNATURE_TYPES)) {
+        const key = formatVerifierKey({ name: 'log.example', type, publicKey });
+        assert.throws(() => parseVerifierKey(key), refusal('MALFORMED'), toHex(publicKey));
+      }
+    }
+  }
 });
 
 test('the key id depends on the name, the type and the key', () => {

@@ -4,10 +4,11 @@
 //   key id = SHA-256( name ‖ 0x0A ‖ signature type ‖ public key )[:4], as 8 lowercase hexadecimal digits
 //
 // Two signature types are known, both Ed25519 with 32-byte public keys: 0x01 signs a note (note.ts), 0x04
-// cosigns a checkpoint (cosignature.ts). A name is not empty and has no space, no + and no control character.
+// cosigns a checkpoint (cosignature.ts). Public keys of small order, and second spellings of others, are refused:
+// anybody could sign for those, or show one key as two. A name is not empty and has no space, no + and no control character.
 
 import { concat, fromBase64, toBase64, toHex, utf8 } from '../bytes.ts';
-import { PUBLIC_KEY_BYTES } from './ed25519.ts';
+import { isPublicKey, PUBLIC_KEY_BYTES } from './ed25519.ts';
 import { EvidenceError } from '../errors.ts';
 import { sha256 } from '../hash/sha256.ts';
 
@@ -54,6 +55,12 @@ export function parseVerifierKey(text: string): VerifierKey {
   const key = { name, type, publicKey: bytes.subarray(1) };
   if (formatVerifierKey(key) !== text) {
     throw new EvidenceError('MALFORMED', `verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
+  }
+  if (!isPublicKey(key.publicKey)) {
+    throw new EvidenceError(
+      'MALFORMED',
+      'verifier key is one that anybody can sign for, or not its only spelling',
+    );
   }
   return key;
 }

@@ -8,7 +8,7 @@ import { signCheckpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
 import { contentOf } from '../event/content-pool.ts';
 import { openEvent } from '../event/show-event.ts';
-import { encodeEntry, genesisHash, type Kind, KINDS } from '../event/entry.ts';
+import { encodeEntry, type Entry, genesisHash, type Kind, KINDS } from '../event/entry.ts';
 import type { EventProof } from '../bundle/event-proof.ts';
 import { eventIdText } from '../event/event-id.ts';
 import { noteSigner, noteVerifier, type Signer, type Verifier } from '../note/note.ts';
@@ -62,7 +62,12 @@ export class SampleLog {
 
   readonly read: HashReader = (level, index) => this.#nodes.get(`${level}/${index}`)!;
 
-  append(event: Readonly<Record<string, unknown>>, kind: Kind = KINDS.event): SampleEntry {
+  /** `changes` are what a log should not have accepted. */
+  append(
+    event: Readonly<Record<string, unknown>>,
+    kind: Kind = KINDS.event,
+    changes: Partial<Entry> = {},
+  ): SampleEntry {
     const index = this.entries.length;
     const shown = openEvent(event, (path) => sha256(utf8(`salt ${index} ${path}`)).subarray(0, 16));
     const entry = encodeEntry({
@@ -72,6 +77,7 @@ export class SampleLog {
       eventId: eventIdText(concat(Uint8Array.of(1, 155), sha256(utf8(`event ${index}`)).subarray(0, 14))),
       previous: this.entries.at(-1)?.leaf ?? this.#genesis,
       content: contentOf(shown),
+      ...changes,
     });
     return this.appendEntry(entry, shown);
   }

@@ -74,14 +74,15 @@ function hashUpwards(leaves: Uint8Array): Uint8Array[] {
   for (let below = leaves; below.length >= 2 * HASH_BYTES; below = heights.at(-1)!) {
     const count = Math.floor(below.length / (2 * HASH_BYTES));
     pool.reset();
+    const hashesAt = pool.room(count * HASH_BYTES);
     for (let i = 0; i < count; i++) {
-      const at = pool.open(1 + 2 * HASH_BYTES);
+      const at = pool.room(1 + 2 * HASH_BYTES);
       pool.bytes[at] = NODE_PREFIX;
       pool.bytes.set(below.subarray(2 * i * HASH_BYTES, 2 * (i + 1) * HASH_BYTES), at + 1);
-      pool.close(1 + 2 * HASH_BYTES);
+      pool.hash(at, 1 + 2 * HASH_BYTES, hashesAt + i * HASH_BYTES);
     }
     pool.run();
-    heights.push(pool.digests.slice(0, count * HASH_BYTES));
+    heights.push(pool.bytes.slice(hashesAt, hashesAt + count * HASH_BYTES));
   }
   return heights;
 }

@@ -8,7 +8,7 @@
 
 import { fromHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { sha256 } from '../hash/sha256.ts';
+import { sha256Prefixed } from '../hash/sha256.ts';
 
 export const HASH_BYTES = 32;
 
@@ -33,16 +33,13 @@ export type HashReader = (level: number, index: number) => Uint8Array;
 const LEAF_PREFIX = 0x00;
 export const NODE_PREFIX = 0x01;
 
-const leafPrefix = Uint8Array.of(LEAF_PREFIX);
-const nodePrefix = Uint8Array.of(NODE_PREFIX);
-
 export function leafHash(entry: Uint8Array): Uint8Array {
-  return sha256(leafPrefix, entry);
+  return sha256Prefixed(LEAF_PREFIX, entry);
 }
 
 /** Both must be hashes: who takes them from others looks first. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return sha256(nodePrefix, left, right);
+  return sha256Prefixed(NODE_PREFIX, left, right);
 }
 
 export function isHash(bytes: Uint8Array): boolean {

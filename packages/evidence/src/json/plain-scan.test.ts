@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { canonicalJson } from './canonical-json.ts';
+import { parseJson } from './parse-json.ts';
+import { isPlainlyCanonical } from './plain-scan.ts';
+
+const SEED = 20260104;
+
+/** What the scan saves: the text, read and written again. */
+function isCanonical(text: string): boolean {
+  try {
+    return canonicalJson(parseJson(text)) === text;
+  } catch {
+    return false;
+  }
+}
+
+describe('the quick scan', () => {
+  it('says yes to arrays and objects as events have them', () => {
+    for (const text of [
+      '[]',
+      '{}',
+      '[{"price":399.95,"quantity":2,"sku":"chair/oak","taxed":true},{"price":-0.5,"sku":null}]',
+      '{"":1e+21,"a":[[],{}],"b":false,"ä":"€"}',
+    ]) {
+      assert.equal(isPlainlyCanonical(text), true, text);
+      assert.equal(isCanonical(text), true, text);
+    }
+  });
+
+  it('says no to what is no canonical text', () => {
+    for (const text of [
+      '',
+      '[',
+      '[1',
+      '[1,]',
+      '[,1]',
+      '[1]]',
+      '[1] ',
+      '[ 1]',
+      '[1.0]',
+      '[01]',
+      '[-0]',
+      '[1e400]',
+      '[-]',
+      '[0x10]',
+      '[Infinity]',
+      '[nul]',
+      '[nulll]',
+      '["a]',
+      '["\n"]',
+      '["\ud800"]',
+      '{"a"}',
+      '{"a":1,}',
+      '{"b":1,"a":2}',
+      '{"a":1,"a":2}',
+      '{a:1}',
+      '{"a":1,"b"}',
+      '{"a" :1}',
+    ]) {
+      assert.equal(isPlainlyCanonical(text), false, text);
+    }
+  });
+
+  it(`says yes to no text that differs from what it means, written again (seed ${SEED})`, () => {
+    const pieces = [
+      '"',
+      '"a"',
+      '"b"',
+      '[',
+      ']',
+      '{',
+      '}',
+      ':',
+      ',',
+      '0',
+      '10',
+      '-',
+      '.5',
+      'e+21',
+      'null',
+      ' ',
+    ];
+    const soup = fc.string({ unit: fc.constantFrom(...pieces), maxLength: 12 });
+    const canonical = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map(canonicalJson);
+    const broken = fc
+      .tuple(canonical, fc.nat(), fc.nat(2), fc.constantFrom(...pieces))
+      .map(([text, at, length, piece]) => {
+        const place = at % (text.length + 1);
+        return text.slice(0, place) + piece + text.slice(place + length);
+      });
+    let yes = 0;
+    fc.assert(
+      fc.property(fc.oneof(soup, canonical, broken), (text) => {
+        if (!isPlainlyCanonical(text)) return;
+        yes++;
+        assert.equal(isCanonical(text), true);
+      }),
+      { seed: SEED, numRuns: 20_000 },
+    );
+    assert.ok(yes > 2000, `${yes} times yes`);
+  });
+});
