@@ -6,6 +6,8 @@ export { fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
 export { parseJson } from './json/parse-json.ts';
+export { canonicalBytes, type CanonicalLimits, type CanonicalText } from './json/canonical-bytes.ts';
+export type { JsonOutline } from './json/json-outline.ts';
 export {
   type JsonScan,
   type JsonSyntax,
@@ -61,6 +63,7 @@ export {
 export {
   EMPTY_ROOT,
   type HashReader,
+  HASH_BYTES,
   leafHash,
   nodeHash,
   subtreeHashes,

@@ -79,6 +79,34 @@ describe('splitting the text of a group', () => {
     assert.deepEqual(splitGroup(before.bytes, 2), before);
   });
 
+  it('is not misled by the keys of the text before', () => {
+    const texts = [
+      '{"context":{"ab":1},"payload":{"ab":1}}',
+      '{"context":{"a":1,"ab":2},"payload":{"a":1}}',
+      '{"context":{"abc":1},"payload":{"ab":{"ab":1}}}',
+      '{"payload":{"ab":1}}',
+      '{"context":{"a\\"":1,"a\\"b":1}}',
+      '{"context":{"a\\\\":1,"a\\\\\\"":1}}',
+      '{"context":{"ab":1,"payload":2},"payload":3}',
+      '{}',
+    ];
+    for (const before of texts) {
+      for (const text of texts) {
+        splitGroup(utf8(before), 2);
+        const expected = encodeEvent(parseJson(text) as Record<string, unknown>)[1];
+        assert.deepEqual(splitGroup(utf8(text), 2), expected, `${text} after ${before}`);
+      }
+    }
+    splitGroup(utf8('{"context":{"a":1,"b":2}}'), 2);
+    for (const text of [
+      '{"context":{"b":1,"a":2}}',
+      '{"context":{"a":1,"a":2}}',
+      '{"context":{"a" :1,"b":2}}',
+    ]) {
+      assert.throws(() => splitGroup(utf8(text), 2), isRefused('MALFORMED'), text);
+    }
+  });
+
   it('refuses a text that is no object without white space, with keys in order', () => {
     const texts = [
       '',

@@ -26,6 +26,8 @@ const TO_END = 2;
 
 const DEPTH_MAX = 64;
 const INSERTION_SORT_MAX = 32;
+const SHAPE_KEYS_MAX = 64;
+const SHAPE_KEY_BYTES_MAX = 256;
 
 let shared: GroupSplitter | undefined;
 
@@ -42,10 +44,17 @@ class GroupSplitter {
   #units: EncodedUnit[] = [];
   /** The key that was read last. */
   #key: KnownKey = NO_KEY;
+  /** By group, the keys of the text before, in order: most texts have the same ones again. */
+  readonly #shapes: Record<Group, KnownKey[]> = { 1: [], 2: [] };
+  #shape: KnownKey[] = [];
+  /** How many keys of this text were read. */
+  #keyCount = 0;
 
   split(bytes: Uint8Array, group: Group): EncodedGroup {
     this.#bytes = bytes;
     this.#units = [];
+    this.#shape = this.#shapes[group];
+    this.#keyCount = 0;
     const end = this.#fields(group);
     if (end !== bytes.length) throw malformed('ends before its bytes do');
     const units = this.#units;
@@ -108,6 +117,18 @@ class GroupSplitter {
     const bytes = this.#bytes;
     if (bytes[at] !== QUOTE) throw malformed('has no key where one must be');
     const from = at + 1;
+    const place = this.#keyCount++;
+    const expected = this.#shape[place];
+    if (expected !== undefined && expected.parent === parent && standsAt(expected.raw, bytes, from)) {
+      this.#key = expected;
+      this.#requireOrder(before, expected);
+      return from + expected.raw.length + 2;
+    }
+    return this.#readOtherKey(parent, before, from, place);
+  }
+
+  #readOtherKey(parent: KnownKey, before: KnownKey, from: number, place: number): number {
+    const bytes = this.#bytes;
     let hash = parent.hash;
     let isEscaped = false;
     let to = from;
@@ -125,13 +146,17 @@ class GroupSplitter {
     if (bytes[to + 1] !== COLON) throw malformed('has a key without a value');
     const key =
       this.#keys.find(parent, hash, bytes, from, to) ?? this.#learn(parent, hash, isEscaped, from, to);
-    // Which key comes before which seldom changes, so what was seen to be in order is not compared again.
-    if (before !== NO_KEY && key.after !== before.text) {
-      if (!(before.text < key.text)) throw malformed('has keys out of order');
-      key.after = before.text;
-    }
+    this.#requireOrder(before, key);
     this.#key = key;
+    if (place < SHAPE_KEYS_MAX && key.raw.length <= SHAPE_KEY_BYTES_MAX) this.#shape[place] = key;
     return to + 2;
+  }
+
+  /** Which key comes before which seldom changes, so what was seen to be in order is not compared again. */
+  #requireOrder(before: KnownKey, key: KnownKey): void {
+    if (before === NO_KEY || key.after === before.text) return;
+    if (!(before.text < key.text)) throw malformed('has keys out of order');
+    key.after = before.text;
   }
 
   #learn(parent: KnownKey, hash: number, isEscaped: boolean, from: number, to: number): KnownKey {
@@ -183,6 +208,14 @@ class GroupSplitter {
       }
     }
   }
+}
+
+/** Whether a key that was read before stands here again, with the quote and the colon behind it. */
+function standsAt(raw: Uint8Array, bytes: Uint8Array, from: number): boolean {
+  const { length } = raw;
+  if (bytes[from + length] !== QUOTE || bytes[from + length + 1] !== COLON) return false;
+  for (let i = 0; i < length; i++) if (raw[i] !== bytes[from + i]) return false;
+  return true;
 }
 
 /** Bytes of numbers, true, false and null. */

@@ -1,0 +1,123 @@
+// What canonicalBytes works on: its buffers and how far it has come in each. The buffers outlive a call because
+// making them costs as much time as writing a small event; a call is synchronous, so no two ever share them. What is
+// handed out is a copy.
+
+import { CANONICAL_DEPTH_MAX } from './canonical-json.ts';
+import { FIELDS, FROM, KEY, ROOT } from './json-outline.ts';
+import type { Noted } from './json-string.ts';
+
+const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+/** Past so many places, an outline or an object is too large for this way. */
+const NODES_LENGTH_MAX = 1024 * 1024;
+/** Of the array that small outlines share, which lives as long as any of them. */
+const SHELF_LENGTH = 4096;
+/** How many places the frame of a container takes: its closing, first, node and isOrdered. */
+export const FRAME = 4;
+/** Words of four bytes are read and written past the end of what matters. */
+const SLACK = 8;
+
+export class CanonicalDesk implements Noted {
+  /** The input, and behind it a zero byte, which stands in no JSON text: it ends every loop. */
+  source = new Uint8Array(0);
+  sourceWords = new DataView(this.source.buffer);
+  length = 0;
+  at = 0;
+
+  /** The output; behind it there is always as much room again, in which to put members in order. */
+  out = new Uint8Array(0);
+  outWords = new DataView(this.out.buffer);
+  end = 0;
+
+  /** Of the outline, and of the members of every object that is open. */
+  nodes = new Int32Array(0);
+  /** After the last node. */
+  top = 0;
+
+  /** The innermost container that is open, and how many are: its first node, and that of the value at hand. */
+  level = 0;
+  closing = 0;
+  first = ROOT;
+  node = ROOT;
+  /** Whether the keys so far ascend. */
+  isOrdered = true;
+  /** The same of the containers around it. */
+  readonly frames = new Int32Array(FRAME * CANONICAL_DEPTH_MAX);
+
+  /** The members of the object that is put in order: their nodes, and the beginnings of their keys. */
+  order = new Int32Array(0);
+  beginnings = new Int32Array(0);
+  #shelf = new Int32Array(0);
+  #shelved = 0;
+  /** About the number that was scanned last. */
+  notes = 0;
+
+  take(bytes: Uint8Array): void {
+    const { length } = bytes;
+    if (this.source.length < length + SLACK) {
+      this.source = new Uint8Array(length + 1024);
+      this.sourceWords = new DataView(this.source.buffer);
+    }
+    this.source.set(bytes);
+    this.source[length] = 0;
+    this.length = length;
+    this.end = 0;
+    this.growOut(length);
+    this.growNodes(FIELDS);
+    this.nodes[ROOT + KEY] = 0;
+    this.nodes[ROOT + FROM] = 0;
+    this.top = ROOT + FIELDS;
+    this.level = 0;
+    this.closing = 0;
+    this.first = ROOT;
+    this.node = ROOT;
+    this.isOrdered = true;
+  }
+
+  /** Makes room for a text of so many bytes. */
+  growOut(length: number): void {
+    if (this.out.length >= 2 * length + SLACK) return;
+    const larger = new Uint8Array(3 * length + 1024);
+    larger.set(this.out.subarray(0, this.end));
+    this.out = larger;
+    this.outWords = new DataView(larger.buffer);
+  }
+
+  /** Makes room for so many places, if that is not too many; how many are does not depend on earlier calls. */
+  growNodes(length: number): boolean {
+    if (length > NODES_LENGTH_MAX) return false;
+    if (this.nodes.length < length) {
+      const larger = new Int32Array(Math.min(2 * length + 1024, NODES_LENGTH_MAX));
+      larger.set(this.nodes);
+      this.nodes = larger;
+    }
+    return true;
+  }
+
+  growOrder(members: number): void {
+    if (this.order.length >= members) return;
+    this.order = new Int32Array(2 * members + 64);
+    this.beginnings = new Int32Array(this.order.length);
+  }
+
+  /**
+   * A copy of the nodes, for an outline to keep. Small ones stand together in a shelf that is made once for many: an
+   * array of its own would take longer to make than the outline.
+   */
+  shelveNodes(): Int32Array {
+    const { nodes, top } = this;
+    if (top > SHELF_LENGTH / 8) return nodes.slice(0, top);
+    if (this.#shelf.length - this.#shelved < top) {
+      this.#shelf = new Int32Array(SHELF_LENGTH);
+      this.#shelved = 0;
+    }
+    const place = this.#shelf.subarray(this.#shelved, this.#shelved + top);
+    for (let i = 0; i < top; i++) place[i] = nodes[i]!;
+    this.#shelved += top;
+    return place;
+  }
+
+  /** Whether a large text has left more memory in use than is worth keeping. */
+  get isLarge(): boolean {
+    return Math.max(this.source.length, this.out.length, this.nodes.byteLength) > KEPT_BYTES_MAX;
+  }
+}
