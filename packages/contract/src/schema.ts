@@ -19,6 +19,8 @@ export const ANNOTATIONS = {
   'x-refused-for': 'The keywords whose breach has that code; without it, all of them and all inside.',
   'x-must-be-tenant': 'Names the tenant of the call, else TENANT_MISMATCH, before anything is validated.',
   'x-use': 'What a component is for at this place; its `description` says what it is anywhere.',
+  'x-kept-as-text':
+    'Hashed and stored as it is: nothing on the way in reads inside, so its text may be passed on.',
   'x-left-to-operation':
     'Not validated by the gateway: the operation judges it, and the verdict is its answer.',
 } as const;
@@ -61,6 +63,7 @@ export interface JsonSchema {
   readonly 'x-must-be-tenant'?: true;
   readonly 'x-use'?: string;
   readonly 'x-left-to-operation'?: true;
+  readonly 'x-kept-as-text'?: true;
 }
 
 export const asJson = (schema: TSchema): JsonSchema => schema;
@@ -106,6 +109,8 @@ export const refusedAs = <S extends TSchema>(
   schema: S,
   ...keywords: readonly Keyword[]
 ): S => marked(schema, { 'x-refused-as': code, ...(keywords.length > 0 && { 'x-refused-for': keywords }) });
+
+export const keptAsText = <S extends TSchema>(schema: S): S => marked(schema, { 'x-kept-as-text': true });
 
 export const leftToOperation = <S extends TSchema>(schema: S): S =>
   marked(schema, { 'x-left-to-operation': true });

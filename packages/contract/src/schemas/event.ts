@@ -11,6 +11,7 @@ import {
   doc,
   either,
   freeObject,
+  keptAsText,
   object,
   optional,
   strictObject,
@@ -84,9 +85,9 @@ export const EventDraft = strictObject(
     action: Action,
     resource: Resource,
     context: optional(
-      freeObject('Circumstances, such as `ipAddress`, `userAgent`, `sessionId`. At most 64 KB.'),
+      keptAsText(freeObject('Circumstances, such as `ipAddress`, `userAgent`, `sessionId`. At most 64 KB.')),
     ),
-    payload: optional(freeObject('Data of the event itself. At most 64 KB.')),
+    payload: optional(keptAsText(freeObject('Data of the event itself. At most 64 KB.'))),
     correlationId: optional(
       doc(CorrelationId, "Taken from the request's correlation id, or made, when absent."),
     ),
