@@ -1,6 +1,8 @@
 // The authenticated party of a call: what a credential, once verified, says about whoever sent it.
 
 import type { Classification, Permission, TenantId } from '@tallystick/contract';
+import type { ApiKeyRecord } from './api-keys.ts';
+import { clearanceOf, lower, type Refusal, refusalsOf } from './roles.ts';
 
 export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
@@ -12,5 +14,55 @@ export interface Caller {
   /** The highest classification that is shown unredacted. */
   readonly clearance: Classification;
   /** Why the caller may not, or undefined when it may. */
-  readonly refusal: (permission: Permission) => 'FORBIDDEN' | 'INSUFFICIENT_SCOPE' | undefined;
+  readonly refusal: (permission: Permission) => Refusal | undefined;
+}
+
+/** What a verified token says. */
+export interface TokenFacts {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly tenant: TenantId | undefined;
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+  readonly permissions: readonly string[];
+  readonly clearance: Classification | undefined;
+  readonly requiresScope: boolean;
+}
+
+export type KeyGrants = Pick<ApiKeyRecord, 'tenantId' | 'roles' | 'scopes' | 'clearance'>;
+
+export function callerOfKey(key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>): Caller {
+  const { keyId, tenantId, roles, scopes, clearance } = key;
+  const isPlatformKey = tenantId === '*';
+  return {
+    name: `key:${keyId}`,
+    tenant: tenantId,
+    namesTenant: false,
+    clearance: clearanceOf(clearance, roles),
+    refusal: refusalsOf({ roles, scopes, permissions: [], requiresScope: false, isPlatformKey }),
+  };
+}
+
+export function callerOfToken(token: TokenFacts): Caller {
+  const { roles } = token;
+  return {
+    name: `token:${token.issuer}#${token.subject}`,
+    tenant: token.tenant,
+    namesTenant: true,
+    clearance: clearanceOf(token.clearance, roles),
+    refusal: refusalsOf({ ...token, isPlatformKey: false }),
+  };
+}
+
+/**
+ * Whoever shows a token and a key at once: the token says who it is, and it may do and see what both allow.
+ * Undefined when they are not for the same tenant; a platform key is for every tenant that a token can name.
+ */
+export function callerOfBoth(token: Caller, key: Caller): Caller | undefined {
+  if (token.tenant === undefined || (key.tenant !== '*' && key.tenant !== token.tenant)) return undefined;
+  return {
+    ...token,
+    clearance: lower(token.clearance, key.clearance),
+    refusal: (permission) => token.refusal(permission) ?? key.refusal(permission),
+  };
 }

@@ -1,0 +1,129 @@
+// API keys: what a key looks like, what is kept of it, and the port through which a backend keeps it.
+//
+//   tsk_<keyId>_<secret>_<checksum>
+//
+// keyId is a ULID and no secret; secret is 32 characters of Crockford's base 32, 160 random bits; checksum is the
+// CRC-32 of everything before its underscore, 7 characters. It protects nothing: it tells a mistyped or cut key from
+// an unknown one, and lets a scanner for leaked secrets be sure. Only the SHA-256 of the whole key is kept; a random
+// secret needs no slow hash. A key is found by that hash, so a key of any other form works too.
+
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import {
+  AuditError,
+  type Classification,
+  type KeyId,
+  type Role,
+  type Scope,
+  type TenantId,
+} from '@tallystick/contract';
+import type { Random } from '../runtime/random.ts';
+
+export interface ApiKeyRecord {
+  readonly keyId: KeyId;
+  /** `*`: a platform key, for every tenant. */
+  readonly tenantId: TenantId | '*';
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly scopes: readonly Scope[];
+  /** Undefined: what the roles give. */
+  readonly clearance: Classification | undefined;
+  readonly createdAtMs: number;
+  /** A caller's name, or `system`. */
+  readonly createdBy: string;
+  readonly expiresAtMs: number | undefined;
+  readonly revokedAtMs: number | undefined;
+  /** The key that this one took the place of. */
+  readonly replaces: KeyId | undefined;
+}
+
+export interface ApiKeyStore {
+  findByHash(hash: Uint8Array): Promise<ApiKeyRecord | undefined>;
+  find(keyId: KeyId): Promise<ApiKeyRecord | undefined>;
+  /** All keys of the tenant, or of everybody, by key id. */
+  list(tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]>;
+  /** False when there is a key with that hash already. */
+  create(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
+  /**
+   * Puts `next` in the place of the key that it replaces, which ends at `endsAtMs` unless it ends sooner; false,
+   * and nothing changes, when that key is unknown, has been replaced before, or does not work at
+   * `next.createdAtMs` any more.
+   */
+  rotate(next: ApiKeyRecord, hash: Uint8Array, endsAtMs: number): Promise<boolean>;
+  /** False when there is no such key, or it was revoked before. */
+  revoke(keyId: KeyId, atMs: number): Promise<boolean>;
+}
+
+export type KeyStatus = 'Active' | 'Expired' | 'Revoked';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const FORM = /^tsk_([0-7][0-9A-HJKMNP-TV-Z]{25})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}$/;
+const SECRET_BYTES = 20;
+const CHECKSUM_LENGTH = 7;
+
+export function makeKey(keyId: KeyId, random: Random): string {
+  const secret = [...bitsOf(random.bytes(SECRET_BYTES))].join('');
+  const stem = `tsk_${keyId}_${secret}`;
+  return `${stem}_${checksumOf(stem)}`;
+}
+
+/** The id inside a key of our form whose checksum fits; undefined for everything else. */
+export function keyIdIn(key: string): KeyId | undefined {
+  const stem = key.slice(0, -CHECKSUM_LENGTH - 1);
+  return key.endsWith(`_${checksumOf(stem)}`) ? FORM.exec(key)?.[1] : undefined;
+}
+
+export function hashOfKey(key: string): Uint8Array {
+  return hash('sha256', key, 'buffer');
+}
+
+export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: number): KeyStatus {
+  if (revokedAtMs !== undefined && revokedAtMs <= nowMs) return 'Revoked';
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'Expired' : 'Active';
+}
+
+/** The key's record if it works now; throws UNAUTHENTICATED or API_KEY_REVOKED. No message holds a key. */
+export async function verifyKey(
+  key: string,
+  store: Pick<ApiKeyStore, 'findByHash'>,
+  nowMs: number,
+): Promise<ApiKeyRecord> {
+  const record = await store.findByHash(hashOfKey(key));
+  if (record === undefined) {
+    const isMistyped = key.startsWith('tsk_') && keyIdIn(key) === undefined;
+    throw new AuditError(
+      'UNAUTHENTICATED',
+      isMistyped
+        ? 'The API key is mistyped or cut off: its checksum does not fit.'
+        : 'The API key is unknown.',
+    );
+  }
+  const status = keyStatus(record, nowMs);
+  if (status === 'Active') return record;
+  const how = status === 'Revoked' ? 'was revoked' : 'has expired';
+  throw new AuditError('API_KEY_REVOKED', `The API key ${record.keyId} ${how}.`);
+}
+
+function checksumOf(stem: string): string {
+  let rest = crc32(stem);
+  let text = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = ALPHABET[rest & 31]! + text;
+    rest >>>= 5;
+  }
+  return text;
+}
+
+/** Eight characters for every five bytes. */
+function* bitsOf(bytes: Uint8Array): Iterable<string> {
+  let held = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xfff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      yield ALPHABET[(held >>> bits) & 31]!;
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuditError, type Permission } from '@tallystick/contract';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { type ApiKeyRecord, hashOfKey, makeKey } from './api-keys.ts';
+import { type Caller, callerOfToken, type TokenFacts } from './caller.ts';
+import { createAuthenticate, type Credentials } from './credentials.ts';
+
+const random = createSystemRandom();
+const clock = createFakeClock();
+
+function keyFor(keyId: string, facts: Partial<ApiKeyRecord>): [string, ApiKeyRecord] {
+  const record: ApiKeyRecord = {
+    keyId,
+    tenantId: 'acme',
+    name: 'test',
+    roles: [],
+    scopes: [],
+    clearance: undefined,
+    createdAtMs: clock.now(),
+    createdBy: 'system',
+    expiresAtMs: undefined,
+    revokedAtMs: undefined,
+    replaces: undefined,
+    ...facts,
+  };
+  return [makeKey(keyId, random), record];
+}
+
+const [operatorKey, operator] = keyFor('01KE0000000000000000000001', { roles: ['Operator'] });
+const [otherKey, other] = keyFor('01KE0000000000000000000002', { roles: ['Admin'], tenantId: 'other' });
+const [platformKey, platform] = keyFor('01KE0000000000000000000003', { roles: ['Admin'], tenantId: '*' });
+const [revokedKey, revoked] = keyFor('01KE0000000000000000000004', { roles: ['Admin'], revokedAtMs: 1 });
+const kept = new Map(
+  [
+    [operatorKey, operator] as const,
+    [otherKey, other] as const,
+    [platformKey, platform] as const,
+    [revokedKey, revoked] as const,
+  ].map(([key, record]) => [Buffer.from(hashOfKey(key)).toString('hex'), record]),
+);
+
+const tokenFacts: TokenFacts = {
+  issuer: 'tallystick',
+  subject: 'ana',
+  tenant: 'acme',
+  roles: ['Auditor'],
+  scopes: ['audit:read', 'audit:export'],
+  permissions: [],
+  clearance: undefined,
+  requiresScope: true,
+};
+const tokens: Record<string, Caller> = {
+  'auditor.token': callerOfToken(tokenFacts),
+  'no.tenant': callerOfToken({ ...tokenFacts, tenant: undefined }),
+};
+
+const authenticate = createAuthenticate({
+  clock,
+  keys: { findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))) },
+  tokens: {
+    verify(token) {
+      const caller = tokens[token];
+      const code = token === 'expired' ? 'TOKEN_EXPIRED' : 'UNAUTHENTICATED';
+      return caller === undefined ? Promise.reject(new AuditError(code, 'no')) : Promise.resolve(caller);
+    },
+  },
+});
+
+async function verdictOn(credentials: Partial<Credentials>): Promise<string> {
+  try {
+    return (await authenticate({ authorization: undefined, apiKey: undefined, ...credentials })).name;
+  } catch (error) {
+    if (!(error instanceof AuditError)) throw error;
+    for (const secret of Object.values(credentials).filter((value) => value !== undefined))
+      assert.ok(secret.length < 20 || !error.message.includes(secret), error.message);
+    return error.code;
+  }
+}
+
+test('one credential per header, in its form, or nobody is let in', async () => {
+  const table: [string, Partial<Credentials>, string][] = [
+    ['a key', { apiKey: operatorKey }, 'key:01KE0000000000000000000001'],
+    ['a token', { authorization: 'Bearer auditor.token' }, 'token:tallystick#ana'],
+    ['the scheme in lower case', { authorization: 'bearer  auditor.token' }, 'token:tallystick#ana'],
+    ['nothing', {}, 'UNAUTHENTICATED'],
+    ['a key sent twice', { apiKey: `${operatorKey}, ${operatorKey}` }, 'UNAUTHENTICATED'],
+    [
+      'a token sent twice',
+      { authorization: 'Bearer auditor.token, Bearer auditor.token' },
+      'UNAUTHENTICATED',
+    ],
+    ['a token under another scheme', { authorization: 'Basic auditor.token' }, 'UNAUTHENTICATED'],
+    ['a token without a scheme', { authorization: 'auditor.token' }, 'UNAUTHENTICATED'],
+    ['a scheme without a token', { authorization: 'Bearer ' }, 'UNAUTHENTICATED'],
+    ['a key as a token', { authorization: `Bearer ${operatorKey}` }, 'UNAUTHENTICATED'],
+    ['an unknown key', { apiKey: makeKey('01KE0000000000000000000009', random) }, 'UNAUTHENTICATED'],
+    ['a key of 300 characters', { apiKey: 'k'.repeat(300) }, 'UNAUTHENTICATED'],
+    ['a revoked key', { apiKey: revokedKey }, 'API_KEY_REVOKED'],
+    ['an expired token', { authorization: 'Bearer expired' }, 'TOKEN_EXPIRED'],
+  ];
+  for (const [what, credentials, expected] of table)
+    assert.equal(await verdictOn(credentials), expected, what);
+});
+
+test('two credentials must both be valid and for the same tenant', async () => {
+  const authorization = 'Bearer auditor.token';
+  const table: [string, Partial<Credentials>, string][] = [
+    ['both of acme', { authorization, apiKey: operatorKey }, 'token:tallystick#ana'],
+    ['a platform key beside the token', { authorization, apiKey: platformKey }, 'token:tallystick#ana'],
+    ['two tenants', { authorization, apiKey: otherKey }, 'UNAUTHENTICATED'],
+    ['a token for no tenant', { authorization: 'Bearer no.tenant', apiKey: platformKey }, 'UNAUTHENTICATED'],
+    ['an unknown key', { authorization, apiKey: 'unknown' }, 'UNAUTHENTICATED'],
+    ['an unknown token', { authorization: 'Bearer x', apiKey: operatorKey }, 'UNAUTHENTICATED'],
+    ['an expired token', { authorization: 'Bearer expired', apiKey: operatorKey }, 'TOKEN_EXPIRED'],
+    ['a revoked key', { authorization, apiKey: revokedKey }, 'API_KEY_REVOKED'],
+    ['an empty key', { authorization, apiKey: '' }, 'UNAUTHENTICATED'],
+  ];
+  for (const [what, credentials, expected] of table)
+    assert.equal(await verdictOn(credentials), expected, what);
+});
+
+test('with two credentials a caller may do and see what both allow', async () => {
+  const both = await authenticate({ authorization: 'Bearer auditor.token', apiKey: operatorKey });
+  const expected: [Permission, string | undefined][] = [
+    ['audit.events.read', undefined],
+    ['audit.events.write', 'INSUFFICIENT_SCOPE'],
+    ['audit.exports.manage', 'FORBIDDEN'],
+    ['audit.platform.manage', 'FORBIDDEN'],
+  ];
+  for (const [permission, refusal] of expected) assert.equal(both.refusal(permission), refusal, permission);
+  assert.deepEqual([both.tenant, both.namesTenant, both.clearance], ['acme', true, 'Internal']);
+});
+
+test('the caller of a key is made once', async () => {
+  const credentials = { authorization: undefined, apiKey: platformKey };
+  const caller = await authenticate(credentials);
+  assert.equal(await authenticate(credentials), caller);
+  assert.deepEqual([caller.tenant, caller.clearance], ['*', 'Secret']);
+  assert.equal(caller.refusal('audit.platform.manage'), undefined);
+});

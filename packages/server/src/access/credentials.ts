@@ -1,0 +1,68 @@
+// From what a request shows to the caller that it is: API key, bearer token, or both. Everything that is not exactly
+// one well-formed credential per header is refused; a header that was sent twice arrives joined by ", ", which fits
+// neither form. Neither messages nor diagnostics ever hold a credential.
+
+import { AuditError } from '@tallystick/contract';
+import type { Clock } from '../runtime/clock.ts';
+import { type ApiKeyRecord, type ApiKeyStore, verifyKey } from './api-keys.ts';
+import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
+import type { Tokens } from './tokens.ts';
+
+/** What a request shows about its sender, not yet believed. */
+export interface Credentials {
+  /** The value of `Authorization`. */
+  readonly authorization: string | undefined;
+  /** The value of `X-API-Key`. */
+  readonly apiKey: string | undefined;
+}
+
+/**
+ * Verifies whatever credentials there are; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
+ * or API_KEY_REVOKED, and UPSTREAM_TIMEOUT when an identity provider does not answer.
+ */
+export type Authenticate = (credentials: Credentials) => Promise<Caller>;
+
+export interface CredentialParts {
+  readonly keys: Pick<ApiKeyStore, 'findByHash'>;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+}
+
+/** The characters of a bearer token (RFC 6750); the name of the scheme is read without regard to case. */
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+const API_KEY = /^[\x21-\x7e]{1,200}$/;
+
+export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Authenticate {
+  // A store hands out the same record until something changes, so its caller is made once.
+  const callers = new WeakMap<ApiKeyRecord, Caller>();
+
+  const byKey = async (apiKey: string): Promise<Caller> => {
+    if (!API_KEY.test(apiKey)) throw unauthenticated('X-API-Key must hold one API key, and be sent once.');
+    const record = await verifyKey(apiKey, keys, clock.now());
+    const caller = callers.get(record) ?? callerOfKey(record);
+    callers.set(record, caller);
+    return caller;
+  };
+  const byToken = (authorization: string): Promise<Caller> => {
+    const token = BEARER.exec(authorization)?.[1];
+    if (token === undefined)
+      throw unauthenticated('Authorization must be "Bearer <token>", and be sent once.');
+    return tokens.verify(token);
+  };
+
+  return async ({ authorization, apiKey }) => {
+    if (authorization === undefined) {
+      if (apiKey === undefined) throw unauthenticated('There is no credential.');
+      return byKey(apiKey);
+    }
+    if (apiKey === undefined) return byToken(authorization);
+    const key = await byKey(apiKey);
+    const caller = callerOfBoth(await byToken(authorization), key);
+    if (caller === undefined) throw unauthenticated('The token and the API key are not for the same tenant.');
+    return caller;
+  };
+}
+
+function unauthenticated(message: string): AuditError {
+  return new AuditError('UNAUTHENTICATED', message);
+}

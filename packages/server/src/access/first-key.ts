@@ -1,0 +1,66 @@
+// The key with which everything begins. A start without any key makes one platform Admin key, to be printed once.
+// TALLYSTICK_ADMIN_KEY is that key instead: each start makes sure that it is there, and revokes what an earlier
+// value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says.
+
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
+
+export interface FirstKeyParts {
+  readonly keys: ApiKeyStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextId: () => string;
+}
+
+export type FirstKey =
+  /** A new key, which nobody has seen yet. */
+  | { readonly outcome: 'Made'; readonly key: string }
+  /** The key of the setting works. */
+  | { readonly outcome: 'Given' }
+  /** The key of the setting was revoked and stays so. */
+  | { readonly outcome: 'GivenButRevoked'; readonly keyId: string }
+  /** There are keys, and the setting is not given. */
+  | { readonly outcome: 'NotNeeded' };
+
+/** Keys that come from the setting are known by this name. */
+const GIVEN_NAME = 'TALLYSTICK_ADMIN_KEY';
+const MADE_NAME = 'first start';
+
+export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
+  if (given !== undefined) return settleGiven(given, parts);
+  if ((await parts.keys.list()).length > 0) return { outcome: 'NotNeeded' };
+  const record = platformAdmin(MADE_NAME, parts);
+  const key = makeKey(record.keyId, parts.random);
+  await parts.keys.create(record, hashOfKey(key));
+  return { outcome: 'Made', key };
+}
+
+async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKey> {
+  const { keys, clock } = parts;
+  const hash = hashOfKey(given);
+  await keys.create(platformAdmin(GIVEN_NAME, parts), hash);
+  const current = (await keys.findByHash(hash))!;
+  for (const { keyId, name, revokedAtMs } of await keys.list('*')) {
+    const isEarlier = name === GIVEN_NAME && keyId !== current.keyId && revokedAtMs === undefined;
+    if (isEarlier) await keys.revoke(keyId, clock.now());
+  }
+  const works = keyStatus(current, clock.now()) === 'Active';
+  return works ? { outcome: 'Given' } : { outcome: 'GivenButRevoked', keyId: current.keyId };
+}
+
+function platformAdmin(name: string, { clock, nextId }: FirstKeyParts): ApiKeyRecord {
+  return {
+    keyId: nextId(),
+    tenantId: '*',
+    name,
+    roles: ['Admin'],
+    scopes: [],
+    clearance: undefined,
+    createdAtMs: clock.now(),
+    createdBy: 'system',
+    expiresAtMs: undefined,
+    revokedAtMs: undefined,
+    replaces: undefined,
+  };
+}

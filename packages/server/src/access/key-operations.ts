@@ -1,0 +1,156 @@
+// The admin API for keys. A tenant's Admin reaches the keys of that tenant; whoever manages the platform reaches all.
+// Nobody can hand out more than they have: a key, made or rotated, allows and shows nothing that its maker may not
+// do and see, or whoever may manage keys could make themselves anything.
+
+import {
+  type Answer,
+  type ApiKey,
+  AuditError,
+  type InputOf,
+  type KeyId,
+  PERMISSION_NAMES,
+  type TenantId,
+} from '@tallystick/contract';
+import type { Call, Received } from '../call.ts';
+import { expiryAfter } from '../events/expiry.ts';
+import { onceOf } from '../events/ingest.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import type { UsedKey } from '../streams/log.ts';
+import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
+import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
+import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
+import { lower } from './roles.ts';
+
+export interface KeyOperationParts {
+  readonly keys: Pick<ApiKeyStore, 'find'>;
+  readonly changes: KeyChanges;
+  readonly clock: Clock;
+  /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
+  readonly steadyNowMs: () => number;
+}
+
+export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOperationParts) {
+  const shown = (record: ApiKeyRecord) => showKey(record, clock.now());
+  const keyFor = async (call: Call, keyId: KeyId): Promise<ApiKeyRecord> => {
+    const record = await keys.find(keyId);
+    const isOurs = record !== undefined && (record.tenantId === call.tenant || managesPlatform(call));
+    if (!isOurs) throw new AuditError('KEY_NOT_FOUND', `There is no API key ${keyId}.`);
+    return record;
+  };
+  const causeOf = (call: Call): KeyChangeCause => ({
+    by: callerOf(call).name,
+    requestId: call.requestId,
+    correlationId: call.correlationId,
+    once: (madeKeyId) => call.tenantRecord && onceOf(call, call.tenantRecord, steadyNowMs(), madeKeyId),
+  });
+  /** The first answer again, but for the secret, which nobody has any more. */
+  const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
+    ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
+
+  return {
+    'apiKeys.create': {
+      async perform(call: Call, { key }: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
+        const wish = {
+          tenantId: tenantOf(call, key.tenantId),
+          name: key.name,
+          roles: key.roles ?? [],
+          scopes: key.scopes ?? [],
+          clearance: key.clearance,
+          expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
+        };
+        checkKeyed(call, wish.tenantId);
+        checkGrants(call, wish);
+        const made = await changes.create(wish, causeOf(call));
+        return { kind: 'Created', body: { ...shown(made.record), key: made.key } };
+      },
+      again,
+    },
+    'apiKeys.rotate': {
+      async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
+        const old = await keyFor(call, input.keyId);
+        checkKeyed(call, old.tenantId);
+        checkGrants(call, old);
+        const nowMs = clock.now();
+        const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? 'P1D') - nowMs;
+        const made = await changes.rotate(old, graceMs, causeOf(call));
+        return { kind: 'Created', body: { ...shown(made.record), key: made.key } };
+      },
+      again,
+    },
+    'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
+      await changes.revoke(await keyFor(call, keyId), causeOf(call));
+      return { kind: 'Removed', body: undefined } as const;
+    },
+    'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) =>
+      ({ kind: 'Done', body: shown(await keyFor(call, keyId)) }) as const,
+  };
+}
+
+export function showKey(record: ApiKeyRecord, nowMs: number): ApiKey {
+  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs } = record;
+  return {
+    keyId,
+    tenantId,
+    name,
+    roles: [...record.roles],
+    scopes: [...record.scopes],
+    ...(clearance !== undefined && { clearance }),
+    status: keyStatus(record, nowMs),
+    createdAt: instant(createdAtMs),
+    createdBy,
+    ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
+  };
+}
+
+function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
+  const tenantId = wanted ?? call.tenant ?? '';
+  if (tenantId === call.tenant || managesPlatform(call)) return tenantId;
+  if (tenantId === '*') throw new AuditError('FORBIDDEN', 'A platform key is made with a platform key.');
+  const issue = 'must be the tenant of the request, or the key that of the platform';
+  throw new AuditError('TENANT_MISMATCH', `tenantId ${issue}.`, {
+    details: [{ field: 'tenantId', issue, value: tenantId }],
+  });
+}
+
+/** Idempotency keys are remembered with the log of the request's tenant, where the notice of another key is not. */
+function checkKeyed(call: Call, tenantId: TenantId | '*'): void {
+  if (call.once === undefined || tenantId === call.tenant) return;
+  const issue = 'works for keys of the tenant in X-Tenant-Id only';
+  throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}.`, {
+    details: [{ field: 'Idempotency-Key', issue }],
+  });
+}
+
+function checkGrants(call: Call, wish: KeyGrants): void {
+  const caller = callerOf(call);
+  const made = callerOfKey({ ...wish, keyId: '' });
+  const excess = PERMISSION_NAMES.find(
+    (permission) => made.refusal(permission) === undefined && caller.refusal(permission) !== undefined,
+  );
+  if (excess !== undefined)
+    throw new AuditError('FORBIDDEN', `The key would allow ${excess}, which you may not.`);
+  if (lower(made.clearance, caller.clearance) !== made.clearance) {
+    throw new AuditError(
+      'FORBIDDEN',
+      `The key would see ${made.clearance}; your clearance is ${caller.clearance}.`,
+    );
+  }
+}
+
+function endIn(expiresAt: string, nowMs: number): number {
+  const atMs = Date.parse(expiresAt);
+  if (atMs > nowMs) return atMs;
+  const issue = 'must lie in the future';
+  throw new AuditError('VALIDATION_FAILED', `expiresAt ${issue}.`, {
+    details: [{ field: 'expiresAt', issue, value: expiresAt }],
+  });
+}
+
+function managesPlatform(call: Call): boolean {
+  return callerOf(call).refusal('audit.platform.manage') === undefined;
+}
+
+function callerOf({ caller }: Call): Caller {
+  if (caller === undefined) throw new AuditError('FORBIDDEN', 'This needs a caller.');
+  return caller;
+}

@@ -1,0 +1,73 @@
+// What a credential allows: roles, scopes and permission claims made one rule. Roles alone: what they hold. Scopes
+// or permission claims alone: what they name. Both: what both allow. A credential without any allows nothing, and so
+// does a list of roles of which we know none: a misspelt role must not lift the bounds that it was meant to set.
+
+import {
+  type Classification,
+  type Permission,
+  PERMISSION_NAMES,
+  permissionsOfRole,
+  permissionsOfScope,
+  ROLE_NAMES,
+  ROLES,
+  SCOPES,
+} from '@tallystick/contract';
+
+/** What a credential says, as it says it: names that we do not know may be among them. */
+export interface Grants {
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+  readonly permissions: readonly string[];
+  /** A bearer token needs a scope or a permission claim, whatever its roles. */
+  readonly requiresScope: boolean;
+  /** A platform key; only it can hold `audit.platform.manage`. */
+  readonly isPlatformKey: boolean;
+}
+
+export type Refusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
+
+/** From the lowest. */
+export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
+
+export function refusalsOf(grants: Grants): (permission: Permission) => Refusal | undefined {
+  const byRoles = new Set(grants.roles.filter(isRole).flatMap(permissionsOfRole));
+  const byScopes = new Set([
+    ...grants.scopes.filter(isScope).flatMap(permissionsOfScope),
+    ...grants.permissions.filter(isPermission),
+  ]);
+  // Scopes such as `openid` are no business of ours: they bind nothing.
+  const hasScopes = byScopes.size > 0;
+  const hasRoles = grants.roles.length > 0;
+  const isPlatformAdmin = grants.isPlatformKey && grants.roles.includes('Admin') && !hasScopes;
+
+  return (permission) => {
+    if (permission === 'audit.platform.manage') return isPlatformAdmin ? undefined : 'FORBIDDEN';
+    if ((hasScopes || grants.requiresScope) && !byScopes.has(permission)) return 'INSUFFICIENT_SCOPE';
+    if (hasRoles ? byRoles.has(permission) : hasScopes) return undefined;
+    return 'FORBIDDEN';
+  };
+}
+
+/** The highest classification seen unredacted: as stated, else the highest of the roles, else Internal. */
+export function clearanceOf(stated: Classification | undefined, roles: readonly string[]): Classification {
+  if (stated !== undefined) return stated;
+  const known = roles.filter(isRole).map((role): Classification => ROLES[role].clearance);
+  return known.length === 0 ? 'Internal' : known.reduce(higher);
+}
+
+export function lower(a: Classification, b: Classification): Classification {
+  return CLASSIFICATIONS.indexOf(a) <= CLASSIFICATIONS.indexOf(b) ? a : b;
+}
+
+function higher(a: Classification, b: Classification): Classification {
+  return lower(a, b) === a ? b : a;
+}
+
+export const isRole = isOneOf(ROLE_NAMES);
+export const isScope = isOneOf(SCOPES);
+export const isPermission = isOneOf(PERMISSION_NAMES);
+export const isClassification = isOneOf(CLASSIFICATIONS);
+
+function isOneOf<T extends string>(names: readonly T[]): (name: unknown) => name is T {
+  return (name): name is T => (names as readonly unknown[]).includes(name);
+}

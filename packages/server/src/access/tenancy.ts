@@ -1,0 +1,49 @@
+// Which tenants are served here, and how one comes into being. `admit` is asked as soon as the tenant of a call is
+// known; `provide` right before a write is performed, so that no refused request leaves a tenant behind.
+
+import { AuditError, type TenantId } from '@tallystick/contract';
+import type { Clock } from '../runtime/clock.ts';
+import type { TenantRecord, TenantStore } from './tenants.ts';
+
+export interface Tenancy {
+  /** What is known of the tenant, if it is served here; throws TENANT_SUSPENDED or RESIDENCY_VIOLATION. */
+  admit(tenantId: TenantId): Promise<TenantRecord | undefined>;
+  /** The tenant of a write, made if need be; throws TENANT_NOT_FOUND where that is not allowed. */
+  provide(tenantId: TenantId): Promise<TenantRecord>;
+}
+
+export interface TenancyParts {
+  readonly tenants: TenantStore;
+  readonly clock: Clock;
+  /** A tenant comes into being at its first write. */
+  readonly autoProvision: boolean;
+  /** Where this instance is; undefined: nowhere in particular, so it serves tenants of all regions. */
+  readonly region: string | undefined;
+}
+
+export function createTenancy({ tenants, clock, autoProvision, region }: TenancyParts): Tenancy {
+  const admit = async (tenantId: TenantId) => {
+    const record = await tenants.find(tenantId);
+    if (record !== undefined) checkServed(record, region);
+    return record;
+  };
+  return {
+    admit,
+    async provide(tenantId) {
+      const found = await admit(tenantId);
+      if (found !== undefined) return found;
+      if (!autoProvision) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
+      return tenants.ensure(tenantId, clock.now());
+    },
+  };
+}
+
+function checkServed(tenant: TenantRecord, region: string | undefined): void {
+  const { tenantId, status } = tenant;
+  if (status !== 'Active') {
+    throw new AuditError('TENANT_SUSPENDED', `The tenant ${tenantId} is ${status.toLowerCase()}.`);
+  }
+  if (region !== undefined && tenant.region !== undefined && tenant.region !== region) {
+    throw new AuditError('RESIDENCY_VIOLATION', `The tenant ${tenantId} may not be served in ${region}.`);
+  }
+}
