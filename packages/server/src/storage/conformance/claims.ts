@@ -1,0 +1,112 @@
+// What every backend must hold, as named claims that run against a real one, and what they are made of: places to
+// keep data in, drafts, and the rows behind the port for whoever recomputes them.
+
+import { createUlids } from '../../runtime/ids.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { encodeEvent } from '@tallystick/evidence';
+import type { TenantId } from '@tallystick/contract';
+import type { AppendRequest, AppendResult, Draft, DraftOutcome, Once, Placed } from '../../streams/log.ts';
+import type { Storage } from '../storage.ts';
+
+/** One installation of the backend under test; what it kept is there when it is opened again. */
+export interface Place {
+  open(): Promise<Storage>;
+  /** The stored rows of a tenant's log by index, read without the code under test. */
+  rows(tenant: TenantId): LogRow[];
+  /** Removes the content of an event, as a purge does. */
+  removeContent(tenant: TenantId, index: number): void;
+}
+
+export interface LogRow {
+  readonly index: number;
+  readonly entry: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly roots: readonly [Uint8Array, Uint8Array];
+  readonly texts: readonly [Uint8Array, Uint8Array];
+  readonly seeds: readonly [Uint8Array, Uint8Array];
+}
+
+export type Claims = Readonly<Record<string, (place: Place) => Promise<void>>>;
+
+export const NOW_MS = 1_767_323_046_000;
+export const now = (nowMs = NOW_MS, steadyNowMs = nowMs) => ({ nowMs, steadyNowMs });
+
+export const nextId = createUlids(systemClock, createSystemRandom());
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+export function draftOf(event: Readonly<Record<string, unknown>> = {}, more: Partial<Draft> = {}): Draft {
+  const [one, two] = encodeEvent({ action: 'Delete.Invoice', outcome: 'Success', ...event });
+  return {
+    kind: 1,
+    eventId: nextId(),
+    texts: [one.bytes, two.bytes],
+    classification: 'Internal',
+    expiresAtMs: NOW_MS + 1000,
+    ...more,
+  };
+}
+
+/** The texts of a draft as the reader of the log shows them. */
+export function textsOf({ texts }: Draft): string[] {
+  return texts.map((text) => decoder.decode(text));
+}
+
+export function bytesOf(one: string, two: string): Draft['texts'] {
+  return [encoder.encode(one), encoder.encode(two)];
+}
+
+export function request(
+  tenant: TenantId,
+  drafts: readonly Draft[],
+  more: Partial<AppendRequest> = {},
+): AppendRequest {
+  return { tenant, drafts, atomic: false, ...more };
+}
+
+export function fingerprint(n: number): Uint8Array {
+  return new Uint8Array(32).fill(n);
+}
+
+export function once(key: string, more: Partial<Once> = {}): Once {
+  return {
+    operation: 'events.ingest',
+    key,
+    fingerprint: fingerprint(1),
+    expiresAtMs: NOW_MS + 86_400_000,
+    note: `note of ${key}`,
+    ...more,
+  };
+}
+
+/** Storage with these tenants in it. */
+export async function openWith(place: Place, ...tenants: TenantId[]): Promise<Storage> {
+  const storage = await place.open();
+  for (const tenant of tenants) await storage.tenants.ensure(tenant, NOW_MS);
+  return storage;
+}
+
+/** Appends one request by itself. */
+export async function append(storage: Storage, one: AppendRequest, at = now()): Promise<AppendResult> {
+  const [result] = await storage.log.append([one], at);
+  if (result === undefined) throw new Error('there is no result');
+  if (result.status === 'Faulty') throw result.error;
+  return result;
+}
+
+export function outcomesOf(result: { readonly status: string } | undefined): readonly DraftOutcome[] {
+  if (result === undefined || !('outcomes' in result)) throw new Error(`result is ${result?.status}`);
+  return result.outcomes as readonly DraftOutcome[];
+}
+
+export function placedIn(result: { readonly status: string } | undefined): Placed[] {
+  return outcomesOf(result).map((outcome) => {
+    if (!('index' in outcome)) throw new Error(`outcome is ${outcome.status}`);
+    return outcome;
+  });
+}
+
+export function statusesOf(result: { readonly status: string } | undefined): string[] {
+  return outcomesOf(result).map(({ status }) => status);
+}

@@ -1,0 +1,63 @@
+// The claim that what was hashed, what is stored and what is returned are the same bytes, for events of any shape.
+
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { canonicalJson } from '@tallystick/evidence';
+import { append, type Claims, draftOf, openWith, request, textsOf } from './claims.ts';
+import { recompute } from './log-chain.ts';
+
+const SEED = 20260101;
+const RUNS = 150;
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }).filter((any) => any.isWellFormed()),
+);
+const { content } = fc.letrec((tie) => ({
+  content: fc.dictionary(text, tie('value'), { maxKeys: 8, noNullPrototype: true }),
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    text,
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.constantFrom(null, true, false, -0, 1e21, 5e-324, 9007199254740991, '\u2028', '\ufeff'),
+    fc.array(tie('value'), { maxLength: 5 }),
+    tie('content'),
+  ),
+}));
+const event = fc.record(
+  {
+    action: text,
+    actor: fc.record({ actorType: fc.constant('User'), userId: text, userName: text }),
+    context: content,
+    payload: fc.oneof(content, fc.array(text)),
+  },
+  { requiredKeys: ['action'] },
+);
+
+export const byteClaims: Claims = {
+  'hashed, stored and returned are the same bytes, whatever the event': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const log = storage.log.forTenant('acme');
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 8 }), async (events) => {
+        const drafts = events.map((one) => draftOf(one));
+        await append(storage, request('acme', drafts));
+        for (const [i, draft] of drafts.entries()) {
+          const stored = await log.event(draft.eventId);
+          assert.deepEqual(stored?.content?.texts, textsOf(draft));
+          const { context, payload, ...rest } = { outcome: 'Success', ...events[i]! };
+          const second = {
+            ...(context === undefined ? {} : { context }),
+            ...(payload === undefined ? {} : { payload }),
+          };
+          assert.deepEqual(textsOf(draft), [canonicalJson(rest), canonicalJson(second)]);
+        }
+        count += drafts.length;
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+    assert.equal(recompute(place, 'acme', 'audit.example.com'), count);
+  },
+};

@@ -1,0 +1,175 @@
+// Claims about the chain: no gap, no fork, time that never runs backwards, and leaves that anybody can recompute
+// from what is stored.
+
+import assert from 'node:assert/strict';
+import type { TenantId } from '@tallystick/contract';
+import {
+  contentOf,
+  decodeEntry,
+  genesisHash,
+  groupRootOf,
+  leafHash,
+  openEvent,
+  parseJson,
+  splitGroup,
+} from '@tallystick/evidence';
+import { saltsOf } from '../commitments.ts';
+import {
+  append,
+  bytesOf,
+  type Claims,
+  draftOf,
+  type LogRow,
+  now,
+  NOW_MS,
+  openWith,
+  type Place,
+  placedIn,
+  request,
+  textsOf,
+} from './claims.ts';
+
+export const chainClaims: Claims = {
+  'events of a tenant are numbered without a gap, over requests, pools and restarts': async (place) => {
+    const indexes: number[] = [];
+    for (const round of [0, 1]) {
+      await using storage = await openWith(place, 'acme', 'other');
+      for (const sizes of [[1], [2, 1, 3], [5]]) {
+        const requests = sizes.flatMap((size) => [
+          request(
+            'acme',
+            Array.from({ length: size }, () => draftOf()),
+          ),
+          request('other', [draftOf()]),
+        ]);
+        const results = await storage.log.append(requests, now(NOW_MS + round));
+        for (const [i, result] of results.entries()) {
+          if (requests[i]!.tenant === 'acme') indexes.push(...placedIn(result).map(({ index }) => index));
+        }
+      }
+    }
+    assert.deepEqual(
+      indexes,
+      Array.from({ length: 24 }, (_, i) => i),
+    );
+    assert.equal(recompute(place, 'acme', 'audit.example.com'), 24);
+    assert.equal(recompute(place, 'other', 'audit.example.com'), 10);
+  },
+
+  'what was answered is there after opening again, byte for byte': async (place) => {
+    const drafts = [
+      draftOf({ payload: { note: 'späť €', '': 0, 'a/b~c': [1.5, null, { z: '\u{1f600}"\\\n' }] } }),
+      draftOf({ context: {}, payload: {} }, { classification: 'Secret', expiresAtMs: undefined }),
+      draftOf({ actor: { userId: 'u', actorType: 'User' } }, { classification: 'Public', kind: 9 }),
+    ];
+    {
+      await using storage = await openWith(place, 'acme');
+      await append(storage, request('acme', drafts));
+    }
+    await using storage = await place.open();
+    const log = storage.log.forTenant('acme');
+    const streams = new Set<string>();
+    for (const [i, draft] of drafts.entries()) {
+      const stored = await log.event(draft.eventId);
+      assert.ok(stored);
+      const entry = decodeEntry(stored.entry);
+      assert.deepEqual([entry.kind, entry.index, entry.eventId], [draft.kind, i, draft.eventId]);
+      assert.deepEqual(stored.leaf, leafHash(stored.entry));
+      assert.equal(stored.classification, draft.classification);
+      assert.deepEqual(stored.content, { texts: textsOf(draft), expiresAtMs: draft.expiresAtMs });
+      streams.add(stored.streamId);
+    }
+    assert.equal(streams.size, 1, 'all are in the first stream');
+    assert.deepEqual(
+      place.rows('acme').map(({ texts }) => texts),
+      drafts.map(({ texts }) => texts),
+    );
+  },
+
+  'receivedAt is the wall clock, and stands still while the clock is behind': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const received: number[] = [];
+    for (const nowMs of [NOW_MS, NOW_MS - 3_600_000, NOW_MS + 86_400_000, NOW_MS, NOW_MS + 86_400_001]) {
+      const [placed] = placedIn(await append(storage, request('acme', [draftOf()]), now(nowMs)));
+      received.push(placed!.receivedAtMs - NOW_MS);
+    }
+    assert.deepEqual(received, [0, 0, 86_400_000, 86_400_000, 86_400_001]);
+    const stored = place.rows('acme').map(({ entry }) => decodeEntry(entry).receivedAtMs - NOW_MS);
+    assert.deepEqual(stored, received);
+  },
+
+  'tenants are apart: their logs, ids and reads know nothing of one another': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const draft = draftOf({ payload: { of: 'acme' } });
+    const same = draftOf({ payload: { of: 'other' } }, { eventId: draft.eventId });
+    const results = await storage.log.append([request('acme', [draft]), request('other', [same])], now());
+    assert.deepEqual(
+      results.flatMap((result) => placedIn(result).map(({ status, index }) => [status, index])),
+      [
+        ['Appended', 0],
+        ['Appended', 0],
+      ],
+    );
+    const read = async (tenant: TenantId) =>
+      (await storage.log.forTenant(tenant).event(draft.eventId))?.content?.texts;
+    assert.deepEqual(await read('acme'), textsOf(draft));
+    assert.deepEqual(await read('other'), textsOf(same));
+    assert.equal(await read('nobody'), undefined);
+    assert.equal(await storage.log.forTenant('other').event(draftOf().eventId), undefined);
+  },
+
+  'a request with a fault of its own is left out, and the others of its pool are appended': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const requests = [
+      request('acme', [draftOf()]),
+      request('nobody', [draftOf()]),
+      request('acme', [draftOf(), draftOf({}, { texts: bytesOf('{"action": 1}', '{}') })]),
+      request('acme', [draftOf({}, { texts: bytesOf('{"unheardOf":1}', '{}') })]),
+      request('acme', [draftOf()]),
+    ];
+    const results = await storage.log.append(requests, now());
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['Done', 'Faulty', 'Faulty', 'Faulty', 'Done'],
+    );
+    assert.equal(recompute(place, 'acme', 'audit.example.com'), 2);
+  },
+
+  'a probe commits and leaves no event': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    await storage.log.probe();
+    await storage.log.probe();
+    assert.equal(place.rows('acme').length, 0);
+  },
+};
+
+/** Recomputes every leaf of a log from texts and seeds, with none of the code that wrote them; returns the size. */
+export function recompute(place: Place, tenant: TenantId, logOrigin: string): number {
+  let previous = genesisHash(`${logOrigin}/t/${tenant}`);
+  for (const [i, row] of place.rows(tenant).entries()) {
+    const entry = decodeEntry(row.entry);
+    assert.equal(row.index, i);
+    assert.equal(entry.index, i);
+    assert.deepEqual(entry.previous, previous, `entry ${i} names the leaf before it`);
+    assert.deepEqual(entry.content, contentIn(row), `entry ${i} has the hash of its content`);
+    assert.deepEqual(row.leaf, leafHash(row.entry));
+    previous = row.leaf;
+  }
+  return place.rows(tenant).length;
+}
+
+function contentIn({ texts, seeds, roots }: LogRow): Uint8Array {
+  const event = Object.assign({}, ...texts.map((text) => parseJson(Buffer.from(text).toString()))) as Record<
+    string,
+    unknown
+  >;
+  const salts = texts.map((text, g) => {
+    const { units } = splitGroup(text, g === 0 ? 1 : 2);
+    const all = saltsOf(seeds[g as 0 | 1], units.length);
+    return new Map(units.map(({ path }, i) => [path, all.subarray(16 * i, 16 * i + 16)]));
+  });
+  const shown = openEvent(event, (path) => salts[0]!.get(path) ?? salts[1]!.get(path)!);
+  assert.deepEqual(groupRootOf(1, shown[0]), roots[0]);
+  assert.deepEqual(groupRootOf(2, shown[1]), roots[1]);
+  return contentOf(shown);
+}

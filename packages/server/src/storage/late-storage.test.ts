@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '../runtime/clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { createLateStorage } from './late-storage.ts';
+import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
+
+test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the opened one', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-late-'));
+  const late = createLateStorage();
+  const unavailable = { code: 'SERVICE_UNAVAILABLE' };
+  await assert.rejects(late.tenants.ensure('acme', 1), unavailable);
+  await assert.rejects(late.apiKeys.list(), unavailable);
+  await assert.rejects(late.log.probe(), unavailable);
+  assert.throws(() => late.log.forTenant('acme'), unavailable);
+  late.use(
+    await openSqliteStorage({
+      directory,
+      logOrigin: undefined,
+      clock: systemClock,
+      random: createSystemRandom(),
+      threads: false,
+      exclusive: true,
+      onFatal: assert.fail,
+    }),
+  );
+  assert.equal((await late.tenants.ensure('acme', 1)).tenantId, 'acme');
+  assert.deepEqual(await late.apiKeys.list(), []);
+  await late.log.probe();
+  await late[Symbol.asyncDispose]();
+  await assert.rejects(late.apiKeys.list());
+  rmSync(directory, { recursive: true });
+});
+
+test('one that was never opened is closed without a word', async () => {
+  await createLateStorage()[Symbol.asyncDispose]();
+});

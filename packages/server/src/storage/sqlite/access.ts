@@ -1,0 +1,192 @@
+// API keys and tenants in journal.db. `createAccessTables` is the writing side, synchronous verbs for whoever holds
+// the connection that may write; `createAccessReader` is the reading side over a connection of its own, with what it
+// has read kept in memory. Each change counts `access_version` in `meta` up by one, and the reader looks at that
+// number once in every turn of the event loop in which it is asked: whoever revokes a key, in this process or another,
+// and then sends a request with it, is refused.
+
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { Classification, Duration, KeyId, Role, Scope, TenantId } from '@tallystick/contract';
+import type { ApiKeyRecord } from '../../access/api-keys.ts';
+import type { TenantRecord } from '../../access/tenants.ts';
+import { inTransaction } from './database.ts';
+
+/** A tenant that is to exist, with the key that it gets if it does not yet. */
+export interface NewTenant {
+  readonly tenantId: TenantId;
+  readonly fingerprintKey: Uint8Array;
+}
+
+/** A change, plain enough to be sent to another thread. */
+export type AccessWrite =
+  | { readonly verb: 'EnsureTenants'; readonly tenants: readonly NewTenant[]; readonly nowMs: number }
+  | { readonly verb: 'CreateKey'; readonly record: ApiKeyRecord; readonly hash: Uint8Array }
+  | {
+      readonly verb: 'RotateKey';
+      readonly next: ApiKeyRecord;
+      readonly hash: Uint8Array;
+      readonly endsAtMs: number;
+    }
+  | { readonly verb: 'RevokeKey'; readonly keyId: KeyId; readonly atMs: number };
+
+export interface AccessTables {
+  /** Makes the change in one durable commit; false when there was nothing to change. */
+  write(change: AccessWrite): boolean;
+}
+
+export function createAccessTables(db: DatabaseSync): AccessTables {
+  const bump = db.prepare(
+    `INSERT INTO meta (name, value) VALUES ('access_version', 1)
+     ON CONFLICT (name) DO UPDATE SET value = value + 1`,
+  );
+  const ensureTenant = db.prepare(
+    `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT (tenant_id) DO NOTHING`,
+  );
+  const insertKey = db.prepare(
+    `INSERT INTO api_keys (key_id, tenant_id, name, roles, scopes, clearance, hash, created_at_ms, created_by,
+                           expires_at_ms, revoked_at_ms, replaces)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
+  );
+  const endKey = db.prepare(
+    `UPDATE api_keys SET expires_at_ms = min(coalesce(expires_at_ms, ?1), ?1)
+     WHERE key_id = ?2 AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?3)
+       AND NOT EXISTS (SELECT 1 FROM api_keys AS newer WHERE newer.replaces = ?2)`,
+  );
+  const revokeKey = db.prepare(
+    'UPDATE api_keys SET revoked_at_ms = ? WHERE key_id = ? AND revoked_at_ms IS NULL',
+  );
+
+  const create = (record: ApiKeyRecord, hash: Uint8Array): boolean => {
+    const { keyId, tenantId, name, roles, scopes, clearance, createdAtMs, createdBy } = record;
+    const { expiresAtMs = null, revokedAtMs = null, replaces = null } = record;
+    const [roleNames, scopeNames] = [roles.join(' '), scopes.join(' ')];
+    const facts = [keyId, tenantId, name, roleNames, scopeNames, clearance ?? null];
+    return (
+      insertKey.run(...facts, hash, createdAtMs, createdBy, expiresAtMs, revokedAtMs, replaces).changes > 0
+    );
+  };
+  const change = (wish: AccessWrite): boolean => {
+    switch (wish.verb) {
+      case 'EnsureTenants':
+        return wish.tenants
+          .map(({ tenantId, fingerprintKey }) =>
+            ensureTenant.run(tenantId, fingerprintKey, wish.nowMs, wish.nowMs),
+          )
+          .some(({ changes }) => changes > 0);
+      case 'CreateKey':
+        return create(wish.record, wish.hash);
+      case 'RotateKey': {
+        const { next, hash, endsAtMs } = wish;
+        return endKey.run(endsAtMs, next.replaces ?? '', next.createdAtMs).changes > 0 && create(next, hash);
+      }
+      case 'RevokeKey':
+        return revokeKey.run(wish.atMs, wish.keyId).changes > 0;
+    }
+  };
+  return {
+    write: (wish) =>
+      inTransaction(db, () => {
+        const hasChanged = change(wish);
+        if (hasChanged) bump.run();
+        return hasChanged;
+      }),
+  };
+}
+
+export interface AccessReader {
+  /** What was changed just now is seen by the next call. */
+  refresh(): void;
+  keyByHash(hash: Uint8Array): ApiKeyRecord | undefined;
+  key(keyId: KeyId): ApiKeyRecord | undefined;
+  keys(tenantId: TenantId | '*' | undefined): readonly ApiKeyRecord[];
+  tenant(tenantId: TenantId): TenantRecord | undefined;
+}
+
+export function createAccessReader(db: DatabaseSync): AccessReader {
+  const readVersion = db.prepare("SELECT value FROM meta WHERE name = 'access_version'");
+  const readKeyByHash = db.prepare('SELECT * FROM api_keys WHERE hash = ?');
+  const readKey = db.prepare('SELECT * FROM api_keys WHERE key_id = ?');
+  const readKeys = db.prepare('SELECT * FROM api_keys WHERE ?1 IS NULL OR tenant_id = ?1 ORDER BY key_id');
+  const readTenant = db.prepare('SELECT * FROM tenants WHERE tenant_id = ?');
+  // Only what exists is kept, so strangers cannot fill the memory.
+  const keysByHash = new Map<string, ApiKeyRecord>();
+  const tenants = new Map<TenantId, TenantRecord>();
+  let version: SQLOutputValue | undefined;
+
+  let isFresh = false;
+  const forgetOnChange = () => {
+    if (isFresh) return;
+    isFresh = true;
+    setImmediate(() => (isFresh = false));
+    const found = readVersion.get()?.['value'];
+    if (found === version) return;
+    version = found;
+    keysByHash.clear();
+    tenants.clear();
+  };
+  return {
+    refresh() {
+      isFresh = false;
+    },
+    keyByHash(hash) {
+      forgetOnChange();
+      return kept(keysByHash, hexOf(hash), () => optionally(keyOf, readKeyByHash.get(hash)));
+    },
+    key: (keyId) => optionally(keyOf, readKey.get(keyId)),
+    keys: (tenantId) => readKeys.all(tenantId ?? null).map(keyOf),
+    tenant(tenantId) {
+      forgetOnChange();
+      return kept(tenants, tenantId, () => optionally(tenantOf, readTenant.get(tenantId)));
+    },
+  };
+}
+
+function kept<V>(known: Map<string, V>, name: string, read: () => V | undefined): V | undefined {
+  const found = known.get(name) ?? read();
+  if (found !== undefined) known.set(name, found);
+  return found;
+}
+
+function hexOf(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('hex');
+}
+
+type Row = Record<string, SQLOutputValue>;
+
+function optionally<T>(read: (row: Row) => T, row: Row | undefined): T | undefined {
+  return row === undefined ? undefined : read(row);
+}
+
+// A STRICT table holds what was written: these casts only repeat what `createAccessTables` has put there.
+
+function keyOf(row: Row): ApiKeyRecord {
+  return {
+    keyId: row['key_id'] as KeyId,
+    tenantId: row['tenant_id'] as TenantId | '*',
+    name: row['name'] as string,
+    roles: namesIn(row['roles']) as Role[],
+    scopes: namesIn(row['scopes']) as Scope[],
+    clearance: (row['clearance'] ?? undefined) as Classification | undefined,
+    createdAtMs: row['created_at_ms'] as number,
+    createdBy: row['created_by'] as string,
+    expiresAtMs: (row['expires_at_ms'] ?? undefined) as number | undefined,
+    revokedAtMs: (row['revoked_at_ms'] ?? undefined) as number | undefined,
+    replaces: (row['replaces'] ?? undefined) as KeyId | undefined,
+  };
+}
+
+function tenantOf(row: Row): TenantRecord {
+  return {
+    tenantId: row['tenant_id'] as TenantId,
+    tier: row['tier'] as TenantRecord['tier'],
+    region: (row['region'] ?? undefined) as string | undefined,
+    status: row['status'] as TenantRecord['status'],
+    defaultClassification: row['default_classification'] as Classification,
+    defaultRetention: row['default_retention'] as Duration,
+    fingerprintKey: row['fingerprint_key'] as Uint8Array,
+  };
+}
+
+function namesIn(names: SQLOutputValue | undefined): string[] {
+  return typeof names === 'string' && names !== '' ? names.split(' ') : [];
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { AppendFault, AppendRequest, AppendResult, Draft, DraftOutcome } from '../../streams/log.ts';
+import { nextId } from '../conformance/claims.ts';
+import { decodePool, encodePool } from './append-message.ts';
+import { decodeResults, encodeResults } from './append-results.ts';
+import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
+import { CLASSIFICATIONS } from './schema.ts';
+
+const SEED = 20260101;
+/** Plain objects, as the server makes them. */
+const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record<T>(fields, { noNullPrototype: true });
+const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('', 'ž'.repeat(40_000), 'a'.repeat(200_000), '\u{1f600}'.repeat(30_000)),
+);
+const bytes = text.map((any) => new TextEncoder().encode(any));
+const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
+const eventId = fc.constant(null).map(() => nextId());
+const draft: fc.Arbitrary<Draft> = record({
+  kind: fc.constantFrom(1, 2, 9),
+  eventId,
+  texts: fc.tuple(bytes, bytes),
+  classification: fc.constantFrom(...CLASSIFICATIONS),
+  expiresAtMs: fc.option(whole, { nil: undefined }),
+  sentFingerprint: fc.option(hash, { nil: undefined }),
+});
+const request: fc.Arbitrary<AppendRequest> = record({
+  tenant: fc.constantFrom('acme', 'other'),
+  atomic: fc.boolean(),
+  drafts: fc.array(draft, { maxLength: 5 }),
+  once: fc.option(
+    record({
+      operation: fc.constantFrom('events.ingest', 'events.ingestBatch'),
+      key: text,
+      fingerprint: hash,
+      expiresAtMs: whole,
+      note: text,
+    }),
+    { nil: undefined },
+  ),
+});
+const outcome: fc.Arbitrary<DraftOutcome> = fc.oneof(
+  record({ status: fc.constantFrom('Appended', 'Duplicate'), eventId, index: whole, receivedAtMs: whole }),
+  record({ status: fc.constantFrom('Conflict', 'NotAppended'), eventId }),
+);
+
+test('a pool comes out of its message as it went in, also when the room for it is used again', () => {
+  let room: ArrayBuffer | undefined;
+  fc.assert(
+    fc.property(fc.array(request, { maxLength: 4 }), whole, whole, (requests, nowMs, steadyNowMs) => {
+      room = encodePool(requests, { nowMs, steadyNowMs }, room);
+      const pool = decodePool(room);
+      assert.deepEqual(pool.now, { nowMs, steadyNowMs });
+      const back = pool.requests.map(({ drafts, ...rest }) => ({
+        ...rest,
+        drafts: drafts.map((one) => ({
+          ...one,
+          classification: CLASSIFICATIONS[one.classification],
+          texts: one.texts.map((bytes) => new Uint8Array(bytes)),
+        })),
+      }));
+      assert.deepEqual(back, requests);
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
+});
+
+test('results come out of their message as they went in', () => {
+  const result = fc.oneof(
+    fc.array(outcome, { maxLength: 5 }).map((outcomes): AppendResult => ({ status: 'Done', outcomes })),
+    record({ status: fc.constant('KeyReused' as const) }),
+    fc.string().map((message): AppendFault => ({ status: 'Faulty', error: new Error(message) })),
+    record({
+      fingerprint: hash,
+      expiresAtMs: whole,
+      note: text,
+      outcomes: fc.array(outcome, { maxLength: 5 }),
+    }).map((used): AppendResult => ({ status: 'Repeated', used })),
+  );
+  fc.assert(
+    fc.property(fc.array(result, { maxLength: 6 }), fc.nat({ max: 100 }), (results, roomBytes) => {
+      // Only the ids and the number of the drafts are looked at.
+      const requests = results.map((one) => ({
+        drafts: 'outcomes' in one ? one.outcomes : [],
+      })) as unknown as AppendRequest[];
+      assert.deepEqual(decodeResults(encodeResults(results, new ArrayBuffer(roomBytes)), requests), results);
+    }),
+    { seed: SEED, numRuns: 300 },
+  );
+});
+
+test('outcomes that are kept with a key are read as they were written', () => {
+  fc.assert(
+    fc.property(fc.array(outcome, { maxLength: 20 }), (outcomes) => {
+      assert.deepEqual(decodeOutcomes(encodeOutcomes(outcomes)), outcomes);
+    }),
+    { seed: SEED, numRuns: 300 },
+  );
+  assert.throws(() => decodeOutcomes(new Uint8Array(33).fill(9)), /unknown status 9/);
+});

@@ -1,0 +1,130 @@
+// A pool of append requests as one message. The writer hashes and stores the bytes of the texts as they stand in it.
+
+import type { EventId, OperationName, TenantId } from '@tallystick/contract';
+import { type Kind, KINDS } from '@tallystick/evidence';
+import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
+import type { TextBytes } from '../commitments.ts';
+import { ByteReader, ByteWriter } from './byte-message.ts';
+import { CLASSIFICATIONS } from './schema.ts';
+
+/** An AppendRequest as the writer gets it: texts are pieces of the message. */
+export interface PooledRequest {
+  readonly tenant: TenantId;
+  readonly atomic: boolean;
+  readonly once: Once | undefined;
+  readonly drafts: readonly PooledDraft[];
+}
+
+export interface PooledDraft {
+  readonly kind: Kind;
+  readonly eventId: EventId;
+  readonly texts: TextBytes;
+  /** The place in CLASSIFICATIONS. */
+  readonly classification: number;
+  readonly expiresAtMs: number | undefined;
+  readonly sentFingerprint: Uint8Array | undefined;
+}
+
+export interface AppendPool {
+  readonly requests: readonly PooledRequest[];
+  readonly now: AppendTime;
+}
+
+const ATOMIC = 1;
+const ONCE = 2;
+const EXPIRES = 1;
+const FINGERPRINT = 2;
+const kinds: readonly number[] = Object.values(KINDS);
+
+export function encodePool(
+  requests: readonly AppendRequest[],
+  now: AppendTime,
+  room?: ArrayBuffer,
+): ArrayBuffer {
+  const out = new ByteWriter(room);
+  out.f64(now.nowMs);
+  out.f64(now.steadyNowMs);
+  out.u32(requests.length);
+  for (const { tenant, atomic, once, drafts } of requests) {
+    out.text(tenant);
+    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE));
+    if (once !== undefined) writeOnce(out, once);
+    out.u32(drafts.length);
+    for (const draft of drafts) writeDraft(out, draft);
+  }
+  return out.buffer;
+}
+
+export function decodePool(buffer: ArrayBuffer): AppendPool {
+  const message = new ByteReader(buffer);
+  const now = { nowMs: message.f64(), steadyNowMs: message.f64() };
+  const requests = listOf(message, (): PooledRequest => {
+    const tenant = message.text();
+    const flags = message.u8();
+    const once = (flags & ONCE) === 0 ? undefined : readOnce(message);
+    return {
+      tenant,
+      atomic: (flags & ATOMIC) !== 0,
+      once,
+      drafts: listOf(message, () => readDraft(message)),
+    };
+  });
+  return { requests, now };
+}
+
+function writeOnce(out: ByteWriter, once: Once): void {
+  out.text(once.operation);
+  out.text(once.key);
+  out.bytes(once.fingerprint);
+  out.f64(once.expiresAtMs);
+  out.text(once.note);
+}
+
+function readOnce(message: ByteReader): Once {
+  return {
+    // Written by writeOnce from an Once.
+    operation: message.text() as OperationName,
+    key: message.text(),
+    fingerprint: message.bytes(),
+    expiresAtMs: message.f64(),
+    note: message.text(),
+  };
+}
+
+function writeDraft(out: ByteWriter, draft: Draft): void {
+  const { expiresAtMs, sentFingerprint } = draft;
+  out.u8(draft.kind);
+  out.u8(CLASSIFICATIONS.indexOf(draft.classification));
+  out.u8((expiresAtMs === undefined ? 0 : EXPIRES) | (sentFingerprint === undefined ? 0 : FINGERPRINT));
+  if (expiresAtMs !== undefined) out.f64(expiresAtMs);
+  if (sentFingerprint !== undefined) out.bytes(sentFingerprint);
+  out.text(draft.eventId);
+  out.bytes(draft.texts[0]);
+  out.bytes(draft.texts[1]);
+}
+
+function readDraft(message: ByteReader): PooledDraft {
+  const kind = message.u8();
+  if (!isKind(kind)) throw new Error(`a message has a draft of kind ${kind}`);
+  const classification = message.u8();
+  const flags = message.u8();
+  return {
+    kind,
+    classification,
+    expiresAtMs: (flags & EXPIRES) === 0 ? undefined : message.f64(),
+    sentFingerprint: (flags & FINGERPRINT) === 0 ? undefined : message.bytes(),
+    eventId: message.text(),
+    texts: [message.bytes(), message.bytes()],
+  };
+}
+
+function isKind(kind: number): kind is Kind {
+  return kinds.includes(kind);
+}
+
+function listOf<T>(message: ByteReader, read: () => T): T[] {
+  const count = message.u32();
+  const list: T[] = [];
+  for (let i = 0; i < count; i++) list.push(read());
+  return list;
+}

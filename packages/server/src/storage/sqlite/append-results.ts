@@ -1,0 +1,75 @@
+// The results of a pool of append requests as one message, the answer to append-message. Event ids are not sent
+// back: whoever asked has them.
+
+import type { AppendFault, AppendRequest, AppendResult, DraftOutcome } from '../../streams/log.ts';
+import { ByteReader, ByteWriter } from './byte-message.ts';
+import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
+
+const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Faulty'] as const;
+
+export function encodeResults(
+  results: readonly (AppendResult | AppendFault)[],
+  room: ArrayBuffer,
+): ArrayBuffer {
+  const out = new ByteWriter(room);
+  for (const result of results) {
+    out.u8(STATUSES.indexOf(result.status));
+    if (result.status === 'Done') writeDone(out, result.outcomes);
+    else if (result.status === 'Faulty') out.text(result.error.message);
+    else if (result.status === 'Repeated') {
+      const { fingerprint, expiresAtMs, note, outcomes } = result.used;
+      out.bytes(fingerprint);
+      out.f64(expiresAtMs);
+      out.text(note);
+      out.bytes(encodeOutcomes(outcomes));
+    }
+  }
+  return out.buffer;
+}
+
+export function decodeResults(
+  buffer: ArrayBuffer,
+  requests: readonly AppendRequest[],
+): (AppendResult | AppendFault)[] {
+  const message = new ByteReader(buffer);
+  return requests.map((request) => readResult(message, request));
+}
+
+function readResult(message: ByteReader, request: AppendRequest): AppendResult | AppendFault {
+  const status = STATUSES[message.u8()];
+  if (status === undefined) throw new Error('a result has an unknown status');
+  switch (status) {
+    case 'Done':
+      return { status, outcomes: request.drafts.map(({ eventId }) => readOutcome(message, eventId)) };
+    case 'Repeated':
+      return {
+        status,
+        used: {
+          fingerprint: message.bytes().slice(),
+          expiresAtMs: message.f64(),
+          note: message.text(),
+          outcomes: decodeOutcomes(message.bytes()),
+        },
+      };
+    case 'KeyReused':
+      return { status };
+    case 'Faulty':
+      return { status, error: new Error(message.text()) };
+  }
+}
+
+function writeDone(out: ByteWriter, outcomes: readonly DraftOutcome[]): void {
+  for (const outcome of outcomes) {
+    out.u8(OUTCOME_STATUSES.indexOf(outcome.status));
+    if (!('index' in outcome)) continue;
+    out.f64(outcome.index);
+    out.f64(outcome.receivedAtMs);
+  }
+}
+
+function readOutcome(message: ByteReader, eventId: string): DraftOutcome {
+  const status = OUTCOME_STATUSES[message.u8()];
+  if (status === undefined) throw new Error('an outcome has an unknown status');
+  if (status === 'Conflict' || status === 'NotAppended') return { status, eventId };
+  return { status, eventId, index: message.f64(), receivedAtMs: message.f64() };
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { decodeEntry, encodeEntry, leafHash } from '@tallystick/evidence';
+import { createSystemRandom } from '../../runtime/random.ts';
+import type { AppendRequest } from '../../streams/log.ts';
+import { draftOf, nextId, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { createAccessTables } from './access.ts';
+import { decodePool, encodePool } from './append-message.ts';
+import { ChainGuard, TenantFault } from './chain-guard.ts';
+import { openJournal } from './database.ts';
+import { Journal } from './journal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-chain-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Two tenants of three entries each, in turns, and the journal that wrote them. */
+function build() {
+  const db = openJournal(mkdtempSync(join(folder, 'data-')));
+  const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
+  createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
+  const journal = new Journal(db, { logOrigin: 'x', random: createSystemRandom(), nextId });
+  const append = (...requests: AppendRequest[]) => journal.append(decodePool(encodePool(requests, now())));
+  for (let i = 0; i < 3; i++) append(request('acme', [draftOf()]), request('other', [draftOf()]));
+  return { db, append };
+}
+
+/** Writes an entry that names `previous`, past all guards. */
+function insert(db: DatabaseSync, tenantId: string, index: number, previous: Uint8Array): void {
+  const row = db
+    .prepare(`SELECT * FROM entries JOIN tenants USING (tenant) WHERE tenant_id = ?`)
+    .get(tenantId)!;
+  const entry = encodeEntry({
+    ...decodeEntry(row['entry'] as Uint8Array),
+    index,
+    eventId: nextId(),
+    previous,
+  });
+  db.prepare(
+    `INSERT INTO entries (tenant, leaf_index, classification, entry, leaf, root1, root2)
+     SELECT tenant, ?, classification, ?, ?, root1, root2 FROM entries WHERE id = ?`,
+  ).run(index, entry, leafHash(entry), row['id']!);
+}
+
+function leafOf(db: DatabaseSync, tenantId: string, index: number): Uint8Array {
+  const sql = 'SELECT leaf FROM entries JOIN tenants USING (tenant) WHERE tenant_id = ? AND leaf_index = ?';
+  return db.prepare(sql).get(tenantId, index)!['leaf'] as Uint8Array;
+}
+
+test('every entry that names the leaf before it passes, and each other one is found, wherever it stands', () => {
+  const { db } = build();
+  const guard = new ChainGuard(db);
+  guard.demandChain(1);
+  insert(db, 'acme', 3, leafOf(db, 'acme', 2));
+  guard.demandChain(7);
+  guard.demandChain(1);
+  const faults: [index: number, previous: Uint8Array, what: string][] = [
+    [4, leafOf(db, 'acme', 2), 'of a stale head'],
+    [4, leafOf(db, 'other', 2), 'of another tenant'],
+    [4, new Uint8Array(32), 'of nothing'],
+    [5, leafOf(db, 'acme', 3), 'with a gap before it'],
+  ];
+  for (const [index, previous, what] of faults) {
+    db.exec('BEGIN');
+    insert(db, 'acme', index, previous);
+    const isFault = (error: unknown) => error instanceof TenantFault && error.tenant === 'acme';
+    for (const firstId of [1, 8]) assert.throws(() => guard.demandChain(firstId), isFault, what);
+    insert(db, 'other', 3, leafOf(db, 'other', 2));
+    assert.throws(() => guard.demandChain(8), isFault, `${what}, with another behind it`);
+    guard.demandChain(9);
+    db.exec('ROLLBACK');
+  }
+  assert.throws(() => insert(db, 'acme', 3, leafOf(db, 'acme', 2)), /UNIQUE constraint failed/);
+});
+
+test('a journal with a stale head commits nothing to that log, the others of the pool go through', () => {
+  const { db, append } = build();
+  const count = (tenantId: string) =>
+    db
+      .prepare('SELECT count(*) AS n FROM entries JOIN tenants USING (tenant) WHERE tenant_id = ?')
+      .get(tenantId)!['n'];
+  // Over the journal's own connection, which data_version does not tell it of: from now on its head is stale.
+  db.exec(`DROP TRIGGER entries_do_not_change;
+    UPDATE entries SET leaf = zeroblob(32) WHERE leaf_index = 2
+      AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')`);
+  const pool = [
+    request('acme', [draftOf()]),
+    request('other', [draftOf(), draftOf()]),
+    request('acme', [draftOf()]),
+  ];
+  const results = append(...pool);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['Faulty', 'Done', 'Faulty'],
+  );
+  assert.match(
+    String('error' in results[0]! && results[0].error),
+    /acme refused .* entry 3 does not name the leaf/,
+  );
+  assert.deepEqual(
+    placedIn(results[1]).map(({ index }) => index),
+    [3, 4],
+  );
+  assert.deepEqual([count('acme'), count('other')], [3, 5]);
+  // The stale head is forgotten: what is appended next is linked to what is stored.
+  const [again] = append(request('acme', [draftOf()]));
+  assert.deepEqual(
+    placedIn(again).map(({ index }) => index),
+    [3],
+  );
+});

@@ -1,0 +1,41 @@
+// The last guard of the chain. Before a commit, and under its lock, the entries that were just written are read back
+// and held against the leaves before them as they are stored: whatever the writer believed of a head, an entry that
+// does not name the leaf before it is never committed. One statement for a whole pool: a trigger would do the same
+// for each row at twenty times the price.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import { numberOf, textIn } from './columns.ts';
+
+export class ChainGuard {
+  readonly #unlinked: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    // Genesis is a hash that SQL cannot make; an entry at index 0 can be there once, by entries_by_index.
+    this.#unlinked = db.prepare(
+      `SELECT new.leaf_index, (SELECT tenant_id FROM tenants WHERE tenants.tenant = new.tenant) AS tenant_id
+       FROM entries AS new LEFT JOIN entries AS before
+         ON before.tenant = new.tenant AND before.leaf_index = new.leaf_index - 1
+       WHERE new.id >= ? AND new.leaf_index <> 0 AND before.leaf IS NOT substr(new.entry, 53, 32)
+       LIMIT 1`,
+    );
+  }
+
+  /** Throws TenantFault unless every entry from this id on names the leaf before it. */
+  demandChain(firstId: number): void {
+    const row = this.#unlinked.get(firstId);
+    if (row === undefined) return;
+    const index = numberOf(row, 'leaf_index');
+    throw new TenantFault(textIn(row, 'tenant_id'), `entry ${index} does not name the leaf before it`);
+  }
+}
+
+/** What is wrong is of one tenant's log: others need not fail with it. */
+export class TenantFault extends Error {
+  readonly tenant: TenantId;
+
+  constructor(tenant: TenantId, why: string, cause?: Error) {
+    super(`the log of ${tenant} refused an entry: ${why}`, { cause });
+    this.tenant = tenant;
+  }
+}

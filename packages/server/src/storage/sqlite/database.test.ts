@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { StartError } from '../../start-error.ts';
+import { inTransaction, JOURNAL_FILE, openJournal, openJournalForReading } from './database.ts';
+import { settleInstallation } from './meta.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-database-'));
+after(() => rmSync(folder, { recursive: true }));
+const freshDirectory = () => mkdtempSync(join(folder, 'data-'));
+const pragma = (db: DatabaseSync, name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+const isStartError = (pattern: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof StartError);
+  assert.match(error.message, pattern);
+  return true;
+};
+
+test('the journal is made for its owner alone, durable and erasable, and comes up so again', () => {
+  const directory = freshDirectory();
+  for (const round of ['made', 'opened again']) {
+    const db = openJournal(directory);
+    db.prepare("INSERT OR REPLACE INTO meta VALUES ('x', 1)").run();
+    for (const file of [JOURNAL_FILE, `${JOURNAL_FILE}-wal`, `${JOURNAL_FILE}-shm`]) {
+      assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600, `${file} ${round}`);
+    }
+    const names = [
+      'journal_mode',
+      'synchronous',
+      'secure_delete',
+      'auto_vacuum',
+      'foreign_keys',
+      'page_size',
+    ];
+    assert.deepEqual(
+      names.map((name) => pragma(db, name)),
+      ['wal', 2, 1, 2, 1, 16_384],
+      round,
+    );
+    db.close();
+  }
+});
+
+test('a reader sees what is committed and cannot write', () => {
+  const directory = freshDirectory();
+  assert.throws(() => openJournalForReading(directory), isStartError(/^cannot open .*journal\.db/));
+  using db = openJournal(directory);
+  db.prepare("INSERT INTO meta VALUES ('x', 'y')").run();
+  using reader = openJournalForReading(directory);
+  assert.equal(reader.prepare('SELECT value FROM meta').get()?.['value'], 'y');
+  assert.throws(() => reader.exec('DELETE FROM meta'), /readonly|read-only/);
+});
+
+test('a schema of a newer program is one clear line', () => {
+  const directory = freshDirectory();
+  using db = openJournal(directory);
+  db.exec('PRAGMA user_version = 99');
+  for (const open of [openJournal, openJournalForReading]) {
+    assert.throws(() => open(directory), isStartError(/journal\.db has schema version 99; .* newer one$/));
+  }
+});
+
+test('a file of something else is left alone', () => {
+  const directory = freshDirectory();
+  const path = join(directory, JOURNAL_FILE);
+  using other = new DatabaseSync(path);
+  other.exec('CREATE TABLE theirs (x)');
+  assert.throws(() => openJournal(directory), isStartError(/is a database of something else$/));
+  const noDatabase = freshDirectory();
+  writeFileSync(join(noDatabase, JOURNAL_FILE), 'not a database, but a text of some length'.repeat(40));
+  assert.throws(() => openJournal(noDatabase), isStartError(/^cannot open .*journal\.db: /));
+});
+
+test('a transaction that throws leaves nothing behind', () => {
+  using db = openJournal(freshDirectory());
+  const insert = db.prepare('INSERT INTO meta VALUES (?, 1)');
+  assert.throws(
+    () =>
+      inTransaction(db, () => {
+        insert.run('a');
+        throw new Error('on purpose');
+      }),
+    /on purpose/,
+  );
+  assert.equal(db.isTransaction, false);
+  assert.equal(db.prepare('SELECT count(*) AS n FROM meta').get()?.['n'], 0);
+});
+
+test('the origin of the log is settled by the first start and cannot change', () => {
+  let ids = 0;
+  const nextId = () => `01KE00000000000000000000${String(++ids).padStart(2, '0')}`;
+  const directory = freshDirectory();
+  {
+    using db = openJournal(directory);
+    const first = settleInstallation(db, { logOrigin: undefined, nextId });
+    assert.deepEqual(first, {
+      installationId: '01KE0000000000000000000001',
+      logOrigin: 'tallystick.local/01KE0000000000000000000001',
+    });
+  }
+  using db = openJournal(directory);
+  const again = settleInstallation(db, { logOrigin: undefined, nextId });
+  assert.equal(again.logOrigin, 'tallystick.local/01KE0000000000000000000001');
+  assert.throws(
+    () => settleInstallation(db, { logOrigin: 'audit.example.com', nextId }),
+    isStartError(/^Log__Origin is audit\.example\.com; this installation has signed as tallystick\.local/),
+  );
+  using named = openJournal(freshDirectory());
+  assert.equal(
+    settleInstallation(named, { logOrigin: 'audit.example.com', nextId }).logOrigin,
+    'audit.example.com',
+  );
+});

@@ -1,0 +1,134 @@
+// Whoever holds the connection that writes: the writer thread of the service, or the command line itself. After a
+// failure the connection is closed and opened anew before the next verb, so that no half-known state is built upon.
+// The write-ahead log is folded into the database when nothing is asked for a while, and at the latest when it has
+// reached its size; never inside a commit that somebody waits for.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { StartError } from '../../start-error.ts';
+import type { AppendFault, AppendResult } from '../../streams/log.ts';
+import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
+import type { AppendPool } from './append-message.ts';
+import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
+import { Journal, type JournalOptions } from './journal.ts';
+import { LogTables } from './log-tables.ts';
+import { readInstallation } from './meta.ts';
+import { WriteAheadLog } from './write-ahead-log.ts';
+
+export interface JournalOwnerOptions extends JournalOptions {
+  readonly directory: string;
+  readonly clock: Clock;
+}
+
+interface Opened {
+  readonly db: DatabaseSync;
+  readonly wal: WriteAheadLog;
+  readonly journal: Journal;
+  readonly access: AccessTables;
+  readonly tables: LogTables;
+}
+
+/** Long enough to fold the same page once for many commits, short enough to fold in tens of milliseconds. */
+const UNFOLDED_PAGES_MAX = (16 * 1024 * 1024) / PAGE_BYTES;
+const IDLE_MS = 50;
+
+export class JournalOwner implements Disposable {
+  readonly #options: JournalOwnerOptions;
+  #opened: Opened | undefined;
+  #idle: Timer | undefined;
+
+  constructor(options: JournalOwnerOptions) {
+    this.#options = options;
+    this.#open();
+  }
+
+  /** Reads over the same connection. */
+  get tables(): LogTables {
+    return this.#open().tables;
+  }
+
+  append(pool: AppendPool): (AppendResult | AppendFault)[] {
+    return this.#orOpenAnew(({ journal }) => journal.append(pool));
+  }
+
+  writeAccess(change: AccessWrite): boolean {
+    return this.#orOpenAnew(({ access }) => access.write(change));
+  }
+
+  sweepUsedKeys(steadyNowMs: number): boolean {
+    return this.#orOpenAnew(({ journal }) => journal.sweepUsedKeys(steadyNowMs));
+  }
+
+  /** A durable commit of next to nothing. */
+  probe(): void {
+    this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () =>
+        db.exec("INSERT INTO meta VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"),
+      ),
+    );
+  }
+
+  /** Called after each answer: folds now if it must be, or soon if nothing else comes. */
+  rest(): void {
+    this.#idle?.cancel();
+    this.#tend((wal) => {
+      const pages = wal.unfoldedPages();
+      if (pages >= UNFOLDED_PAGES_MAX) wal.fold();
+      else if (pages > 0)
+        this.#idle = this.#options.clock.after(IDLE_MS, () => this.#tend((open) => open.fold()));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#idle?.cancel();
+    this.#close();
+  }
+
+  #open(): Opened {
+    if (this.#opened !== undefined) return this.#opened;
+    const { directory, logOrigin } = this.#options;
+    const db = openJournal(directory, { mayCreate: false });
+    if (readInstallation(db)?.logOrigin !== logOrigin) {
+      db.close();
+      throw new StartError(`the journal in ${directory} is not the one of ${logOrigin}`);
+    }
+    this.#opened = {
+      db,
+      wal: new WriteAheadLog(db),
+      journal: new Journal(db, this.#options),
+      access: createAccessTables(db),
+      tables: new LogTables(db),
+    };
+    return this.#opened;
+  }
+
+  #close(): void {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    try {
+      opened?.db.close();
+    } catch {
+      // A connection that failed may not close cleanly; the next one recovers from the files.
+    }
+  }
+
+  #orOpenAnew<T>(work: (opened: Opened) => T): T {
+    const opened = this.#open();
+    try {
+      return work(opened);
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+  }
+
+  #tend(work: (wal: WriteAheadLog) => void): void {
+    if (this.#opened === undefined) return;
+    try {
+      work(this.#opened.wal);
+    } catch {
+      // What is committed is safe in the write-ahead log; the next commit tells whether the disk still works.
+      this.#close();
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// The log of the service, main's side: appends go to the writer thread as one buffer that changes hands and comes
+// back with the results in it, to be used again; reads go to the reader thread.
+
+import type { LogReader, LogWriter, StoredEvent, UsedKey } from '../../streams/log.ts';
+import type { AccessWrite } from './access.ts';
+import { encodePool } from './append-message.ts';
+import { decodeResults } from './append-results.ts';
+import type { ReaderData, ReaderMessage } from './reader-thread.ts';
+import { startThread, type ThreadHandle } from './thread.ts';
+import type { WriterData, WriterMessage } from './writer-thread.ts';
+
+/** The log and the writing side of access, wherever they run. */
+export interface SqliteLog extends AsyncDisposable {
+  /** Settles when it can be used, or cannot. */
+  readonly opened: Promise<unknown>;
+  readonly log: LogWriter & LogReader;
+  writeAccess(change: AccessWrite): Promise<boolean>;
+}
+
+export interface LogThreadsOptions {
+  readonly directory: string;
+  readonly logOrigin: string;
+  readonly onCrash: (error: Error) => void;
+}
+
+/** A buffer that only an uncommonly large pool needed is not kept, nor more of them than are commonly under way. */
+const ROOM_BYTES_MAX = 8 * 1024 * 1024;
+const ROOMS_MAX = 2;
+
+export function startLogThreads({ directory, logOrigin, onCrash }: LogThreadsOptions): SqliteLog {
+  const writerData: WriterData = { directory, logOrigin };
+  const readerData: ReaderData = { directory };
+  const writer = startThread<WriterMessage>('writer-thread', writerData, onCrash);
+  const reader = startThread<ReaderMessage>('reader-thread', readerData, onCrash);
+  const rooms: ArrayBuffer[] = [];
+  return {
+    opened: Promise.all([writer.opened, reader.opened]),
+    log: {
+      async append(requests, now) {
+        const pool = encodePool(requests, now, rooms.pop());
+        const answer = await writer.ask({ verb: 'Append', pool }, [pool]);
+        if (!(answer instanceof ArrayBuffer)) throw new Error('the writer answered something else');
+        const results = decodeResults(answer, requests);
+        if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);
+        return results;
+      },
+      sweepUsedKeys: async (steadyNowMs) =>
+        (await writer.ask({ verb: 'SweepUsedKeys', steadyNowMs })) === true,
+      probe: async () => void (await writer.ask({ verb: 'Probe' })),
+      ...readsThrough(reader),
+    },
+    writeAccess: async (change) => (await writer.ask({ verb: 'Access', change })) === true,
+    async [Symbol.asyncDispose]() {
+      // Whoever closes last folds the write-ahead log and removes it, if it may write.
+      await reader[Symbol.asyncDispose]();
+      await writer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+// The reader answers what LogTables gave it, so these casts only repeat its types.
+function readsThrough(reader: ThreadHandle<ReaderMessage>): LogReader {
+  return {
+    forTenant: (tenant) => ({
+      event: async (eventId) =>
+        (await reader.ask({ verb: 'Event', tenant, eventId })) as StoredEvent | undefined,
+      usedKey: async (operation, key, steadyNowMs) =>
+        (await reader.ask({ verb: 'UsedKey', tenant, operation, key, steadyNowMs })) as UsedKey | undefined,
+    }),
+  };
+}

@@ -1,0 +1,59 @@
+// Whether an event with the id of a draft is there already, in the log or earlier in the same request. It is the same
+// event when its fields were sent the same, which their fingerprints tell; an id whose content was removed is taken,
+// since nothing can be compared any more. Ids that the service chose are fresh and are not looked up.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import type { PooledDraft } from './append-message.ts';
+import { blobOf, blobOrNone } from './columns.ts';
+import { isSameFingerprint } from './used-keys.ts';
+
+/**
+ * Undefined: there is none. A number: the draft at that place of the request is the same event. Otherwise where in
+ * the log the same event is, or that the id is taken.
+ */
+export type Recognized =
+  | undefined
+  | number
+  | { readonly index: number; readonly receivedAtMs: number }
+  | 'Conflict';
+
+export class Recognizer {
+  readonly #find: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#find = db.prepare(
+      `SELECT entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
+       WHERE event_id = ? AND tenant = ?`,
+    );
+  }
+
+  /** By place; shorter where none can be recognised. */
+  recognize(tenant: number, drafts: readonly PooledDraft[]): Recognized[] {
+    if (drafts.every(({ sentFingerprint }) => sentFingerprint === undefined)) return [];
+    const earlier = new Map<string, number>();
+    return drafts.map((draft, i) => {
+      const stored = this.#inLog(tenant, draft);
+      if (stored !== undefined) return stored;
+      const first = earlier.get(draft.eventId);
+      if (first === undefined) {
+        earlier.set(draft.eventId, i);
+        return undefined;
+      }
+      return isSame(drafts[first]!.sentFingerprint, draft.sentFingerprint) ? first : 'Conflict';
+    });
+  }
+
+  #inLog(tenant: number, { eventId, sentFingerprint }: PooledDraft): Recognized {
+    if (sentFingerprint === undefined) return undefined;
+    const row = this.#find.get(eventIdBytes(eventId), tenant);
+    if (row === undefined) return undefined;
+    if (!isSame(blobOrNone(row, 'sent_fingerprint'), sentFingerprint)) return 'Conflict';
+    const { index, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+    return { index, receivedAtMs };
+  }
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && isSameFingerprint(a, b);
+}

@@ -1,0 +1,111 @@
+// The tables of journal.db, as migrations: each is one step from the version before, run once and never changed
+// after a release. `entries` and everything that is unique stay for ever; `contents` can be removed row by row
+// without touching a proof. A tenant is a small number here, so that it costs a byte and not its name.
+//
+// What is evidence: entries, contents, streams. What is not, and is named so by the verifier of a store: meta,
+// tenants, api_keys, used_keys.
+
+import type { Classification } from '@tallystick/contract';
+
+export const SCHEMA_VERSION = 1;
+
+/** `entries.classification` is a place in this list. */
+export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
+
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value ANY NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE tenants (
+    tenant                 INTEGER PRIMARY KEY,
+    tenant_id              TEXT NOT NULL UNIQUE,
+    tier                   TEXT NOT NULL DEFAULT 'Standard',
+    region                 TEXT,
+    status                 TEXT NOT NULL DEFAULT 'Active',
+    default_classification TEXT NOT NULL DEFAULT 'Internal',
+    default_retention      TEXT NOT NULL DEFAULT 'P7Y',
+    -- The key of the HMACs by which repeated requests are recognised.
+    fingerprint_key        BLOB NOT NULL,
+    created_at_ms          INTEGER NOT NULL,
+    updated_at_ms          INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE api_keys (
+    key_id        TEXT PRIMARY KEY,
+    -- '*' for platform keys. A key of a tenant makes the tenant.
+    tenant_id     TEXT NOT NULL,
+    name          TEXT NOT NULL,
+    roles         TEXT NOT NULL,
+    scopes        TEXT NOT NULL,
+    clearance     TEXT,
+    -- SHA-256 of the whole key.
+    hash          BLOB NOT NULL UNIQUE,
+    created_at_ms INTEGER NOT NULL,
+    -- The name of the caller that made it, or 'system'.
+    created_by    TEXT NOT NULL,
+    expires_at_ms INTEGER,
+    revoked_at_ms INTEGER,
+    -- The key that this one took the place of.
+    replaces      TEXT
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE streams (
+    tenant        INTEGER NOT NULL REFERENCES tenants,
+    first_index   INTEGER NOT NULL,
+    stream_id     TEXT NOT NULL UNIQUE,
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (tenant, first_index)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE entries (
+    id             INTEGER PRIMARY KEY,
+    -- Of tenants; kept by the code, as the id of contents is, because SQLite would look it up for every event.
+    tenant         INTEGER NOT NULL,
+    leaf_index     INTEGER NOT NULL,
+    classification INTEGER NOT NULL,
+    entry          BLOB NOT NULL,
+    -- A piece of the entry: it cannot differ from it, and costs nothing but its index.
+    event_id       BLOB NOT NULL GENERATED ALWAYS AS (substr(entry, 37, 16)) VIRTUAL,
+    leaf           BLOB NOT NULL,
+    root1          BLOB NOT NULL,
+    root2          BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX entries_by_index ON entries (tenant, leaf_index);
+  -- The id comes first: ids grow with time, so new ones of all tenants go to the same pages.
+  CREATE UNIQUE INDEX entries_by_event ON entries (event_id, tenant);
+  CREATE TRIGGER entries_do_not_change BEFORE UPDATE ON entries BEGIN
+    SELECT RAISE(ABORT, 'entries do not change');
+  END;
+  CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN
+    SELECT RAISE(ABORT, 'entries stay for ever');
+  END;
+
+  CREATE TABLE contents (
+    -- That of its entry.
+    id               INTEGER PRIMARY KEY,
+    text1            BLOB NOT NULL,
+    text2            BLOB NOT NULL,
+    -- Two seeds of 16 bytes, from which the salts of each group are made.
+    seeds            BLOB NOT NULL,
+    -- The data key that seals texts and seeds; null: they are not sealed.
+    key_id           TEXT,
+    sent_fingerprint BLOB,
+    expires_at_ms    INTEGER
+  ) STRICT;
+
+  CREATE TABLE used_keys (
+    tenant        INTEGER NOT NULL REFERENCES tenants,
+    operation     TEXT NOT NULL,
+    key           TEXT NOT NULL,
+    fingerprint   BLOB NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    note          TEXT NOT NULL,
+    outcomes      BLOB NOT NULL,
+    PRIMARY KEY (tenant, operation, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX used_keys_by_expiry ON used_keys (expires_at_ms);
+  `,
+];

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { decodeEntry, leafHash } from '@tallystick/evidence';
+import { systemClock } from '../../runtime/clock.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { StartError } from '../../start-error.ts';
+import { append, draftOf, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { JOURNAL_FILE } from './database.ts';
+import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
+import { startThread } from './thread.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-storage-'));
+after(() => rmSync(folder, { recursive: true }));
+const freshDirectory = () => mkdtempSync(join(folder, 'data-'));
+const open = (directory: string, threads: boolean, more: Partial<SqliteOptions> = {}) =>
+  openSqliteStorage({
+    directory,
+    logOrigin: undefined,
+    clock: systemClock,
+    random: createSystemRandom(),
+    threads,
+    exclusive: threads,
+    onFatal: (error) => {
+      throw error;
+    },
+    ...more,
+  });
+const raw = (directory: string) => new DatabaseSync(join(directory, JOURNAL_FILE));
+
+/** Where the chain of a log does not hold, by index. */
+function breaks(directory: string): number[] {
+  using db = raw(directory);
+  let previous: Uint8Array | undefined;
+  return db
+    .prepare('SELECT entry FROM entries ORDER BY leaf_index')
+    .all()
+    .flatMap(({ entry }, i) => {
+      assert.ok(entry instanceof Uint8Array);
+      const isBroken = previous !== undefined && !Buffer.from(previous).equals(decodeEntry(entry).previous);
+      previous = leafHash(entry);
+      return isBroken ? [i] : [];
+    });
+}
+
+test('a second service on the same data directory is told that one is running', async () => {
+  const directory = freshDirectory();
+  {
+    await using _ = await open(directory, true);
+    await assert.rejects(open(directory, true), (error) => {
+      assert.ok(error instanceof StartError);
+      assert.equal(error.message, `another instance is running on the data directory ${directory}`);
+      return true;
+    });
+  }
+  await using storage = await open(directory, true);
+  await storage.log.probe();
+});
+
+test('a service that stops leaves everything in one file', async () => {
+  const directory = freshDirectory();
+  for (let i = 0; i < 3; i++) {
+    await using storage = await open(directory, true);
+    await storage.tenants.ensure('acme', NOW_MS);
+    const { eventId } = draftOf();
+    await append(storage, request('acme', [draftOf({}, { eventId })]));
+    assert.ok(await storage.log.forTenant('acme').event(eventId));
+  }
+  assert.deepEqual(readdirSync(directory).sort(), ['journal.db', 'lock.db']);
+});
+
+test('the command line writes beside the running service, to the same log, and the chain does not fork', async () => {
+  const directory = freshDirectory();
+  await using service = await open(directory, true);
+  await using commandLine = await open(directory, false);
+  await service.tenants.ensure('acme', NOW_MS);
+  const indexes: number[] = [];
+  const write = async (storage: typeof service, rounds: number) => {
+    for (let i = 0; i < rounds; i++) {
+      const placed = placedIn(await append(storage, request('acme', [draftOf(), draftOf()])));
+      indexes.push(...placed.map(({ index }) => index));
+    }
+  };
+  await Promise.all([write(service, 60), write(commandLine, 60)]);
+  assert.deepEqual(
+    indexes.sort((a, b) => a - b),
+    Array.from({ length: 240 }, (_, i) => i),
+  );
+  assert.deepEqual(breaks(directory), []);
+  assert.equal(service.logOrigin, commandLine.logOrigin);
+});
+
+test('entries can be neither changed nor deleted, nor the tenant of a log', async () => {
+  const directory = freshDirectory();
+  await using storage = await open(directory, false);
+  await storage.tenants.ensure('acme', NOW_MS);
+  await append(storage, request('acme', [draftOf()]));
+  using db = raw(directory);
+  assert.throws(() => db.exec("UPDATE entries SET leaf = x'00'"), /entries do not change/);
+  assert.throws(() => db.exec('DELETE FROM contents; DELETE FROM entries'), /entries stay for ever/);
+  assert.throws(() => db.exec('DELETE FROM tenants'), /FOREIGN KEY constraint failed/);
+});
+
+test('a tenant whose log refuses an entry fails alone', async () => {
+  const directory = freshDirectory();
+  await using storage = await open(directory, false);
+  for (const tenant of ['acme', 'other']) await storage.tenants.ensure(tenant, NOW_MS);
+  const taken = draftOf();
+  await append(storage, request('acme', [taken]));
+  const pool = [
+    request('other', [draftOf()]),
+    // An id that the service chose is not looked up: that it is there already is a fault, and the index says so.
+    request('acme', [draftOf(), draftOf({}, { eventId: taken.eventId })]),
+    request('other', [draftOf()]),
+  ];
+  const results = await storage.log.append(pool, now());
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['Done', 'Faulty', 'Done'],
+  );
+  assert.deepEqual(
+    [...placedIn(results[0]), ...placedIn(results[2])].map(({ index }) => index),
+    [0, 1],
+  );
+  const [next] = placedIn(await append(storage, request('acme', [draftOf()])));
+  assert.equal(next!.index, 1);
+});
+
+for (const threads of [false, true]) {
+  test(`a commit that fails rejects its pool, and the next one goes through a fresh connection (${threads ? 'threads' : 'in process'})`, async () => {
+    const directory = freshDirectory();
+    await using storage = await open(directory, threads);
+    await storage.tenants.ensure('acme', NOW_MS);
+    await append(storage, request('acme', [draftOf()]));
+    const lost = draftOf();
+    {
+      using db = raw(directory);
+      db.exec('ALTER TABLE contents RENAME TO elsewhere');
+      await assert.rejects(storage.log.append([request('acme', [lost])], now()), /contents/);
+      // The schema is as it should be in every other respect, so the probe goes through.
+      await storage.log.probe().catch(() => {});
+      db.exec('ALTER TABLE elsewhere RENAME TO contents');
+    }
+    await storage.log.probe();
+    const [placed] = placedIn(await append(storage, request('acme', [draftOf()])));
+    assert.equal(placed!.index, 1);
+    assert.equal(await storage.log.forTenant('acme').event(lost.eventId), undefined);
+    assert.deepEqual(breaks(directory), []);
+  });
+}
+
+test('a journal that has gone does not come back empty', async () => {
+  const directory = freshDirectory();
+  await using storage = await open(directory, false);
+  await storage.tenants.ensure('acme', NOW_MS);
+  {
+    using db = raw(directory);
+    db.exec('ALTER TABLE contents RENAME TO elsewhere');
+  }
+  await assert.rejects(storage.log.append([request('acme', [draftOf()])], now()), /contents/);
+  for (const file of [JOURNAL_FILE, `${JOURNAL_FILE}-wal`, `${JOURNAL_FILE}-shm`])
+    rmSync(join(directory, file), { force: true });
+  await assert.rejects(storage.log.probe(), /journal\.db is not there any more/);
+  await using _ = await open(directory, false);
+  await assert.rejects(storage.log.probe(), /is not the one of tallystick\.local/);
+});
+
+test('a thread that cannot open says so to whoever waits for it, and to nobody else', async () => {
+  const crashes: Error[] = [];
+  const data = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
+  await using thread = startThread('writer-thread', data, (error) => crashes.push(error));
+  await assert.rejects(thread.opened, /nowhere.* is not there any more/);
+  await assert.rejects(thread.ask({ verb: 'Probe' }), /nowhere.* is not there any more/);
+  assert.deepEqual(crashes, []);
+});

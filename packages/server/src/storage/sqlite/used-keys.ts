@@ -1,0 +1,75 @@
+// Idempotency keys that were used up, each until its window ends. Rows are removed in portions, so that a commit
+// never waits for a long sweep.
+
+import { timingSafeEqual } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { OperationName } from '@tallystick/contract';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import { blobOf, numberOf, textIn } from './columns.ts';
+import { inTransaction } from './database.ts';
+import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
+
+const SWEEP_ROWS_MAX = 1000;
+
+export class UsedKeys {
+  readonly #db: DatabaseSync;
+  readonly #find: StatementSync;
+  readonly #put: StatementSync;
+  readonly #sweep: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#find = findUsedKey(db);
+    this.#put = db.prepare(
+      `INSERT OR REPLACE INTO used_keys (tenant, operation, key, fingerprint, expires_at_ms, note, outcomes)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#sweep = db.prepare(
+      `DELETE FROM used_keys WHERE (tenant, operation, key) IN
+         (SELECT tenant, operation, key FROM used_keys WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?)`,
+    );
+  }
+
+  find(tenant: number, operation: OperationName, key: string, steadyNowMs: number): UsedKey | undefined {
+    return usedKeyOf(this.#find.get(tenant, operation, key), steadyNowMs);
+  }
+
+  /** Takes the place of a row that has expired. */
+  put(tenant: number, once: Once, outcomes: readonly DraftOutcome[]): void {
+    const { operation, key, fingerprint, expiresAtMs, note } = once;
+    this.#put.run(tenant, operation, key, fingerprint, expiresAtMs, note, encodeOutcomes(outcomes));
+  }
+
+  /** Removes a portion of what has expired; true when there may be more. */
+  sweep(steadyNowMs: number): boolean {
+    const { changes } = inTransaction(this.#db, () => this.#sweep.run(steadyNowMs, SWEEP_ROWS_MAX));
+    return Number(changes) === SWEEP_ROWS_MAX;
+  }
+}
+
+export function findUsedKey(db: DatabaseSync): StatementSync {
+  return db.prepare(
+    `SELECT fingerprint, expires_at_ms, note, outcomes FROM used_keys
+     WHERE tenant = ? AND operation = ? AND key = ?`,
+  );
+}
+
+/** Undefined when there is no row, or its window has ended. */
+export function usedKeyOf(
+  row: Readonly<Record<string, unknown>> | undefined,
+  steadyNowMs: number,
+): UsedKey | undefined {
+  if (row === undefined) return undefined;
+  const expiresAtMs = numberOf(row, 'expires_at_ms');
+  if (expiresAtMs <= steadyNowMs) return undefined;
+  return {
+    fingerprint: blobOf(row, 'fingerprint'),
+    expiresAtMs,
+    note: textIn(row, 'note'),
+    outcomes: decodeOutcomes(blobOf(row, 'outcomes')),
+  };
+}
+
+export function isSameFingerprint(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

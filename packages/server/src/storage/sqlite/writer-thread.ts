@@ -1,0 +1,47 @@
+// The writer thread: owns the one connection of the service that writes to journal.db. Entry of a worker.
+
+import { workerData } from 'node:worker_threads';
+import { systemClock } from '../../runtime/clock.ts';
+import { createUlids } from '../../runtime/ids.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import type { AccessWrite } from './access.ts';
+import { decodePool } from './append-message.ts';
+import { encodeResults } from './append-results.ts';
+import { JournalOwner } from './journal-owner.ts';
+import { serveThread } from './thread.ts';
+
+export interface WriterData {
+  readonly directory: string;
+  readonly logOrigin: string;
+}
+
+export type WriterMessage =
+  | { readonly verb: 'Append'; readonly pool: ArrayBuffer }
+  | { readonly verb: 'Access'; readonly change: AccessWrite }
+  | { readonly verb: 'SweepUsedKeys'; readonly steadyNowMs: number }
+  | { readonly verb: 'Probe' };
+
+const { directory, logOrigin } = workerData as WriterData;
+const random = createSystemRandom();
+const nextId = createUlids(systemClock, random);
+const owner = new JournalOwner({ directory, logOrigin, clock: systemClock, random, nextId });
+
+serveThread<WriterMessage>({
+  answer(message) {
+    // Only once the answer is on its way.
+    setImmediate(() => owner.rest());
+    switch (message.verb) {
+      case 'Append': {
+        const results = encodeResults(owner.append(decodePool(message.pool)), message.pool);
+        return { value: results, handOver: [results] };
+      }
+      case 'Access':
+        return { value: owner.writeAccess(message.change) };
+      case 'SweepUsedKeys':
+        return { value: owner.sweepUsedKeys(message.steadyNowMs) };
+      case 'Probe':
+        return { value: owner.probe() };
+    }
+  },
+  stop: () => owner[Symbol.dispose](),
+});

@@ -1,0 +1,13 @@
+// What a backend provides. Each port lives with the noun that needs it; here they are put together.
+
+import type { ApiKeyStore } from '../access/api-keys.ts';
+import type { TenantStore } from '../access/tenants.ts';
+import type { LogReader, LogWriter } from '../streams/log.ts';
+
+export interface Storage extends AsyncDisposable {
+  /** The name under which every log of this installation is signed. */
+  readonly logOrigin: string;
+  readonly log: LogWriter & LogReader;
+  readonly tenants: TenantStore;
+  readonly apiKeys: ApiKeyStore;
+}

@@ -1,0 +1,216 @@
+// Where drafts of all tenants meet before they become events. Everything that came while the last pool was being
+// committed goes into the next one, so that one fsync serves many, and nobody waits for a timer. What is worth an
+// fsync of its own is handed over meanwhile, so that the log never waits for the next pool either. Whoever appended
+// is answered when the commit is durable; when it fails, everybody of that pool is told, and nothing is kept in
+// memory to be tried later: the caller repeats, safely, with the same key or ids.
+
+import { AuditError } from '@tallystick/contract';
+import type { Clock } from '../runtime/clock.ts';
+import type { AppendFault, AppendRequest, AppendResult, LogWriter } from './log.ts';
+
+export interface Sequencer extends AsyncDisposable {
+  /** Resolves when the request is durable; rejects with SERVICE_UNAVAILABLE when that is not known. */
+  append(request: AppendRequest): Promise<AppendResult>;
+  /** Commits without events; when it succeeds, a failure before it is over. */
+  probe(): Promise<void>;
+  figures(): SequencerFigures;
+}
+
+export interface SequencerFigures {
+  /** Drafts that are not durable yet. */
+  readonly waitingDrafts: number;
+  /** How long the oldest commit under way has taken so far; zero when there is none. */
+  readonly commitMs: number;
+  /** The failure since which no commit has succeeded. */
+  readonly failure: { readonly atMs: number; readonly error: unknown } | undefined;
+}
+
+export interface SequencerLimits {
+  readonly waitingDraftsMax: number;
+  readonly waitingBytesMax: number;
+  /** What a pool holds at most, a single larger request aside: so that a commit takes tens of milliseconds. */
+  readonly poolDraftsMax: number;
+  readonly poolBytesMax: number;
+  /** So many drafts are handed over while another pool is being committed; fewer wait and gather. */
+  readonly poolDraftsMin: number;
+}
+
+export interface SequencerOptions {
+  readonly writer: Pick<LogWriter, 'append' | 'probe'>;
+  readonly clock: Clock;
+  /** Time that no jump of the wall clock moves: what keys expire by. */
+  readonly steadyNowMs: () => number;
+  /** Told when a pool has failed. */
+  readonly onFailure?: (error: unknown) => void;
+  readonly limits?: Partial<SequencerLimits>;
+}
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly bytes: number;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const LIMITS: SequencerLimits = {
+  waitingDraftsMax: 20_000,
+  waitingBytesMax: 64 * 1024 * 1024,
+  poolDraftsMax: 2000,
+  poolBytesMax: 4 * 1024 * 1024,
+  poolDraftsMin: 250,
+};
+
+/** One is being committed, one is ready to be. */
+const POOLS_UNDER_WAY_MAX = 2;
+
+export function createSequencer(options: SequencerOptions): Sequencer {
+  return new PoolingSequencer(options);
+}
+
+class PoolingSequencer implements Sequencer {
+  readonly #options: SequencerOptions;
+  readonly #limits: SequencerLimits;
+  #queue: Waiting[] = [];
+  #queuedDrafts = 0;
+  #waitingDrafts = 0;
+  #waitingBytes = 0;
+  /** When the pools under way were handed over, in order. */
+  readonly #beganNs: number[] = [];
+  /** Pending while anything waits or is under way; undefined when nothing does. */
+  #busy: PromiseWithResolvers<void> | undefined;
+  #failure: SequencerFigures['failure'];
+  #isSoon = false;
+  #isStopping = false;
+
+  constructor(options: SequencerOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+  }
+
+  figures(): SequencerFigures {
+    const { clock } = this.#options;
+    const [oldestNs] = this.#beganNs;
+    const commitMs = oldestNs === undefined ? 0 : (clock.monotonicNs() - oldestNs) / 1e6;
+    return { waitingDrafts: this.#waitingDrafts, commitMs, failure: this.#failure };
+  }
+
+  async probe(): Promise<void> {
+    await this.#options.writer.probe();
+    this.#failure = undefined;
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    const bytes = bytesOf(request);
+    const refusal = this.#refusal(request.drafts.length, bytes);
+    if (refusal !== undefined) return Promise.reject(new AuditError('SERVICE_UNAVAILABLE', refusal));
+    this.#waitingDrafts += request.drafts.length;
+    this.#waitingBytes += bytes;
+    this.#queuedDrafts += request.drafts.length;
+    this.#busy ??= Promise.withResolvers();
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ request, bytes, resolve, reject });
+      this.#handOverSoon();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    await this.#busy?.promise;
+  }
+
+  #refusal(drafts: number, bytes: number): string | undefined {
+    const { waitingDraftsMax, waitingBytesMax } = this.#limits;
+    if (this.#isStopping) return 'The service is stopping.';
+    if (this.#waitingDrafts + drafts > waitingDraftsMax) {
+      return `${this.#waitingDrafts} events wait to be stored; limit ${waitingDraftsMax}.`;
+    }
+    if (this.#waitingBytes + bytes > waitingBytesMax) {
+      return `${this.#waitingBytes} bytes of events wait to be stored; limit ${waitingBytesMax}.`;
+    }
+    return undefined;
+  }
+
+  /** Not at once: what else the process has read by now can still join the pool. */
+  #handOverSoon(): void {
+    if (this.#isSoon || !this.#mayHandOver()) return;
+    this.#isSoon = true;
+    setImmediate(() => {
+      this.#isSoon = false;
+      this.#handOver();
+    });
+  }
+
+  #handOver(): void {
+    while (this.#queue.length > 0 && this.#mayHandOver()) void this.#commit(this.#takePool());
+    if (this.#queue.length > 0 || this.#beganNs.length > 0) return;
+    this.#busy?.resolve();
+    this.#busy = undefined;
+  }
+
+  #mayHandOver(): boolean {
+    const underWay = this.#beganNs.length;
+    if (underWay === 0) return true;
+    return underWay < POOLS_UNDER_WAY_MAX && this.#queuedDrafts >= this.#limits.poolDraftsMin;
+  }
+
+  #takePool(): Waiting[] {
+    const { poolDraftsMax, poolBytesMax } = this.#limits;
+    let drafts = 0;
+    let bytes = 0;
+    let count = 0;
+    for (const waiting of this.#queue) {
+      drafts += waiting.request.drafts.length;
+      bytes += waiting.bytes;
+      if (count > 0 && (drafts > poolDraftsMax || bytes > poolBytesMax)) break;
+      count += 1;
+    }
+    const pool = this.#queue.splice(0, count);
+    for (const { request } of pool) this.#queuedDrafts -= request.drafts.length;
+    return pool;
+  }
+
+  async #commit(pool: readonly Waiting[]): Promise<void> {
+    const { writer, clock, steadyNowMs } = this.#options;
+    const requests = pool.map(({ request }) => request);
+    this.#beganNs.push(clock.monotonicNs());
+    try {
+      const results = await writer.append(requests, { nowMs: clock.now(), steadyNowMs: steadyNowMs() });
+      this.#failure = undefined;
+      for (const [i, waiting] of pool.entries()) settle(waiting, results[i]);
+    } catch (error) {
+      this.#failure ??= { atMs: clock.now(), error };
+      for (const { reject } of pool) reject(unavailable(error));
+      this.#options.onFailure?.(error);
+    } finally {
+      this.#beganNs.shift();
+      for (const { request, bytes } of pool) {
+        this.#waitingDrafts -= request.drafts.length;
+        this.#waitingBytes -= bytes;
+      }
+      this.#handOver();
+    }
+  }
+}
+
+/** A fault of a single request is ours, not the caller's: it is reported, and shown as INTERNAL_ERROR. */
+function settle({ resolve, reject }: Waiting, result: AppendResult | AppendFault | undefined): void {
+  if (result === undefined) reject(new Error('the log gave no result for a request'));
+  else if (result.status === 'Faulty') reject(result.error);
+  else resolve(result);
+}
+
+function unavailable(cause: unknown): AuditError {
+  return new AuditError(
+    'SERVICE_UNAVAILABLE',
+    'The log cannot be written at the moment; nothing is known to be stored.',
+    {
+      cause,
+    },
+  );
+}
+
+function bytesOf({ drafts }: AppendRequest): number {
+  let bytes = 0;
+  for (const { texts } of drafts) bytes += texts[0].length + texts[1].length;
+  return bytes;
+}
