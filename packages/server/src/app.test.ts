@@ -40,7 +40,7 @@ function assertStandardHeaders({ headers }: Seen, what: string): void {
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'",
     'x-content-type-options': 'nosniff',
-    vary: 'Authorization, X-API-Key, X-Tenant-Id',
+    vary: 'Accept-Encoding, Authorization, X-API-Key, X-Tenant-Id',
     server: null,
     'x-powered-by': null,
     'strict-transport-security': null,
@@ -64,7 +64,7 @@ test('health is answered in both versions, without a version, and at the root', 
     assertStandardHeaders(seen, path);
   }
   const { body } = await ask(app, '/api/v1/health');
-  assert.deepEqual(Object.keys(body['entries'] as object), ['storage']);
+  assert.deepEqual(Object.keys(body['entries'] as object), ['storage', 'log']);
 });
 
 test('ready and health are 503 with a report while the data directory is gone; live stays 200', async () => {
@@ -127,7 +127,7 @@ test('an unknown path or method is 404, whatever is sent with it', async () => {
     ['GET', '/health'],
     ['GET', '/api/v1/%zz'],
     ['GET', '/api/v1/audit-events'],
-    ['POST', '/api/v1/audit-events'],
+    ['PUT', '/api/v1/audit-events'],
     ['POST', '/api/v1/health'],
     ['PUT', '/api/v1/health'],
     ['DELETE', '/api/v1/health'],
@@ -275,8 +275,9 @@ test('answers have the headers that their operation names', async () => {
   ]) {
     const made = await ask(app, `${base}/audit-events`, posted);
     assert.equal(made.status, 201);
-    assert.equal(made.headers.get('location'), `${prefix}/audit-events/${EVENT_ID}`);
-    assert.equal(made.headers.get('x-event-id'), EVENT_ID);
+    const eventId = String(made.body['eventId']);
+    assert.equal(made.headers.get('location'), `${prefix}/audit-events/${eventId}`);
+    assert.equal(made.headers.get('x-event-id'), eventId);
     assertStandardHeaders(made, 'a 201');
   }
   const removed = await fetch(`${app.url}/api/v1/policies/${EVENT_ID.toLowerCase()}`, {

@@ -2,26 +2,52 @@
 // concrete adapters. `start` listens first, so that probes are answered while the rest comes up; disposal takes
 // down in the reverse order of building.
 
+import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
+import type { ApiKeyStore } from './access/api-keys.ts';
+import { type Authenticate, createAuthenticate } from './access/credentials.ts';
+import { settleFirstKey } from './access/first-key.ts';
+import { createKeyChanges } from './access/key-changes.ts';
+import { createKeyOperations } from './access/key-operations.ts';
+import { createLocalIssuer } from './access/local-issuer.ts';
+import { createTenancy, type Tenancy } from './access/tenancy.ts';
+import { createTokens, type Issuer } from './access/tokens.ts';
 import { createHealth } from './admin/health.ts';
 import { createLifecycle } from './admin/lifecycle.ts';
 import type { Config } from './config/settings.ts';
 import { readTlsFiles } from './config/tls-files.ts';
-import type { Authenticate } from './gateway/authenticate.ts';
+import { createEvents } from './events/events.ts';
+import { createAnswerOnce } from './gateway/idempotency.ts';
 import type { Gateway } from './gateway/pipeline.ts';
-import { createValidate } from './gateway/validate.ts';
+import { createRules, createValidate, type Validate } from './gateway/validate.ts';
+import { messageFor } from './gateway/violations.ts';
 import { bindOperations, type Operations } from './operations.ts';
+import { createOpenIdIssuer } from './outbound/openid-issuer.ts';
 import { drain, type DrainTimes } from './protocols/rest/drain.ts';
 import { listen } from './protocols/rest/listen.ts';
 import { createRestServer } from './protocols/rest/server.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom, type Random } from './runtime/random.ts';
+import { createSteadyTime } from './runtime/steady-time.ts';
 import { dataDirectoryCheck, openDataDirectory } from './storage/data-directory.ts';
+import { createLateStorage, type LateStorage } from './storage/late-storage.ts';
+import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
+import { loadTokenKey } from './storage/token-key.ts';
+import { startKeySweeper } from './streams/key-sweeper.ts';
+import { logCheck, startLogWatch } from './streams/log-watch.ts';
+import type { LogReader, LogWriter } from './streams/log.ts';
+import { createSequencer, type Sequencer } from './streams/sequencer.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface App extends AsyncDisposable {
-  /** Resolves with the address once the service is ready; throws StartError. */
-  start(): Promise<{ address: string }>;
+  /** Resolves once the service is ready; throws StartError. */
+  start(): Promise<Started>;
+}
+
+export interface Started {
+  readonly address: string;
+  /** The platform Admin key, if this start has made the first one: shown now or never. */
+  readonly firstKey: string | undefined;
 }
 
 /** What a test may put in place of the real thing. */
@@ -32,10 +58,21 @@ export interface Overrides {
   /** Take the place of bound operations, or are added to them. */
   readonly operations?: Operations;
   readonly drainTimes?: DrainTimes;
+  /** Stands between the sequencer and the real log, for tests that take a safeguard away. */
+  readonly around?: (log: LogWriter) => LogWriter;
+}
+
+/** What the operations on events need of a backend. */
+export interface EventStore {
+  readonly sequencer: Pick<Sequencer, 'append'>;
+  readonly log: LogReader;
+  readonly tenancy: Tenancy;
+  /** Time that no jump of the wall clock moves. */
+  readonly steadyNowMs: () => number;
 }
 
 /** All of it stays within the 30 seconds that an orchestrator waits; the rest is for closing what is open. */
-const DRAIN_TIMES: DrainTimes = { idleGraceMs: 1000, timeoutMs: 25_000 };
+const DRAIN_TIMES: DrainTimes = { acceptGraceMs: 250, idleGraceMs: 1000, timeoutMs: 25_000 };
 
 export async function createApp(
   config: Config,
@@ -48,19 +85,44 @@ export async function createApp(
   const health = createHealth(clock, lifecycle);
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
 
+  const storage = createLateStorage();
+  const steadyNowMs = createSteadyTime(clock);
+  const onFailure = (error: unknown) => telemetry.error('events could not be stored', error);
+  const sequencer = createSequencer({
+    writer: overrides.around?.(storage.log) ?? storage.log,
+    clock,
+    steadyNowMs,
+    onFailure,
+  });
+  health.add(logCheck(sequencer));
+  const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
+  const tokens = createTokens(issuersOf(config), clock);
+  const store: EventStore = { sequencer, log: storage.log, tenancy, steadyNowMs };
+
+  const validate = createValidate();
+  const surroundings = { config, clock, random, nextId, validate };
+  const events = eventOperations(store, surroundings);
+  const apiKeys = keyOperations(storage.apiKeys, store, surroundings);
   const gateway: Gateway = {
     clock,
     lifecycle,
     versionStates: config.apiVersions,
-    authenticate: overrides.authenticate,
-    validate: createValidate(),
-    operations: { ...bindOperations({ health }), ...overrides.operations },
+    authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
+    tenancy: store.tenancy,
+    answerOnce: createAnswerOnce({
+      find: (tenant, operation, key) =>
+        store.log.forTenant(tenant).usedKey(operation, key, store.steadyNowMs()),
+    }),
+    validate,
+    operations: { ...bindOperations({ health, events, apiKeys }), ...overrides.operations },
   };
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const server = await createRestServer({ gateway, ids: { random, nextId }, telemetry, tls, isTls });
 
   const built = new AsyncDisposableStack();
+  built.use(storage);
+  built.use(sequencer);
   built.defer(async () => {
     lifecycle.moveTo('Draining');
     const connections = await drain(server, overrides.drainTimes ?? DRAIN_TIMES, clock);
@@ -69,10 +131,93 @@ export async function createApp(
   return {
     async start() {
       const address = await listen(server, config.server);
-      await openDataDirectory(config.storage.dataDirectory);
+      const firstKey = await openData(storage, surroundings, telemetry);
+      built.use(startKeySweeper({ writer: storage.log, steadyNowMs, clock, random, telemetry }));
+      built.use(startLogWatch({ sequencer, clock, random, telemetry }));
       lifecycle.moveTo('Serving');
-      return { address };
+      return { address, firstKey };
     },
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
+}
+
+/** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
+async function openData(
+  storage: LateStorage,
+  { config, clock, random, nextId }: Surroundings,
+  telemetry: Telemetry,
+): Promise<string | undefined> {
+  const { dataDirectory: directory } = config.storage;
+  const { origin: logOrigin } = config.log;
+  await openDataDirectory(directory);
+  storage.use(
+    await openSqliteStorage({ directory, logOrigin, clock, random, threads: true, exclusive: true, onFatal }),
+  );
+  const parts = { keys: storage.apiKeys, clock, random, nextId };
+  const first = await settleFirstKey(config.adminKey?.reveal(), parts);
+  if (first.outcome === 'GivenButRevoked') {
+    const { keyId } = first;
+    telemetry.warn('TALLYSTICK_ADMIN_KEY names a key that was revoked; it is refused', { keyId });
+  }
+  return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Without the threads that write and read, nothing can be promised any more: the process ends. */
+function onFatal(error: Error): void {
+  throw error;
+}
+
+/** Identity providers as the settings name them; without any the service is its own. */
+function issuersOf({ authentication, storage }: Config): Issuer[] {
+  if (authentication.issuers.length === 0) {
+    return [createLocalIssuer(() => loadTokenKey(storage.dataDirectory))];
+  }
+  return authentication.issuers.map(({ issuer, audience, jwksUri, algorithms, requireScope, ...names }) =>
+    createOpenIdIssuer({
+      issuer,
+      audience,
+      jwksUri,
+      algorithms,
+      requiresScope: requireScope,
+      claims: {
+        tenant: names.tenantClaim,
+        roles: names.rolesClaim,
+        scopes: names.scopesClaim,
+        permissions: names.permissionsClaim,
+        clearance: names.clearanceClaim,
+      },
+    }),
+  );
+}
+
+interface Surroundings {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextId: () => string;
+  readonly validate: Validate;
+}
+
+function eventOperations(store: EventStore, { config, clock, random, nextId, validate }: Surroundings) {
+  const batch = operationNamed('events.ingestBatch');
+  return createEvents({
+    ...store,
+    clock,
+    ids: { nextId, uuid: () => random.uuid() },
+    fields: { violations: createRules(asJson(EventDraft)), message: messageFor },
+    validateEnvelope: (received) => validate(batch, received),
+    requireActorIdentity: config.events.requireActorIdentity,
+  });
+}
+
+function keyOperations(keys: ApiKeyStore, store: EventStore, { clock, random, nextId }: Surroundings) {
+  const changes = createKeyChanges({
+    keys,
+    provide: (tenantId) => store.tenancy.provide(tenantId),
+    append: (request) => store.sequencer.append(request),
+    clock,
+    random,
+    nextId,
+  });
+  return createKeyOperations({ keys, changes, clock, steadyNowMs: store.steadyNowMs });
 }

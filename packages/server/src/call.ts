@@ -1,8 +1,9 @@
 // A call: one operation asked once, with everything about the request that the operation may need to know and
 // that is not its input. Made by the gateway, the same for every protocol.
 
-import type { OperationName, TenantId, Version } from '@tallystick/contract';
+import type { ErrorDetail, OperationName, TenantId, Version } from '@tallystick/contract';
 import type { Caller } from './access/caller.ts';
+import type { TenantRecord } from './access/tenants.ts';
 
 /** What ties a call to the outside: in every answer, every error and every diagnostic line about it. */
 export interface Correlation {
@@ -19,10 +20,53 @@ export interface Correlation {
 export interface Call extends Correlation {
   readonly operation: OperationName;
   readonly version: Version;
+  /** Where the request was sent, without its query. */
+  readonly path: string;
   /** Undefined for operations that need no permission. */
   readonly caller: Caller | undefined;
   /** Undefined for operations that concern no tenant. */
   readonly tenant: TenantId | undefined;
+  /** What is known of the tenant; undefined until its first write, and where there is no tenant. */
+  readonly tenantRecord: TenantRecord | undefined;
+  /** There when the caller wants this done once, however often it is asked. */
+  readonly once: RequestKey | undefined;
   /** Aborts when the time for the call is over: work that is still going on must stop. */
   readonly deadline: AbortSignal;
+}
+
+/** The caller's idempotency key, with what was asked under it. */
+export interface RequestKey {
+  readonly key: string;
+  /** HMAC of path and body under the tenant's key: tells two requests apart and nothing about either. */
+  readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
+}
+
+/** Where a member of an operation's input travelled. */
+export type Place = 'Path' | 'Header' | 'Body' | 'Query';
+
+/**
+ * An object that nobody needs to look into on the way in, as the bytes of its RFC 8785 text: what a protocol may put
+ * in place of a member that the contract marks `x-kept-as-text`.
+ */
+export class JsonText {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+/** What a protocol made of a request, before anything in it has been validated. */
+export interface Received {
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Rules of JSON itself that the body breaks: a duplicate key, a number that no double holds. */
+  readonly violations: readonly ErrorDetail[];
+  /** How many more there are than are listed. */
+  readonly unlisted: number;
+  /** The body as it was sent, decoded; undefined where there is none. */
+  readonly bytes: Uint8Array | undefined;
+  /** The RFC 8785 text of the body, where it was made on the way. */
+  readonly canonical: Uint8Array | undefined;
+  /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
+  readonly placeOf: (member: string) => Place;
 }

@@ -1,5 +1,9 @@
 // The Tallystick service, as its command uses it.
 
+export type { ApiKeyRecord } from './access/api-keys.ts';
+export type { MadeKey } from './access/key-changes.ts';
 export { ConfigError } from './config/config-error.ts';
 export { showAsJson, showAsText } from './config/show.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
+export { createKey, type ListedKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
+export { StartError } from './start-error.ts';

@@ -9,7 +9,7 @@ import { type App, createApp } from './app.ts';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
 import { secretTexts } from './config/secret.ts';
-import { systemClock } from './runtime/clock.ts';
+import { instant, systemClock } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 
@@ -60,18 +60,42 @@ async function serve(
     }
   }
   const version = packageVersion();
-  const { address } = await app.start();
+  const { address, firstKey } = await app.start();
+  const data = resolve(config.storage.dataDirectory);
   process.stdout.write(
     [
       `Tallystick ${version} is ready.`,
       `  address  ${address}`,
-      `  data     ${resolve(config.storage.dataDirectory)}`,
+      `  data     ${data}`,
+      ...(firstKey === undefined ? [] : firstKeyLines(firstKey)),
+      '',
+      'Send an event:',
+      `  ${curlLine(address, firstKey ?? (config.adminKey === undefined ? '$TALLYSTICK_KEY' : '$TALLYSTICK_ADMIN_KEY'))}`,
       '',
     ].join('\n'),
   );
   telemetry.info('ready', { address, version, environment: config.environment });
   const signal = await stop;
   telemetry.info('draining', { signal });
+}
+
+function firstKeyLines(key: string): string[] {
+  return [
+    `  key      ${key}`,
+    '           A platform Admin key: every tenant, every permission. It is shown this once; only its hash is kept.',
+  ];
+}
+
+/** Ready to be pasted; double quotes around the key, so that a shell puts in the value of a variable. */
+function curlLine(address: string, key: string): string {
+  const event = {
+    timestamp: instant(systemClock.now()),
+    actor: { actorType: 'User', userId: 'ana' },
+    action: 'Delete.Invoice',
+    resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
+  };
+  const headers = `-H "X-API-Key: ${key}" -H 'X-Tenant-Id: demo' -H 'Content-Type: application/json'`;
+  return `curl ${address}/api/v1/audit-events ${headers} -d '${JSON.stringify(event)}'`;
 }
 
 /** Read, not imported: sources and build both stand one level below the manifest. */

@@ -5,9 +5,11 @@ import { createLifecycle } from './admin/lifecycle.ts';
 import { bindOperations } from './operations.ts';
 import { systemClock } from './runtime/clock.ts';
 
-test('these operations are bound, and no other is served', () => {
-  const bound = bindOperations({ health: createHealth(systemClock, createLifecycle()) });
-  assert.deepEqual(Object.keys(bound).sort(), [
+const health = createHealth(systemClock, createLifecycle());
+const never = () => Promise.reject(new Error('never asked'));
+
+test('these operations need nothing but the process, and no other is bound unasked', () => {
+  assert.deepEqual(Object.keys(bindOperations({ health })).sort(), [
     'health.get',
     'health.live',
     'health.ready',
@@ -15,4 +17,16 @@ test('these operations are bound, and no other is served', () => {
     'process.ready',
     'process.startup',
   ]);
+});
+
+test('an operation that honours idempotency keys and cannot answer again stops the start', () => {
+  assert.throws(
+    () => bindOperations({ health, events: { 'events.ingest': never } }),
+    /events\.ingest honours/,
+  );
+  assert.throws(
+    () => bindOperations({ health, events: { 'events.ingest': { take: never } } }),
+    /answer again/,
+  );
+  assert.ok(bindOperations({ health, events: { 'events.get': never } })['events.get']);
 });

@@ -1,27 +1,63 @@
 // Every operation bound to the function that does it. What the contract names and this list lacks is not served:
 // no protocol offers it.
 
-import type {
-  Answer,
-  AnswerFacts,
-  AnswerKind,
-  HealthReport,
-  InputOf,
-  OperationName,
+import {
+  type Answer,
+  type AnswerFacts,
+  type AnswerKind,
+  type HealthReport,
+  type InputOf,
+  type OperationName,
+  operationNamed,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
-import type { Call } from './call.ts';
+import type { Call, Received } from './call.ts';
+import type { UsedKey } from './streams/log.ts';
 
+/** Does the operation. The input has been validated against the operation's own schema. */
 export type Perform<N extends OperationName> = (call: Call, input: InputOf<N>) => Promise<Answer<N>>;
 
-export type Operations = { readonly [N in OperationName]?: Perform<N> };
+/** Does the operation with the request as it came, and judges it on the way, so that nothing is gone through twice. */
+export type Take<N extends OperationName> = (call: Call, received: Received) => Promise<Answer<N>>;
+
+/** The first answer once more; every operation that honours a key may give it. */
+export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {
+  readonly kind: Answer<N>['kind'] | 'Repeated';
+};
+
+/** Gives the first answer again to a request whose key was used up before, for this very request. */
+export type AnswerAgain<N extends OperationName> = (
+  call: Call,
+  received: Received,
+  used: UsedKey,
+) => AnotherAnswer<N> | Promise<AnotherAnswer<N>>;
+
+/** An operation that honours an idempotency key must be able to answer again. */
+export type Bound<N extends OperationName> =
+  | { readonly perform: Perform<N>; readonly again?: AnswerAgain<N> }
+  | { readonly take: Take<N>; readonly again?: AnswerAgain<N> };
+
+export type Operations = { readonly [N in OperationName]?: Perform<N> | Bound<N> };
 
 export interface Parts {
   readonly health: Health;
+  readonly events?: EventOperations;
+  readonly apiKeys?: KeyOperations;
 }
 
-export function bindOperations({ health }: Parts): Operations {
-  return {
+/** What the events' own files do. */
+export type EventOperations = Pick<Operations, 'events.ingest' | 'events.ingestBatch' | 'events.get'>;
+
+/** What the keys' own file does. */
+export type KeyOperations = Pick<
+  Operations,
+  'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
+>;
+
+export function bindOperations({ health, events, apiKeys }: Parts): Operations {
+  const operations: Operations = {
+    ...events,
+    ...apiKeys,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),
     'health.ready': async () => healthAnswer(await health.ready()),
@@ -29,6 +65,22 @@ export function bindOperations({ health }: Parts): Operations {
     'process.ready': async () => healthAnswer(await health.ready()),
     'process.startup': async () => healthAnswer(await health.startup()),
   };
+  assertRepeatable(operations);
+  return operations;
+}
+
+/** Fails at the start rather than at the first request with a key. */
+function assertRepeatable(operations: Operations): void {
+  for (const [name, bound] of entriesOf(operations)) {
+    if (operationNamed(name).idempotency === 'Key' && !('again' in bound)) {
+      throw new Error(`${name} honours idempotency keys, so it must be able to answer again`);
+    }
+  }
+}
+
+function entriesOf(operations: Operations): [OperationName, object][] {
+  // Its type says so; the library's does not.
+  return Object.entries(operations) as [OperationName, object][];
 }
 
 function healthAnswer(body: HealthReport) {
@@ -42,12 +94,21 @@ export interface AnyAnswer {
   readonly facts?: AnswerFacts;
 }
 
-/** Does the operation. The input has been validated against the operation's own schema. */
-export function perform(operations: Operations, call: Call, input: unknown): Promise<AnyAnswer> {
+/** A bound operation whose name is not known at compile time. */
+export type AnyBound = AnyPerform | AnyBinding;
+export type AnyPerform = (call: Call, input: unknown) => Promise<AnyAnswer>;
+
+export interface AnyBinding {
+  readonly perform?: AnyPerform;
+  readonly take?: (call: Call, received: Received) => Promise<AnyAnswer>;
+  readonly again?: (call: Call, received: Received, used: UsedKey) => AnyAnswer | Promise<AnyAnswer>;
+}
+
+export type { UsedKey };
+
+export function boundOperation(operations: Operations, name: OperationName): AnyBound {
   // The compiler cannot see that name, input and function belong together; `Operations` has made sure of it.
-  const bound = operations[call.operation] as
-    | ((call: Call, input: unknown) => Promise<AnyAnswer>)
-    | undefined;
-  if (bound === undefined) throw new Error(`${call.operation} is routed but not bound`);
-  return bound(call, input);
+  const bound = operations[name] as AnyBound | undefined;
+  if (bound === undefined) throw new Error(`${name} is routed but not bound`);
+  return bound;
 }

@@ -1,24 +1,10 @@
-// Who is calling. The port through which the gateway asks, and the step that fails closed: where nobody can
-// authenticate, nobody is let in. Operations without a permission are open, and credentials sent to them are
-// ignored.
+// Who is calling, and may they. The step fails closed: where nobody can authenticate, nobody is let in. Operations
+// without a permission are open, and credentials sent to them are ignored.
 
 import { AuditError, type Operation, type OperationName } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
+import type { Authenticate } from '../access/credentials.ts';
 import { header, type HeaderValues } from './header-values.ts';
-
-/** What a request shows about its sender, not yet believed. */
-export interface Credentials {
-  /** The value of `Authorization`. */
-  readonly authorization: string | undefined;
-  /** The value of `X-API-Key`. */
-  readonly apiKey: string | undefined;
-}
-
-/**
- * Verifies whatever credentials there are; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
- * or API_KEY_REVOKED, and UPSTREAM_TIMEOUT when an identity provider does not answer.
- */
-export type Authenticate = (credentials: Credentials) => Promise<Caller>;
 
 export async function authenticate(
   operation: Operation<OperationName>,

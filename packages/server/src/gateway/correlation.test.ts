@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuditError } from '@tallystick/contract';
+import { AuditError, operationNamed } from '@tallystick/contract';
 import { createSystemRandom } from '../runtime/random.ts';
-import { checkCorrelation, readCorrelation } from './correlation.ts';
+import { checkCorrelation, readCorrelation, withCorrelationOf } from './correlation.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const ids = { random: createSystemRandom(), nextId: () => '01KE0000000000000000000042' };
@@ -65,4 +65,27 @@ test('a malformed trace context is ignored and a new trace begins', () => {
     assert.match(traceId, /^(?!0{32})[0-9a-f]{32}$/);
     assert.notEqual(traceId, TRACE, traceparent);
   }
+});
+
+test("a single event's own correlation id stands for the request, unless the header names one", () => {
+  const uuid = '7D3F0C52-6a3e-4b51-9a0e-2f6b1f3c9d11';
+  const idOf = (
+    input: Record<string, unknown>,
+    headers = {},
+    operation: 'events.ingest' | 'events.search' = 'events.ingest',
+  ) => withCorrelationOf(operationNamed(operation), input, read(headers)).correlationId;
+  assert.equal(idOf({ event: { correlationId: uuid } }), uuid);
+  assert.equal(idOf({ event: { correlationId: uuid } }, { 'x-correlation-id': 'x' }), 'x');
+  for (const event of [
+    undefined,
+    null,
+    5,
+    {},
+    { correlationId: null },
+    { correlationId: 'x' },
+    { correlationId: 5 },
+  ]) {
+    assert.match(idOf({ event }), UUID);
+  }
+  assert.notEqual(idOf({ event: { correlationId: uuid } }, {}, 'events.search'), uuid);
 });

@@ -2,7 +2,7 @@
 // `traceparent`, else new) and its own request id. Decided before anything else, so that every answer has them,
 // refusals of malformed requests included.
 
-import { AuditError, LIMITS } from '@tallystick/contract';
+import { AuditError, isUuid, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
 import type { Correlation } from '../call.ts';
 import type { Random } from '../runtime/random.ts';
 import { header, type HeaderValues } from './header-values.ts';
@@ -37,6 +37,19 @@ export function checkCorrelation(headers: HeaderValues): void {
   throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}; ${given.length} were sent.`, {
     details: [{ field: 'X-Correlation-Id', issue, value: given }],
   });
+}
+
+/** A single event names the correlation of its request, where the header does not. */
+export function withCorrelationOf(
+  operation: Operation<OperationName>,
+  { event }: Readonly<Record<string, unknown>>,
+  correlation: Correlation,
+): Correlation {
+  if (correlation.correlationIsGiven || operation.name !== 'events.ingest') return correlation;
+  if (typeof event !== 'object' || event === null || !('correlationId' in event)) return correlation;
+  const { correlationId } = event;
+  if (typeof correlationId !== 'string' || !isUuid(correlationId)) return correlation;
+  return { ...correlation, correlationId, correlationIsGiven: true };
 }
 
 function isCorrelationId(text: string): boolean {

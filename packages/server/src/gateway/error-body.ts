@@ -37,11 +37,11 @@ export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telem
 }
 
 function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
-  return value === undefined ? { field, issue } : { field, issue, value: cut(value) };
+  return value === undefined ? { field, issue } : { field, issue, value: cutValue(value) };
 }
 
 /** Long values are cut; what is not text is cut as its JSON text. */
-function cut(value: unknown): unknown {
+export function cutValue(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   if (text.length <= LIMITS.errorValueLengthMax) return value;
   const end = LIMITS.errorValueLengthMax;

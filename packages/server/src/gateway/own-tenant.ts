@@ -29,8 +29,11 @@ export function checkOwnTenant(
 }
 
 function pathsOf({ input }: Operation<OperationName>): string[][] {
-  const paths = known.get(input) ?? ownTenantPaths(asJson(input));
-  known.set(input, paths);
+  let paths = known.get(input);
+  if (paths === undefined) {
+    paths = ownTenantPaths(asJson(input));
+    known.set(input, paths);
+  }
   return paths;
 }
 

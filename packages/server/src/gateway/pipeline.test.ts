@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { AuditError, operationNamed } from '@tallystick/contract';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
-import type { Call } from '../call.ts';
+import type { Call, Place } from '../call.ts';
 import { bindOperations } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { ALLOWED, believeKey, boundOperations, EVENT } from '../testing/bound-operations.ts';
+import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { TENANT } from '../testing/test-call.ts';
 import { type Arrival, type Gateway, passThrough } from './pipeline.ts';
 import { createValidate } from './validate.ts';
 
@@ -14,6 +15,25 @@ const HEADERS = Object.fromEntries(
   Object.entries(ALLOWED).map(([name, value]) => [name.toLowerCase(), value]),
 );
 const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
+
+const received = (input: Record<string, unknown>, place: Place = 'Body') =>
+  Promise.resolve({
+    input,
+    violations: [],
+    unlisted: 0,
+    bytes: undefined,
+    canonical: undefined,
+    placeOf: () => place,
+  });
+
+const RECEIPT = {
+  eventId: EVENT_ID,
+  tenantId: 'acme',
+  status: 'Accepted',
+  timestamp: '2026-01-02T03:04:05.000Z',
+  message: 'Event accepted.',
+  idempotent: false,
+} as const;
 
 function build(more: Partial<Gateway> = {}): Gateway {
   const clock = createFakeClock();
@@ -23,8 +43,13 @@ function build(more: Partial<Gateway> = {}): Gateway {
     lifecycle,
     versionStates: { v1: ACTIVE, v2: ACTIVE },
     authenticate: believeKey,
+    tenancy: { admit: () => Promise.resolve(TENANT), provide: () => assert.fail('it is there') },
+    answerOnce: () => assert.fail('no key was sent'),
     validate: createValidate(),
-    operations: { ...bindOperations({ health: createHealth(clock, lifecycle) }), ...boundOperations() },
+    operations: {
+      ...bindOperations({ health: createHealth(clock, lifecycle) }),
+      ...boundOperations({ 'events.ingest': () => Promise.resolve({ kind: 'Created', body: RECEIPT }) }),
+    },
     ...more,
   };
 }
@@ -35,8 +60,8 @@ function arrive(more: Partial<Arrival> = {}): Arrival {
     version: 'v1',
     correlation: { correlationId: 'c', correlationIsGiven: true, traceId: 't', requestId: 'r' },
     headers: HEADERS,
-    receive: () =>
-      Promise.resolve({ input: { event: structuredClone(EVENT) }, violations: [], placeOf: () => 'Body' }),
+    path: '/api/v1/audit-events',
+    receive: () => received({ event: structuredClone(EVENT) }),
     ...more,
   };
 }
@@ -53,7 +78,7 @@ test('while the service starts, probes are answered and everything else waits', 
   const gateway = build();
   const probe = arrive({
     operation: operationNamed('health.live'),
-    receive: () => Promise.resolve({ input: {}, violations: [], placeOf: () => 'Query' }),
+    receive: () => received({}, 'Query'),
   });
   assert.equal(await codeOf(arrive(), gateway), 'SERVICE_UNAVAILABLE');
   assert.equal(await codeOf(probe, gateway), 'Done');
@@ -88,14 +113,16 @@ test('an operation gets the call that was made of the request, and a sound input
   });
   const gateway = build({ operations });
   gateway.lifecycle.moveTo('Serving');
-  const input = { event: { ...EVENT, context: null } };
-  const receive: Arrival['receive'] = () => Promise.resolve({ input, violations: [], placeOf: () => 'Body' });
+  const receive = () => received({ event: { ...EVENT, context: null } });
   assert.equal(await codeOf(arrive({ receive, version: 'v2' }), gateway), 'RATE_LIMITED');
   const { caller, deadline, ...call } = seen!.call;
   assert.deepEqual(call, {
     operation: 'events.ingest',
     version: 'v2',
+    path: '/api/v1/audit-events',
     tenant: 'acme',
+    tenantRecord: TENANT,
+    once: undefined,
     correlationId: 'c',
     correlationIsGiven: true,
     traceId: 't',
@@ -116,12 +143,94 @@ test('an operation that takes too long is answered with its own error, others wi
   gateway.lifecycle.moveTo('Serving');
   const batch = arrive({
     operation: operationNamed('events.ingestBatch'),
-    receive: () =>
-      Promise.resolve({ input: { batch: { events: [{}] } }, violations: [], placeOf: () => 'Body' }),
+    receive: () => received({ batch: { events: [{}] } }),
   });
   const codes = Promise.all([codeOf(arrive(), gateway), codeOf(batch, gateway)]);
   await clock.advance(35_000);
   assert.equal(clock.pending(), 1, 'the batch has more time');
   await clock.advance(25_000);
   assert.deepEqual(await codes, ['SERVICE_UNAVAILABLE', 'BATCH_TIMEOUT']);
+});
+
+test('a key is read after the body and before anything in it is judged', async () => {
+  const gateway = build();
+  gateway.lifecycle.moveTo('Serving');
+  const headers = { ...HEADERS, 'idempotency-key': 'a b' };
+  assert.equal(
+    await codeOf(arrive({ headers, receive: () => received({ event: 5 }) }), gateway),
+    'INVALID_HEADER',
+  );
+  const broken = () => Promise.reject(new AuditError('MALFORMED_JSON', 'no'));
+  assert.equal(await codeOf(arrive({ headers, receive: broken }), gateway), 'MALFORMED_JSON');
+});
+
+test('an operation that honours keys is asked once, others do not look at the header', async () => {
+  const asked: string[] = [];
+  const again = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
+  const perform = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
+  const gateway = build({
+    operations: boundOperations({ 'events.ingest': { perform, again } }),
+    answerOnce: (call, _, answerAgain, performNow) => {
+      asked.push(call.once!.key);
+      assert.equal(answerAgain, again);
+      return performNow();
+    },
+  });
+  gateway.lifecycle.moveTo('Serving');
+  const headers = { ...HEADERS, 'idempotency-key': 'k-1' };
+  assert.equal(await codeOf(arrive({ headers }), gateway), 'Created');
+  assert.deepEqual(asked, ['k-1']);
+  const status = arrive({
+    operation: operationNamed('policies.delete'),
+    headers: { ...HEADERS, 'idempotency-key': 'a b' },
+    receive: () => received({ policyId: EVENT_ID }, 'Path'),
+  });
+  assert.equal(await codeOf(status, gateway), 'Removed');
+});
+
+test("the body's correlation id goes into the call and into whatever is answered", async () => {
+  const seen: string[] = [];
+  const gateway = build({
+    operations: boundOperations({
+      'events.ingest': (call) => {
+        seen.push(call.correlationId);
+        return Promise.resolve({ kind: 'Created', body: RECEIPT });
+      },
+    }),
+  });
+  gateway.lifecycle.moveTo('Serving');
+  const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
+  const made = { correlationId: 'made', correlationIsGiven: false, traceId: 't', requestId: 'r' };
+  const sound = arrive({
+    correlation: made,
+    receive: () => received({ event: { ...EVENT, correlationId } }),
+  });
+  assert.equal(await codeOf(sound, gateway), 'Created');
+  const refused = arrive({ correlation: made, receive: () => received({ event: { correlationId } }) });
+  assert.equal(await codeOf(refused, gateway), 'VALIDATION_FAILED');
+  assert.deepEqual(
+    [seen, sound.correlation.correlationId, refused.correlation.correlationId],
+    [[correlationId], correlationId, correlationId],
+  );
+});
+
+test('a tenant is made by a write that is sound, and by no other call', async () => {
+  const provided: string[] = [];
+  const gateway = build({
+    tenancy: {
+      admit: () => Promise.resolve(undefined),
+      provide: (tenantId) => {
+        provided.push(tenantId);
+        return Promise.resolve(TENANT);
+      },
+    },
+  });
+  gateway.lifecycle.moveTo('Serving');
+  assert.equal(
+    await codeOf(arrive({ receive: () => received({ event: {} }) }), gateway),
+    'VALIDATION_FAILED',
+  );
+  assert.deepEqual(provided, []);
+  assert.equal(await codeOf(arrive(), gateway), 'Created');
+  assert.deepEqual(provided, ['acme']);
 });

@@ -4,29 +4,36 @@
 // body is read before it is known that they may send one.
 
 import { AuditError, LIMITS, type Operation, type OperationName, type Version } from '@tallystick/contract';
+import type { Authenticate } from '../access/credentials.ts';
+import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
-import type { Correlation } from '../call.ts';
-import { type AnyAnswer, type Operations, perform } from '../operations.ts';
+import type { Call, Correlation, Received } from '../call.ts';
+import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { type Authenticate, authenticate, authorize } from './authenticate.ts';
-import { checkCorrelation } from './correlation.ts';
+import { authenticate, authorize } from './authenticate.ts';
+import { checkCorrelation, withCorrelationOf } from './correlation.ts';
 import type { HeaderValues } from './header-values.ts';
+import { type AnswerOnce, readKey, requestKey } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant } from './resolve-tenant.ts';
-import type { Received, Validate } from './validate.ts';
+import { admitTenant, provideTenant } from './tenant-state.ts';
+import type { Validate } from './validate.ts';
 import { checkVersion, type VersionStates } from './versions.ts';
 
 /** A request as its protocol hands it over: routed, not yet believed. */
 export interface Arrival {
   readonly operation: Operation<OperationName>;
   readonly version: Version;
-  readonly correlation: Correlation;
   readonly headers: HeaderValues;
+  /** Where it was sent, without its query. */
+  readonly path: string;
   /** The tenant that the path names, for operations that have it there. */
   readonly tenantInPath?: string | undefined;
+  /** Replaced once the body is read, if that names another; whatever is answered then carries the new one. */
+  correlation: Correlation;
   /** Reads the rest of the request and makes the operation's input of it. */
-  readonly receive: () => Promise<Received>;
+  receive(): Promise<Received>;
 }
 
 export interface Gateway {
@@ -35,28 +42,79 @@ export interface Gateway {
   readonly versionStates: VersionStates;
   /** Undefined: nobody can authenticate, so only open operations are served. */
   readonly authenticate: Authenticate | undefined;
+  readonly tenancy: Tenancy;
+  readonly answerOnce: AnswerOnce;
   readonly validate: Validate;
   readonly operations: Operations;
 }
 
 export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<AnyAnswer> {
-  const { operation, version, correlation, headers } = arrival;
+  const { operation, version, headers, path } = arrival;
   checkVersion(operation, version, gateway.versionStates);
   checkCorrelation(headers);
   checkStarted(operation, gateway.lifecycle);
   const caller = await authenticate(operation, headers, gateway.authenticate);
   const tenant = resolveTenant(operation, caller, headers, arrival.tenantInPath);
+  const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
   authorize(operation, caller);
   const received = await arrival.receive();
-  checkOwnTenant(operation, received.input, tenant);
-  const input = gateway.validate(operation, received);
+  arrival.correlation = withCorrelationOf(operation, received.input, arrival.correlation);
+  const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
+  const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
+  const once = key === undefined ? undefined : requestKey(key, path, body, received);
+  const { correlationId, correlationIsGiven, traceId, requestId } = arrival.correlation;
   return inTime(operation, gateway.clock, (deadline) =>
-    perform(
-      gateway.operations,
-      { ...correlation, operation: operation.name, version, caller, tenant, deadline },
-      input,
+    answer(
+      {
+        correlationId,
+        correlationIsGiven,
+        traceId,
+        requestId,
+        operation: operation.name,
+        version,
+        path,
+        caller,
+        tenant,
+        tenantRecord,
+        once,
+        deadline,
+      },
+      received,
+      operation,
+      gateway,
     ),
   );
+}
+
+async function answer(
+  call: Call,
+  received: Received,
+  operation: Operation<OperationName>,
+  gateway: Gateway,
+): Promise<AnyAnswer> {
+  const bound = boundOperation(gateway.operations, call.operation);
+  if (call.once === undefined) return perform(bound, call, received, operation, gateway);
+  if (typeof bound === 'function' || bound.again === undefined) {
+    throw new Error(`${call.operation} honours keys and cannot answer again`);
+  }
+  return gateway.answerOnce(call, received, bound.again, () =>
+    perform(bound, call, received, operation, gateway),
+  );
+}
+
+async function perform(
+  bound: AnyBound,
+  call: Call,
+  received: Received,
+  operation: Operation<OperationName>,
+  gateway: Gateway,
+): Promise<AnyAnswer> {
+  checkOwnTenant(operation, received.input, call.tenant);
+  if (typeof bound !== 'function' && bound.take !== undefined) return bound.take(call, received);
+  const input = gateway.validate(operation, received);
+  const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
+  const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
+  return typeof bound === 'function' ? bound(known, input) : bound.perform!(known, input);
 }
 
 /** Probes are answered from the first moment on; everything else waits until the start is finished. */

@@ -10,7 +10,7 @@ const ALWAYS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'",
   'Referrer-Policy': 'no-referrer',
-  Vary: 'Authorization, X-API-Key, X-Tenant-Id',
+  Vary: 'Accept-Encoding, Authorization, X-API-Key, X-Tenant-Id',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  asJson,
   AuditError,
+  EventDraft,
   type OperationName,
   operationNamed,
   operationsIn,
@@ -9,7 +11,7 @@ import {
   VERSIONS,
 } from '@tallystick/contract';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
-import { createValidate } from './validate.ts';
+import { createRules, createValidate } from './validate.ts';
 
 const validate = createValidate();
 
@@ -22,6 +24,9 @@ function run(
   return validate(operation, {
     input: structuredClone(input),
     violations,
+    unlisted: 0,
+    bytes: undefined,
+    canonical: undefined,
     placeOf: (member) => placeOf(operation, member),
   });
 }
@@ -43,7 +48,14 @@ function refusal(
 test('the schema of every operation of every version can be validated with', () => {
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
-      const received = { input: {}, violations: [], placeOf: (member: string) => placeOf(operation, member) };
+      const received = {
+        input: {},
+        violations: [],
+        unlisted: 0,
+        bytes: undefined,
+        canonical: undefined,
+        placeOf: (member: string) => placeOf(operation, member),
+      };
       try {
         validate(operation, received);
       } catch (error) {
@@ -188,4 +200,28 @@ test('the message names the field, and says when there are more', () => {
   );
   assert.equal(refusal('events.ingest', { event: EVENT.action }).message, 'The body must be object.');
   assert.ok(run('events.get', { eventId: EVENT_ID }));
+});
+
+test('the rules of one schema name what is broken below its place, and change nothing', () => {
+  const rules = createRules(asJson(EventDraft));
+  const event = structuredClone(EVENT);
+  assert.deepEqual(rules(event, 'events[3]'), []);
+  assert.deepEqual(event, EVENT, 'no default is filled in');
+  const fields = (value: unknown, at: string) => rules(value, at).map(({ field }) => field);
+  assert.deepEqual(fields({ ...EVENT, action: 5 }, 'events[3]'), ['events[3].action']);
+  assert.deepEqual(fields({ ...EVENT, 'odd name': 5 }, 'events[3]'), ['events[3]["odd name"]']);
+  assert.deepEqual(fields(5, 'events[3]'), ['events[3]']);
+  assert.deepEqual(fields({ ...EVENT, action: 5 }, ''), ['action']);
+});
+
+test('a value is cut where it is taken down, so that no answer shows it whole', () => {
+  const [detail] = createRules(asJson(EventDraft))({ ...EVENT, action: 'x'.repeat(5000) }, '');
+  assert.equal(String(detail?.value).length, 200);
+});
+
+test('a body with a hundred thousand unknown members is refused in a moment', () => {
+  const crowd = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0]));
+  const startedMs = performance.now();
+  assert.equal(refusal('policies.create', { policy: crowd }).code, 'VALIDATION_FAILED');
+  assert.ok(performance.now() - startedMs < 5000, 'each is looked up, not searched for');
 });

@@ -1,27 +1,21 @@
 // Whether an input is what its operation takes: every rule of the contract's schema, all violations in one answer.
-// What is marked `x-left-to-operation`, such as each event of a batch, is passed on as it came.
+// What is marked `x-left-to-operation`, such as each event of a batch, is passed on as it came; whoever judges it
+// gets the rules of its schema from here.
 
-import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import {
   ANNOTATIONS,
   asJson,
   type ErrorDetail,
   FORMATS,
   forGateway,
+  type JsonSchema,
   type Operation,
   type OperationName,
   withoutIgnored,
 } from '@tallystick/contract';
-import { type Place, refusal } from './violations.ts';
-
-/** What a protocol made of a request, before anything in it has been validated. */
-export interface Received {
-  readonly input: Readonly<Record<string, unknown>>;
-  /** Rules of JSON itself that the body breaks: a duplicate key, a number that no double holds. */
-  readonly violations: readonly ErrorDetail[];
-  /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
-  readonly placeOf: (member: string) => Place;
-}
+import type { Received } from '../call.ts';
+import { detailsBelow, refusal } from './violations.ts';
 
 /**
  * Gives the input as the operation takes it: without what is ignored, with defaults filled in. Defaults are filled
@@ -30,17 +24,7 @@ export interface Received {
 export type Validate = (operation: Operation<OperationName>, received: Received) => unknown;
 
 export function createValidate(): Validate {
-  const ajv = new Ajv({
-    allErrors: true,
-    verbose: true,
-    strict: true,
-    strictTypes: false,
-    strictRequired: false,
-    useDefaults: true,
-    discriminator: true,
-  });
-  for (const [name, accepts] of Object.entries(FORMATS)) ajv.addFormat(name, accepts);
-  for (const name of Object.keys(ANNOTATIONS)) ajv.addKeyword(name);
+  const ajv = createAjv({ useDefaults: true });
   const compiled = new WeakMap<object, ValidateFunction>();
 
   return (operation, received) => {
@@ -53,4 +37,27 @@ export function createValidate(): Validate {
     if (validates(input) && received.violations.length === 0) return input;
     throw refusal(asJson(operation.input), validates.errors ?? [], received, input);
   };
+}
+
+const NONE: readonly ErrorDetail[] = [];
+
+/** The rules of one schema. The value is neither changed nor given defaults; `at` is where it stands in the body. */
+export function createRules(schema: JsonSchema): (value: unknown, at: string) => readonly ErrorDetail[] {
+  const validates = createAjv({ useDefaults: false }).compile(schema);
+  return (value, at) => (validates(value) ? NONE : detailsBelow(validates.errors ?? [], value, at));
+}
+
+function createAjv(options: Options): Ajv {
+  const ajv = new Ajv({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    discriminator: true,
+    ...options,
+  });
+  for (const [name, accepts] of Object.entries(FORMATS)) ajv.addFormat(name, accepts);
+  for (const name of Object.keys(ANNOTATIONS)) ajv.addKeyword(name);
+  return ajv;
 }

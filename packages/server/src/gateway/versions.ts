@@ -28,6 +28,10 @@ export function readVersion(
   headers: HeaderValues,
   inQuery: readonly string[],
 ): Version {
+  // Nearly every request says it in its path and nowhere else.
+  const { 'x-version': inHeader, accept } = headers;
+  if (inQuery.length === 0 && inHeader === undefined && accept === undefined)
+    return inPath ?? DEFAULT_VERSION;
   let found = inPath;
   for (const [place, name] of readers(headers, inQuery)) {
     const version = NAMES.get(name.trim());
@@ -84,12 +88,14 @@ export function checkVersion(
   }
 }
 
+const NO_WARNINGS: Readonly<Record<string, string>> = {};
+
 /** The warnings that go along with every answer of a version; none for an active one. */
 export function versionHeaders(
   version: Version | undefined,
   states: VersionStates,
 ): Readonly<Record<string, string>> {
-  if (version === undefined || states[version].state === 'Active') return {};
+  if (version === undefined || states[version].state === 'Active') return NO_WARNINGS;
   const { deprecationDate, sunsetDate } = states[version];
   return {
     'X-API-Deprecated': 'true',

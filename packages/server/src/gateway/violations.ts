@@ -11,9 +11,8 @@ import {
   type JsonSchema,
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
-import type { Received } from './validate.ts';
-
-export type Place = 'Path' | 'Header' | 'Body' | 'Query';
+import type { Place, Received } from '../call.ts';
+import { cutValue } from './error-body.ts';
 
 interface Violation {
   readonly place: Place;
@@ -54,6 +53,15 @@ export function refusal(
   ];
   const details = inOrder.map((each) => each.detail);
   return new AuditError(code, messageFor(details), { details });
+}
+
+/** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
+export function detailsBelow(errors: readonly ErrorObject[], value: unknown, at: string): ErrorDetail[] {
+  return errors.filter(isTelling).map((error) => {
+    const path = fieldPath(stepsOf(error), value);
+    const field = at === '' || path === '' ? at + path : `${at}${path.startsWith('[') ? '' : '.'}${path}`;
+    return { field, issue: issueOf(error), ...valueOf(error) };
+  });
 }
 
 /** Several codes in one place: what could not be understood (400) wins; of several such, the place's own. */
@@ -102,9 +110,10 @@ function fieldPath(steps: readonly string[], root: unknown): string {
   return path;
 }
 
+/** Looks up rather than searches: a body may have as many members at fault as it has members. */
 function within(value: unknown, step: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key === step)?.[1];
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[step];
 }
 
 function issueOf({ keyword, params, message }: ErrorObject): string {
@@ -119,7 +128,7 @@ function issueOf({ keyword, params, message }: ErrorObject): string {
 function valueOf({ keyword, data, parentSchema }: ErrorObject): { value?: unknown } {
   const isSecret = parentSchema?.['writeOnly'] === true || parentSchema?.['format'] === 'password';
   const isPlain = data === null || ['string', 'number', 'boolean'].includes(typeof data);
-  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: data };
+  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: cutValue(data) };
 }
 
 /** The code that the schema at fault, or the nearest one around it, asks for; some ask for some keywords only. */
@@ -138,7 +147,8 @@ function refusedAs(schema: JsonSchema, schemaPath: string): ErrorCode | undefine
   return code as ErrorCode | undefined;
 }
 
-function messageFor(details: readonly ErrorDetail[]): string {
+/** The message of an error that is about fields. */
+export function messageFor(details: readonly ErrorDetail[]): string {
   const [first] = details;
   if (first === undefined) return 'The request breaks a rule.';
   const what = first.field === '' ? 'The body' : first.field;

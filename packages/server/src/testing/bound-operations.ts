@@ -2,7 +2,7 @@
 // requests through the whole gateway before the real ones exist.
 
 import { AuditError } from '@tallystick/contract';
-import type { Authenticate } from '../gateway/authenticate.ts';
+import type { Authenticate } from '../access/credentials.ts';
 import type { Operations } from '../operations.ts';
 
 export const KEY = 'the-only-key';
@@ -28,21 +28,9 @@ export const EVENT = {
   resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
 };
 
-/** Answers what it was given, which is all that a test of the gateway wants to know. */
+/** Operations that are not there yet, each bound to what a test of the gateway needs of it. */
 export function boundOperations(more: Operations = {}): Operations {
   return {
-    'events.ingest': (call) =>
-      Promise.resolve({
-        kind: 'Created',
-        body: {
-          eventId: EVENT_ID,
-          tenantId: call.tenant ?? '',
-          status: 'Accepted',
-          timestamp: '2026-01-02T03:04:05.000Z',
-          message: 'Event accepted.',
-          idempotent: false,
-        },
-      }),
     'events.redact': () => Promise.reject(new Error('never reached')),
     'policies.delete': () => Promise.resolve({ kind: 'Removed', body: undefined }),
     'exports.delete': () => Promise.reject(new AuditError('EXPORT_NOT_FOUND', 'There is no such export.')),

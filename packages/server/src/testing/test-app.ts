@@ -40,7 +40,7 @@ export async function startTestApp(
     secrets: [],
     write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const drainTimes = { idleGraceMs: 20, timeoutMs: 2000 };
+  const drainTimes = { acceptGraceMs: 0, idleGraceMs: 20, timeoutMs: 2000 };
   const app = building.use(await createApp(config, telemetry, { drainTimes, ...overrides }));
   const { address } = await app.start();
   const built = building.move();

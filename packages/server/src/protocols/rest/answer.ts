@@ -1,25 +1,34 @@
 // From an answer or an error to a status, headers and bytes. The statuses come from the contract's two tables and
 // from nowhere else.
 
-import { STATUS_CODES, validateHeaderValue } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import {
   type AuditError,
   type ErrorCode,
-  type Operation,
-  type OperationName,
-  placeholders,
   REST_STATUS_OF_ANSWER,
   REST_STATUS_OF_ERROR,
   type Version,
 } from '@tallystick/contract';
 import { errorBody, type ErrorPlace } from '../../gateway/error-body.ts';
 import type { AnyAnswer } from '../../operations.ts';
+import { fillHeaders } from './answer-headers.ts';
+import { type Coding, codingFor } from './coding.ts';
+import { entityTagOf, namesTag } from './conditional.ts';
+import type { Reading } from './input.ts';
 
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: no body. */
   readonly body: string | undefined;
+  /** How the body is to be compressed, which the headers say already. */
+  readonly coding: Coding | undefined;
+}
+
+/** What a request says about the form of its answer. */
+export interface Wishes {
+  readonly ifNoneMatch: string | undefined;
+  readonly acceptEncoding: string | undefined;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -30,15 +39,28 @@ const WORTH_RETRYING: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'RATE_LIMIT
 
 export function replyTo(
   answer: AnyAnswer,
-  operation: Operation<OperationName>,
+  { operation, answerHeaders }: Reading,
   version: Version,
   input: object,
+  { ifNoneMatch, acceptEncoding }: Wishes,
 ): Reply {
-  const headers = answerHeaders(answer, operation, version, input);
   const status = REST_STATUS_OF_ANSWER[answer.kind];
-  if (answer.body === undefined || status === 204 || status === 304)
-    return { status, headers, body: undefined };
-  return { status, headers: { ...headers, 'Content-Type': JSON_TYPE }, body: JSON.stringify(answer.body) };
+  const hasBody = answer.body !== undefined && status !== 204 && status !== 304;
+  const body = hasBody ? JSON.stringify(answer.body) : undefined;
+  const isTagged = operation.rest.answerHeaders?.ETag !== undefined;
+  // A tag that the operation chose names a version, not bytes: it stays true only while these are sent as they are.
+  const isOwnTag = answer.facts?.etag !== undefined;
+  const coding = body === undefined || isOwnTag ? undefined : codingFor(acceptEncoding, body.length);
+  const etag = answer.facts?.etag ?? (isTagged && body !== undefined ? entityTagOf(body, coding) : undefined);
+  const facts = etag === undefined ? answer.facts : { ...answer.facts, etag };
+  const headers = fillHeaders(answerHeaders, version, answer.body, facts, input);
+  const isRead = operation.effect === 'Read' && answer.kind === 'Done';
+  if (isRead && etag !== undefined && namesTag(ifNoneMatch, etag)) {
+    return { status: REST_STATUS_OF_ANSWER.Unchanged, headers, body: undefined, coding: undefined };
+  }
+  if (hasBody) headers['Content-Type'] = JSON_TYPE;
+  if (coding !== undefined) headers['Content-Encoding'] = coding;
+  return { status, headers, body, coding };
 }
 
 export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number): Reply {
@@ -51,28 +73,8 @@ export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number
       ...(WORTH_RETRYING.includes(error.code) ? { 'Retry-After': RETRY_AFTER_SECONDS } : {}),
     },
     body: JSON.stringify(errorBody(error, place, nowMs)),
+    coding: undefined,
   };
-}
-
-/** The binding's templates, filled from the body, the facts of the answer or the input; no value, no header. */
-function answerHeaders(
-  answer: AnyAnswer,
-  { rest }: Operation<OperationName>,
-  version: Version,
-  input: object,
-): Readonly<Record<string, string>> {
-  if (rest.answerHeaders === undefined) return {};
-  const known = { ...input, ...answer.facts, ...(typeof answer.body === 'object' ? answer.body : {}) };
-  const values = new Map<string, unknown>(Object.entries(known));
-  const headers: Record<string, string> = {};
-  for (const [name, template] of Object.entries(rest.answerHeaders)) {
-    if (placeholders(template).some((key) => values.get(key) === undefined)) continue;
-    const value = template.replace(/\{(\w+)\}/g, (_, key: string) => String(values.get(key)));
-    headers[name] = name === 'Location' && !rest.atRoot ? `/api/${version}${value}` : value;
-    // A value that cannot be sent is our failure, to be answered as one, not the router's.
-    validateHeaderValue(name, headers[name]);
-  }
-  return headers;
 }
 
 /** A whole answer as bytes on the wire, for a connection without a request to answer. It is the last one there. */

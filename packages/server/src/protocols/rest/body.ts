@@ -5,9 +5,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
-import { AuditError, type ErrorDetail } from '@tallystick/contract';
-import { parseJson, scanJson } from '@tallystick/evidence';
+import { AuditError, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import { canonicalBytes, EvidenceError, type JsonViolation, parseJson, scanJson } from '@tallystick/evidence';
 import type { Clock } from '../../runtime/clock.ts';
+import { leanValue, type TextMembers } from './lean-body.ts';
 
 /** Bodies that the connection has given up on, perhaps before anyone began to read them. */
 const broken = new WeakMap<IncomingMessage, AuditError>();
@@ -23,11 +24,20 @@ export interface BodyLimits {
   readonly bytesMax: number;
   readonly timeoutMs: number;
   readonly depthMax: number;
+  /** How many broken rules of JSON are listed. */
+  readonly violationsMax: number;
+  /** Members whose text is enough; undefined where there are none. */
+  readonly texts: TextMembers | undefined;
 }
 
 export interface JsonBody {
   readonly value: unknown;
+  readonly bytes: Uint8Array;
+  /** Its RFC 8785 text, where that was made on the way. */
+  readonly canonical: Uint8Array | undefined;
   readonly violations: readonly ErrorDetail[];
+  /** How many more there are than are listed. */
+  readonly unlisted: number;
 }
 
 /** Undefined when the request has no body. */
@@ -39,7 +49,7 @@ export async function readJson(
   if (!announcesBody(request)) return undefined;
   checkMediaType(request.headers['content-type']);
   const bytes = await readBytes(request, limits, clock);
-  return bytes.length === 0 ? undefined : parse(bytes, limits.depthMax);
+  return bytes.length === 0 ? undefined : parse(bytes, limits);
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
@@ -52,7 +62,7 @@ const CHARSET_UTF8 = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 
 /** No media type is read as JSON. The charset, if named, must be UTF-8; other parameters mean nothing here. */
 function checkMediaType(contentType: string | undefined): void {
-  if (contentType === undefined) return;
+  if (contentType === undefined || contentType === 'application/json') return;
   const match = MEDIA_TYPE.exec(contentType.trim());
   const parameters = match?.[1]?.split(';') ?? [];
   const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
@@ -120,20 +130,47 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, clock: Clock): 
   });
 }
 
-function parse(bytes: Uint8Array, depthMax: number): JsonBody {
-  const { syntax, violations } = scanJson(bytes, { depthMax });
+const NONE: readonly ErrorDetail[] = [];
+
+function parse(bytes: Uint8Array, limits: BodyLimits): JsonBody {
+  return (limits.texts && readLean(bytes, limits, limits.texts)) ?? parseWhole(bytes, limits);
+}
+
+/** The quick way, for bodies with which nothing is wrong; undefined decides nothing. */
+function readLean(bytes: Uint8Array, { depthMax }: BodyLimits, texts: TextMembers): JsonBody | undefined {
+  const canonical = canonicalBytes(bytes, { depthMax, outlineLevels: texts.levels });
+  if (canonical === undefined) return undefined;
+  const value = leanValue(canonical.outline, texts);
+  return { value, bytes, canonical: canonical.bytes, violations: NONE, unlisted: 0 };
+}
+
+function parseWhole(bytes: Uint8Array, limits: BodyLimits): JsonBody {
+  const { syntax, violations, unlisted } = scanJson(bytes, limits);
   if (syntax !== undefined) {
     throw malformed(`The body is not JSON: line ${syntax.line}, column ${syntax.column}: ${syntax.issue}.`);
   }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  return {
-    value: parseJson(text),
-    violations: violations.map(({ path, issue, value }) => ({
-      field: path,
-      issue,
-      ...(value === undefined ? {} : { value }),
-    })),
-  };
+  if (violations.length === 0)
+    return { value: parseJson(text), bytes, canonical: undefined, violations: NONE, unlisted };
+  const details = violations.map(detailOf);
+  return { value: valueOf(text, details), bytes, canonical: undefined, violations: details, unlisted };
+}
+
+/** JSON may be nested so deep that nothing can be made of it but the list of what is wrong. */
+function valueOf(text: string, details: readonly ErrorDetail[]): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    if (!(cause instanceof EvidenceError)) throw cause;
+    throw new AuditError('VALIDATION_FAILED', 'The body is nested too deep to be read.', { details, cause });
+  }
+}
+
+function detailOf({ path, issue: found, value }: JsonViolation): ErrorDetail {
+  // The scanner counts from the outermost level of the body, the rule from that of an event.
+  const isNesting = found.startsWith('nesting is deeper');
+  const issue = isNesting ? `is nested deeper than ${LIMITS.nestingDepthMax} levels` : found;
+  return value === undefined ? { field: path, issue } : { field: path, issue, value };
 }
 
 function malformed(message: string): AuditError {

@@ -60,7 +60,7 @@ test('a request of which a part has arrived is answered', async () => {
 });
 
 test('connections that are kept alive and busy see no reset', async () => {
-  const app = await startTestApp({}, { drainTimes: { idleGraceMs: 500, timeoutMs: 3000 } });
+  const app = await startTestApp({}, { drainTimes: { acceptGraceMs: 0, idleGraceMs: 500, timeoutMs: 3000 } });
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const failures: string[] = [];
   let answers = 0;
@@ -103,7 +103,7 @@ test('an idle connection does not hold it up', async () => {
 
 test('what does not end in time is cut, and the diagnostics say how many', async () => {
   const slow = slowOperation();
-  const drainTimes = { idleGraceMs: 10, timeoutMs: 200 };
+  const drainTimes = { acceptGraceMs: 0, idleGraceMs: 10, timeoutMs: 200 };
   const app = await startTestApp({}, { authenticate: believeKey, operations: slow.operations, drainTimes });
   const answered = exchangeRaw(app.port, slow.request);
   await slow.started;

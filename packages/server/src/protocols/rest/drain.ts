@@ -1,13 +1,14 @@
-// Stopping without cutting anyone off. No new connection is accepted; whoever is being answered gets the answer;
-// a connection that is kept alive gets a moment to send its next request, which is answered with `Connection:
-// close`, because closing it under a request on its way would look like a failure. What is idle then is closed,
-// and at the end of the given time everything.
+// Stopping without cutting anyone off. For a moment new connections are still accepted, because those that wait to
+// be would be reset; then no more. Whoever is being answered gets the answer; a connection that is kept alive gets a
+// moment to send its next request, which is answered with `Connection: close`, because closing it under a request on
+// its way would look like a failure. What is idle then is closed, and at the end of the given time everything.
 
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { type Clock, wait } from '../../runtime/clock.ts';
 
 export interface DrainTimes {
+  readonly acceptGraceMs: number;
   readonly idleGraceMs: number;
   readonly timeoutMs: number;
 }
@@ -16,6 +17,7 @@ const LOOK_MS = 50;
 
 /** Resolves with the number of connections that had to be cut. */
 export async function drain(server: Server, times: DrainTimes, clock: Clock): Promise<number> {
+  if (times.acceptGraceMs > 0) await wait(clock, times.acceptGraceMs);
   const closed = new AbortController();
   // http.Server's own close would end idle connections at once.
   NetServer.prototype.close.call(server, () => closed.abort());

@@ -13,20 +13,30 @@ import {
   placeholders,
   placeOf,
 } from '@tallystick/contract';
-import type { Received } from '../../gateway/validate.ts';
+import type { Place, Received } from '../../call.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
 import { type BodyLimits, readJson } from './body.ts';
+import { textMembersOf } from './lean-body.ts';
 import type { Query } from './query.ts';
 
 /** Names one of the version readers, so every operation takes it. */
 export const VERSION_PARAMETER = 'api-version';
+
+/** How many broken rules of JSON are listed: enough to see what is wrong, for each event where a body has many. */
+const VIOLATIONS_MAX = 100;
+const LARGE_BODY_VIOLATIONS_MAX = 2 * LIMITS.batchEventsMax;
 
 /** An operation's binding, taken apart once instead of for each request. */
 export interface Reading {
   readonly operation: Operation<OperationName>;
   readonly inQuery: ReadonlyMap<string, JsonSchema>;
   readonly inPath: readonly string[];
+  /** Input member → the header it travels in, as Node names it. */
+  readonly inHeaders: readonly (readonly [member: string, header: string])[];
   readonly body: BodyLimits;
+  readonly placeOf: (member: string) => Place;
+  readonly answerHeaders: readonly HeaderTemplate[];
 }
 
 export function prepareReading(operation: Operation<OperationName>): Reading {
@@ -41,10 +51,18 @@ export function prepareReading(operation: Operation<OperationName>): Reading {
         .map(([name, part]) => [name, asJson(part)]),
     ),
     inPath: placeholders(operation.rest.path),
+    inHeaders: Object.entries(operation.rest.headers ?? {}).map(([member, name]) => [
+      member,
+      name.toLowerCase(),
+    ]),
+    placeOf: (member) => placeOf(operation, member),
+    answerHeaders: headerTemplates(operation),
     body: {
       bytesMax,
       timeoutMs: isLarge ? LIMITS.batchRequestTimeoutMs : LIMITS.requestTimeoutMs,
       depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
+      violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
+      texts: textMembersOf(operation),
     },
   };
 }
@@ -63,18 +81,22 @@ export interface Parts {
 
 export async function receive(reading: Reading, parts: Parts, clock: Clock): Promise<Received> {
   const { operation } = reading;
+  const { body: bodyMember } = operation.rest;
   const input: Record<string, unknown> = {};
   for (const name of reading.inPath) input[name] = identifier(operation, name, parts.parameters);
-  for (const [name, headerName] of Object.entries(operation.rest.headers ?? {})) {
-    const value = parts.request.headers[headerName.toLowerCase()];
-    if (value !== undefined) input[name] = value;
+  for (const [member, name] of reading.inHeaders) {
+    const value = parts.request.headers[name];
+    if (value !== undefined) input[member] = value;
   }
   readQuery(reading, parts.query, input);
-  const body =
-    operation.rest.body === undefined ? undefined : await readJson(parts.request, reading.body, clock);
-  if (operation.rest.body !== undefined) takeBody(operation, operation.rest.body, body?.value, input);
-  return { input, violations: body?.violations ?? [], placeOf: (member) => placeOf(operation, member) };
+  if (bodyMember === undefined) return { input, ...NO_BODY, placeOf: reading.placeOf };
+  const body = await readJson(parts.request, reading.body, clock);
+  takeBody(operation, bodyMember, body?.value, input);
+  const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
+  return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
 }
+
+const NO_BODY = { violations: [], unlisted: 0, bytes: undefined, canonical: undefined } as const;
 
 /** Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. */
 function identifier(operation: Operation<OperationName>, name: string, parameters: Parts['parameters']) {

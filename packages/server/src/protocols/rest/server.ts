@@ -10,16 +10,19 @@ import type { Correlation } from '../../call.ts';
 import type { TlsFiles } from '../../config/tls-files.ts';
 import { type CorrelationSource, readCorrelation } from '../../gateway/correlation.ts';
 import { asAuditError } from '../../gateway/error-body.ts';
-import { type Gateway, passThrough } from '../../gateway/pipeline.ts';
+import { header } from '../../gateway/header-values.ts';
+import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
 import { securityHeaders, type Surroundings } from '../../gateway/security-headers.ts';
 import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from '../../gateway/versions.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { rawReply, type Reply, replyTo, replyToError } from './answer.ts';
+import { encode } from './coding.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQuery, splitTarget } from './query.ts';
 import { type Route, routesFor } from './routes.ts';
+import { createWriter } from './write.ts';
 
 export interface RestOptions extends Surroundings {
   readonly gateway: Gateway;
@@ -39,7 +42,7 @@ declare module 'fastify' {
 
 /** A request from its arrival to its answer. */
 interface Exchange {
-  readonly correlation: Correlation;
+  correlation: Correlation;
   readonly request: IncomingMessage;
   readonly path: string;
   readonly queryText: string;
@@ -51,22 +54,24 @@ interface Exchange {
 export async function createRestServer(options: RestOptions): Promise<Server> {
   const { gateway, ids, telemetry } = options;
   const standing = { ...securityHeaders(options), 'api-supported-versions': SUPPORTED_VERSIONS };
+  const write = createWriter(standing);
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const startedNs = gateway.clock.monotonicNs();
     const correlation = readCorrelation(request.raw.headers, ids);
     const exchange: Exchange = { correlation, request: request.raw, ...splitTarget(request.url) };
     const answer = await answerTo(request, exchange, options);
+    const body = answer.coding === undefined ? answer.body : await encode(answer.coding, answer.body ?? '');
     noteRequest(exchange, answer.status, gateway.clock.monotonicNs() - startedNs, telemetry);
     const isLast = gateway.lifecycle.phase === 'Draining' || !isFramed(request.raw);
-    const headers = {
-      ...standing,
-      'X-Correlation-Id': correlation.correlationId,
-      ...versionHeaders(exchange.version, gateway.versionStates),
-      ...answer.headers,
-      ...(isLast ? { Connection: 'close' } : {}),
-    };
-    return reply.code(answer.status).headers(headers).send(answer.body);
+    // From here on the answer is ours to write: the router would go through all headers once more.
+    reply.hijack();
+    write(reply.raw, answer, body, {
+      correlationId: exchange.correlation.correlationId,
+      ofVersion: versionHeaders(exchange.version, gateway.versionStates),
+      isLast,
+    });
+    return reply;
   };
   const refuseRaw = (error: AuditError, target: string): string => {
     const place = { ...readCorrelation({}, ids), path: splitTarget(target).path };
@@ -128,22 +133,28 @@ async function routed(
   const { operation } = reading;
   const parameters = params as Readonly<Record<string, string | undefined>>;
   let input: object = {};
-  const answer = await passThrough(
-    {
-      operation,
-      version,
-      correlation: exchange.correlation,
-      headers: raw.headers,
-      tenantInPath: parameters['tenantId'],
-      receive: async () => {
-        const received = await receive(reading, { request: raw, query, parameters }, gateway.clock);
-        input = received.input;
-        return received;
-      },
+  const arrival: Arrival = {
+    operation,
+    version,
+    headers: raw.headers,
+    path: exchange.path,
+    tenantInPath: parameters['tenantId'],
+    correlation: exchange.correlation,
+    async receive() {
+      const received = await receive(reading, { request: raw, query, parameters }, gateway.clock);
+      input = received.input;
+      return received;
     },
-    gateway,
-  );
-  return replyTo(answer, operation, version, input);
+  };
+  try {
+    const answer = await passThrough(arrival, gateway);
+    return replyTo(answer, reading, version, input, {
+      ifNoneMatch: raw.headers['if-none-match'],
+      acceptEncoding: header(raw.headers, 'accept-encoding'),
+    });
+  } finally {
+    exchange.correlation = arrival.correlation;
+  }
 }
 
 function notFound(method: string, path: string): AuditError {

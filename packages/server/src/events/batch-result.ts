@@ -1,0 +1,117 @@
+// The answer to a batch: what became of each event, in the order of the request, and what that makes of the whole.
+// Made the same way from a commit and, for a repeat, from what was noted of it: ids, places, statuses and codes.
+
+import {
+  type Answer,
+  type BatchItemResult,
+  type BatchResult,
+  ERRORS,
+  type ErrorCode,
+  type ErrorDetail,
+} from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { Call } from '../call.ts';
+import { instant } from '../runtime/clock.ts';
+import type { DraftOutcome } from '../streams/log.ts';
+import { conflictDetail, conflictMessage } from './ingest.ts';
+import type { Refusal } from './judge.ts';
+
+/** What became of a batch. */
+export interface BatchOutcome {
+  readonly batchId: string;
+  readonly acceptedAtMs: number;
+  readonly transactional: boolean;
+  /** Events that were refused before anything was appended, by their place. */
+  readonly refusals: ReadonlyMap<number, Refusal>;
+  /** Of the other events, in order. */
+  readonly outcomes: readonly DraftOutcome[];
+}
+
+export function batchAnswer(
+  call: Call,
+  outcome: BatchOutcome,
+  isRepeat: boolean,
+): Answer<'events.ingestBatch'> {
+  const results = resultsOf(outcome);
+  const totalCount = results.length;
+  const failureCount = results.filter(
+    ({ status }) => status === 'Rejected' || status === 'NotProcessed',
+  ).length;
+  const successCount = totalCount - failureCount;
+  const isNew = results.some(({ status }) => status === 'Accepted');
+  const kind = isRepeat ? 'Repeated' : kindOf(successCount, failureCount, isNew);
+  const body: BatchResult = {
+    batchId: outcome.batchId,
+    tenantId: call.tenant ?? '',
+    status: failureCount === 0 ? 'Completed' : successCount > 0 ? 'PartialSuccess' : 'Failed',
+    transactional: outcome.transactional,
+    idempotent: kind === 'Repeated',
+    totalCount,
+    successCount,
+    failureCount,
+    timestamp: instant(outcome.acceptedAtMs),
+    results,
+  };
+  return { kind, body: kind === 'Rejected' ? { ...body, error: rejection(call, body) } : body };
+}
+
+function kindOf(successCount: number, failureCount: number, isNew: boolean) {
+  if (successCount === 0) return 'Rejected';
+  if (failureCount > 0) return 'Partial';
+  return isNew ? 'Created' : 'Repeated';
+}
+
+function resultsOf({ refusals, outcomes }: BatchOutcome): BatchItemResult[] {
+  const results: BatchItemResult[] = [];
+  let next = 0;
+  for (let index = 0; index < refusals.size + outcomes.length; index++) {
+    const refusal = refusals.get(index);
+    if (refusal !== undefined) results.push({ index, status: 'Rejected', error: refusal });
+    else results.push(resultOf(index, outcomes[next++]!));
+  }
+  return results;
+}
+
+function resultOf(index: number, outcome: DraftOutcome): BatchItemResult {
+  const { status, eventId } = outcome;
+  if (status === 'Appended') return { index, status: 'Accepted', eventId };
+  if (status === 'Duplicate') return { index, status, eventId };
+  // An id that was made for it here stands for nothing.
+  if (status === 'NotAppended') return { index, status: 'NotProcessed' };
+  const details = [conflictDetail(eventId, `events[${index}].eventId`)];
+  return {
+    index,
+    status: 'Rejected',
+    error: { code: 'EVENT_ID_CONFLICT', message: conflictMessage(eventId), details },
+  };
+}
+
+/** The error that goes with a batch of which nothing was stored: everything that was wrong, in one list. */
+function rejection({ traceId, path, requestId }: Call, { results, totalCount, timestamp }: BatchResult) {
+  const refused = results.filter(({ status }) => status === 'Rejected');
+  const details: ErrorDetail[] = refused.flatMap(({ error }) => error?.details ?? []);
+  const message = `No event was stored: ${refused.length} of ${totalCount} were refused.`;
+  return { code: 'BATCH_REJECTED' as const, message, details, traceId, timestamp, path, requestId };
+}
+
+/** What is noted of a batch beside the outcomes, to answer again. Never a value that was sent. */
+export function noteOf({ batchId, acceptedAtMs, refusals }: Omit<BatchOutcome, 'outcomes'>): string {
+  const refused = [...refusals].map(([index, { code }]) => [index, code]);
+  return JSON.stringify({ batchId, acceptedAtMs, refused });
+}
+
+interface Note {
+  readonly batchId: string;
+  readonly acceptedAtMs: number;
+  readonly refused: readonly [index: number, code: ErrorCode][];
+}
+
+export function readNote(note: string): Note {
+  // Nobody but noteOf writes it.
+  return parseJson(note) as Note;
+}
+
+/** Why an event was refused, when all that is known is the code. */
+export function refusalByCode(code: ErrorCode): Refusal {
+  return { code, message: ERRORS[code].meaning, details: [] };
+}

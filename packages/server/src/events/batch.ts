@@ -1,0 +1,110 @@
+// Many events in one request: each is judged alone, the sound ones are appended in one commit – in a transactional
+// batch all of them or none – and the answer says of each what became of it.
+
+import { ok as assert } from 'node:assert/strict';
+import type { Answer, TenantId } from '@tallystick/contract';
+import type { Call, Received } from '../call.ts';
+import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
+import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
+import { batchAnswer, type BatchOutcome, noteOf, readNote, refusalByCode } from './batch-result.ts';
+import { acceptanceOf, draftOf } from './draft.ts';
+import { expiryAfter } from './expiry.ts';
+import { type IngestParts, keyReused, onceOf, tenantOf } from './ingest.ts';
+import { isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import { latestTimestamp } from './timestamp.ts';
+
+export interface BatchParts extends IngestParts {
+  readonly validateEnvelope: ValidateEnvelope;
+}
+
+type BatchAnswer = Answer<'events.ingestBatch'>;
+
+export function createBatchIngest(parts: BatchParts) {
+  const { judge, sequencer, clock, ids, validateEnvelope } = parts;
+
+  const again = (call: Call, received: Received, used: UsedKey): BatchAnswer => {
+    const batch = openBatch(received, validateEnvelope);
+    const { batchId, acceptedAtMs, refused } = readNote(used.note);
+    const latest = latestTimestamp(acceptedAtMs);
+    const refusals = new Map<number, Refusal>();
+    for (const [index, code] of refused) {
+      const judged = judgeOne(judge, batch, index, tenantIdOf(call), latest);
+      const isSame = isRefusal(judged) && judged.code === code;
+      refusals.set(index, isSame ? judged : refusalByCode(code));
+    }
+    const { transactional } = batch;
+    return batchAnswer(
+      call,
+      { batchId, acceptedAtMs, transactional, refusals, outcomes: used.outcomes },
+      true,
+    );
+  };
+
+  return {
+    async take(call: Call, received: Received): Promise<BatchAnswer> {
+      const batch = openBatch(received, validateEnvelope);
+      const acceptedAtMs = clock.now();
+      const { sound, refusals } = judgeAll(judge, batch, tenantIdOf(call), acceptedAtMs);
+      const { transactional } = batch;
+      const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
+      if (sound.length === 0 || (transactional && refusals.size > 0)) {
+        return batchAnswer(call, notProcessed(known, sound.length), false);
+      }
+      const tenant = await tenantOf(call, parts.tenancy);
+      const acceptance = acceptanceOf(call, tenant, expiryAfter(acceptedAtMs, tenant.defaultRetention));
+      const drafts: Draft[] = sound.map((event) => draftOf(event, acceptance, ids));
+      const once = call.once && onceOf(call, tenant, parts.steadyNowMs(), noteOf(known));
+      // Whoever asked has been told that it took too long; storing it now would surprise them.
+      call.deadline.throwIfAborted();
+      const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: transactional, once });
+      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'KeyReused') throw keyReused();
+      return batchAnswer(call, { ...known, outcomes: result.outcomes }, false);
+    },
+    again,
+  };
+}
+
+function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
+  const latest = latestTimestamp(nowMs);
+  const sound: SoundEvent[] = [];
+  const refusals = new Map<number, Refusal>();
+  for (let index = 0; index < batch.events.length; index++) {
+    const judged = judgeOne(judge, batch, index, tenant, latest);
+    if (isRefusal(judged)) refusals.set(index, judged);
+    else sound.push(judged);
+  }
+  return { sound, refusals };
+}
+
+const UNBROKEN: [] = [];
+
+function judgeOne(judge: Judge, batch: ReceivedBatch, index: number, tenant: TenantId, latest: string) {
+  const event = batch.events[index];
+  const at = `events[${index}]`;
+  return foreign(event, at, tenant) ?? judge(event, batch.broken.get(index) ?? UNBROKEN, at, latest);
+}
+
+/** An event for another tenant is refused for that and for nothing else, as the gateway does with a single one. */
+function foreign(event: unknown, at: string, tenant: TenantId): Refusal | undefined {
+  if (typeof event !== 'object' || event === null || !('tenantId' in event)) return undefined;
+  const { tenantId } = event;
+  if (typeof tenantId !== 'string' || tenantId === tenant) return undefined;
+  const issue = 'must be the tenant of the request';
+  const details = [{ field: `${at}.tenantId`, issue, value: tenantId.slice(0, 200) }];
+  return { code: 'TENANT_MISMATCH', message: `${at}.tenantId ${issue}.`, details };
+}
+
+/** Sound events in a batch that failed before anything was appended. */
+function notProcessed(known: Omit<BatchOutcome, 'outcomes'>, count: number): BatchOutcome {
+  const outcomes = Array.from(
+    { length: count },
+    (): DraftOutcome => ({ status: 'NotAppended', eventId: '' }),
+  );
+  return { ...known, outcomes };
+}
+
+function tenantIdOf({ tenant }: Call): TenantId {
+  assert(tenant !== undefined, 'events belong to a tenant');
+  return tenant;
+}

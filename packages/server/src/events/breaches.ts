@@ -1,0 +1,94 @@
+// What an event breaks besides its schema, each rule with the detail that is reported. Asked of events in which
+// something is wrong already: any member may be of any form.
+
+import { type Actor, type ErrorDetail, isDateTime, LIMITS } from '@tallystick/contract';
+import { JsonText } from '../call.ts';
+import { isAfter, utcTimestamp } from './timestamp.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Beyond so many members an event is not taken apart: the list of what is wrong would outgrow the request. */
+const MEMBERS_MAX = 32;
+
+/** Too many members for an error to list. */
+export function crowdBreach(value: unknown, at: string): ErrorDetail | undefined {
+  if (!isObject(value)) return undefined;
+  const issue = `has over ${MEMBERS_MAX} members`;
+  if (isCrowded(value)) return { field: at, issue };
+  if (isCrowded(value['actor'])) return { field: below(at, 'actor'), issue };
+  return isCrowded(value['resource']) ? { field: below(at, 'resource'), issue } : undefined;
+}
+
+function isCrowded(value: unknown): boolean {
+  if (!isObject(value) || Array.isArray(value)) return false;
+  let count = 0;
+  for (const _ in value) if (++count > MEMBERS_MAX) return true;
+  return false;
+}
+
+export function timeBreaches({ timestamp }: Members, at: string, latest: string): ErrorDetail[] {
+  if (typeof timestamp !== 'string' || !isDateTime(timestamp) || !isAfter(utcTimestamp(timestamp), latest))
+    return [];
+  const minutes = LIMITS.timestampAheadMsMax / 60_000;
+  const issue = `lies more than ${minutes} minutes in the future`;
+  return [{ field: below(at, 'timestamp'), issue, value: timestamp }];
+}
+
+export function sizeBreaches({ context, payload }: Members, at: string): ErrorDetail[] {
+  return [
+    ...sizeBreach(context, below(at, 'context'), LIMITS.contextBytesMax),
+    ...sizeBreach(payload, below(at, 'payload'), LIMITS.payloadBytesMax),
+  ];
+}
+
+function sizeBreach(value: unknown, field: string, bytesMax: number): ErrorDetail[] {
+  if (!isObject(value)) return [];
+  const bytes = compactBytes(value);
+  return bytes !== undefined && bytes > bytesMax
+    ? [{ field, issue: `is ${bytes} bytes of compact JSON; the limit is ${bytesMax}` }]
+    : [];
+}
+
+/**
+ * As many bytes as the canonical text has; and there is one here even where a string has half of a surrogate pair.
+ * Undefined for what is nested too deep to be written: that is refused for its nesting.
+ */
+function compactBytes(value: object): number | undefined {
+  if (value instanceof JsonText) return value.bytes.length;
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+export function identityBreaches({ actor }: Members, at: string): ErrorDetail[] {
+  if (!isObject(actor) || hasIdentity(actor)) return [];
+  const [id, name] = actor['actorType'] === 'User' ? ['userId', 'userName'] : ['serviceId', 'serviceName'];
+  return [
+    {
+      field: below(at, `actor.${id}`),
+      issue: `is required, or ${name}: an actor must have an identity here`,
+    },
+  ];
+}
+
+function below(at: string, field: string): string {
+  return at === '' ? field : `${at}.${field}`;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+export function hasIdentity({
+  actorType,
+  userId,
+  userName,
+  serviceId,
+  serviceName,
+}: Partial<Actor>): boolean {
+  if (actorType === 'User') return userId !== undefined || userName !== undefined;
+  return actorType !== 'Service' || serviceId !== undefined || serviceName !== undefined;
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeEvent } from '@tallystick/evidence';
+import * as fc from 'fast-check';
+import { createUlids } from '../runtime/ids.ts';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { createTestJudge, soundEvent } from '../testing/event-judge.ts';
+import { TENANT, testCall } from '../testing/test-call.ts';
+import type { Draft } from '../streams/log.ts';
+import { acceptanceOf, draftOf } from './draft.ts';
+
+const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
+const NEW_UUID = '00000000-0000-4000-8000-000000000000';
+const judge = createTestJudge();
+const nextId = createUlids(createFakeClock(), createSystemRandom());
+const ids = { nextId, uuid: () => NEW_UUID };
+const expiresAtMs = Date.UTC(2033, 0, 2, 3, 4, 5, 678);
+
+const draft = (event: unknown, call = testCall(), tenant = TENANT) =>
+  draftOf(soundEvent(judge, event), acceptanceOf(call, tenant, expiresAtMs), ids);
+const textsOf = (made: Draft) => made.texts.map((text) => Buffer.from(text).toString());
+const factsOf = (event: unknown, call = testCall(), tenant = TENANT) =>
+  JSON.parse(textsOf(draft(event, call, tenant))[0]!) as Record<string, unknown>;
+
+test('what is hashed has exactly the fields of the format, with what the service decided', () => {
+  const made = draft({ ...EVENT, tenantId: 'acme', payload: { z: 1, a: [] } });
+  const { classification, kind, sentFingerprint, ...rest } = made;
+  const texts = textsOf(made);
+  assert.equal(
+    texts[0],
+    '{"action":"Delete.Invoice","actor":{"actorType":"User","userId":"u-1"},"classification":"Internal",' +
+      `"correlationId":"${UUID}","outcome":"Success","resource":{"resourceId":"INV-42","resourceType":"Invoice"},` +
+      '"submittedBy":"key:01KE0000000000000000000042","timestamp":"2026-01-02T03:04:05.000Z"}',
+  );
+  assert.equal(texts[1], '{"payload":{"a":[],"z":1}}');
+  assert.deepEqual([classification, kind, sentFingerprint], ['Internal', 1, undefined]);
+  assert.equal(rest.expiresAtMs, expiresAtMs);
+});
+
+const name = fc.string({ minLength: 1, maxLength: 40, unit: 'binary' }).filter((text) => text.isWellFormed());
+const content = fc.dictionary(
+  name,
+  fc.jsonValue({ maxDepth: 3, noUnicodeString: false }) as fc.Arbitrary<unknown>,
+);
+const anyEvent = fc.record(
+  {
+    timestamp: fc.constant(EVENT.timestamp),
+    actor: fc.record(
+      { actorType: fc.constant('User'), userId: name, userName: name },
+      { requiredKeys: ['actorType'] },
+    ),
+    action: fc.constant('Delete.Invoice'),
+    resource: fc.record(
+      { resourceType: name, resourceId: name, resourceName: name },
+      { requiredKeys: ['resourceType', 'resourceId'] },
+    ),
+    context: content,
+    payload: content,
+    outcome: fc.constantFrom('Success', 'Denied'),
+    classification: fc.constantFrom('Public', 'Secret'),
+  },
+  { requiredKeys: ['timestamp', 'actor', 'action', 'resource'] },
+);
+
+test('the two texts are, byte for byte, what the format makes of the event', () => {
+  fc.assert(
+    fc.property(anyEvent, (event) => {
+      const texts = textsOf(draft(event));
+      const [facts, rest] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+      const encoded = encodeEvent({ ...facts, ...rest });
+      assert.deepEqual(
+        texts,
+        encoded.map(({ bytes }) => Buffer.from(bytes).toString('utf8')),
+      );
+    }),
+  );
+});
+
+test("an event's correlation is its own, else the request's where that is a UUID, else a new one", () => {
+  const own = 'AAAAAAAA-0000-4000-8000-000000000001';
+  assert.equal(factsOf({ ...EVENT, correlationId: own })['correlationId'], own, 'as it was sent');
+  assert.equal(factsOf(EVENT)['correlationId'], UUID);
+  assert.equal(
+    factsOf(EVENT, testCall({ correlationId: UUID, correlationIsGiven: true }))['correlationId'],
+    UUID,
+  );
+  assert.equal(
+    factsOf(EVENT, testCall({ correlationId: 'order-42', correlationIsGiven: true }))['correlationId'],
+    NEW_UUID,
+  );
+});
+
+test('the classification is that of the tenant, raised by the hint', () => {
+  const secretive = { ...TENANT, defaultClassification: 'Confidential' } as const;
+  assert.equal(
+    draft({ ...EVENT, classification: 'Public' }, testCall(), secretive).classification,
+    'Confidential',
+  );
+  assert.equal(
+    factsOf({ ...EVENT, classification: 'Secret' }, testCall(), secretive)['classification'],
+    'Secret',
+  );
+});
+
+test("a client's own id is kept, and its fields are known again by a fingerprint that only this tenant can make", () => {
+  const sent = { ...EVENT, eventId: EVENT_ID };
+  const first = draft(sent);
+  assert.equal(first.eventId, EVENT_ID);
+  assert.equal(first.sentFingerprint?.length, 32);
+  const same = [
+    { ...sent, payload: null },
+    { eventId: EVENT_ID, ...EVENT },
+  ];
+  for (const again of same) assert.deepEqual(draft(again).sentFingerprint, first.sentFingerprint);
+  const other = [
+    { ...sent, payload: {} },
+    { ...sent, outcome: 'Success' },
+    { ...sent, timestamp: '2026-01-02T03:04:05.000Z' },
+  ];
+  for (const event of other) assert.notDeepEqual(draft(event).sentFingerprint, first.sentFingerprint);
+  const elsewhere = { ...TENANT, fingerprintKey: new Uint8Array(32).fill(9) };
+  assert.notDeepEqual(draft(sent, testCall(), elsewhere).sentFingerprint, first.sentFingerprint);
+  assert.notEqual(draft(EVENT).eventId, draft(EVENT).eventId);
+});

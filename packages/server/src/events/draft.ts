@@ -1,0 +1,84 @@
+// From a sound event to a draft of the log: the client's fields as accepted, plus what the service decides about
+// them – identity, correlation, classification, sender – in the two texts that are hashed, stored and shown.
+
+import { ok as assert } from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { type CorrelationId, type EventDraft, isUuid } from '@tallystick/contract';
+import { canonicalJson, KINDS } from '@tallystick/evidence';
+import type { TenantRecord } from '../access/tenants.ts';
+import type { Call } from '../call.ts';
+import type { Draft } from '../streams/log.ts';
+import { classify } from './classify.ts';
+import type { SoundEvent } from './judge.ts';
+
+/** What all events of one request have in common. */
+export interface Acceptance {
+  readonly tenant: TenantRecord;
+  /** The name of the caller. */
+  readonly submittedBy: string;
+  /** Of the request; undefined where it is no UUID, and then each event gets one of its own. */
+  readonly correlationId: CorrelationId | undefined;
+  readonly expiresAtMs: number;
+}
+
+/** Where the ids come from that nobody sent. */
+export interface NewIds {
+  readonly nextId: () => string;
+  readonly uuid: () => string;
+}
+
+export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: number): Acceptance {
+  const { caller, correlationId, correlationIsGiven } = call;
+  assert(caller !== undefined, 'an event needs a caller, whose name it records');
+  return {
+    tenant,
+    submittedBy: caller.name,
+    correlationId: !correlationIsGiven || isUuid(correlationId) ? correlationId : undefined,
+    expiresAtMs,
+  };
+}
+
+export function draftOf(
+  { sent, timestamp, contentText }: SoundEvent,
+  acceptance: Acceptance,
+  ids: NewIds,
+): Draft {
+  const { tenant, submittedBy, expiresAtMs } = acceptance;
+  const classification = classify(tenant.defaultClassification, sent.classification);
+  // Keys in the order of RFC 8785, which then finds nothing to sort.
+  const facts = {
+    action: sent.action,
+    actor: sent.actor,
+    classification,
+    correlationId: sent.correlationId ?? acceptance.correlationId ?? ids.uuid(),
+    outcome: sent.outcome ?? 'Success',
+    resource: sent.resource,
+    submittedBy,
+    timestamp,
+  };
+  return {
+    kind: KINDS.event,
+    eventId: sent.eventId ?? ids.nextId(),
+    texts: [Buffer.from(canonicalJson(facts)), contentText],
+    classification,
+    expiresAtMs,
+    sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(tenant, sent, contentText),
+  };
+}
+
+/**
+ * Tells whether the same was sent again, and nothing to whoever lacks the tenant's key: an HMAC of what the client
+ * sent, context and payload apart. No canonical text has a line break in it, so the two cannot be confused.
+ */
+function fingerprint(
+  { fingerprintKey }: TenantRecord,
+  sent: EventDraft,
+  contentText: Uint8Array,
+): Uint8Array {
+  const { context: _, payload: __, ...others } = sent;
+  return createHmac('sha256', fingerprintKey)
+    .update(canonicalJson(others))
+    .update('\n')
+    .update(contentText)
+    .digest();
+}

@@ -1,0 +1,31 @@
+// Until when the content of an event is kept: the moment of acceptance plus a duration of the calendar. Years and
+// months are counted as dates are, in UTC: `P1M` after 31 January is the last day of February.
+
+import { ok as assert } from 'node:assert/strict';
+import type { Duration } from '@tallystick/contract';
+
+const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
+const DAY_MS = 86_400_000;
+/** The end of the year 9999: later instants have no text in the interface. */
+const LATEST_MS = 253_402_300_799_999;
+
+export function expiryAfter(fromMs: number, duration: Duration): number {
+  const match = DURATION.exec(duration);
+  assert(match !== null, `${duration} is no duration`);
+  const [years, months, weeks, days, hours, minutes, seconds] = match
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  const date = addMonths(new Date(fromMs), years! * 12 + months!);
+  const timeMs = hours! * 3_600_000 + minutes! * 60_000 + Math.round(seconds! * 1000);
+  const atMs = date.getTime() + (weeks! * 7 + days!) * DAY_MS + timeMs;
+  return atMs <= LATEST_MS ? atMs : LATEST_MS;
+}
+
+function addMonths(date: Date, months: number): Date {
+  const day = date.getUTCDate();
+  date.setUTCDate(1);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
+  date.setUTCDate(Math.min(day, lastDay));
+  return date;
+}

@@ -1,0 +1,139 @@
+// One event, accepted: judged, made a draft, appended. The receipt is given when the event is durable and chained,
+// and given again, word for word, to whoever repeats the request under its key or the event under its id.
+
+import { ok as assert } from 'node:assert/strict';
+import {
+  type Answer,
+  AuditError,
+  type ErrorDetail,
+  ERRORS,
+  type EventId,
+  LIMITS,
+  type TenantId,
+} from '@tallystick/contract';
+import type { Tenancy } from '../access/tenancy.ts';
+import type { TenantRecord } from '../access/tenants.ts';
+import type { Call, Received } from '../call.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import type { DraftOutcome, Once, Placed, UsedKey } from '../streams/log.ts';
+import type { Sequencer } from '../streams/sequencer.ts';
+import { acceptanceOf, draftOf, type NewIds } from './draft.ts';
+import { expiryAfter } from './expiry.ts';
+import { isRefusal, type Judge } from './judge.ts';
+import { rememberLast } from './remember-last.ts';
+import { latestTimestamp } from './timestamp.ts';
+
+export interface IngestParts {
+  readonly judge: Judge;
+  readonly sequencer: Pick<Sequencer, 'append'>;
+  readonly tenancy: Pick<Tenancy, 'provide'>;
+  readonly clock: Clock;
+  /** Time that no jump of the wall clock moves: what keys expire by. */
+  readonly steadyNowMs: () => number;
+  readonly ids: NewIds;
+}
+
+type IngestAnswer = Answer<'events.ingest'>;
+
+export function createIngest(parts: IngestParts) {
+  const { judge, sequencer, clock, ids } = parts;
+  const latestAt = rememberLast(latestTimestamp);
+  const expiryAt = rememberLast(expiryAfter);
+  const textOf = rememberLast(instant);
+  return {
+    async take(call: Call, received: Received): Promise<IngestAnswer> {
+      const nowMs = clock.now();
+      const judged = judge(received.input['event'], received.violations, '', latestAt(nowMs));
+      if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
+      const tenant = await tenantOf(call, parts.tenancy);
+      const draft = draftOf(
+        judged,
+        acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention)),
+        ids,
+      );
+      const once = onceOf(call, tenant, parts.steadyNowMs(), '');
+      const result = await sequencer.append({ tenant: tenant.tenantId, drafts: [draft], atomic: true, once });
+      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'KeyReused') throw keyReused();
+      const outcome = placedOf(result.outcomes[0]);
+      const isNew = outcome.status === 'Appended';
+      return receipt(
+        isNew ? 'Created' : 'Repeated',
+        tenant.tenantId,
+        outcome.eventId,
+        textOf(outcome.receivedAtMs),
+      );
+    },
+    again,
+  };
+}
+
+function again(call: Call, _: Received, used: UsedKey): IngestAnswer {
+  assert(call.tenant !== undefined, 'a key was used up in a tenant');
+  const { eventId, receivedAtMs } = placedOf(used.outcomes[0]);
+  return receipt('Repeated', call.tenant, eventId, instant(receivedAtMs));
+}
+
+function receipt(
+  kind: 'Created' | 'Repeated',
+  tenantId: TenantId,
+  eventId: EventId,
+  timestamp: string,
+): IngestAnswer {
+  const idempotent = kind === 'Repeated';
+  return {
+    kind,
+    body: { eventId, tenantId, status: 'Accepted', timestamp, message: 'Event accepted.', idempotent },
+  };
+}
+
+function placedOf(outcome: DraftOutcome | undefined): Placed {
+  assert(outcome !== undefined, 'every draft has an outcome');
+  if (outcome.status === 'Conflict') {
+    throw new AuditError('EVENT_ID_CONFLICT', conflictMessage(outcome.eventId), {
+      details: [conflictDetail(outcome.eventId, 'eventId')],
+    });
+  }
+  assert(outcome.status !== 'NotAppended', 'a draft alone in its request is appended or refused');
+  return outcome;
+}
+
+export function conflictMessage(eventId: EventId): string {
+  return `The event id ${eventId} was used before, for other content or for content that is no longer there.`;
+}
+
+export function conflictDetail(eventId: EventId, field: string): ErrorDetail {
+  return { field, issue: 'is taken by other content', value: eventId };
+}
+
+export function keyReused(): AuditError {
+  return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
+}
+
+/** Known already, unless this is its first write. */
+export function tenantOf(
+  call: Call,
+  tenancy: Pick<Tenancy, 'provide'>,
+): TenantRecord | Promise<TenantRecord> {
+  if (call.tenantRecord !== undefined) return call.tenantRecord;
+  assert(call.tenant !== undefined, 'an event belongs to a tenant');
+  return tenancy.provide(call.tenant);
+}
+
+/** What uses the caller's key up, in the same commit as the events. */
+export function onceOf(
+  call: Call,
+  tenant: TenantRecord,
+  steadyNowMs: number,
+  note: string,
+): Once | undefined {
+  if (call.once === undefined) return undefined;
+  const { key, fingerprint } = call.once;
+  return {
+    operation: call.operation,
+    key,
+    fingerprint: fingerprint(tenant),
+    expiresAtMs: steadyNowMs + LIMITS.idempotencyWindowMs,
+    note,
+  };
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LIMITS } from '@tallystick/contract';
+import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { createTestJudge, LATEST, refusalOf, soundEvent } from '../testing/event-judge.ts';
+import { isRefusal } from './judge.ts';
+
+const judge = createTestJudge();
+const fieldsOf = (value: unknown, at = '') =>
+  refusalOf(judge, value, [], at).details.map(({ field }) => field);
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
+test('a sound event comes out as it was sent, with its time in UTC and the text of its content', () => {
+  const event = {
+    ...EVENT,
+    timestamp: '2026-01-02T04:04:05.5+01:00',
+    payload: { b: 1, a: 'ä' },
+    context: {},
+  };
+  const { sent, timestamp, contentText } = soundEvent(judge, event);
+  assert.equal(sent, event, 'not even copied');
+  assert.equal(timestamp, '2026-01-02T03:04:05.5Z');
+  assert.equal(text(contentText), '{"context":{},"payload":{"a":"ä","b":1}}');
+  assert.equal(text(soundEvent(judge, EVENT).contentText), '{}');
+  assert.equal(text(soundEvent(judge, { ...EVENT, payload: {} }).contentText), '{"payload":{}}');
+  assert.equal(
+    text(soundEvent(judge, { ...EVENT, context: { a: null } }).contentText),
+    '{"context":{"a":null}}',
+  );
+});
+
+test('null in an optional member means absent; in a required one it is refused; in content it is content', () => {
+  const nulls = { context: null, payload: null, correlationId: null, eventId: null, outcome: null };
+  const event = {
+    ...EVENT,
+    ...nulls,
+    classification: null,
+    tenantId: null,
+    actor: { ...EVENT.actor, userName: null, serviceId: null },
+    resource: { ...EVENT.resource, resourceName: null },
+  };
+  assert.deepEqual(soundEvent(judge, event).sent, EVENT);
+  assert.equal(event.actor.userName, null, 'what was sent is not changed');
+  assert.deepEqual(fieldsOf({ ...EVENT, action: null }), ['action']);
+  assert.deepEqual(new Set(fieldsOf({ ...EVENT, actor: { actorType: null } })), new Set(['actor.actorType']));
+  assert.deepEqual(fieldsOf({ ...EVENT, unknown: null }), ['unknown']);
+});
+
+test('everything that is wrong is listed, with paths below the place of the event', () => {
+  const event = {
+    timestamp: '2026-06-01T00:00:00.000001Z',
+    actor: { actorType: 'Robot', x: 1 },
+    action: 'Delete',
+    payload: { text: 'x'.repeat(LIMITS.payloadBytesMax) },
+    eventId: EVENT_ID.toLowerCase(),
+  };
+  const broken = [{ field: 'events[7].context.a', issue: 'key stands more than once in its object' }];
+  const { code, details, message } = refusalOf(judge, event, broken, 'events[7]');
+  assert.equal(code, 'VALIDATION_FAILED');
+  assert.match(message, /^8 violations; the first: events\[7\]\.context\.a key stands more than once/);
+  assert.deepEqual(details.map(({ field }) => field).sort(), [
+    'events[7].action',
+    'events[7].actor.actorType',
+    'events[7].actor.x',
+    'events[7].context.a',
+    'events[7].eventId',
+    'events[7].payload',
+    'events[7].resource',
+    'events[7].timestamp',
+  ]);
+});
+
+test('what is no object at all is refused at its own place', () => {
+  for (const value of [5, 'x', null, true, [], [EVENT]]) {
+    assert.deepEqual(fieldsOf(value, 'events[0]'), ['events[0]'], JSON.stringify(value));
+  }
+});
+
+test('a rule of JSON that is broken refuses an event that is otherwise sound', () => {
+  const broken = [{ field: 'payload.n', issue: 'is no double', value: '9007199254740993' }];
+  assert.deepEqual(refusalOf(judge, EVENT, broken).details, broken);
+  const lone = { ...EVENT, payload: { text: '\ud800' } };
+  assert.deepEqual(refusalOf(judge, lone, broken).details, broken, 'even where there is no canonical text');
+});
+
+test('a timestamp is accepted up to the limit and refused after it, with its field and its value', () => {
+  assert.ok(soundEvent(judge, { ...EVENT, timestamp: LATEST }));
+  const ahead = { ...EVENT, timestamp: '2026-06-01T01:00:00.0000001+01:00' };
+  assert.deepEqual(refusalOf(judge, ahead).details, [
+    { field: 'timestamp', issue: 'lies more than 5 minutes in the future', value: ahead.timestamp },
+  ]);
+  assert.equal(refusalOf(judge, ahead).code, 'VALIDATION_FAILED');
+});
+
+/** A payload of so many bytes as compact JSON, with characters of one, two, three and four bytes. */
+function payloadOf(bytes: number) {
+  const start = 'aé€😀';
+  const rest = bytes - Buffer.byteLength(JSON.stringify({ t: start }));
+  return { t: start + 'x'.repeat(rest) };
+}
+
+test('payload and context may have 65,536 bytes of compact JSON in UTF-8, and not one more', () => {
+  const max = LIMITS.payloadBytesMax;
+  for (const member of ['payload', 'context'] as const) {
+    assert.ok(soundEvent(judge, { ...EVENT, [member]: payloadOf(max) }));
+    const { code, details } = refusalOf(judge, { ...EVENT, [member]: payloadOf(max + 1) });
+    assert.equal(code, 'PAYLOAD_TOO_LARGE');
+    assert.deepEqual(details, [
+      { field: member, issue: `is ${max + 1} bytes of compact JSON; the limit is ${max}` },
+    ]);
+  }
+  const euros = (count: number) => ({ ...EVENT, payload: { t: '€'.repeat(count) } });
+  assert.ok(soundEvent(judge, euros(21_842)));
+  assert.equal(refusalOf(judge, euros(21_843)).code, 'PAYLOAD_TOO_LARGE', 'characters are not bytes');
+  assert.ok(soundEvent(judge, { ...EVENT, payload: { t: '\n'.repeat(32_764) } }));
+  assert.equal(
+    refusalOf(judge, { ...EVENT, payload: { t: '\n'.repeat(32_765) } }).code,
+    'PAYLOAD_TOO_LARGE',
+    'escapes count',
+  );
+});
+
+test('a payload that is too large is PAYLOAD_TOO_LARGE only when nothing else is wrong', () => {
+  const payload = payloadOf(LIMITS.payloadBytesMax + 1);
+  assert.equal(refusalOf(judge, { ...EVENT, payload, action: 'x' }).code, 'VALIDATION_FAILED');
+  assert.equal(
+    refusalOf(judge, { ...EVENT, payload, timestamp: '2027-01-01T00:00:00Z' }).code,
+    'VALIDATION_FAILED',
+  );
+  assert.equal(refusalOf(judge, { ...EVENT, payload, context: payload }).code, 'VALIDATION_FAILED');
+});
+
+test('an actor needs an identity where the settings ask for it', () => {
+  const strict = createTestJudge(true);
+  const table: [actor: object, field: string | undefined][] = [
+    [{ actorType: 'User' }, 'actor.userId'],
+    [{ actorType: 'User', serviceId: 's' }, 'actor.userId'],
+    [{ actorType: 'User', userId: 'u' }, undefined],
+    [{ actorType: 'User', userName: 'u' }, undefined],
+    [{ actorType: 'Service' }, 'actor.serviceId'],
+    [{ actorType: 'Service', userName: 'u' }, 'actor.serviceId'],
+    [{ actorType: 'Service', serviceName: 's' }, undefined],
+    [{ actorType: 'System' }, undefined],
+  ];
+  for (const [actor, field] of table) {
+    const event = { ...EVENT, actor };
+    assert.ok(!isRefusal(judge(event, [], '', LATEST)), 'not demanded');
+    const judged = strict(event, [], '', LATEST);
+    assert.equal(isRefusal(judged) ? judged.details[0]?.field : undefined, field, JSON.stringify(actor));
+  }
+  assert.equal(refusalOf(strict, { ...EVENT, actor: { actorType: 'User', userId: null } }).details.length, 1);
+});
+
+test('an event with thousands of unknown members is refused in one line', () => {
+  const crowd = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 1]));
+  assert.deepEqual(refusalOf(judge, { ...EVENT, ...crowd }, [], 'events[0]').details, [
+    { field: 'events[0]', issue: 'has over 32 members' },
+  ]);
+  assert.deepEqual(fieldsOf({ ...EVENT, actor: { ...crowd } }), ['actor']);
+  const wide = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`k${i}`, 1]));
+  assert.ok(soundEvent(judge, { ...EVENT, context: wide }), 'content may have as many as fit');
+});
+
+test('content that is nested too deep to be written is refused for its nesting, not by a failure', () => {
+  let payload: object = {};
+  for (let i = 0; i < 100_000; i++) payload = { a: payload };
+  const broken = [{ field: 'payload.a', issue: 'nesting is deeper than 32 levels' }];
+  assert.deepEqual(refusalOf(judge, { ...EVENT, payload }, broken).details, broken);
+});

@@ -1,0 +1,146 @@
+// Keys: how they are read, what they stand for, and that of two at once one performs.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuditError } from '@tallystick/contract';
+import type { Call, Received } from '../call.ts';
+import type { AnyAnswer, UsedKey } from '../operations.ts';
+import { TENANT, testCall } from '../testing/test-call.ts';
+import { createAnswerOnce, readKey, requestKey } from './idempotency.ts';
+
+test('a key is 1 to 255 visible ASCII characters, sent once', () => {
+  assert.equal(readKey({}), undefined);
+  for (const key of ['x', '~'.repeat(255), '!"#,;/=?'])
+    assert.equal(readKey({ 'idempotency-key': key }), key);
+  for (const key of ['', ' ', 'a b', 'a, b', '~'.repeat(256), 'é', '\t', '\u007f']) {
+    assert.throws(
+      () => readKey({ 'idempotency-key': key }),
+      (error) => error instanceof AuditError && error.code === 'INVALID_HEADER' && error.details.length === 1,
+      JSON.stringify(key),
+    );
+  }
+});
+
+const received = (body: unknown, more: Partial<Received> = {}): Received => ({
+  input: { event: body },
+  violations: [],
+  unlisted: 0,
+  bytes: undefined,
+  canonical: undefined,
+  placeOf: () => 'Body',
+  ...more,
+});
+
+const PATH = '/api/v1/audit-events';
+const printOf = (body: unknown, path = PATH, more: Partial<Received> = {}, tenant = TENANT) =>
+  Buffer.from(requestKey('k', path, body, received(body, more)).fingerprint(tenant)).toString('hex');
+
+test('requests are the same when their path is, and the canonical form of their body', () => {
+  const print = printOf({ a: 1, b: [1e2] });
+  assert.equal(print.length, 64);
+  assert.equal(printOf({ b: [100], a: 1 }), print);
+  assert.notEqual(printOf({ a: 1, b: [101] }), print);
+  assert.notEqual(printOf({ a: 1, b: [1e2], c: null }), print, 'as it was sent, nulls included');
+  assert.notEqual(printOf({ a: 1, b: [1e2] }, '/api/v2/audit-events'), print);
+  assert.notEqual(
+    printOf({ a: 1, b: [1e2] }, PATH, {}, { ...TENANT, fingerprintKey: new Uint8Array(32) }),
+    print,
+  );
+  assert.equal(printOf(undefined), printOf(undefined), 'no body');
+});
+
+test('what was sent is taken down before anything is filled in', () => {
+  const body: Record<string, unknown> = { a: 1 };
+  const key = requestKey('k', PATH, body, received(body));
+  body['filledIn'] = true;
+  assert.deepEqual(
+    key.fingerprint(TENANT),
+    requestKey('k', PATH, { a: 1 }, received({})).fingerprint(TENANT),
+  );
+});
+
+test('a body that has no canonical form is known by its bytes', () => {
+  const violations = [{ field: 'a', issue: 'key stands more than once in its object' }];
+  const print = (text: string) => printOf({ a: '\ud800' }, PATH, { violations, bytes: Buffer.from(text) });
+  assert.equal(print('{"a":1,"a":2}'), print('{"a":1,"a":2}'));
+  assert.notEqual(print('{"a":1,"a":2}'), print('{"a":3,"a":2}'));
+});
+
+interface How {
+  readonly key?: string;
+  readonly fails?: boolean;
+  readonly more?: Partial<Call>;
+  readonly hold?: Promise<void>;
+}
+
+/** A store of used keys, and a way to ask it whose performing takes as long as the test wants. */
+function stage() {
+  const kept = new Map<string, UsedKey>();
+  const finds: string[] = [];
+  const answerOnce = createAnswerOnce({
+    find: async (tenant, operation, key) => {
+      finds.push(key);
+      return kept.get(`${tenant} ${operation} ${key}`);
+    },
+  });
+  let performed = 0;
+  const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {
+    const { key = 'k', fails = false, more = {}, hold = Promise.resolve() } = how;
+    const once = requestKey(key, PATH, body, received(body));
+    const call = testCall({ once, ...more });
+    const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
+    return answerOnce(call, received(body), again, async () => {
+      performed += 1;
+      await hold;
+      if (fails) throw new AuditError('VALIDATION_FAILED', 'no');
+      const used = { fingerprint: once.fingerprint(TENANT), expiresAtMs: 0, note: '', outcomes: [] };
+      kept.set(`${call.tenant} ${call.operation} ${key}`, used);
+      return { kind: 'Created', body: 'first' };
+    });
+  };
+  const kinds = async (asked: Promise<AnyAnswer>[]) =>
+    (await Promise.allSettled(asked)).map((each) =>
+      each.status === 'fulfilled' ? each.value.kind : (each.reason as AuditError).code,
+    );
+  return { ask, kinds, finds, count: () => performed };
+}
+
+test('of two at once one performs, and the other waits and gets its answer', async () => {
+  const { ask, kinds, count } = stage();
+  let release = () => {};
+  const hold = new Promise<void>((resolve) => (release = resolve));
+  const both = [ask({ a: 1 }, { hold }), ask({ a: 1 }), ask({ a: 2 })];
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(count(), 1);
+  release();
+  assert.deepEqual(await kinds(both), ['Created', 'Repeated', 'IDEMPOTENCY_KEY_REUSED']);
+  assert.equal(count(), 1);
+});
+
+test('when the first fails, the next performs; only success uses a key up', async () => {
+  const { ask, kinds, count } = stage();
+  const asked = [ask({ a: 1 }, { fails: true }), ask({ a: 2 }), ask({ a: 2 })];
+  assert.deepEqual(await kinds(asked), ['VALIDATION_FAILED', 'Created', 'Repeated']);
+  assert.equal(count(), 2);
+});
+
+test('a key stands for one tenant and one operation', async () => {
+  const { ask, kinds, count } = stage();
+  const asked = [
+    ask({ a: 1 }),
+    ask({ a: 2 }, { more: { tenant: 'other' } }),
+    ask({ a: 3 }, { more: { operation: 'events.ingestBatch' } }),
+    ask({ a: 4 }, { key: 'K' }),
+  ];
+  assert.deepEqual(new Set(await kinds(asked)), new Set(['Created']));
+  assert.equal(count(), 4);
+});
+
+test('a tenant that has not written yet is not looked up; whoever has waited too long does not perform', async () => {
+  const { ask, kinds, finds, count } = stage();
+  assert.deepEqual(await kinds([ask({ a: 1 }, { more: { tenantRecord: undefined } })]), ['Created']);
+  assert.deepEqual(finds, []);
+  const late = AbortSignal.abort(new AuditError('BATCH_TIMEOUT', 'too late'));
+  assert.deepEqual(await kinds([ask({ a: 1 }, { more: { deadline: late } })]), ['BATCH_TIMEOUT']);
+  assert.equal(count(), 1);
+});

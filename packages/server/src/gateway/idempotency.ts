@@ -1,0 +1,86 @@
+// Doing once what is asked twice. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
+// the same request again gets the first answer again, another one under the same key is refused. A key is used up
+// by the commit that does the work, so only what succeeded counts. Requests with one key wait for one another here,
+// in this process; between processes the commit decides.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AuditError, ERRORS, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
+import { canonicalJson } from '@tallystick/evidence';
+import type { Call, Received, RequestKey } from '../call.ts';
+import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
+import { header, type HeaderValues } from './header-values.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/** The key of the request, if it has one; throws INVALID_HEADER. One that was sent twice arrives with a blank in it. */
+export function readKey(headers: HeaderValues): string | undefined {
+  const key = header(headers, 'idempotency-key');
+  if (key === undefined || (key.length <= LIMITS.idempotencyKeyLengthMax && VISIBLE_ASCII.test(key)))
+    return key;
+  const issue = `must be 1 to ${LIMITS.idempotencyKeyLengthMax} visible ASCII characters`;
+  throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}, and sent once.`, {
+    details: [{ field: 'Idempotency-Key', issue, value: key }],
+  });
+}
+
+/**
+ * The key with what was asked under it: the path, and the RFC 8785 form of the body as it was sent, taken before
+ * anything is filled in. A body that breaks the rules of JSON has no such form and is known by its bytes.
+ */
+export function requestKey(key: string, path: string, body: unknown, received: Received): RequestKey {
+  const { bytes, canonical, violations } = received;
+  const form =
+    violations.length > 0 && bytes !== undefined ? bytes : (canonical ?? canonicalJson(body ?? null));
+  return {
+    key,
+    fingerprint: ({ fingerprintKey }) =>
+      createHmac('sha256', fingerprintKey).update(path).update('\n').update(form).digest(),
+  };
+}
+
+/** What keys were used up for, wherever that is kept; expired ones do not count. */
+export interface UsedKeys {
+  find(tenant: TenantId, operation: OperationName, key: string): Promise<UsedKey | undefined>;
+}
+
+/** Answers a call that has a key: again, where it was done before, else by performing it. */
+export type AnswerOnce = (
+  call: Call,
+  received: Received,
+  again: NonNullable<AnyBinding['again']>,
+  perform: () => Promise<AnyAnswer>,
+) => Promise<AnyAnswer>;
+
+export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
+  const inTurn = createTurns();
+  return (call, received, again, perform) => {
+    const { tenant, tenantRecord, operation, once } = call;
+    // A tenant that has not written yet has used no key; and what has no one meaning cannot be compared.
+    const mayBeUsed = tenantRecord !== undefined && received.violations.length === 0;
+    if (tenant === undefined || once === undefined) return perform();
+    return inTurn(`${tenant}\n${operation}\n${once.key}`, async () => {
+      call.deadline.throwIfAborted();
+      const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
+      if (used === undefined) return perform();
+      if (!timingSafeEqual(used.fingerprint, once.fingerprint(tenantRecord!))) {
+        throw new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
+      }
+      return again(call, received, used);
+    });
+  };
+}
+
+/** Runs what has the same name one after the other, in the order in which it was asked for. */
+function createTurns() {
+  const last = new Map<string, Promise<unknown>>();
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work);
+    const over = mine.catch(() => {});
+    last.set(name, over);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(name) === over) last.delete(name);
+    }
+  };
+}

@@ -1,0 +1,27 @@
+// Whether the tenant of a call is served: a suspended one is not, nor one that belongs in another region. Operations
+// that reach beyond the tenant they name are let through, or nobody could ever lift a suspension.
+
+import type { Operation, OperationName, TenantId } from '@tallystick/contract';
+import type { Tenancy } from '../access/tenancy.ts';
+import type { TenantRecord } from '../access/tenants.ts';
+
+/** What is known of the tenant; undefined when it has not written yet, and where there is no tenant. */
+export function admitTenant(
+  operation: Operation<OperationName>,
+  tenant: TenantId | undefined,
+  tenancy: Pick<Tenancy, 'admit'>,
+): Promise<TenantRecord | undefined> {
+  if (tenant === undefined || operation.tenant === 'Named') return Promise.resolve(undefined);
+  return tenancy.admit(tenant);
+}
+
+/** The tenant of a write, right before it is performed. Made by its first write, where the settings allow it. */
+export async function provideTenant(
+  operation: Operation<OperationName>,
+  tenant: TenantId | undefined,
+  known: TenantRecord | undefined,
+  tenancy: Pick<Tenancy, 'provide'>,
+): Promise<TenantRecord | undefined> {
+  const isNeeded = tenant !== undefined && operation.effect === 'Write' && operation.tenant !== 'Named';
+  return known ?? (isNeeded ? tenancy.provide(tenant) : undefined);
+}

@@ -1,0 +1,122 @@
+// What the command line does to a data directory, whether the service runs or not: keys and tokens. It takes no
+// lock; SQLite puts its commits in line with those of the service, which sees a changed key at the next request.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
+import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
+import {
+  createKeyChanges,
+  type KeyChangeCause,
+  type KeyChanges,
+  type KeyWish,
+  type MadeKey,
+} from './access/key-changes.ts';
+import { signToken, type TokenWish } from './access/local-issuer.ts';
+import { ConfigError } from './config/config-error.ts';
+import type { Config } from './config/settings.ts';
+import { systemClock } from './runtime/clock.ts';
+import { createUlids } from './runtime/ids.ts';
+import { createSystemRandom } from './runtime/random.ts';
+import { StartError } from './start-error.ts';
+import { openDataDirectory } from './storage/data-directory.ts';
+import { JOURNAL_FILE } from './storage/sqlite/database.ts';
+import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
+import type { Storage } from './storage/storage.ts';
+import { loadOrMakeTokenKey } from './storage/token-key.ts';
+import { createSequencer } from './streams/sequencer.ts';
+
+export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
+  /** Undefined: until it is revoked. */
+  readonly lifetimeMs: number | undefined;
+}
+
+/** Makes the data directory if need be. Throws StartError and AuditError. */
+export function createKey(config: Config, { lifetimeMs, ...facts }: NewKey): Promise<MadeKey> {
+  const expiresAtMs = lifetimeMs === undefined ? undefined : systemClock.now() + lifetimeMs;
+  return withStorage(config, (_, changes, cause) => changes.create({ ...facts, expiresAtMs }, cause));
+}
+
+export interface ListedKey {
+  readonly record: ApiKeyRecord;
+  readonly status: KeyStatus;
+}
+
+/** By key id, which is by age; never a secret. */
+export function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
+  requireData(config);
+  return withStorage(config, async ({ apiKeys }) => {
+    const nowMs = systemClock.now();
+    return (await apiKeys.list(tenantId)).map((record) => ({ record, status: keyStatus(record, nowMs) }));
+  });
+}
+
+export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {
+  requireData(config);
+  return withStorage(config, async (storage, changes, cause) =>
+    changes.rotate(await keyNamed(storage, keyId), graceMs, cause),
+  );
+}
+
+export function revokeKey(config: Config, keyId: KeyId): Promise<void> {
+  requireData(config);
+  return withStorage(config, async (storage, changes, cause) =>
+    changes.revoke(await keyNamed(storage, keyId), cause),
+  );
+}
+
+/** A token by the service's own key, which is made if there is none; throws ConfigError where it would not count. */
+export async function makeToken(config: Config, wish: TokenWish): Promise<string> {
+  const { dataDirectory } = config.storage;
+  if (config.authentication.issuers.length > 0) {
+    throw new ConfigError([
+      'Authentication__Issuers is set: tokens come from there, and one made here would not count',
+    ]);
+  }
+  await openDataDirectory(dataDirectory);
+  const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
+  return signToken(key, wish, systemClock.now());
+}
+
+async function withStorage<T>(
+  config: Config,
+  work: (storage: Storage, changes: KeyChanges, cause: KeyChangeCause) => Promise<T>,
+): Promise<T> {
+  const { dataDirectory: directory } = config.storage;
+  const [clock, random] = [systemClock, createSystemRandom()];
+  const nextId = createUlids(clock, random);
+  await openDataDirectory(directory);
+  await using storage = await openSqliteStorage({
+    directory,
+    logOrigin: config.log.origin,
+    clock,
+    random,
+    threads: false,
+    exclusive: false,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await using sequencer = createSequencer({ writer: storage.log, clock, steadyNowMs: () => clock.now() });
+  const changes = createKeyChanges({
+    keys: storage.apiKeys,
+    provide: (tenantId) => storage.tenants.ensure(tenantId, clock.now()),
+    append: (request) => sequencer.append(request),
+    clock,
+    random,
+    nextId,
+  });
+  return await work(storage, changes, { by: 'system', requestId: nextId(), correlationId: random.uuid() });
+}
+
+async function keyNamed({ apiKeys }: Storage, keyId: KeyId): Promise<ApiKeyRecord> {
+  const record = await apiKeys.find(keyId);
+  if (record === undefined) throw new AuditError('KEY_NOT_FOUND', `There is no API key ${keyId}.`);
+  return record;
+}
+
+/** To look into a directory must not make it. */
+function requireData({ storage }: Config): void {
+  if (existsSync(join(storage.dataDirectory, JOURNAL_FILE))) return;
+  throw new StartError(`there is no data in ${storage.dataDirectory} yet; see Storage__DataDirectory`);
+}

@@ -1,0 +1,47 @@
+// Compressed answers, for callers that ask for them by `Accept-Encoding` (RFC 9110, 12.5.3) and answers that are
+// worth it. The work is done off the main thread.
+
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+export type Coding = 'br' | 'gzip';
+
+/** Below this, headers and packets weigh more than what could be saved. */
+const LENGTH_MIN = 1024;
+
+/** The preferred coding of those that both sides know; undefined: as it is. */
+export function codingFor(acceptEncoding: string | undefined, length: number): Coding | undefined {
+  if (acceptEncoding === undefined || length < LENGTH_MIN) return undefined;
+  const br = weightOf('br', acceptEncoding);
+  const gz = weightOf('gzip', acceptEncoding);
+  if (br === 0 && gz === 0) return undefined;
+  return br >= gz ? 'br' : 'gzip';
+}
+
+const ELEMENT = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i;
+
+/** What is not well formed is not asked for; `*` stands for what is not named. */
+function weightOf(coding: Coding, acceptEncoding: string): number {
+  let others = 0;
+  for (const element of acceptEncoding.split(',')) {
+    const [, name = '', weight = '1'] = ELEMENT.exec(element) ?? [];
+    if (name.toLowerCase() === coding || (coding === 'gzip' && name.toLowerCase() === 'x-gzip'))
+      return Number(weight);
+    if (name === '*') others = Number(weight);
+  }
+  return others;
+}
+
+const brotliAsync = promisify(brotliCompress);
+const gzipAsync = promisify<Buffer, Parameters<typeof gzip>[1], Buffer>(gzip);
+
+/** Fast settings: an answer is read once. */
+const BROTLI = {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
+};
+const GZIP = { level: 4 };
+
+export function encode(coding: Coding, text: string): Promise<Buffer> {
+  const bytes = Buffer.from(text);
+  return coding === 'br' ? brotliAsync(bytes, BROTLI) : gzipAsync(bytes, GZIP);
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operationNamed } from '@tallystick/contract';
+import { canonicalBytes, canonicalJson, parseJson } from '@tallystick/evidence';
+import * as fc from 'fast-check';
+import { JsonText } from '../../call.ts';
+import { leanValue, textMembersOf } from './lean-body.ts';
+
+const SINGLE = textMembersOf(operationNamed('events.ingest'))!;
+const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
+
+function lean(value: unknown, members: typeof SINGLE): unknown {
+  const canonical = canonicalBytes(Buffer.from(JSON.stringify(value)), {
+    depthMax: 34,
+    outlineLevels: members.levels,
+  });
+  return canonical && leanValue(canonical.outline, members);
+}
+
+/** The value with every text parsed again. */
+function whole(value: unknown): unknown {
+  if (value instanceof JsonText) return parseJson(Buffer.from(value.bytes).toString());
+  if (Array.isArray(value)) return value.map(whole);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, whole(member)]));
+}
+
+test('the contract says which members are kept as text: context and payload of events', () => {
+  assert.deepEqual(SINGLE, { listName: undefined, names: ['context', 'payload'], levels: 1 });
+  assert.deepEqual(BATCH, { listName: 'events', names: ['context', 'payload'], levels: 3 });
+  assert.equal(textMembersOf(operationNamed('policies.create')), undefined);
+  assert.equal(textMembersOf(operationNamed('events.get')), undefined);
+});
+
+test('context and payload become their canonical text, wherever they stand among the members', () => {
+  const value = lean({ z: 1, payload: { b: 1, a: 'é' }, action: 'x', context: {} }, SINGLE);
+  const { payload, context, ...others } = value as Record<string, JsonText>;
+  assert.deepEqual(others, { z: 1, action: 'x' });
+  assert.equal(Buffer.from(payload!.bytes).toString(), '{"a":"é","b":1}');
+  assert.equal(Buffer.from(context!.bytes).toString(), '{}');
+});
+
+test('what is no object stays a value, and members of that name elsewhere are none of its business', () => {
+  const table: unknown[] = [
+    { payload: [1], context: null },
+    { payload: 'text', actor: { context: { a: 1 } } },
+    [],
+    [{ payload: { a: 1 } }],
+    'text',
+    null,
+  ];
+  for (const value of table) assert.deepEqual(lean(value, SINGLE), value);
+  const odd: unknown[] = [
+    { events: { context: { a: {} } } },
+    { events: 5 },
+    { events: [5, null, [], [{ payload: {} }]] },
+    { payload: { a: 1 } },
+    [{ payload: {} }],
+  ];
+  for (const value of odd) assert.deepEqual(lean(value, BATCH), value);
+});
+
+test('whatever the body is, the lean value means the same', () => {
+  const free = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue());
+  const event = fc.record(
+    { context: free, payload: free, action: fc.string(), actor: fc.jsonValue(), zeal: fc.jsonValue() },
+    { requiredKeys: [] },
+  );
+  const bodies = fc.oneof(
+    event.map((value) => ({ value, members: SINGLE })),
+    fc
+      .record({ events: fc.array(fc.oneof(event, fc.jsonValue())), transactional: fc.boolean() })
+      .map((value) => ({ value, members: BATCH })),
+  );
+  let leanCount = 0;
+  fc.assert(
+    fc.property(bodies, ({ value, members }) => {
+      const found = lean(value, members);
+      if (found === undefined) return;
+      leanCount += 1;
+      assert.equal(canonicalJson(whole(found)), canonicalJson(parseJson(JSON.stringify(value))));
+    }),
+    { numRuns: 1000, seed: 20260115 },
+  );
+  assert.ok(leanCount > 100, `only ${leanCount} took the quick way`);
+});

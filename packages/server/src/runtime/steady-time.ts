@@ -1,0 +1,10 @@
+// Time that runs on evenly: the wall clock as it stood at the start, and what has elapsed since. What must last for a
+// span, such as the memory of a key, is neither cut short nor drawn out when somebody sets the wall clock.
+
+import type { Clock } from './clock.ts';
+
+export function createSteadyTime(clock: Clock): () => number {
+  const startedAtMs = clock.now();
+  const startedNs = clock.monotonicNs();
+  return () => startedAtMs + Math.floor((clock.monotonicNs() - startedNs) / 1e6);
+}

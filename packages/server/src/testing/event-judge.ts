@@ -1,0 +1,26 @@
+// A judge of events with the contract's own rules, for tests of what comes after or before it.
+
+import { asJson, EventDraft } from '@tallystick/contract';
+import { createJudge, isRefusal, type Judge, type Refusal, type SoundEvent } from '../events/judge.ts';
+import { createRules } from '../gateway/validate.ts';
+import { messageFor } from '../gateway/violations.ts';
+
+export function createTestJudge(requireActorIdentity = false): Judge {
+  const fields = { violations: createRules(asJson(EventDraft)), message: messageFor };
+  return createJudge({ fields, requireActorIdentity });
+}
+
+/** The latest timestamp that tests accept, unless they say otherwise. */
+export const LATEST = '2026-06-01T00:00:00.000Z';
+
+export function soundEvent(judge: Judge, value: unknown): SoundEvent {
+  const judged = judge(value, [], '', LATEST);
+  if (isRefusal(judged)) throw new Error(`refused: ${judged.message}`);
+  return judged;
+}
+
+export function refusalOf(judge: Judge, value: unknown, broken: Refusal['details'] = [], at = ''): Refusal {
+  const judged = judge(value, broken, at, LATEST);
+  if (!isRefusal(judged)) throw new Error('accepted');
+  return judged;
+}
