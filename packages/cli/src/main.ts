@@ -4,7 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { configCommand } from './commands/config.ts';
+import { keysCommand } from './commands/keys.ts';
 import { serveCommand } from './commands/serve.ts';
+import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
 
 const WRONG_USAGE = 2;
@@ -20,8 +22,10 @@ const program = new Command('tallystick')
   .showHelpAfterError('(tallystick --help shows all commands)')
   .exitOverride();
 
-for (const command of [serveCommand(), verifyCommand(), configCommand()])
+for (const command of [serveCommand(), keysCommand(), tokenCommand(), verifyCommand(), configCommand()]) {
   program.addCommand(command.copyInheritedSettings(program));
+  for (const part of command.commands) part.copyInheritedSettings(command);
+}
 
 try {
   await program.parseAsync();

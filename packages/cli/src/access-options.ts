@@ -1,0 +1,72 @@
+// The options that say what a key or a token allows, checked against the contract before anything is touched.
+
+import {
+  type Classification,
+  PERMISSIONS,
+  permissionsOfRole,
+  type Role,
+  ROLE_NAMES,
+  type Scope,
+  SCOPES,
+  TENANT_ID_PATTERN,
+  type TenantId,
+} from '@tallystick/contract';
+import type { Command } from 'commander';
+import { CannotRun } from './cannot-run.ts';
+
+export interface AccessOptions {
+  readonly tenant: string;
+  readonly role?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly clearance?: string;
+}
+
+export interface Allowed {
+  readonly roles: Role[];
+  readonly scopes: Scope[];
+  readonly clearance: Classification | undefined;
+}
+
+const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
+
+export function addAccessOptions(command: Command): Command {
+  return command
+    .option('--role <role...>', `what it may do: ${ROLE_NAMES.join(', ')}`)
+    .option('--scope <scope...>', `what it may do: ${SCOPES.join(', ')}`)
+    .option('--clearance <classification>', `what it may see: ${CLASSIFICATIONS.join(', ')}`);
+}
+
+export function allowedBy({ role, scope, clearance }: AccessOptions): Allowed {
+  const roles = namesIn(role).map((name) => oneOf(ROLE_NAMES, name, 'role'));
+  const scopes = namesIn(scope).map((name) => oneOf(SCOPES, name, 'scope'));
+  if (roles.length + scopes.length === 0)
+    throw new CannotRun('without --role and --scope it could do nothing');
+  return {
+    roles: [...new Set(roles)],
+    scopes: [...new Set(scopes)],
+    clearance: clearance === undefined ? undefined : oneOf(CLASSIFICATIONS, clearance, 'classification'),
+  };
+}
+
+export function tenantIn(text: string): TenantId {
+  if (new RegExp(TENANT_ID_PATTERN).test(text)) return text;
+  const form = '1 to 64 letters, digits, dots, underscores or hyphens, beginning with a letter or digit';
+  throw new CannotRun(`${JSON.stringify(text.slice(0, 80))} is no tenant: it is ${form}`);
+}
+
+/** The scopes of everything that the roles may do. */
+export function scopesOfRoles(roles: readonly Role[]): Scope[] {
+  const scopes = roles.flatMap(permissionsOfRole).map((permission) => PERMISSIONS[permission].scope);
+  return [...new Set(scopes.filter((scope) => scope !== null))];
+}
+
+/** Several may stand in one text, as in a token. */
+function namesIn(texts: readonly string[] = []): string[] {
+  return texts.flatMap((text) => text.split(/[\s,]+/)).filter((name) => name !== '');
+}
+
+function oneOf<T extends string>(known: readonly T[], name: string, what: string): T {
+  const found = known.find((each) => each === name);
+  if (found !== undefined) return found;
+  throw new CannotRun(`${JSON.stringify(name.slice(0, 80))} is no ${what}; there are ${known.join(', ')}`);
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { run } from '../testing/command.ts';
+
+const KEY = /^tsk_([0-9A-HJKMNP-TV-Z]{26})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}\n$/;
+
+interface Listed {
+  readonly keyId: string;
+  readonly tenantId: string;
+  readonly status: string;
+  readonly roles: string[];
+  readonly scopes: string[];
+  readonly name: string;
+  readonly clearance?: string;
+  readonly createdAt: string;
+  readonly expiresAt?: string;
+}
+
+/** A data directory for several commands. */
+function setUp() {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-keys-'));
+  const data = join(folder, 'data');
+  const env = { Storage__DataDirectory: data };
+  const keys = (...args: string[]) => run(['keys', ...args], { env });
+  return {
+    data,
+    env,
+    keys,
+    async make(...args: string[]) {
+      const { code, stdout, stderr } = await keys('create', ...args);
+      assert.equal(code, 0, stderr);
+      return { key: stdout.trim(), keyId: KEY.exec(stdout)?.[1] ?? assert.fail(stdout), stderr };
+    },
+    async list(...args: string[]) {
+      const { stdout } = await keys('list', '--json', ...args);
+      return JSON.parse(stdout) as Listed[];
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+describe('tallystick keys', { concurrency: 3 }, () => {
+  it('create prints the key alone, and keeps only its hash', async () => {
+    using place = setUp();
+    const args = ['--tenant', 'acme', '--role', 'Operator', '--scope', 'audit:write', '--name', 'ci'];
+    const { key, keyId, stderr } = await place.make(...args, '--expires-in', '90d', '--clearance', 'Secret');
+    assert.match(
+      stderr,
+      new RegExp(`^made key ${keyId} \\(ci\\) for tenant acme: Operator, audit:write; .*\\n$`),
+    );
+    assert.ok(!stderr.includes(key));
+    for (const file of readdirSync(place.data)) {
+      const secret = key.slice(31, -8);
+      assert.ok(!readFileSync(join(place.data, file), 'latin1').includes(secret), `${file} has the secret`);
+    }
+    const [listed = assert.fail()] = await place.list();
+    const lifetimeMs = Date.parse(listed.expiresAt!) - Date.parse(listed.createdAt);
+    assert.ok(Math.abs(lifetimeMs - 90 * 86_400_000) < 1000);
+    const { createdAt: _, expiresAt: __, ...facts } = listed;
+    assert.deepEqual(facts, {
+      keyId,
+      tenantId: 'acme',
+      name: 'ci',
+      roles: ['Operator'],
+      scopes: ['audit:write'],
+      clearance: 'Secret',
+      status: 'Active',
+      createdBy: 'system',
+    });
+    assert.equal(statSync(place.data).mode & 0o777, 0o700);
+  });
+
+  it('several roles and scopes can be given in any way', async () => {
+    using place = setUp();
+    await place.make(
+      '--tenant',
+      '*',
+      '--role',
+      'Admin',
+      'Viewer',
+      '--role',
+      'Auditor',
+      '--scope',
+      'audit:read,audit:write',
+    );
+    const [{ roles, scopes, tenantId } = assert.fail()] = await place.list('--tenant', '*');
+    assert.deepEqual(
+      [tenantId, roles, scopes],
+      ['*', ['Admin', 'Viewer', 'Auditor'], ['audit:read', 'audit:write']],
+    );
+  });
+
+  it('list shows the keys of one tenant or of all, in a table or as JSON', async () => {
+    using place = setUp();
+    const first = await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const second = await place.make('--tenant', 'other', '--role', 'Viewer', '--name', 'büro 2');
+    assert.deepEqual(
+      (await place.list()).map(({ keyId }) => keyId),
+      [first.keyId, second.keyId],
+    );
+    assert.deepEqual(
+      (await place.list('--tenant', 'other')).map(({ name }) => name),
+      ['büro 2'],
+    );
+    assert.deepEqual(await place.list('--tenant', 'nobody'), []);
+    const { stdout } = await place.keys('list');
+    const lines = stdout.trimEnd().split('\n');
+    assert.match(lines[0]!, /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +NAME$/);
+    assert.match(lines[2]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +büro 2$`));
+    assert.ok(!stdout.includes(first.key.slice(31, 63)));
+  });
+
+  it('rotate makes a key in the place of another, which then has an end', async () => {
+    using place = setUp();
+    const old = await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const { code, stdout, stderr } = await place.keys('rotate', old.keyId.toLowerCase(), '--grace', '2h');
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, new RegExp(`${old.keyId} works for another 2h\n$`));
+    const [before, after] = await place.list();
+    assert.deepEqual(
+      [KEY.exec(stdout)?.[1], after?.roles, after?.expiresAt],
+      [after?.keyId, ['Viewer'], undefined],
+    );
+    const graceMs = Date.parse(before!.expiresAt!) - Date.parse(after!.createdAt);
+    assert.equal(graceMs, 2 * 3_600_000);
+    const again = await place.keys('rotate', old.keyId);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /^tallystick: The API key \w+ was rotated before; \w+ took its place\.\n$/);
+  });
+
+  it('revoke ends a key at once, and to do it again is no failure', async () => {
+    using place = setUp();
+    const { keyId } = await place.make('--tenant', 'acme', '--role', 'Viewer');
+    for (let i = 0; i < 2; i++) {
+      const { code, stdout, stderr } = await place.keys('revoke', keyId);
+      assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: `revoked ${keyId}\n` });
+    }
+    assert.deepEqual(
+      (await place.list()).map(({ status }) => status),
+      ['Revoked'],
+    );
+    assert.equal((await place.keys('rotate', keyId)).code, 1);
+  });
+
+  it('what is wrong is one line and exit code 2, and nothing is made', async () => {
+    using place = setUp();
+    const table: [string[], RegExp][] = [
+      [
+        ['create', '--tenant', 'acme', '--role', 'admin'],
+        /"admin" is no role; there are Admin, Operator, Auditor, Viewer/,
+      ],
+      [['create', '--tenant', 'acme', '--scope', 'audit'], /"audit" is no scope; there are audit:write, /],
+      [['create', '--tenant', 'a b', '--role', 'Admin'], /"a b" is no tenant: it is 1 to 64 letters/],
+      [['create', '--tenant', 'acme'], /without --role and --scope it could do nothing/],
+      [['create', '--tenant', 'acme', '--role', 'Admin', '--clearance', 'Top'], /"Top" is no classification/],
+      [
+        ['create', '--tenant', 'acme', '--role', 'Admin', '--expires-in', 'soon'],
+        /--expires-in is "soon"; allowed: such as 90d/,
+      ],
+      [
+        ['create', '--tenant', 'acme', '--role', 'Admin', '--expires-in', '0d'],
+        /--expires-in is 0d; it must be longer/,
+      ],
+      [['create', '--tenant', 'acme', '--role', 'Admin', '--name', ''], /--name is 1 to 200 characters/],
+    ];
+    for (const [args, message] of table) {
+      const { code, stdout, stderr } = await place.keys(...args);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
+      assert.match(stderr, new RegExp(`^tallystick: ${message.source}[^\n]*\n$`), args.join(' '));
+    }
+    assert.throws(() => statSync(place.data), 'a data directory was made');
+  });
+
+  it('a key id that is none is not repeated: it may be a pasted key', async () => {
+    using place = setUp();
+    const { key } = await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const { code, stderr } = await place.keys('revoke', key);
+    assert.equal(code, 2);
+    assert.ok(!stderr.includes(key.slice(31, 63)));
+  });
+
+  it('a key or a data directory that is not there is exit code 1; to look makes none', async () => {
+    using place = setUp();
+    const { code, stderr } = await place.keys('list');
+    assert.deepEqual(
+      { code, stderr },
+      {
+        code: 1,
+        stderr: `tallystick: there is no data in ${place.data} yet; see Storage__DataDirectory\n`,
+      },
+    );
+    assert.throws(() => statSync(place.data));
+    await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const unknown = await place.keys('revoke', '01KE0000000000000000000042');
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [1, 'tallystick: There is no API key 01KE0000000000000000000042.\n'],
+    );
+  });
+
+  it('wrong settings and a file named by --config count as for the service', async () => {
+    using place = setUp();
+    const args = ['keys', 'create', '--tenant', 'acme', '--role', 'Viewer'];
+    assert.equal((await run(args, { env: { Server__Port: 'x' } })).code, 2);
+    const files = { 'my.json': JSON.stringify({ Storage: { DataDirectory: place.data } }) };
+    assert.equal((await run([...args, '--config', 'my.json'], { files })).code, 0);
+    assert.equal((await place.list()).length, 1);
+  });
+});

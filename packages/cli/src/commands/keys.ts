@@ -1,0 +1,136 @@
+// tallystick keys: makes, lists, rotates and revokes API keys in the data directory, also while the service runs.
+// A key that is made goes to standard output alone, so that scripts can take it; the rest goes to standard error.
+
+import { LIMITS, ULID_PATTERN } from '@tallystick/contract';
+import type { ApiKeyRecord, MadeKey } from '@tallystick/server';
+import { Command } from 'commander';
+import { type AccessOptions, addAccessOptions, allowedBy, tenantIn } from '../access-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { keysAsJson, keysAsTable } from '../keys-report.ts';
+import { positiveSecondsIn, secondsIn } from '../length-of-time.ts';
+import { runWithSettings } from '../run-with-settings.ts';
+
+interface CreateOptions extends ConfigFileOption, AccessOptions {
+  readonly name: string;
+  readonly expiresIn?: string;
+}
+
+interface ListOptions extends ConfigFileOption {
+  readonly tenant?: string;
+  readonly json?: true;
+}
+
+interface RotateOptions extends ConfigFileOption {
+  readonly grace: string;
+}
+
+export function keysCommand(): Command {
+  return new Command('keys')
+    .summary('make, list, rotate and revoke API keys')
+    .description(
+      'Works on API keys in the data directory of the service, whether it runs or not.\n' +
+        'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
+    )
+    .addCommand(createCommand())
+    .addCommand(listCommand())
+    .addCommand(rotateCommand())
+    .addCommand(revokeCommand());
+}
+
+function createCommand(): Command {
+  const command = new Command('create')
+    .description('Makes an API key and prints it. It is shown this once: only its hash is kept.')
+    .requiredOption('--tenant <tenant>', "whose key it is; '*' for a platform key");
+  return addAccessOptions(command)
+    .option('--name <name>', 'for people, in lists', 'command line')
+    .option('--expires-in <time>', 'how long it works, such as 90d (default: until it is revoked)')
+    .addOption(configFileOption())
+    .action(async (options: CreateOptions) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        const lifetimeSeconds =
+          options.expiresIn === undefined ? undefined : positiveSecondsIn(options.expiresIn, '--expires-in');
+        const made = await server.createKey(config, {
+          ...allowedBy(options),
+          tenantId: tenantOrAll(options.tenant),
+          name: nameIn(options.name),
+          lifetimeMs: lifetimeSeconds === undefined ? undefined : lifetimeSeconds * 1000,
+        });
+        show(made);
+      });
+    });
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('Lists API keys, the oldest first, without their secrets.')
+    .option('--tenant <tenant>', "only those of this tenant; '*' for platform keys")
+    .option('--json', 'print JSON')
+    .addOption(configFileOption())
+    .action(async (options: ListOptions) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        const tenant = options.tenant === undefined ? undefined : tenantOrAll(options.tenant);
+        const keys = await server.listKeys(config, tenant);
+        process.stdout.write(options.json ? keysAsJson(keys) : keysAsTable(keys));
+      });
+    });
+}
+
+function rotateCommand(): Command {
+  return new Command('rotate')
+    .description('Makes a key in the place of another one and prints it; the old one works on for a while.')
+    .argument('<keyId>', 'the id of the old key, as in the list')
+    .option('--grace <time>', 'how long the old key works on', '24h')
+    .addOption(configFileOption())
+    .action(async (keyId: string, options: RotateOptions) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        const graceSeconds = secondsIn(options.grace, '--grace');
+        show(await server.rotateKey(config, keyIdIn(keyId), graceSeconds * 1000));
+        process.stderr.write(`${keyIdIn(keyId)} works for another ${options.grace}\n`);
+      });
+    });
+}
+
+function revokeCommand(): Command {
+  return new Command('revoke')
+    .description('Revokes a key: it is refused from the next request on.')
+    .argument('<keyId>', 'the id of the key, as in the list')
+    .addOption(configFileOption())
+    .action(async (keyId: string, options: ConfigFileOption) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        await server.revokeKey(config, keyIdIn(keyId));
+        process.stderr.write(`revoked ${keyIdIn(keyId)}\n`);
+      });
+    });
+}
+
+function show({ key, record }: MadeKey): void {
+  process.stderr.write(`${factsOf(record)}\n`);
+  process.stdout.write(`${key}\n`);
+}
+
+function factsOf({ keyId, tenantId, name, roles, scopes, expiresAtMs }: ApiKeyRecord): string {
+  const whose = tenantId === '*' ? 'every tenant' : `tenant ${tenantId}`;
+  const end =
+    expiresAtMs === undefined ? 'until it is revoked' : `until ${new Date(expiresAtMs).toISOString()}`;
+  return `made key ${keyId} (${name}) for ${whose}: ${[...roles, ...scopes].join(', ')}; works ${end}`;
+}
+
+function tenantOrAll(text: string): string {
+  return text === '*' ? '*' : tenantIn(text);
+}
+
+function keyIdIn(text: string): string {
+  const keyId = text.toUpperCase();
+  if (new RegExp(ULID_PATTERN).test(keyId)) return keyId;
+  // Somebody may have pasted a whole key: what was given is not shown.
+  throw new CannotRun(
+    'the key id is 26 characters, as `tallystick keys list` shows it; it is not the key itself',
+  );
+}
+
+function nameIn(text: string): string {
+  const length = [...text].length;
+  if (length >= 1 && length <= LIMITS.nameLengthMax && !/\p{Cc}/u.test(text)) return text;
+  throw new CannotRun(`--name is 1 to ${LIMITS.nameLengthMax} characters, without control characters`);
+}

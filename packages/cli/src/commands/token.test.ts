@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey, verify } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { run } from '../testing/command.ts';
+
+function setUp() {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-token-'));
+  const data = join(folder, 'data');
+  const env = { Storage__DataDirectory: data };
+  return {
+    data,
+    token: (args: readonly string[], more: Record<string, string> = {}) =>
+      run(['token', ...args], { env: { ...env, ...more } }),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const partOf = (token: string, i: number) =>
+  JSON.parse(Buffer.from(token.split('.')[i]!, 'base64url').toString()) as Record<string, unknown>;
+
+describe('tallystick token', { concurrency: 3 }, () => {
+  it('prints a token alone, signed by a key that only its owner can read', async () => {
+    using place = setUp();
+    const { code, stdout, stderr } = await place.token([
+      '--tenant',
+      'acme',
+      '--role',
+      'Viewer',
+      '--subject',
+      'ana',
+    ]);
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+    assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const file = join(place.data, 'token-key.pem');
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const [header, payload, signature] = stdout.trim().split('.') as [string, string, string];
+    const publicKey = createPublicKey(createPrivateKey(readFileSync(file)));
+    const isSigned = verify(
+      null,
+      Buffer.from(`${header}.${payload}`),
+      publicKey,
+      Buffer.from(signature, 'base64url'),
+    );
+    assert.ok(isSigned);
+    assert.equal(partOf(stdout, 0)['alg'], 'EdDSA');
+    const { iat, exp, nbf, ...claims } = partOf(stdout, 1) as { iat: number; exp: number; nbf: number };
+    assert.deepEqual([exp - iat, nbf], [3600, iat]);
+    assert.deepEqual(claims, {
+      iss: 'tallystick',
+      aud: 'tallystick',
+      sub: 'ana',
+      tenant_id: 'acme',
+      roles: ['Viewer'],
+      scope: 'audit:read audit:verify',
+    });
+  });
+
+  it('adds what is asked for to the scopes of the roles, and uses the same key again', async () => {
+    using place = setUp();
+    const first = await place.token([
+      '--tenant',
+      'acme',
+      '--role',
+      'Viewer',
+      '--scope',
+      'audit:write',
+      '--clearance',
+      'Secret',
+    ]);
+    const second = await place.token(['--tenant', 'acme', '--scope', 'audit:write', '--expires-in', '30s']);
+    const [one, two] = [partOf(first.stdout, 1), partOf(second.stdout, 1)];
+    assert.deepEqual([one['scope'], one['clearance']], ['audit:read audit:verify audit:write', 'Secret']);
+    assert.deepEqual(
+      [two['scope'], two['roles'], Number(two['exp']) - Number(two['iat'])],
+      ['audit:write', undefined, 30],
+    );
+    assert.equal(partOf(first.stdout, 0)['kid'], partOf(second.stdout, 0)['kid']);
+  });
+
+  it('what is wrong is one line and exit code 2', async () => {
+    using place = setUp();
+    const table: [string[], RegExp][] = [
+      [['--tenant', '*', '--role', 'Admin'], /"\*" is no tenant/],
+      [['--tenant', 'acme', '--role', 'Owner'], /"Owner" is no role/],
+      [['--tenant', 'acme'], /without --role and --scope/],
+      [['--tenant', 'acme', '--role', 'Admin', '--expires-in', '1'], /--expires-in is "1"/],
+      [['--tenant', 'acme', '--role', 'Admin', '--subject', 'a\nb'], /--subject is 1 to 512 characters/],
+    ];
+    for (const [args, message] of table) {
+      const { code, stdout, stderr } = await place.token(args);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
+      assert.match(stderr, new RegExp(`^tallystick: ${message.source}[^\n]*\n$`), args.join(' '));
+    }
+  });
+
+  it('with an identity provider in the settings no token is made here', async () => {
+    using place = setUp();
+    const { code, stdout, stderr } = await place.token(['--tenant', 'acme', '--role', 'Admin'], {
+      Authentication__Issuers__0__Issuer: 'https://id.example.com',
+      Authentication__Issuers__0__Audience: 'audit',
+    });
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.match(stderr, /^tallystick: Authentication__Issuers is set: tokens come from there/);
+  });
+});

@@ -1,0 +1,53 @@
+// tallystick token: signs a bearer token with the key of the service's own issuer and prints it, and nothing else.
+
+import { Command } from 'commander';
+import {
+  type AccessOptions,
+  addAccessOptions,
+  allowedBy,
+  scopesOfRoles,
+  tenantIn,
+} from '../access-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { positiveSecondsIn } from '../length-of-time.ts';
+import { runWithSettings } from '../run-with-settings.ts';
+
+interface Options extends ConfigFileOption, AccessOptions {
+  readonly subject: string;
+  readonly expiresIn: string;
+}
+
+export function tokenCommand(): Command {
+  const command = new Command('token')
+    .summary('make a bearer token')
+    .description(
+      'Makes a bearer token and prints it. It is signed with a key in the data directory, which is made if there\n' +
+        'is none; the service, whether it runs or not, believes it until it expires.\n' +
+        'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
+    )
+    .requiredOption('--tenant <tenant>', 'whose data it is for');
+  return addAccessOptions(command)
+    .option('--subject <subject>', 'who it is for: goes into the log as token:tallystick#<subject>', 'cli')
+    .option('--expires-in <time>', 'how long it works', '1h')
+    .addOption(configFileOption())
+    .action(async (options: Options) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        const { roles, scopes, clearance } = allowedBy(options);
+        const token = await server.makeToken(config, {
+          tenant: tenantIn(options.tenant),
+          subject: subjectIn(options.subject),
+          roles,
+          scopes: [...new Set([...scopesOfRoles(roles), ...scopes])],
+          clearance,
+          lifetimeSeconds: positiveSecondsIn(options.expiresIn, '--expires-in'),
+        });
+        process.stdout.write(`${token}\n`);
+      });
+    });
+}
+
+function subjectIn(text: string): string {
+  if (/^[^\p{Cc}\p{Cs}]{1,512}$/u.test(text)) return text;
+  throw new CannotRun('--subject is 1 to 512 characters, without control characters');
+}

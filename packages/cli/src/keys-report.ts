@@ -1,0 +1,64 @@
+// API keys as `tallystick keys list` shows them: a table for people, JSON for programs. Never a secret.
+
+import type { ListedKey } from '@tallystick/server';
+
+const HEADINGS = [
+  'KEY ID',
+  'TENANT',
+  'STATUS',
+  'ROLES AND SCOPES',
+  'CLEARANCE',
+  'CREATED',
+  'EXPIRES',
+  'NAME',
+];
+
+export function keysAsTable(keys: readonly ListedKey[]): string {
+  const lines = [HEADINGS, ...keys.map(cells)];
+  const widths = HEADINGS.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function cells({ record, status }: ListedKey): string[] {
+  const { keyId, tenantId, roles, scopes, clearance, createdAtMs, expiresAtMs, name } = record;
+  const allowed = [...roles, ...scopes].join(' ');
+  return [
+    keyId,
+    tenantId,
+    status,
+    allowed,
+    clearance ?? '-',
+    instant(createdAtMs)!,
+    instant(expiresAtMs) ?? '-',
+    name,
+  ];
+}
+
+/** In the form of the interface's ApiKey. */
+export function keysAsJson(keys: readonly ListedKey[]): string {
+  const shown = keys.map(({ record, status }) => ({
+    keyId: record.keyId,
+    tenantId: record.tenantId,
+    name: record.name,
+    roles: record.roles,
+    scopes: record.scopes,
+    clearance: record.clearance,
+    status,
+    createdAt: instant(record.createdAtMs),
+    createdBy: record.createdBy,
+    expiresAt: instant(record.expiresAtMs),
+  }));
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}
+
+function instant(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString();
+}
