@@ -69,8 +69,9 @@ const ROOMS: Record<string, readonly string[]> = {
   storage: [...NOUNS, ...EVERYWHERE],
   outbound: [...NOUNS, ...EVERYWHERE],
   app: ['config', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...NOUNS, ...EVERYWHERE],
+  operate: ['config', 'storage', ...NOUNS, ...EVERYWHERE],
   main: ['app', 'config', ...EVERYWHERE],
-  index: ['app', 'config', 'main', ...NOUNS, ...EVERYWHERE],
+  index: ['app', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],
 };
 
 /** Calls that have one home each, so that tests can put their own thing in its place. */
@@ -258,7 +259,8 @@ describe('habits', () => {
         if (target !== undefined) visit(target);
       }
     };
-    const entries = /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples)\//;
+    const entries =
+      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/processes|tests\/faults\/processes)\//;
     for (const { path } of files) if (entries.test(path) || path.endsWith('.test.ts')) visit(path);
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
   });

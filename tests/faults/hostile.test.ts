@@ -1,0 +1,145 @@
+// P14: requests that want to exhaust something. Memory stays bounded, others are still answered, and each gets a
+// refusal of the closed list.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { Client, event } from './client.ts';
+import { type Service, startService, temporaryFolder } from './running.ts';
+import { SIZE } from './size.ts';
+
+const MB = 1024 * 1024;
+const folder = temporaryFolder();
+let service: Service;
+let client: Client;
+
+before(async () => {
+  service = await startService({ dataDirectory: join(folder.path, 'data') });
+  client = new Client(service.url);
+});
+after(async () => {
+  client[Symbol.dispose]();
+  await service[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/** Resident memory of the service, in MB. */
+function residentMb(): number {
+  const pages = readFileSync(`/proc/${service.pid}/statm`, 'utf8').split(' ')[1];
+  return (Number(pages) * 4096) / MB;
+}
+
+async function post(
+  body: Uint8Array | string,
+  headers: Record<string, string>,
+  path = '/api/v1/audit-events',
+) {
+  const response = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    body: body as string,
+    headers: {
+      'X-API-Key': 'the-platform-key-of-the-fault-tests',
+      'X-Tenant-Id': 'acme',
+      'Content-Type': 'application/json',
+      ...headers,
+    },
+  });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return { status: response.status, code: error?.code };
+}
+
+test('64 MB of zeros in a few KB of gzip or br are refused without being held', async () => {
+  const zeros = Buffer.alloc(64 * MB, 0x20);
+  const bombs = [
+    ['gzip', gzipSync(zeros)],
+    ['br', brotliCompressSync(zeros)],
+  ] as const;
+  const beforeMb = residentMb();
+  for (const path of ['/api/v1/audit-events', '/api/v1/audit-events/batch']) {
+    for (const [coding, bomb] of bombs) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => post(bomb, { 'Content-Encoding': coding }, path)),
+      );
+      for (const answer of answers) assert.deepEqual(answer, { status: 400, code: 'REQUEST_TOO_LARGE' });
+    }
+  }
+  assert.ok(residentMb() - beforeMb < 320, `grew by ${residentMb() - beforeMb} MB`);
+});
+
+test('nesting, keys and numbers without end are refused in no time', async () => {
+  const n = 200_000;
+  const keys = Array.from({ length: n / 10 }, (_, i) => `"k${i}":0`).join(',');
+  const table: [string, string][] = [
+    ['an array a hundred thousand deep', `${'['.repeat(n)}${']'.repeat(n)}`],
+    ['an object a hundred thousand deep', `${'{"a":'.repeat(n / 2)}1${'}'.repeat(n / 2)}`],
+    ['an unclosed one', '['.repeat(n)],
+    ['many unknown keys', `{${keys}}`],
+    ['one key many times', `{${Array.from({ length: n / 10 }, () => '"a":1').join(',')}}`],
+    ['a number of a million digits', `{"payload":${'9'.repeat(900_000)}}`],
+    ['a number of a million zeros', `{"payload":0.${'0'.repeat(900_000)}1}`],
+    ['escapes alone', `{"action":"${'\\u0041'.repeat(n / 2)}"}`],
+    ['lone surrogates alone', `{"action":"${'\\ud800'.repeat(n / 2)}"}`],
+  ];
+  for (const [name, body] of table) {
+    const startedAt = performance.now();
+    const { status } = await post(body, {});
+    assert.ok(status === 400 || status === 422, `${name}: ${status}`);
+    assert.ok(performance.now() - startedAt < 2000, `${name} took ${performance.now() - startedAt} ms`);
+  }
+});
+
+test('connections that send a byte now and then do not keep others from being answered, and are cut', async () => {
+  const idle: Socket[] = [];
+  let cut = 0;
+  for (let i = 0; i < 300; i++) {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.on('close', () => (cut += 1));
+    socket.resume();
+    socket.write(
+      i % 2 === 0 ? 'POST /api/v1/audit-events HT' : 'POST /api/v1/audit-events HTTP/1.1\r\nHost: a\r\nX-A: ',
+    );
+    idle.push(socket);
+  }
+  const drip = setInterval(() => idle.forEach((socket) => socket.writable && socket.write('a')), 500);
+  try {
+    for (let i = 0; i < 20; i++) {
+      const startedAt = performance.now();
+      const { status } = await client.ask({ body: event(`beside-${i}`) });
+      assert.equal(status, 201);
+      assert.ok(performance.now() - startedAt < 1000);
+    }
+    const startedAt = performance.now();
+    while (cut < idle.length && performance.now() - startedAt < 14_000)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(cut, idle.length, 'headers have ten seconds');
+  } finally {
+    clearInterval(drip);
+    for (const socket of idle) socket.destroy();
+  }
+});
+
+test(`memory stays flat while events and refusals go on for ${SIZE.soakMs / 1000} seconds`, async (t) => {
+  const run = async (ms: number) => {
+    const endsAt = performance.now() + ms;
+    const one = async () => {
+      while (performance.now() < endsAt) {
+        await client.ask({ body: event('soak') });
+        await client.ask({
+          body: { ...event('soak'), action: 'wrong', payload: { blob: 'x'.repeat(20_000) } },
+        });
+        await client.ask({ method: 'GET', path: '/api/v1/audit-events/01KE0000000000000000000042' });
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, one));
+  };
+  await run(SIZE.soakMs / 2);
+  const warmMb = residentMb();
+  await run(SIZE.soakMs / 2);
+  const grownMb = residentMb() - warmMb;
+  t.diagnostic(`resident ${Math.round(warmMb)} MB, then ${grownMb >= 0 ? '+' : ''}${Math.round(grownMb)} MB`);
+  assert.ok(grownMb < 64, `grew by ${grownMb} MB`);
+});

@@ -1,0 +1,109 @@
+// P1 and P4: whatever moment the process is killed at, every acknowledged event is there, the sequence has no gap,
+// the chain no fork, and what was never answered can be repeated with its key and is stored once (P3).
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { acknowledgedIn, type Ask, Client, event } from './client.ts';
+import { markersIn, readLog } from './read-log.ts';
+import { type Service, startService, temporaryFolder } from './running.ts';
+import { SIZE } from './size.ts';
+
+const CONNECTIONS = 32;
+const TENANTS = ['acme', 'globex'];
+
+interface Book {
+  readonly acknowledged: Map<string, string>;
+  readonly unanswered: Ask[];
+  asked: number;
+}
+
+function nextAsk(book: Book, round: number): Ask {
+  const number = book.asked++;
+  const marker = `${round}-${number}`;
+  const tenant = TENANTS[number % 3 === 0 ? 1 : 0]!;
+  if (number % 4 !== 0) return { tenant, key: marker, body: event(marker) };
+  const events = Array.from({ length: 5 }, (_, i) => event(`${marker}-${i}`));
+  return { tenant, key: marker, path: '/api/v1/audit-events/batch', body: { events } };
+}
+
+/** Each connection asks until no answer comes any more. */
+async function askUntilKilled(service: Service, book: Book, round: number): Promise<void> {
+  using client = new Client(service.url, CONNECTIONS);
+  const one = async () => {
+    for (;;) {
+      const ask = nextAsk(book, round);
+      try {
+        const reply = await client.ask(ask);
+        assert.ok(reply.status === 201, `${reply.status} ${JSON.stringify(reply.body)}`);
+        for (const id of acknowledgedIn(reply)) book.acknowledged.set(id, ask.tenant!);
+      } catch (error) {
+        if (error instanceof assert.AssertionError) throw error;
+        book.unanswered.push(ask);
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+}
+
+/** What was never answered is asked again; whatever the answer is, it acknowledges. */
+async function repeatUnanswered(service: Service, book: Book): Promise<void> {
+  using client = new Client(service.url, CONNECTIONS);
+  const asks = book.unanswered.splice(0);
+  await Promise.all(
+    asks.map(async (ask) => {
+      const reply = await client.ask(ask);
+      assert.ok([200, 201].includes(reply.status), `${reply.status} ${JSON.stringify(reply.body)}`);
+      for (const id of acknowledgedIn(reply)) book.acknowledged.set(id, ask.tenant!);
+    }),
+  );
+}
+
+/** The acknowledged events that are not in the log of their tenant. */
+function lost(dataDirectory: string, book: Book): string[] {
+  const log = readLog(dataDirectory);
+  const found = new Set(
+    [...log].flatMap(([tenant, events]) => events.map(({ eventId }) => `${tenant} ${eventId}`)),
+  );
+  return [...book.acknowledged].map(([id, tenant]) => `${tenant} ${id}`).filter((id) => !found.has(id));
+}
+
+async function killRounds(dataDirectory: string, rounds: number, script?: string): Promise<Book> {
+  const book: Book = { acknowledged: new Map(), unanswered: [], asked: 0 };
+  for (let round = 0; round < rounds; round++) {
+    await using service = await startService({ dataDirectory, ...(script === undefined ? {} : { script }) });
+    await repeatUnanswered(service, book);
+    const asking = askUntilKilled(service, book, round);
+    await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 400));
+    service.kill('SIGKILL');
+    await Promise.all([asking, service.ended]);
+  }
+  return book;
+}
+
+test(`no acknowledged event is lost by ${SIZE.kills} kills at random moments, and nothing is stored twice`, async (t) => {
+  using folder = temporaryFolder();
+  const dataDirectory = join(folder.path, 'data');
+  const book = await killRounds(dataDirectory, SIZE.kills);
+  {
+    await using service = await startService({ dataDirectory });
+    await repeatUnanswered(service, book);
+  }
+  assert.deepEqual(lost(dataDirectory, book), []);
+  const twice = [...markersIn(readLog(dataDirectory))].filter(([, count]) => count !== 1);
+  assert.deepEqual(twice, []);
+  assert.ok(book.acknowledged.size > 20 * SIZE.kills, `only ${book.acknowledged.size} were acknowledged`);
+  t.diagnostic(`${SIZE.kills} kills, ${book.acknowledged.size} acknowledged, 0 lost, 0 twice`);
+});
+
+test('control: a service that answers before the commit loses acknowledged events, and this test sees it', async () => {
+  const script = join(import.meta.dirname, 'processes/answers-early.ts');
+  let lostCount = 0;
+  for (let attempt = 0; attempt < 5 && lostCount === 0; attempt++) {
+    using folder = temporaryFolder();
+    const dataDirectory = join(folder.path, 'data');
+    lostCount = lost(dataDirectory, await killRounds(dataDirectory, 1, script)).length;
+  }
+  assert.ok(lostCount > 0);
+});

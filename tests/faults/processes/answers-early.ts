@@ -1,0 +1,36 @@
+// The service with its first safeguard taken away: it acknowledges what is not stored yet. For the control of the
+// kill test alone.
+
+import { createApp } from '../../../packages/server/src/app.ts';
+import { loadSettings } from '../../../packages/server/src/main.ts';
+import type { AppendResult, LogWriter } from '../../../packages/server/src/streams/log.ts';
+import { createTelemetry } from '../../../packages/server/src/telemetry.ts';
+import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
+
+const LATE_MS = 100;
+
+/** Says "done" at once and appends later. */
+function eager(log: LogWriter): LogWriter {
+  return {
+    ...log,
+    append(requests, now) {
+      setTimeout(() => void log.append(requests, now), LATE_MS);
+      const results = requests.map(({ drafts }): AppendResult => {
+        const place = { status: 'Appended', index: 0, receivedAtMs: now.nowMs } as const;
+        return { status: 'Done', outcomes: drafts.map(({ eventId }) => ({ ...place, eventId })) };
+      });
+      return Promise.resolve(results);
+    },
+  };
+}
+
+const telemetry = createTelemetry({
+  clock: systemClock,
+  level: 'Error',
+  form: 'json',
+  secrets: [],
+  write: (line) => process.stderr.write(line),
+});
+const app = await createApp(loadSettings({}).config, telemetry, { around: eager });
+const { address } = await app.start();
+process.stdout.write(`address  ${address}\n`);

@@ -1,0 +1,95 @@
+// The log as it lies in journal.db, read and checked without any code of the service: by SQLite and SHA-256 alone.
+
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface FoundEvent {
+  readonly eventId: string;
+  readonly index: number;
+  readonly receivedAtMs: number;
+  /** The texts of its two groups. */
+  readonly texts: readonly [string, string];
+}
+
+/** All events by tenant; throws when a sequence has a gap, a chain a break, or a hash does not fit. */
+export function readLog(dataDirectory: string): Map<string, FoundEvent[]> {
+  using database = closing(new DatabaseSync(join(dataDirectory, 'journal.db'), { readOnly: true }));
+  const { origin } = database.at
+    .prepare(`SELECT value AS origin FROM meta WHERE name = 'log_origin'`)
+    .get() as unknown as { origin: string };
+  const rows = database.at
+    .prepare(
+      `SELECT tenant_id, leaf_index, entry, leaf, text1, text2 FROM entries
+       JOIN tenants USING (tenant) LEFT JOIN contents USING (id) ORDER BY tenant_id, leaf_index`,
+    )
+    .all() as unknown as Row[];
+  const log = new Map<string, FoundEvent[]>();
+  let before: Row | undefined;
+  for (const row of rows) {
+    if (row.tenant_id !== before?.tenant_id) before = undefined;
+    const events = log.get(row.tenant_id) ?? [];
+    log.set(row.tenant_id, events);
+    events.push(checked(row, before, origin));
+    before = row;
+  }
+  return log;
+}
+
+interface Row {
+  readonly tenant_id: string;
+  readonly leaf_index: number;
+  readonly entry: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly text1: Uint8Array;
+  readonly text2: Uint8Array;
+}
+
+function checked(row: Row, before: Row | undefined, origin: string): FoundEvent {
+  const entry = Buffer.from(row.entry);
+  const index = Number(entry.readBigUInt64BE(20));
+  const where = `${row.tenant_id} at ${row.leaf_index}`;
+  assert.equal(row.leaf_index, before === undefined ? 0 : before.leaf_index + 1, `${where}: gap`);
+  assert.equal(index, row.leaf_index, `${where}: index in the entry`);
+  const previous =
+    before === undefined
+      ? hash('sha256', Buffer.from(`audit-trail/g1\n\0${origin}/t/${row.tenant_id}`), 'hex')
+      : Buffer.from(before.leaf).toString('hex');
+  assert.equal(entry.toString('hex', 52, 84), previous, `${where}: chain`);
+  const leaf = hash('sha256', Buffer.concat([Buffer.from([0]), entry]), 'hex');
+  assert.equal(Buffer.from(row.leaf).toString('hex'), leaf, `${where}: leaf`);
+  const receivedAtMs = Number(entry.readBigUInt64BE(28));
+  if (before !== undefined) {
+    assert.ok(receivedAtMs >= Number(Buffer.from(before.entry).readBigUInt64BE(28)), `${where}: time`);
+  }
+  const texts = [Buffer.from(row.text1).toString(), Buffer.from(row.text2).toString()] as const;
+  return { eventId: ulid(entry.subarray(36, 52)), index, receivedAtMs, texts };
+}
+
+/** How often each marker of the tests' events is in the log. */
+export function markersIn(log: ReadonlyMap<string, readonly FoundEvent[]>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { texts } of [...log.values()].flat()) {
+    const { payload } = JSON.parse(texts[1]) as { payload?: { marker?: string } };
+    const marker = payload?.marker;
+    if (marker !== undefined) counts.set(marker, (counts.get(marker) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+function ulid(bytes: Uint8Array): string {
+  let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (let i = 0; i < 26; i++) {
+    text = ALPHABET[Number(number & 31n)]! + text;
+    number >>= 5n;
+  }
+  return text;
+}
+
+function closing(at: DatabaseSync): Disposable & { readonly at: DatabaseSync } {
+  return { at, [Symbol.dispose]: () => at.close() };
+}

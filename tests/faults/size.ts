@@ -1,0 +1,12 @@
+// How much of each fault test is run: a short form with every `npm test`, a long one by `npm run test:faults`.
+
+const isLong = process.env['FAULTS'] === 'long';
+
+export const SIZE = {
+  isLong,
+  kills: isLong ? 500 : 6,
+  keys: isLong ? 200 : 20,
+  parallelRepeats: 50,
+  drains: isLong ? 50 : 3,
+  soakMs: isLong ? 60_000 : 4000,
+} as const;

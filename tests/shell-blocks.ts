@@ -1,0 +1,57 @@
+// Runs the shell commands of a document as they are printed, in one shell and in their order, against a service that
+// was started as the README says. Only the address differs, and what `npm ci` does has been done before.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readText, ROOT } from './source.ts';
+
+const ADDRESS = 'http://127.0.0.1:8080';
+const READY_MS = 20_000;
+const BETWEEN = '-- next block --';
+
+/** The blocks marked `sh`, in their order. */
+export function shellBlocks(document: string): string[] {
+  return [...readText(document).matchAll(/```sh\n([\s\S]*?)```/g)].map((block) => block[1]!.trim());
+}
+
+export interface StartedService extends AsyncDisposable {
+  /** Runs the blocks in one shell; gives what each of them printed. */
+  run(blocks: readonly string[]): string[];
+}
+
+/** Starts the service by that command, on a free port and a data directory of its own. */
+export async function startByCommand(command: string): Promise<StartedService> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'tallystick-docs-'));
+  const env = { ...process.env, Server__Port: '0', Storage__DataDirectory: dataDirectory };
+  const child = spawn('sh', ['-c', `exec ${command}`], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const stopped = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+    const address = /address\s+(http:\S+)/.exec(said)?.[1];
+    if (address !== undefined) resolve(address);
+  });
+  child.once('exit', (code) => reject(new Error(`exited with ${code} before it was ready: ${said}`)));
+  const timer = setTimeout(() => reject(new Error(`not ready after ${READY_MS} ms: ${said}`)), READY_MS);
+  const address = await promise.finally(() => clearTimeout(timer));
+  return {
+    run(blocks) {
+      const script = blocks.join(`\necho '${BETWEEN}'\n`).replaceAll(ADDRESS, address);
+      const printed = execFileSync('bash', ['-ec', script], { cwd: ROOT, encoding: 'utf8', env });
+      return printed.split(BETWEEN);
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      const code = await stopped;
+      rmSync(dataDirectory, { recursive: true, force: true });
+      if (code !== 0) throw new Error(`the service ended with ${code}`);
+    },
+  };
+}
