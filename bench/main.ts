@@ -8,6 +8,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   sha256: () => import('./sha256.ts'),
   'strict-json': () => import('./strict-json.ts'),
   evidence: () => import('./evidence.ts'),
+  ingest: () => import('./ingest.ts'),
+  store: () => import('./store.ts'),
 };
 
 const asked = process.argv.slice(2);

@@ -1,0 +1,69 @@
+// Ingestion through the whole service, durable before the answer, against a bare route that validates and stores
+// nothing (W1 single events, W2 batches), and over ten thousand tenants against one (W7).
+
+import type { Benchmark, Row } from './measure.ts';
+import type { Load, LoadSeen } from './processes/load.ts';
+import { ADMIN_KEY, applyLoad, startBareRoute, startService } from './processes/processes.ts';
+
+const ROUNDS = 4;
+const DURATION_MS = 4000;
+
+interface Contender {
+  readonly name: string;
+  readonly load: Load;
+}
+
+const single = { connections: 64, eventsPerRequest: 1, durationMs: DURATION_MS, apiKey: ADMIN_KEY };
+const batch = { connections: 8, eventsPerRequest: 500, durationMs: DURATION_MS, apiKey: ADMIN_KEY };
+const oneTenant = { tenants: 1, tenantPrefix: 'acme' };
+const manyTenants = { tenants: 10_000, tenantPrefix: 'tenant' };
+
+export const benchmark: Benchmark = {
+  name: 'ingest',
+  title: 'W1, W2, W7: ingestion, fsync before every answer, load on the same machine',
+  async run() {
+    await using service = await startService();
+    await using bare = await startBareRoute();
+    const here = { port: service.port, path: '/api/v1/audit-events' };
+    const contenders: Contender[] = [
+      { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
+      { name: 'W1', load: { ...single, ...oneTenant, ...here } },
+      { name: 'W7', load: { ...single, ...manyTenants, ...here } },
+      { name: 'bare batch', load: { ...batch, ...oneTenant, port: bare.port, path: '/batch' } },
+      { name: 'W2', load: { ...batch, ...oneTenant, ...here, path: '/api/v1/audit-events/batch' } },
+    ];
+    // The first turn makes the tenants and warms the compilers; it does not count.
+    for (const { load } of contenders) await applyLoad({ ...load, durationMs: 2500 });
+    const best = new Map<string, LoadSeen>();
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const { name, load } of contenders) {
+        const seen = await applyLoad(load);
+        if (Object.keys(seen.refused).length > 0) throw new Error(`${name}: ${JSON.stringify(seen.refused)}`);
+        if (seen.eventsPerSecond > (best.get(name)?.eventsPerSecond ?? 0)) best.set(name, seen);
+      }
+    }
+    return rows(best);
+  },
+};
+
+function rows(best: ReadonlyMap<string, LoadSeen>): Row[] {
+  const [bareSingle, w1, w7, bareBatch, w2] = ['bare single', 'W1', 'W7', 'bare batch', 'W2'].map(
+    (name) => best.get(name)!,
+  ) as [LoadSeen, LoadSeen, LoadSeen, LoadSeen, LoadSeen];
+  return [
+    { name: 'bare route, single events, 64 connections', figure: figure(bareSingle) },
+    row('W1 single events, 64 connections', w1, bareSingle, 'the bare route', '>= 0.50, p99 < 50 ms'),
+    { name: 'bare route, batches of 500, 8 connections', figure: figure(bareBatch) },
+    row('W2 batches of 500, 8 connections', w2, bareBatch, 'the bare route', '>= 0.30'),
+    row('W7 single events, 10,000 tenants in turn', w7, w1, 'W1', '>= 0.70'),
+  ];
+}
+
+function row(name: string, seen: LoadSeen, ceiling: LoadSeen, against: string, goal: string): Row {
+  const ratio = seen.eventsPerSecond / ceiling.eventsPerSecond;
+  return { name, figure: figure(seen), against, ratio, goal };
+}
+
+function figure({ eventsPerSecond, p99Ms }: LoadSeen): string {
+  return `${Math.round(eventsPerSecond)}/s p99 ${p99Ms.toFixed(1)} ms`;
+}

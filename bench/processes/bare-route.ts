@@ -1,0 +1,33 @@
+// The ceiling of ingestion: a bare Fastify server, in a process of its own, that parses and validates the same
+// bodies against the same schemas and stores nothing. Prints its port.
+
+import { createRequire } from 'node:module';
+import { BatchRequest, EventDraft, FORMATS } from '@tallystick/contract';
+
+// Fastify belongs to the server package, which does not lend it out.
+const { fastify } = createRequire(new URL('../../packages/server/package.json', import.meta.url))(
+  'fastify',
+) as typeof import('fastify');
+
+const server = fastify({
+  bodyLimit: 16 * 1024 * 1024,
+  ajv: {
+    customOptions: {
+      removeAdditional: false,
+      coerceTypes: false,
+      allErrors: true,
+      strict: false,
+      formats: FORMATS,
+    },
+  },
+});
+const receipt = { eventId: '01KE0000000000000000000042', tenantId: 'acme', status: 'Accepted' };
+server.post('/single', { schema: { body: EventDraft } }, (_request, reply) => {
+  reply.code(201).send(receipt);
+});
+server.post('/batch', { schema: { body: BatchRequest } }, (_request, reply) => {
+  reply.code(201).send(receipt);
+});
+await server.listen({ port: 0, host: '127.0.0.1' });
+const address = server.server.address();
+process.stdout.write(`${typeof address === 'object' && address !== null ? address.port : 0}\n`);
