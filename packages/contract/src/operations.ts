@@ -135,6 +135,8 @@ export function errorsOf(each: Operation): ErrorCode[] {
   // The verdict on a body that is left to the operation as a whole is an answer, not an error.
   if (isLeftWhole(each)) codes.delete('VALIDATION_FAILED');
   if (each.effect === 'Write') add(['API_VERSION_SUNSET']);
+  // A first write makes the tenant, unless the settings say that only an operator does.
+  if (each.effect === 'Write' && each.tenant === 'Call') add(['TENANT_NOT_FOUND']);
   if (each.idempotency === 'Key') add(['IDEMPOTENCY_KEY_REUSED']);
   if (each.rest.headers?.['ifMatch'] !== undefined) add(['VERSION_CONFLICT']);
   if (each.timeout) add([each.timeout.error]);
