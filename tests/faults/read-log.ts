@@ -8,6 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 export interface FoundEvent {
   readonly eventId: string;
   readonly index: number;
+  /** 1 for an event, more for a notice. */
+  readonly kind: number;
   readonly receivedAtMs: number;
   /** The texts of its two groups. */
   readonly texts: readonly [string, string];
@@ -64,7 +66,7 @@ function checked(row: Row, before: Row | undefined, origin: string): FoundEvent 
     assert.ok(receivedAtMs >= Number(Buffer.from(before.entry).readBigUInt64BE(28)), `${where}: time`);
   }
   const texts = [Buffer.from(row.text1).toString(), Buffer.from(row.text2).toString()] as const;
-  return { eventId: ulid(entry.subarray(36, 52)), index, receivedAtMs, texts };
+  return { eventId: ulid(entry.subarray(36, 52)), index, kind: entry[16]!, receivedAtMs, texts };
 }
 
 /** How often each marker of the tests' events is in the log. */

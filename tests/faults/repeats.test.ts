@@ -1,5 +1,5 @@
 // P3: a request repeated with its key stores one event: at the same moment, after an answer that got lost on the
-// way, after a restart, and until 24 hours are over.
+// way, and after a restart. How long a key lives is tested in time.test.ts.
 
 import assert from 'node:assert/strict';
 import { connect, createServer, type Server } from 'node:net';

@@ -107,7 +107,8 @@ export const ERRORS = {
     repeatHelps: true,
   },
   SERVICE_UNAVAILABLE: {
-    meaning: 'The service cannot do this now; nothing was stored. `Retry-After` says when to try again.',
+    meaning:
+      'The service cannot do this now. What was asked may be stored or not: repeat it with the same key or ids, after `Retry-After`.',
     mustAct: 'Operator',
     repeatHelps: true,
   },

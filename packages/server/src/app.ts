@@ -118,7 +118,7 @@ export async function createApp(
   };
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
-  const server = await createRestServer({ gateway, ids: { random, nextId }, telemetry, tls, isTls });
+  const server = createRestServer({ gateway, ids: { random, nextId }, telemetry, tls, isTls });
 
   const built = new AsyncDisposableStack();
   built.use(storage);
@@ -150,14 +150,17 @@ async function openData(
   const { dataDirectory: directory } = config.storage;
   const { origin: logOrigin } = config.log;
   await openDataDirectory(directory);
-  storage.use(
-    await openSqliteStorage({ directory, logOrigin, clock, random, threads: true, exclusive: true, onFatal }),
-  );
+  const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
+  const ways = { threads: true, exclusive: true, onFailure, onFatal };
+  storage.use(await openSqliteStorage({ directory, logOrigin, clock, random, ...ways }));
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);
-  if (first.outcome === 'GivenButRevoked') {
+  if (first.outcome === 'GivenButUseless') {
     const { keyId } = first;
-    telemetry.warn('TALLYSTICK_ADMIN_KEY names a key that was revoked; it is refused', { keyId });
+    telemetry.warn(
+      'TALLYSTICK_ADMIN_KEY names a key that was revoked, has expired, or is no platform Admin key',
+      { keyId },
+    );
   }
   return first.outcome === 'Made' ? first.key : undefined;
 }

@@ -2,6 +2,7 @@
 // that is not its input. Made by the gateway, the same for every protocol.
 
 import type { ErrorDetail, OperationName, TenantId, Version } from '@tallystick/contract';
+import type { JsonOutline } from '@tallystick/evidence';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
 
@@ -56,6 +57,27 @@ export class JsonText {
   }
 }
 
+/**
+ * A value of a list that an operation judges item by item, not read yet: where it stands in the RFC 8785 text of the
+ * body. What a protocol may put in place of the items of a list whose members the contract marks `x-kept-as-text`.
+ */
+export class UnreadItem {
+  readonly outline: JsonOutline;
+  readonly node: number;
+  readonly #read: (node: number) => unknown;
+
+  constructor(outline: JsonOutline, node: number, read: (node: number) => unknown) {
+    this.outline = outline;
+    this.node = node;
+    this.#read = read;
+  }
+
+  /** The value, with a JsonText for each member that is kept as text. */
+  read(): unknown {
+    return this.#read(this.node);
+  }
+}
+
 /** What a protocol made of a request, before anything in it has been validated. */
 export interface Received {
   readonly input: Readonly<Record<string, unknown>>;
@@ -63,7 +85,7 @@ export interface Received {
   readonly violations: readonly ErrorDetail[];
   /** How many more there are than are listed. */
   readonly unlisted: number;
-  /** The body as it was sent, decoded; undefined where there is none. */
+  /** The body as it was sent, decoded; undefined where there is none, or its RFC 8785 text says all. */
   readonly bytes: Uint8Array | undefined;
   /** The RFC 8785 text of the body, where it was made on the way. */
   readonly canonical: Uint8Array | undefined;

@@ -18,6 +18,9 @@ export interface RunOptions {
   readonly configFile?: string | undefined;
 }
 
+/** From the signal to the end of the process. */
+const STOP_MS_MAX = 29_000;
+
 export const EXIT = { stopped: 0, failed: 1, wrongSettings: 2 } as const;
 
 /** Serves until told to stop; resolves with the exit code. */
@@ -33,6 +36,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   const telemetry = telemetryFor(loaded);
   exitOnSurprises(telemetry);
   const stopSignal = listenForSignals();
+  using _ = limitStop(stopSignal, telemetry);
   try {
     await using app = await createApp(loaded.config, telemetry);
     await serve(app, loaded, telemetry, stopSignal);
@@ -135,6 +139,22 @@ function exitOnSurprises(telemetry: Telemetry): void {
   };
   process.on('uncaughtException', exit('an exception was not caught'));
   process.on('unhandledRejection', exit('a rejection was not handled'));
+}
+
+/** A disk that hangs must not keep an orchestrator waiting: what was answered is stored, the rest gets no answer. */
+function limitStop(stop: Promise<unknown>, telemetry: Telemetry): DisposableStack {
+  const limits = new DisposableStack();
+  const limit = async () => {
+    await stop;
+    if (limits.disposed) return;
+    const timer = systemClock.after(STOP_MS_MAX, () => {
+      telemetry.error('the service did not stop in time', new Error(`over ${STOP_MS_MAX} ms`));
+      process.exit(EXIT.failed);
+    });
+    limits.defer(() => timer.cancel());
+  };
+  void limit();
+  return limits;
 }
 
 /** A terminal and npm may both pass on one Ctrl-C, so signals this close together count as one. */

@@ -23,7 +23,7 @@ import { openDataDirectory } from './storage/data-directory.ts';
 import { JOURNAL_FILE } from './storage/sqlite/database.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import type { Storage } from './storage/storage.ts';
-import { loadOrMakeTokenKey } from './storage/token-key.ts';
+import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import { createSequencer } from './streams/sequencer.ts';
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
@@ -66,7 +66,7 @@ export function revokeKey(config: Config, keyId: KeyId): Promise<void> {
 }
 
 /** A token by the service's own key, which is made if there is none; throws ConfigError where it would not count. */
-export async function makeToken(config: Config, wish: TokenWish): Promise<string> {
+export async function makeToken(config: Config, wish: TokenWish): Promise<MadeToken> {
   const { dataDirectory } = config.storage;
   if (config.authentication.issuers.length > 0) {
     throw new ConfigError([
@@ -74,8 +74,16 @@ export async function makeToken(config: Config, wish: TokenWish): Promise<string
     ]);
   }
   await openDataDirectory(dataDirectory);
+  const isFirst = (await loadTokenKey(dataDirectory)) === undefined;
   const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
-  return signToken(key, wish, systemClock.now());
+  const token = await signToken(key, wish, systemClock.now());
+  return { token, newKeyIn: isFirst ? dataDirectory : undefined };
+}
+
+export interface MadeToken {
+  readonly token: string;
+  /** The data directory, if the key that signs tokens was made there just now. */
+  readonly newKeyIn: string | undefined;
 }
 
 async function withStorage<T>(

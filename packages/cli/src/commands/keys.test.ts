@@ -125,7 +125,8 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       [after?.keyId, ['Viewer'], undefined],
     );
     const graceMs = Date.parse(before!.expiresAt!) - Date.parse(after!.createdAt);
-    assert.equal(graceMs, 2 * 3_600_000);
+    // The new key is made a moment after the end of the old one was settled.
+    assert.ok(Math.abs(graceMs - 2 * 3_600_000) < 5000, `${graceMs} ms`);
     const again = await place.keys('rotate', old.keyId);
     assert.equal(again.code, 1);
     assert.match(again.stderr, /^tallystick: The API key \w+ was rotated before; \w+ took its place\.\n$/);

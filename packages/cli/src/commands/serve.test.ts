@@ -38,7 +38,7 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n');
     await pause(100);
     service.child.kill('SIGTERM');
-    await pause(300);
+    await pause(1000);
     await assert.rejects(open(service.port), { code: 'ECONNREFUSED' });
     socket.write('\r\n');
     await closed;

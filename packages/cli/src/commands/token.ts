@@ -34,7 +34,7 @@ export function tokenCommand(): Command {
     .action(async (options: Options) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
         const { roles, scopes, clearance } = allowedBy(options);
-        const token = await server.makeToken(config, {
+        const { token, newKeyIn } = await server.makeToken(config, {
           tenant: tenantIn(options.tenant),
           subject: subjectIn(options.subject),
           roles,
@@ -42,6 +42,9 @@ export function tokenCommand(): Command {
           clearance,
           lifetimeSeconds: positiveSecondsIn(options.expiresIn, '--expires-in'),
         });
+        if (newKeyIn !== undefined) {
+          process.stderr.write(`tallystick: made the key that signs tokens, in ${newKeyIn}\n`);
+        }
         process.stdout.write(`${token}\n`);
       });
     });

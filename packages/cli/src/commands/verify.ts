@@ -73,8 +73,9 @@ async function run(file: string, options: Options): Promise<number> {
       show(reportRefusal(file, error));
       return VERIFY_EXIT.notVerified;
     }
-    if (!(error instanceof CannotRun)) throw error;
-    process.stderr.write(`tallystick: ${error.message}\n`);
+    // Whatever went wrong here is not a verdict on the file.
+    const why = error instanceof CannotRun ? error.message : String(error);
+    process.stderr.write(`tallystick: ${why}\n`);
     return VERIFY_EXIT.couldNotRun;
   }
 }

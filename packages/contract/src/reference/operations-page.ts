@@ -112,7 +112,8 @@ export function operationsPage(): string {
   const sections = groups.map(([title, operations]) =>
     [`## ${title}`, ...operations.map((each: Operation) => operationSection(each))].join('\n\n'),
   );
-  const introduction = `The ${OPERATIONS.length} operations of the service. Each is one thing, reachable by REST, GraphQL, gRPC, SOAP, MCP and the
-SDK under one name; where a protocol lacks one, the reason is given.`;
+  const introduction = `The ${OPERATIONS.length} operations of the interface. Each is one thing with one name for REST, GraphQL, gRPC, SOAP, MCP and the
+SDK; where a protocol lacks one, the reason is given. This is the whole of what is agreed: the [changelog](../../CHANGELOG.md) says
+what this version serves so far, and by which protocols. An operation that is not served answers 404.`;
   return page('Operations', introduction, [...contents, sharedSection(), ...sections]);
 }

@@ -137,7 +137,13 @@ export const RoleName = choice('RoleName', 'A role of a caller.', ROLE_NAMES);
 export const text = (lengthMax: number, description?: string) =>
   Type.String({ minLength: 1, maxLength: lengthMax, ...(description === undefined ? {} : { description }) });
 
-export const name = text(LIMITS.nameLengthMax, 'For people.');
+export const name = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.nameLengthMax,
+  // Names are printed in tables and on terminals.
+  pattern: '^[^\\x00-\\x1F\\x7F-\\x9F]*$',
+  description: 'For people; without control characters.',
+});
 export const description = Type.String({ maxLength: LIMITS.descriptionLengthMax });
 export const reason = text(LIMITS.descriptionLengthMax, 'Why; kept in the log.');
 

@@ -2,7 +2,6 @@
 // spelling are written anew. The source ends with a zero byte, which no scalar has in it and every loop here stops
 // at. What is no JSON throws NotJson, or is refused where that is all the same to the caller.
 
-import { textOf } from '../bytes.ts';
 import type { CanonicalDesk } from './canonical-desk.ts';
 import { afterNumber } from './json-number.ts';
 import { QUOTE } from './json-string.ts';
@@ -129,7 +128,10 @@ function convertNumber(desk: CanonicalDesk): boolean {
   desk.notes = 0;
   const after = afterNumber(desk, source, at);
   if (desk.notes !== 0) return false;
-  const text = String(Number(textOf(source.subarray(at, after))));
+  // A body may be nothing but numbers, and a decoder called for each of them would take seconds.
+  let literal = '';
+  for (let i = at; i < after; i++) literal += String.fromCharCode(source[i]!);
+  const text = String(Number(literal));
   desk.growOut(end + text.length + desk.length - after);
   for (let i = 0; i < text.length; i++) desk.out[end + i] = text.charCodeAt(i);
   desk.at = after;

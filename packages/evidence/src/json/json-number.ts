@@ -16,8 +16,10 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const SMALL_E = 0x65;
 
-/** Decimals of so many digits and without exponent never share a double, so each is its shortest form. */
+/** Decimals of so many digits never share a double, so each has the value of its shortest form: with an exponent of */
 const DIGITS_ALWAYS_EXACT = 15;
+/** at most so many digits, which stays far from the ends of a double's range. */
+const EXPONENT_DIGITS_ALWAYS_EXACT = 2;
 
 /** `at` is a minus or a digit; returns the index after the number. */
 export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number {
@@ -27,8 +29,11 @@ export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number
   if (hasFraction) end = afterDigits(bytes, end + 1);
   const hasExponent = (byteAt(bytes, end) | 0x20) === SMALL_E;
   if (hasExponent) {
+    const isShort = end - first <= DIGITS_ALWAYS_EXACT;
     const sign = byteAt(bytes, end + 1);
-    end = afterDigits(bytes, sign === PLUS || sign === MINUS ? end + 2 : end + 1);
+    const digits = sign === PLUS || sign === MINUS ? end + 2 : end + 1;
+    end = afterDigits(bytes, digits);
+    if (isShort && end - digits <= EXPONENT_DIGITS_ALWAYS_EXACT) return end;
   } else if (end - first <= DIGITS_ALWAYS_EXACT) {
     return end;
   }

@@ -6,7 +6,7 @@
 import { EvidenceError } from '../errors.ts';
 
 const DEPTH_MAX = 256;
-const TOKEN = /[\t\n\r ]*(?:([[\]{},:])|("(?:[^"\\]|\\.)*")|([^\t\n\r [\]{},:"]+))/suy;
+const TOKEN = /[\t\n\r ]*(?:([[\]{},:])|("[^"\\]*(?:\\.[^"\\]*)*")|([^\t\n\r [\]{},:"]+))/suy;
 
 export function parseJson(text: string): unknown {
   if (hasEscapedKey(text)) return new Reader(text).read();

@@ -33,6 +33,8 @@ export interface JsonScan {
   violations: JsonViolation[];
   /** How many more violations there are than listed. */
   unlisted: number;
+  /** How many containers stand inside one another, where that is more than allowed. */
+  tooDeep?: number;
 }
 
 export const JSON_DEPTH_MAX = 32;
@@ -50,6 +52,8 @@ interface Scan {
   container: Container;
   /** A byte for each container past depthMax: 1 for an object, 0 for an array. */
   tooDeep: Uint8Array;
+  /** The greatest depth past depthMax. */
+  deepest: number;
   /** About the string, key or number that was scanned last. */
   notes: number;
   readonly violations: JsonViolation[];
@@ -65,6 +69,7 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
     isObject: false,
     container: aroundText(),
     tooDeep: NONE,
+    deepest: 0,
     notes: 0,
     violations: [],
     unlisted: 0,
@@ -75,7 +80,8 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
     if (!(fault instanceof NotJson)) throw fault;
     return { syntax: fault.syntax, violations: [], unlisted: 0 };
   }
-  return { violations: scan.violations, unlisted: scan.unlisted };
+  const { violations, unlisted, deepest } = scan;
+  return deepest === 0 ? { violations, unlisted } : { violations, unlisted, tooDeep: deepest };
 }
 
 /** A limit that is no number at all becomes the least one: a mistake must not switch a rule off. */
@@ -152,6 +158,7 @@ function openTooDeep(scan: Scan, isObject: boolean): void {
     scan.tooDeep = longer;
   }
   scan.tooDeep[place] = isObject ? 1 : 0;
+  scan.deepest = Math.max(scan.deepest, scan.depth + 1);
 }
 
 function close(scan: Scan): void {

@@ -4,7 +4,7 @@
 
 import { AuditError } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import { type ApiKeyRecord, type ApiKeyStore, verifyKey } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -30,15 +30,22 @@ export interface CredentialParts {
 
 /** The characters of a bearer token (RFC 6750); the name of the scheme is read without regard to case. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+const HASHES_MAX = 10_000;
 const API_KEY = /^[\x21-\x7e]{1,200}$/;
 
 export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Authenticate {
   // A store hands out the same record until something changes, so its caller is made once.
   const callers = new WeakMap<ApiKeyRecord, Caller>();
 
+  // Whoever sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
+  const hashes = new Map<string, Uint8Array>();
+
   const byKey = async (apiKey: string): Promise<Caller> => {
     if (!API_KEY.test(apiKey)) throw unauthenticated('X-API-Key must hold one API key, and be sent once.');
-    const record = await verifyKey(apiKey, keys, clock.now());
+    const hash = hashes.get(apiKey) ?? hashOfKey(apiKey);
+    const record = await verifyKey(apiKey, keys, clock.now(), hash);
+    if (hashes.size >= HASHES_MAX) hashes.clear();
+    hashes.set(apiKey, hash);
     const caller = callers.get(record) ?? callerOfKey(record);
     callers.set(record, caller);
     return caller;

@@ -70,6 +70,6 @@ test('a revoked key does not come back by the setting', async () => {
   await settleFirstKey(FIRST, store.parts);
   const { keyId } = (await store.keys.findByHash(hashOfKey(FIRST)))!;
   await store.keys.revoke(keyId, store.clock.now());
-  assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButRevoked', keyId });
+  assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
   await assert.rejects(verifyKey(FIRST, store.keys, store.clock.now()), { code: 'API_KEY_REVOKED' });
 });

@@ -18,8 +18,8 @@ export type FirstKey =
   | { readonly outcome: 'Made'; readonly key: string }
   /** The key of the setting works. */
   | { readonly outcome: 'Given' }
-  /** The key of the setting was revoked and stays so. */
-  | { readonly outcome: 'GivenButRevoked'; readonly keyId: string }
+  /** The key of the setting is there, but revoked, expired, or no platform Admin's; it stays as it is. */
+  | { readonly outcome: 'GivenButUseless'; readonly keyId: string }
   /** There are keys, and the setting is not given. */
   | { readonly outcome: 'NotNeeded' };
 
@@ -45,8 +45,9 @@ async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKe
     const isEarlier = name === GIVEN_NAME && keyId !== current.keyId && revokedAtMs === undefined;
     if (isEarlier) await keys.revoke(keyId, clock.now());
   }
-  const works = keyStatus(current, clock.now()) === 'Active';
-  return works ? { outcome: 'Given' } : { outcome: 'GivenButRevoked', keyId: current.keyId };
+  const isPlatformAdmin = current.tenantId === '*' && current.roles.includes('Admin');
+  const works = isPlatformAdmin && keyStatus(current, clock.now()) === 'Active';
+  return works ? { outcome: 'Given' } : { outcome: 'GivenButUseless', keyId: current.keyId };
 }
 
 function platformAdmin(name: string, { clock, nextId }: FirstKeyParts): ApiKeyRecord {

@@ -33,12 +33,13 @@ export interface MadeKey {
 }
 
 export interface KeyChanges {
-  create(wish: KeyWish, cause: KeyChangeCause): Promise<MadeKey>;
+  /** With an id, that of a key which was noted once and then not made. */
+  create(wish: KeyWish, cause: KeyChangeCause, keyId?: KeyId): Promise<MadeKey>;
   /**
    * The new key has what the old one had and lives as long as that one was meant to; the old one works on for
    * `graceMs`. Throws KEY_NOT_FOUND for one that does not work any more or has been rotated before.
    */
-  rotate(old: ApiKeyRecord, graceMs: number, cause: KeyChangeCause): Promise<MadeKey>;
+  rotate(old: ApiKeyRecord, graceMs: number, cause: KeyChangeCause, keyId?: KeyId): Promise<MadeKey>;
   /** The key is refused from now on; doing it again changes nothing. */
   revoke(record: ApiKeyRecord, cause: KeyChangeCause): Promise<void>;
 }
@@ -53,25 +54,29 @@ export interface KeyChangeParts {
   readonly nextId: () => string;
 }
 
+/** The end of the year 9999: later instants have no text in the interface. */
+const LATEST_MS = 253_402_300_799_999;
+
 export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
-  const make = (wish: KeyWish, cause: KeyChangeCause, replaces?: KeyId): MadeKey => {
+  const make = (wish: KeyWish, cause: KeyChangeCause, keyId?: KeyId, replaces?: KeyId): MadeKey => {
     const { tenantId, name, roles, scopes, clearance, expiresAtMs } = wish;
     const facts = { tenantId, name, roles, scopes, clearance, expiresAtMs };
-    const made = { keyId: nextId(), createdAtMs: clock.now(), createdBy: cause.by };
+    const made = { keyId: keyId ?? nextId(), createdAtMs: clock.now(), createdBy: cause.by };
     const record = { ...facts, ...made, revokedAtMs: undefined, replaces };
     return { record, key: makeKey(record.keyId, random) };
   };
 
   return {
-    async create(wish, cause) {
-      const made = make(wish, cause);
+    async create(wish, cause, keyId) {
+      const made = make(wish, cause, keyId);
       await noteChange(parts, 'KeyCreated', made.record, cause, made.record.keyId);
-      await keys.create(made.record, hashOfKey(made.key));
+      const isNew = await keys.create(made.record, hashOfKey(made.key));
+      if (!isNew) throw new Error(`the key ${made.record.keyId} is there already`);
       return made;
     },
-    async rotate(old, graceMs, cause) {
+    async rotate(old, graceMs, cause, keyId) {
       const nowMs = clock.now();
       const gone = (why: string) => new AuditError('KEY_NOT_FOUND', `The API key ${old.keyId} ${why}.`);
       const status = keyStatus(old, nowMs);
@@ -79,8 +84,8 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
       const newer = (await keys.list(old.tenantId)).find(({ replaces }) => replaces === old.keyId);
       if (newer !== undefined) throw gone(`was rotated before; ${newer.keyId} took its place`);
       const lifetimeMs = old.expiresAtMs === undefined ? undefined : old.expiresAtMs - old.createdAtMs;
-      const expiresAtMs = lifetimeMs === undefined ? undefined : nowMs + lifetimeMs;
-      const made = make({ ...old, expiresAtMs }, cause, old.keyId);
+      const expiresAtMs = lifetimeMs === undefined ? undefined : Math.min(nowMs + lifetimeMs, LATEST_MS);
+      const made = make({ ...old, expiresAtMs }, cause, keyId, old.keyId);
       await noteChange(parts, 'KeyRotated', old, cause, made.record.keyId);
       const isDone = await keys.rotate(made.record, hashOfKey(made.key), nowMs + graceMs);
       if (!isDone) throw gone('was changed by somebody else meanwhile');

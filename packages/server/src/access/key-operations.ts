@@ -13,7 +13,7 @@ import {
 } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
 import { expiryAfter } from '../events/expiry.ts';
-import { onceOf } from '../events/ingest.ts';
+import { latestOf, onceOf } from '../events/ingest.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import type { UsedKey } from '../streams/log.ts';
 import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
@@ -41,41 +41,52 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
     by: callerOf(call).name,
     requestId: call.requestId,
     correlationId: call.correlationId,
-    once: (madeKeyId) => call.tenantRecord && onceOf(call, call.tenantRecord, steadyNowMs(), madeKeyId),
+    once: (madeKeyId) =>
+      call.tenantRecord && onceOf(call, call.tenantRecord, latestOf({ clock, steadyNowMs }), madeKeyId),
   });
-  /** The first answer again, but for the secret, which nobody has any more. */
-  const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
-    ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
+  const againBy = createAgain(keys, async (call, keyId) => shown(await keyFor(call, keyId)));
+  const withoutKey = (call: Call): Call => ({ ...call, once: undefined });
+
+  const create = async (call: Call, { key }: InputOf<'apiKeys.create'>, keyId?: KeyId) => {
+    const wish = {
+      tenantId: tenantOf(call, key.tenantId),
+      name: key.name,
+      roles: key.roles ?? [],
+      scopes: key.scopes ?? [],
+      clearance: key.clearance,
+      expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
+    };
+    checkKeyed(call, wish.tenantId);
+    checkGrants(call, wish);
+    const made = await changes.create(wish, causeOf(call), keyId);
+    return { ...shown(made.record), key: made.key };
+  };
+  const rotate = async (call: Call, input: InputOf<'apiKeys.rotate'>, keyId?: KeyId) => {
+    const old = await keyFor(call, input.keyId);
+    checkKeyed(call, old.tenantId);
+    checkGrants(call, old);
+    const nowMs = clock.now();
+    const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? 'P1D') - nowMs;
+    const made = await changes.rotate(old, graceMs, causeOf(call), keyId);
+    return { ...shown(made.record), key: made.key };
+  };
 
   return {
     'apiKeys.create': {
-      async perform(call: Call, { key }: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
-        const wish = {
-          tenantId: tenantOf(call, key.tenantId),
-          name: key.name,
-          roles: key.roles ?? [],
-          scopes: key.scopes ?? [],
-          clearance: key.clearance,
-          expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
-        };
-        checkKeyed(call, wish.tenantId);
-        checkGrants(call, wish);
-        const made = await changes.create(wish, causeOf(call));
-        return { kind: 'Created', body: { ...shown(made.record), key: made.key } };
+      async perform(call: Call, input: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
+        return { kind: 'Created', body: await create(call, input) };
       },
-      again,
+      again: againBy<InputOf<'apiKeys.create'>>((call, input, keyId) =>
+        create(withoutKey(call), input, keyId),
+      ),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
-        const old = await keyFor(call, input.keyId);
-        checkKeyed(call, old.tenantId);
-        checkGrants(call, old);
-        const nowMs = clock.now();
-        const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? 'P1D') - nowMs;
-        const made = await changes.rotate(old, graceMs, causeOf(call));
-        return { kind: 'Created', body: { ...shown(made.record), key: made.key } };
+        return { kind: 'Created', body: await rotate(call, input) };
       },
-      again,
+      again: againBy<InputOf<'apiKeys.rotate'>>((call, input, keyId) =>
+        rotate(withoutKey(call), input, keyId),
+      ),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
@@ -84,6 +95,23 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
     'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) =>
       ({ kind: 'Done', body: shown(await keyFor(call, keyId)) }) as const,
   };
+}
+
+/**
+ * The first answer again, but for the secret, which nobody has any more. Where the notice was written and the key was
+ * not made, because something failed in between, it is made now, under the id that the notice gave it.
+ */
+function createAgain(
+  keys: Pick<ApiKeyStore, 'find'>,
+  showOwn: (call: Call, keyId: KeyId) => Promise<ApiKey>,
+) {
+  return <Input>(makeNow: (call: Call, input: Input, keyId: KeyId) => Promise<ApiKey & { key: string }>) =>
+    async (call: Call, { input }: Received, { note: keyId }: UsedKey) => {
+      const isMade = (await keys.find(keyId)) !== undefined;
+      // The same request has been validated before, or its key would not have been used up.
+      const body = isMade ? await showOwn(call, keyId) : await makeNow(call, input as Input, keyId);
+      return { kind: 'Repeated', body } as const;
+    };
 }
 
 export function showKey(record: ApiKeyRecord, nowMs: number): ApiKey {

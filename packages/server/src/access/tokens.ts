@@ -115,7 +115,8 @@ function reasonOf(error: errors.JOSEError): string {
 
 function factsOf(payload: JWTPayload, { issuer, claims, requiresScope }: Issuer) {
   const { sub = '' } = payload;
-  if (!SUBJECT.test(sub)) throw invalid('its claim sub is no plain text of 1 to 512 characters');
+  if (typeof sub !== 'string' || !SUBJECT.test(sub))
+    throw invalid('its claim sub is no plain text of 1 to 512 characters');
   return {
     issuer,
     subject: sub,

@@ -86,10 +86,13 @@ function resultOf(index: number, outcome: DraftOutcome): BatchItemResult {
   };
 }
 
-/** The error that goes with a batch of which nothing was stored: everything that was wrong, in one list. */
+/** Each result has its own details in full; the list of all of them must not make the answer twice as large. */
+const DETAILS_MAX = 1000;
+
+/** The error that goes with a batch of which nothing was stored: what was wrong, in one list. */
 function rejection({ traceId, path, requestId }: Call, { results, totalCount, timestamp }: BatchResult) {
   const refused = results.filter(({ status }) => status === 'Rejected');
-  const details: ErrorDetail[] = refused.flatMap(({ error }) => error?.details ?? []);
+  const details: ErrorDetail[] = refused.flatMap(({ error }) => error?.details ?? []).slice(0, DETAILS_MAX);
   const message = `No event was stored: ${refused.length} of ${totalCount} were refused.`;
   return { code: 'BATCH_REJECTED' as const, message, details, traceId, timestamp, path, requestId };
 }

@@ -3,24 +3,29 @@
 
 import { ok as assert } from 'node:assert/strict';
 import type { Answer, TenantId } from '@tallystick/contract';
-import type { Call, Received } from '../call.ts';
-import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
+import { type Call, type Received, UnreadItem } from '../call.ts';
+import { giveBack } from '../runtime/give-back.ts';
+import type { DraftOutcome, UsedKey } from '../streams/log.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import { batchAnswer, type BatchOutcome, noteOf, readNote, refusalByCode } from './batch-result.ts';
-import { acceptanceOf, draftOf } from './draft.ts';
+import { acceptanceOf, draftsOf } from './draft.ts';
 import { expiryAfter } from './expiry.ts';
-import { type IngestParts, keyReused, onceOf, tenantOf } from './ingest.ts';
-import { isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import { type IngestParts, keyReused, latestOf, onceOf, tenantOf } from './ingest.ts';
+import { isRefusal, type Refusal, type SoundEvent } from './judge.ts';
+import { type PlainEvent, plainEventOf } from './plain-event.ts';
+import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
 
 export interface BatchParts extends IngestParts {
   readonly validateEnvelope: ValidateEnvelope;
+  /** As the judge has it. */
+  readonly requireActorIdentity: boolean;
 }
 
 type BatchAnswer = Answer<'events.ingestBatch'>;
 
 export function createBatchIngest(parts: BatchParts) {
-  const { judge, sequencer, clock, ids, validateEnvelope } = parts;
+  const { sequencer, clock, ids, validateEnvelope } = parts;
 
   const again = (call: Call, received: Received, used: UsedKey): BatchAnswer => {
     const batch = openBatch(received, validateEnvelope);
@@ -28,7 +33,7 @@ export function createBatchIngest(parts: BatchParts) {
     const latest = latestTimestamp(acceptedAtMs);
     const refusals = new Map<number, Refusal>();
     for (const [index, code] of refused) {
-      const judged = judgeOne(judge, batch, index, tenantIdOf(call), latest);
+      const judged = judgeOne(parts, batch, index, tenantIdOf(call), latest);
       const isSame = isRefusal(judged) && judged.code === code;
       refusals.set(index, isSame ? judged : refusalByCode(code));
     }
@@ -44,7 +49,7 @@ export function createBatchIngest(parts: BatchParts) {
     async take(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
-      const { sound, refusals } = judgeAll(judge, batch, tenantIdOf(call), acceptedAtMs);
+      const { sound, refusals } = judgeAll(parts, batch, tenantIdOf(call), acceptedAtMs);
       const { transactional } = batch;
       const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
       if (sound.length === 0 || (transactional && refusals.size > 0)) {
@@ -52,11 +57,15 @@ export function createBatchIngest(parts: BatchParts) {
       }
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant, expiryAfter(acceptedAtMs, tenant.defaultRetention));
-      const drafts: Draft[] = sound.map((event) => draftOf(event, acceptance, ids));
-      const once = call.once && onceOf(call, tenant, parts.steadyNowMs(), noteOf(known));
+      const texts = new PlainTexts(sound, acceptance, ids.uuid);
+      const drafts = draftsOf(sound, texts, acceptance, ids);
+      // Only a request with a key may have to be answered again, and read for that.
+      if (call.once === undefined && received.canonical !== undefined) giveBack(received.canonical);
+      const once = call.once && onceOf(call, tenant, latestOf(parts), noteOf(known));
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfAborted();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: transactional, once });
+      texts.giveBack();
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       return batchAnswer(call, { ...known, outcomes: result.outcomes }, false);
@@ -65,12 +74,14 @@ export function createBatchIngest(parts: BatchParts) {
   };
 }
 
-function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
+type Judging = Pick<BatchParts, 'judge' | 'requireActorIdentity'>;
+
+function judgeAll(judging: Judging, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
   const latest = latestTimestamp(nowMs);
-  const sound: SoundEvent[] = [];
+  const sound: (SoundEvent | PlainEvent)[] = [];
   const refusals = new Map<number, Refusal>();
   for (let index = 0; index < batch.events.length; index++) {
-    const judged = judgeOne(judge, batch, index, tenant, latest);
+    const judged = judgeOne(judging, batch, index, tenant, latest);
     if (isRefusal(judged)) refusals.set(index, judged);
     else sound.push(judged);
   }
@@ -79,10 +90,20 @@ function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: n
 
 const UNBROKEN: [] = [];
 
-function judgeOne(judge: Judge, batch: ReceivedBatch, index: number, tenant: TenantId, latest: string) {
-  const event = batch.events[index];
+function judgeOne(
+  { judge, requireActorIdentity }: Judging,
+  { events, broken }: ReceivedBatch,
+  index: number,
+  tenant: TenantId,
+  latest: string,
+): SoundEvent | PlainEvent | Refusal {
+  const item = events[index];
+  const isUnread = item instanceof UnreadItem;
+  const plain = isUnread ? plainEventOf(item, latest, requireActorIdentity) : undefined;
+  if (plain !== undefined) return plain;
+  const event = isUnread ? item.read() : item;
   const at = `events[${index}]`;
-  return foreign(event, at, tenant) ?? judge(event, batch.broken.get(index) ?? UNBROKEN, at, latest);
+  return foreign(event, at, tenant) ?? judge(event, broken.get(index) ?? UNBROKEN, at, latest);
 }
 
 /** An event for another tenant is refused for that and for nothing else, as the gateway does with a single one. */

@@ -10,6 +10,8 @@ import type { Call } from '../call.ts';
 import type { Draft } from '../streams/log.ts';
 import { classify } from './classify.ts';
 import type { SoundEvent } from './judge.ts';
+import { isPlain, type PlainEvent } from './plain-event.ts';
+import type { PlainTexts } from './plain-texts.ts';
 
 /** What all events of one request have in common. */
 export interface Acceptance {
@@ -63,6 +65,31 @@ export function draftOf(
     classification,
     expiresAtMs,
     sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(tenant, sent, contentText),
+  };
+}
+
+/** The same for the events of a batch, in order; `texts` has room for those that are plain. */
+export function draftsOf(
+  events: readonly (SoundEvent | PlainEvent)[],
+  texts: PlainTexts,
+  acceptance: Acceptance,
+  ids: NewIds,
+): Draft[] {
+  return events.map((event) =>
+    isPlain(event) ? plainDraft(event, texts, acceptance, ids) : draftOf(event, acceptance, ids),
+  );
+}
+
+function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance, ids: NewIds): Draft {
+  const { tenant, expiresAtMs } = acceptance;
+  const classification = classify(tenant.defaultClassification, event.classification);
+  return {
+    kind: KINDS.event,
+    eventId: ids.nextId(),
+    texts: [texts.facts(event, classification), texts.content(event)],
+    classification,
+    expiresAtMs,
+    sentFingerprint: undefined,
   };
 }
 

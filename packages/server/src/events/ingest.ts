@@ -51,7 +51,9 @@ export function createIngest(parts: IngestParts) {
         acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention)),
         ids,
       );
-      const once = onceOf(call, tenant, parts.steadyNowMs(), '');
+      const once = onceOf(call, tenant, latestOf(parts), '');
+      // Whoever asked has been told that it took too long; storing it now would surprise them.
+      call.deadline.throwIfAborted();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts: [draft], atomic: true, once });
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
@@ -120,20 +122,20 @@ export function tenantOf(
   return tenancy.provide(call.tenant);
 }
 
+/** A clock that was behind at the start and is right now must not make keys end early after the next start. */
+export function latestOf({ clock, steadyNowMs }: Pick<IngestParts, 'clock' | 'steadyNowMs'>): number {
+  return Math.max(clock.now(), steadyNowMs());
+}
+
 /** What uses the caller's key up, in the same commit as the events. */
-export function onceOf(
-  call: Call,
-  tenant: TenantRecord,
-  steadyNowMs: number,
-  note: string,
-): Once | undefined {
+export function onceOf(call: Call, tenant: TenantRecord, nowMs: number, note: string): Once | undefined {
   if (call.once === undefined) return undefined;
   const { key, fingerprint } = call.once;
   return {
     operation: call.operation,
     key,
     fingerprint: fingerprint(tenant),
-    expiresAtMs: steadyNowMs + LIMITS.idempotencyWindowMs,
+    expiresAtMs: nowMs + LIMITS.idempotencyWindowMs,
     note,
   };
 }

@@ -53,7 +53,7 @@ export interface Judge {
   (value: unknown, broken: readonly ErrorDetail[], at: string, latest: string): SoundEvent | Refusal;
 }
 
-export function isRefusal(judged: SoundEvent | Refusal): judged is Refusal {
+export function isRefusal(judged: object): judged is Refusal {
   return 'code' in judged;
 }
 
@@ -104,7 +104,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 function hasNull(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isObject(value) || Array.isArray(value)) return false;
   for (const name in value) if (value[name] === null) return true;
   return false;
 }

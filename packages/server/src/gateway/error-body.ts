@@ -37,14 +37,21 @@ export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telem
 }
 
 function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
-  return value === undefined ? { field, issue } : { field, issue, value: cutValue(value) };
+  return value === undefined
+    ? { field: cutText(field), issue }
+    : { field: cutText(field), issue, value: cutValue(value) };
 }
 
 /** Long values are cut; what is not text is cut as its JSON text. */
 export function cutValue(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  if (text.length <= LIMITS.errorValueLengthMax) return value;
+  return text.length <= LIMITS.errorValueLengthMax ? value : cutText(text);
+}
+
+/** A text of a caller as it is shown to them. */
+export function cutText(text: string): string {
   const end = LIMITS.errorValueLengthMax;
+  if (text.length <= end) return text;
   // Half of a surrogate pair is no character.
   return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
 }

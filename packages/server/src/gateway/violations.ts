@@ -12,7 +12,7 @@ import {
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
 import type { Place, Received } from '../call.ts';
-import { cutValue } from './error-body.ts';
+import { cutText, cutValue } from './error-body.ts';
 
 interface Violation {
   readonly place: Place;
@@ -107,7 +107,7 @@ function fieldPath(steps: readonly string[], root: unknown): string {
     else path += `[${JSON.stringify(step)}]`;
     at = within(at, step);
   }
-  return path;
+  return cutText(path);
 }
 
 /** Looks up rather than searches: a body may have as many members at fault as it has members. */

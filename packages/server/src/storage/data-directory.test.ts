@@ -31,6 +31,13 @@ test('a place that cannot be a directory is one clear line', async () => {
   }
 });
 
+test('a place whose parent is there and takes no directory is refused, not tried for ever', async () => {
+  await assert.rejects(
+    openDataDirectory('/proc/tallystick/data'),
+    /^StartError: cannot use the data directory/,
+  );
+});
+
 test('the storage check notices that the directory has gone', async () => {
   const directory = join(folder, 'gone');
   await openDataDirectory(directory);

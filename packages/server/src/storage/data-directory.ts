@@ -2,20 +2,40 @@
 
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Check } from '../admin/health.ts';
 import { StartError } from '../start-error.ts';
 
 /** Makes the directory if need be; throws StartError when it cannot be used. */
 export async function openDataDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(resolve(directory));
     await assertUsable(directory);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new StartError(`cannot use the data directory ${directory} (${code}); see Storage__DataDirectory`, {
-      cause: error,
-    });
+    throw new StartError(
+      `cannot use the data directory ${directory} (${codeOf(error)}); see Storage__DataDirectory`,
+      {
+        cause: error,
+      },
+    );
   }
+}
+
+/** Not by Node's own recursive way, which never ends where a directory cannot be made although its parent is there. */
+async function makeDirectory(directory: string): Promise<void> {
+  const make = () => mkdir(directory, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || dirname(directory) === directory) throw error;
+    await makeDirectory(dirname(directory));
+    await make();
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 export function dataDirectoryCheck(directory: string): Check {

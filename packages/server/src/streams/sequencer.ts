@@ -172,7 +172,8 @@ class PoolingSequencer implements Sequencer {
   async #commit(pool: readonly Waiting[]): Promise<void> {
     const { writer, clock, steadyNowMs } = this.#options;
     const requests = pool.map(({ request }) => request);
-    this.#beganNs.push(clock.monotonicNs());
+    const beganNs = clock.monotonicNs();
+    this.#beganNs.push(beganNs);
     try {
       const results = await writer.append(requests, { nowMs: clock.now(), steadyNowMs: steadyNowMs() });
       this.#failure = undefined;
@@ -182,7 +183,7 @@ class PoolingSequencer implements Sequencer {
       for (const { reject } of pool) reject(unavailable(error));
       this.#options.onFailure?.(error);
     } finally {
-      this.#beganNs.shift();
+      this.#beganNs.splice(this.#beganNs.indexOf(beganNs), 1);
       for (const { request, bytes } of pool) {
         this.#waitingDrafts -= request.drafts.length;
         this.#waitingBytes -= bytes;
@@ -202,7 +203,7 @@ function settle({ resolve, reject }: Waiting, result: AppendResult | AppendFault
 function unavailable(cause: unknown): AuditError {
   return new AuditError(
     'SERVICE_UNAVAILABLE',
-    'The log cannot be written at the moment; nothing is known to be stored.',
+    'The log cannot be written at the moment; this may be stored or not. Repeat it with the same key or ids.',
     {
       cause,
     },

@@ -7,7 +7,10 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { AuditError, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { canonicalBytes, EvidenceError, type JsonViolation, parseJson, scanJson } from '@tallystick/evidence';
+import { cutText } from '../../gateway/error-body.ts';
+import { giveBack } from '../../runtime/give-back.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { leanValue, type TextMembers } from './lean-body.ts';
 
 /** Bodies that the connection has given up on, perhaps before anyone began to read them. */
@@ -26,13 +29,16 @@ export interface BodyLimits {
   readonly depthMax: number;
   /** How many broken rules of JSON are listed. */
   readonly violationsMax: number;
+  /** Shared with all other bodies that are being read. */
+  readonly budget: BodyBudget;
   /** Members whose text is enough; undefined where there are none. */
   readonly texts: TextMembers | undefined;
 }
 
 export interface JsonBody {
   readonly value: unknown;
-  readonly bytes: Uint8Array;
+  /** As they were sent; undefined where the RFC 8785 text says all. */
+  readonly bytes: Uint8Array | undefined;
   /** Its RFC 8785 text, where that was made on the way. */
   readonly canonical: Uint8Array | undefined;
   readonly violations: readonly ErrorDetail[];
@@ -84,19 +90,32 @@ function decoded(request: IncomingMessage): Readable {
   });
 }
 
-function readBytes(request: IncomingMessage, limits: BodyLimits, clock: Clock): Promise<Uint8Array> {
-  const { bytesMax, timeoutMs } = limits;
+function readBytes(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  clock: Clock,
+): Uint8Array | Promise<Uint8Array> {
+  const { bytesMax, timeoutMs, budget } = limits;
   const tooLarge = (bytes: number) =>
     new AuditError('REQUEST_TOO_LARGE', `The body is at least ${bytes} bytes; the limit is ${bytesMax}.`);
   const stream = decoded(request);
   const announced = stream === request ? Number(request.headers['content-length'] ?? 0) : 0;
   if (announced > bytesMax) throw tooLarge(announced);
+  // Nearly every body has come with its head, and waits for nobody and no timer.
+  const whole: unknown = stream === request && request.complete ? request.read() : null;
+  if (whole instanceof Uint8Array) {
+    if (whole.length > bytesMax) throw tooLarge(whole.length);
+    return whole;
+  }
 
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
+    let held = 0;
     const finish = (settle: () => void) => {
       timer.cancel();
+      budget.giveBack(held);
+      held = 0;
       stream.removeListener('data', take);
       if (stream !== request) {
         request.unpipe();
@@ -107,8 +126,11 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, clock: Clock): 
       settle();
     };
     const take = (chunk: Uint8Array) => {
+      const refusal = budget.take(chunk.length);
+      if (refusal !== undefined) return finish(() => reject(refusal));
       chunks.push(chunk);
       bytes += chunk.length;
+      held += chunk.length;
       if (bytes > bytesMax) finish(() => reject(tooLarge(bytes)));
     };
     const timer = clock.after(timeoutMs, () =>
@@ -140,12 +162,13 @@ function parse(bytes: Uint8Array, limits: BodyLimits): JsonBody {
 function readLean(bytes: Uint8Array, { depthMax }: BodyLimits, texts: TextMembers): JsonBody | undefined {
   const canonical = canonicalBytes(bytes, { depthMax, outlineLevels: texts.levels });
   if (canonical === undefined) return undefined;
+  giveBack(bytes);
   const value = leanValue(canonical.outline, texts);
-  return { value, bytes, canonical: canonical.bytes, violations: NONE, unlisted: 0 };
+  return { value, bytes: undefined, canonical: canonical.bytes, violations: NONE, unlisted: 0 };
 }
 
 function parseWhole(bytes: Uint8Array, limits: BodyLimits): JsonBody {
-  const { syntax, violations, unlisted } = scanJson(bytes, limits);
+  const { syntax, violations, unlisted, tooDeep = 0 } = scanJson(bytes, limits);
   if (syntax !== undefined) {
     throw malformed(`The body is not JSON: line ${syntax.line}, column ${syntax.column}: ${syntax.issue}.`);
   }
@@ -153,7 +176,17 @@ function parseWhole(bytes: Uint8Array, limits: BodyLimits): JsonBody {
   if (violations.length === 0)
     return { value: parseJson(text), bytes, canonical: undefined, violations: NONE, unlisted };
   const details = violations.map(detailOf);
+  // Parsing what can only be refused would keep everybody else waiting.
+  if (tooDeep > PARSED_DEPTH_MAX) throw nestedTooDeep(details);
   return { value: valueOf(text, details), bytes, canonical: undefined, violations: details, unlisted };
+}
+
+/** Nothing is made of a body that is nested deeper. */
+const PARSED_DEPTH_MAX = 200;
+
+function nestedTooDeep(details: readonly ErrorDetail[]): AuditError {
+  const message = `The body is nested deeper than ${LIMITS.nestingDepthMax} levels, too deep to be read.`;
+  return new AuditError('VALIDATION_FAILED', message, { details });
 }
 
 /** JSON may be nested so deep that nothing can be made of it but the list of what is wrong. */
@@ -162,7 +195,7 @@ function valueOf(text: string, details: readonly ErrorDetail[]): unknown {
     return parseJson(text);
   } catch (cause) {
     if (!(cause instanceof EvidenceError)) throw cause;
-    throw new AuditError('VALIDATION_FAILED', 'The body is nested too deep to be read.', { details, cause });
+    throw nestedTooDeep(details);
   }
 }
 
@@ -170,7 +203,8 @@ function detailOf({ path, issue: found, value }: JsonViolation): ErrorDetail {
   // The scanner counts from the outermost level of the body, the rule from that of an event.
   const isNesting = found.startsWith('nesting is deeper');
   const issue = isNesting ? `is nested deeper than ${LIMITS.nestingDepthMax} levels` : found;
-  return value === undefined ? { field: path, issue } : { field: path, issue, value };
+  const field = cutText(path);
+  return value === undefined ? { field, issue } : { field, issue, value };
 }
 
 function malformed(message: string): AuditError {

@@ -1,13 +1,7 @@
 // Node's HTTP server, set up so that whatever it would answer by itself – an unknown method, headers too large or
 // too slow, an expectation, a request that is no HTTP – is answered by us instead, or not at all.
 
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -18,8 +12,14 @@ import { breakBody } from './body.ts';
 /** What to write on a connection whose request never became one; the target as far as it can be told. */
 export type RefuseRaw = (error: AuditError, target: string) => string;
 
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
 /** Above the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
+
+/** Longer than the longest request may take, during which nothing passes. */
+const STILL_MS_MAX = 80_000;
+const CONNECTIONS_MAX = 20_000;
 
 const OPTIONS = {
   maxHeaderSize: LIMITS.headerBlockBytesMax,
@@ -33,32 +33,51 @@ const OPTIONS = {
   requireHostHeader: false,
 } as const;
 
-export function createHttpServer(
-  serve: RequestListener,
-  tls: TlsFiles | undefined,
-  refuseRaw: RefuseRaw,
-): Server {
+export function createHttpServer(serve: Serve, tls: TlsFiles | undefined, refuseRaw: RefuseRaw): Server {
+  const connections: Connections = { answering: new WeakMap(), refused: new WeakSet() };
+  const serveSoon = createTurns(serve);
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    connections.answering.set(request.socket, response);
+    serveSoon(request, response);
+  };
   const server: Server =
     tls === undefined
-      ? createServer(OPTIONS, serve)
-      : createTlsServer({ ...OPTIONS, cert: tls.certificate, key: tls.key }, serve);
+      ? createServer(OPTIONS, take)
+      : createTlsServer({ ...OPTIONS, cert: tls.certificate, key: tls.key }, take);
   // The size of the header block is the limit; a count would drop headers unseen.
   server.maxHeadersCount = 0;
-  const connections: Connections = { answering: new WeakMap(), refused: new WeakSet() };
-  server.prependListener('request', (request, response) =>
-    connections.answering.set(request.socket, response),
-  );
+  // Whoever neither sends nor reads for so long is gone, or means harm.
+  server.timeout = STILL_MS_MAX;
+  server.maxConnections = CONNECTIONS_MAX;
   // The framing check refuses what we cannot expect.
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response),
   );
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    // Node has let go of the socket: an error on it is nobody's but ours.
+    socket.on('error', () => {});
     socket.end(refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'));
   });
   server.on('clientError', (error: ClientError, socket: Socket) => {
     refuseConnection(error, socket, connections, refuseRaw);
   });
   return server;
+}
+
+/**
+ * Serves what a turn of the event loop has brought when that turn is over: by then most bodies have come too and need
+ * not be waited for, and the same work is done for many in a row.
+ */
+function createTurns(serve: Serve): Serve {
+  let arrived: [IncomingMessage, ServerResponse][] = [];
+  const serveAll = () => {
+    const all = arrived;
+    arrived = [];
+    for (const [request, response] of all) serve(request, response);
+  };
+  return (request, response) => {
+    if (arrived.push([request, response]) === 1) setImmediate(serveAll);
+  };
 }
 
 interface ClientError extends Error {

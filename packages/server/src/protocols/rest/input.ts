@@ -17,6 +17,7 @@ import type { Place, Received } from '../../call.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
 import { type BodyLimits, readJson } from './body.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { textMembersOf } from './lean-body.ts';
 import type { Query } from './query.ts';
 
@@ -39,7 +40,7 @@ export interface Reading {
   readonly answerHeaders: readonly HeaderTemplate[];
 }
 
-export function prepareReading(operation: Operation<OperationName>): Reading {
+export function prepareReading(operation: Operation<OperationName>, budget: BodyBudget): Reading {
   const members = Object.entries(operation.input.properties);
   const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
   const isLarge = bytesMax > LIMITS.requestBytesMax;
@@ -63,6 +64,7 @@ export function prepareReading(operation: Operation<OperationName>): Reading {
       depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
       violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
       texts: textMembersOf(operation),
+      budget,
     },
   };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { operationNamed } from '@tallystick/contract';
 import { canonicalBytes, canonicalJson, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { JsonText } from '../../call.ts';
+import { JsonText, UnreadItem } from '../../call.ts';
 import { leanValue, textMembersOf } from './lean-body.ts';
 
 const SINGLE = textMembersOf(operationNamed('events.ingest'))!;
@@ -17,8 +17,9 @@ function lean(value: unknown, members: typeof SINGLE): unknown {
   return canonical && leanValue(canonical.outline, members);
 }
 
-/** The value with every text parsed again. */
+/** The value with every item read and every text parsed again. */
 function whole(value: unknown): unknown {
+  if (value instanceof UnreadItem) return whole(value.read());
   if (value instanceof JsonText) return parseJson(Buffer.from(value.bytes).toString());
   if (Array.isArray(value)) return value.map(whole);
   if (typeof value !== 'object' || value === null) return value;
@@ -27,7 +28,7 @@ function whole(value: unknown): unknown {
 
 test('the contract says which members are kept as text: context and payload of events', () => {
   assert.deepEqual(SINGLE, { listName: undefined, names: ['context', 'payload'], levels: 1 });
-  assert.deepEqual(BATCH, { listName: 'events', names: ['context', 'payload'], levels: 3 });
+  assert.deepEqual(BATCH, { listName: 'events', names: ['context', 'payload'], levels: 4 });
   assert.equal(textMembersOf(operationNamed('policies.create')), undefined);
   assert.equal(textMembersOf(operationNamed('events.get')), undefined);
 });
@@ -38,6 +39,18 @@ test('context and payload become their canonical text, wherever they stand among
   assert.deepEqual(others, { z: 1, action: 'x' });
   assert.equal(Buffer.from(payload!.bytes).toString(), '{"a":"é","b":1}');
   assert.equal(Buffer.from(context!.bytes).toString(), '{}');
+});
+
+test('the items of a batch are not read before somebody asks, and then as a single event is', () => {
+  const event = { payload: { b: 1, a: 2 }, action: 'x', context: [1] };
+  const { events, transactional } = lean({ events: [event, 5], transactional: true }, BATCH) as Record<
+    string,
+    UnreadItem[]
+  >;
+  assert.equal(transactional, true);
+  assert.ok(events!.every((item) => item instanceof UnreadItem));
+  assert.deepEqual(events![0]!.read(), lean(event, SINGLE));
+  assert.equal(events![1]!.read(), 5);
 });
 
 test('what is no object stays a value, and members of that name elsewhere are none of its business', () => {
@@ -57,7 +70,7 @@ test('what is no object stays a value, and members of that name elsewhere are no
     { payload: { a: 1 } },
     [{ payload: {} }],
   ];
-  for (const value of odd) assert.deepEqual(lean(value, BATCH), value);
+  for (const value of odd) assert.deepEqual(whole(lean(value, BATCH)), value);
 });
 
 test('whatever the body is, the lean value means the same', () => {

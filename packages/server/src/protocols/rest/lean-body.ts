@@ -1,9 +1,10 @@
 // A body without values that nobody reads: members that the contract marks `x-kept-as-text` become their RFC 8785
-// text, cut out of the canonical bytes of the body, and only the rest is parsed.
+// text, cut out of the canonical bytes of the body, and only the rest is parsed. The items of a list that have such
+// members are not parsed at all until somebody asks for their value.
 
 import { asJson, type JsonSchema, type Operation, type OperationName } from '@tallystick/contract';
 import { type JsonOutline, parseJson } from '@tallystick/evidence';
-import { JsonText } from '../../call.ts';
+import { JsonText, UnreadItem } from '../../call.ts';
 
 /** Which members are kept as text, and where the objects stand that have them. */
 export interface TextMembers {
@@ -14,14 +15,19 @@ export interface TextMembers {
   readonly levels: number;
 }
 
+/** The members of the body. */
+const OBJECT_LEVELS = 1;
+/** Those, the items of the list, the members of each, and what these have inside: whoever judges an item looks there. */
+const LIST_LEVELS = 4;
+
 export function textMembersOf({ input, rest }: Operation<OperationName>): TextMembers | undefined {
   if (rest.body === undefined) return undefined;
   const body = asJson(input.properties[rest.body]!);
   const own = namesIn(body);
-  if (own.length > 0) return { listName: undefined, names: own, levels: 1 };
+  if (own.length > 0) return { listName: undefined, names: own, levels: OBJECT_LEVELS };
   for (const [listName, { items }] of Object.entries(body.properties ?? {})) {
     const names = items === undefined ? [] : namesIn(items);
-    if (names.length > 0) return { listName, names, levels: 3 };
+    if (names.length > 0) return { listName, names, levels: LIST_LEVELS };
   }
   return undefined;
 }
@@ -36,62 +42,76 @@ const BRACE = 0x7b;
 /** Between the beginning of a key and the quote before it. */
 const QUOTE_LENGTH = 1;
 
-interface Found {
-  /** Which of the objects it is in. */
-  readonly object: number;
-  readonly name: string;
-  readonly node: number;
-}
-
 export function leanValue(outline: JsonOutline, { listName, names }: TextMembers): unknown {
-  const objects = listName === undefined ? [outline.root] : itemsOf(outline, listName);
-  const keys = names.map((name) => Buffer.from(name));
-  const found: Found[] = [];
-  for (const [object, parent] of objects.entries()) {
-    if (outline.bytes[outline.from(parent)] !== BRACE) continue;
-    for (let node = outline.first(parent); node < outline.end(parent); node = outline.next(node)) {
-      if (outline.bytes[outline.from(node)] !== BRACE) continue;
-      const which = keys.findIndex((key) => outline.hasKey(node, key));
-      if (which !== -1) found.push({ object, name: names[which]!, node });
-    }
+  if (listName === undefined) return leanObject(outline, outline.root, names);
+  const list = listIn(outline, listName);
+  if (list === undefined) return parseJson(textBetween(outline, outline.root, []));
+  const read = (node: number) => leanObject(outline, node, names);
+  const items: UnreadItem[] = [];
+  for (let node = outline.first(list); node < outline.end(list); node = outline.next(node)) {
+    items.push(new UnreadItem(outline, node, read));
   }
-  const value = parseJson(withoutMembers(outline, found));
-  for (const { object, name, node } of found) {
-    const parent = listName === undefined ? value : (value as Record<string, unknown[]>)[listName]![object];
-    (parent as Record<string, unknown>)[name] = new JsonText(outline.value(node));
-  }
+  const inside = { from: outline.from(list) + 1, to: outline.to(list) - 1 };
+  // The list was found in it.
+  const value = parseJson(textBetween(outline, outline.root, [inside])) as Record<string, unknown>;
+  value[listName] = items;
   return value;
 }
 
-function itemsOf(outline: JsonOutline, listName: string): number[] {
-  if (outline.bytes[outline.from(outline.root)] !== BRACE) return [];
+function listIn(outline: JsonOutline, listName: string): number | undefined {
+  if (outline.bytes[outline.from(outline.root)] !== BRACE) return undefined;
   const list = outline.member(outline.root, Buffer.from(listName));
-  if (list === undefined || outline.bytes[outline.from(list)] !== BRACKET) return [];
-  const items: number[] = [];
-  for (let node = outline.first(list); node < outline.end(list); node = outline.next(node)) items.push(node);
-  return items;
+  return list !== undefined && outline.bytes[outline.from(list)] === BRACKET ? list : undefined;
+}
+
+/** The value at a node; where it is an object, its members of these names that are objects are left as text. */
+function leanObject(outline: JsonOutline, parent: number, names: readonly string[]): unknown {
+  const { bytes } = outline;
+  const texts: [name: string, text: JsonText][] = [];
+  const cuts: Cut[] = [];
+  if (bytes[outline.from(parent)] === BRACE) {
+    const keys = names.map((name) => Buffer.from(name));
+    for (let node = outline.first(parent); node < outline.end(parent); node = outline.next(node)) {
+      const which =
+        bytes[outline.from(node)] === BRACE ? keys.findIndex((key) => outline.hasKey(node, key)) : -1;
+      if (which === -1) continue;
+      texts.push([names[which]!, new JsonText(outline.value(node))]);
+      cuts.push({ from: outline.keyFrom(node) - QUOTE_LENGTH, to: outline.to(node) });
+    }
+  }
+  const value = parseJson(textBetween(outline, parent, cuts));
+  // The value is an object where anything was cut out of it.
+  for (const [name, text] of texts) (value as Record<string, unknown>)[name] = text;
+  return value;
+}
+
+/** Bytes to be left out. */
+interface Cut {
+  readonly from: number;
+  readonly to: number;
 }
 
 let scratch = Buffer.alloc(64 * 1024);
 /** A rare large body must not keep its memory for ever. */
 const SCRATCH_BYTES_MAX = 1024 * 1024;
 
-/** The text of the body without the members, each cut out with one comma. */
-function withoutMembers(outline: JsonOutline, found: readonly Found[]): string {
+/** The text of a value without some of it, each piece cut out with one comma that stands beside it. */
+function textBetween(outline: JsonOutline, node: number, cuts: readonly Cut[]): string {
   const { bytes } = outline;
-  const { length } = bytes;
-  const into = length <= scratch.length ? scratch : Buffer.alloc(length);
-  if (length <= SCRATCH_BYTES_MAX) scratch = into;
+  const end = outline.to(node);
+  let from = outline.from(node);
+  let room = end - from;
+  for (const cut of cuts) room -= cut.to - cut.from;
+  const into = room <= scratch.length ? scratch : Buffer.alloc(room);
+  if (room <= SCRATCH_BYTES_MAX) scratch = into;
   let at = 0;
-  let from = 0;
-  for (const { node } of found) {
-    const to = outline.keyFrom(node) - QUOTE_LENGTH;
-    into.set(bytes.subarray(from, to), at);
-    at += to - from;
-    from = outline.to(node);
+  for (const cut of cuts) {
+    into.set(bytes.subarray(from, cut.from), at);
+    at += cut.from - from;
+    from = cut.to;
     if (bytes[from] === COMMA) from += 1;
     else if (into[at - 1] === COMMA) at -= 1;
   }
-  into.set(bytes.subarray(from), at);
-  return into.toString('utf8', 0, at + length - from);
+  into.set(bytes.subarray(from, end), at);
+  return into.toString('utf8', 0, at + end - from);
 }

@@ -1,11 +1,9 @@
 // REST over HTTP: finds the operation that a request asks for, sends it through the gateway and writes the answer.
-// Every answer, to whatever came in, has the standard headers; every error has the one body. Fastify routes and
-// writes; requests are served from its first hook, because it would otherwise read the body before anyone knows
-// whether the caller may send one.
+// Every answer, to whatever came in, has the standard headers; every error has the one body. There is no framework in
+// between: it would read the body before anyone knows whether the caller may send one.
 
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import { AuditError, LIMITS, type Version } from '@tallystick/contract';
-import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { AuditError, type Version } from '@tallystick/contract';
 import type { Correlation } from '../../call.ts';
 import type { TlsFiles } from '../../config/tls-files.ts';
 import { type CorrelationSource, readCorrelation } from '../../gateway/correlation.ts';
@@ -21,7 +19,8 @@ import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQuery, splitTarget } from './query.ts';
-import { type Route, routesFor } from './routes.ts';
+import { createRouter, type Router } from './router.ts';
+import { routesFor } from './routes.ts';
 import { createWriter } from './write.ts';
 
 export interface RestOptions extends Surroundings {
@@ -34,12 +33,6 @@ export interface RestOptions extends Surroundings {
 /** What stands outside all versions is asked as the first. */
 const ROOT_VERSION: Version = 'v1';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    route?: Route;
-  }
-}
-
 /** A request from its arrival to its answer. */
 interface Exchange {
   correlation: Correlation;
@@ -50,28 +43,31 @@ interface Exchange {
   version?: Version;
 }
 
-/** The HTTP server, routed and ready to listen. */
-export async function createRestServer(options: RestOptions): Promise<Server> {
+/** The HTTP server, ready to listen. */
+export function createRestServer(options: RestOptions): Server {
   const { gateway, ids, telemetry } = options;
   const standing = { ...securityHeaders(options), 'api-supported-versions': SUPPORTED_VERSIONS };
   const write = createWriter(standing);
+  const router = createRouter(routesFor(gateway.operations));
 
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedNs = gateway.clock.monotonicNs();
-    const correlation = readCorrelation(request.raw.headers, ids);
-    const exchange: Exchange = { correlation, request: request.raw, ...splitTarget(request.url) };
-    const answer = await answerTo(request, exchange, options);
+    const correlation = readCorrelation(request.headers, ids);
+    const exchange: Exchange = { correlation, request, ...splitTarget(request.url ?? '/') };
+    const answer = await answerTo(exchange, router, options);
     const body = answer.coding === undefined ? answer.body : await encode(answer.coding, answer.body ?? '');
-    noteRequest(exchange, answer.status, gateway.clock.monotonicNs() - startedNs, telemetry);
-    const isLast = gateway.lifecycle.phase === 'Draining' || !isFramed(request.raw);
-    // From here on the answer is ours to write: the router would go through all headers once more.
-    reply.hijack();
-    write(reply.raw, answer, body, {
+    noteRequest(exchange, answer.status, startedNs, options);
+    write(response, answer, body, {
       correlationId: exchange.correlation.correlationId,
       ofVersion: versionHeaders(exchange.version, gateway.versionStates),
-      isLast,
+      isLast: gateway.lifecycle.phase === 'Draining' || !isFramed(request),
     });
-    return reply;
+  };
+  const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
+    serve(request, response).catch((error: unknown) => {
+      telemetry.error('an answer could not be written', error);
+      response.destroy();
+    });
   };
   const refuseRaw = (error: AuditError, target: string): string => {
     const place = { ...readCorrelation({}, ids), path: splitTarget(target).path };
@@ -82,66 +78,48 @@ export async function createRestServer(options: RestOptions): Promise<Server> {
       nowMs,
     );
   };
-
-  const router = fastify({
-    serverFactory: (listener: RequestListener) => createHttpServer(listener, options.tls, refuseRaw),
-    // The server that we made listens for itself.
-    clientErrorHandler: () => {},
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    // A target may name the whole URL; whose it is was decided by the connection.
-    rewriteUrl: ({ url = '/' }) => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/',
-    routerOptions: { maxParamLength: LIMITS.headerBlockBytesMax, querystringParser: () => ({}) },
-    // A target that cannot be decoded is no route.
-    frameworkErrors: (_, request, reply) => void serve(request, reply),
-  });
-  router.addHook('onRequest', serve);
-  for (const route of routesFor(gateway.operations)) {
-    router.route({ method: route.method, url: route.url, config: { route }, handler: unreachable });
-  }
-  await router.ready();
-  return router.server;
+  return createHttpServer(serveOrCut, options.tls, refuseRaw);
 }
 
 /** Never fails: what goes wrong becomes the answer. */
-async function answerTo(request: FastifyRequest, exchange: Exchange, options: RestOptions): Promise<Reply> {
-  const { gateway, telemetry } = options;
+async function answerTo(
+  exchange: Exchange,
+  router: Router,
+  { gateway, telemetry }: RestOptions,
+): Promise<Reply> {
   try {
-    return await routed(request, exchange, gateway);
+    return await routed(exchange, router, gateway);
   } catch (error) {
     const place = { ...exchange.correlation, path: exchange.path };
     return replyToError(asAuditError(error, place, telemetry), place, gateway.clock.now());
   }
 }
 
-async function routed(
-  { raw, params, routeOptions, method }: FastifyRequest,
-  exchange: Exchange,
-  gateway: Gateway,
-) {
-  checkFraming(raw);
-  const { route } = routeOptions.config;
-  if (route === undefined) throw notFound(method, exchange.path);
+async function routed(exchange: Exchange, router: Router, gateway: Gateway): Promise<Reply> {
+  const { request, path } = exchange;
+  const { method = '', headers } = request;
+  checkFraming(request);
+  const found = router(method, path);
+  if (found === undefined) throw notFound(method, path);
+  const { route, parameters } = found;
   const query = parseQuery(exchange.queryText);
   const version = route.atRoot
     ? ROOT_VERSION
-    : readVersion(route.version, raw.headers, query.get(VERSION_PARAMETER) ?? []);
+    : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
   if (!route.atRoot) exchange.version = version;
   const reading = route.readings.get(version);
-  if (reading === undefined) throw notFound(method, exchange.path);
+  if (reading === undefined) throw notFound(method, path);
 
-  const { operation } = reading;
-  const parameters = params as Readonly<Record<string, string | undefined>>;
   let input: object = {};
   const arrival: Arrival = {
-    operation,
+    operation: reading.operation,
     version,
-    headers: raw.headers,
-    path: exchange.path,
+    headers,
+    path,
     tenantInPath: parameters['tenantId'],
     correlation: exchange.correlation,
     async receive() {
-      const received = await receive(reading, { request: raw, query, parameters }, gateway.clock);
+      const received = await receive(reading, { request, query, parameters }, gateway.clock);
       input = received.input;
       return received;
     },
@@ -149,8 +127,8 @@ async function routed(
   try {
     const answer = await passThrough(arrival, gateway);
     return replyTo(answer, reading, version, input, {
-      ifNoneMatch: raw.headers['if-none-match'],
-      acceptEncoding: header(raw.headers, 'accept-encoding'),
+      ifNoneMatch: headers['if-none-match'],
+      acceptEncoding: header(headers, 'accept-encoding'),
     });
   } finally {
     exchange.correlation = arrival.correlation;
@@ -161,15 +139,15 @@ function notFound(method: string, path: string): AuditError {
   return new AuditError('ROUTE_NOT_FOUND', `There is no ${method} ${path.slice(0, 200)}.`);
 }
 
-function noteRequest(exchange: Exchange, status: number, durationNs: number, telemetry: Telemetry): void {
+function noteRequest(
+  { correlation, path, request }: Exchange,
+  status: number,
+  startedNs: number,
+  { gateway, telemetry }: RestOptions,
+): void {
   if (!telemetry.writes('Debug')) return;
-  const { correlation, path, request } = exchange;
   const { requestId, traceId, correlationId } = correlation;
-  const durationMs = Math.round(durationNs / 1e3) / 1e3;
+  const durationMs = Math.round((gateway.clock.monotonicNs() - startedNs) / 1e3) / 1e3;
   const facts = { method: request.method, path, status, durationMs, requestId, traceId, correlationId };
   telemetry.debug('request', facts);
-}
-
-function unreachable(): never {
-  throw new Error('the first hook answers every request');
 }

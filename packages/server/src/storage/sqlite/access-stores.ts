@@ -16,12 +16,22 @@ export interface AccessStores {
   readonly tenants: TenantStore;
 }
 
-export function createAccessStores(reader: AccessReader, write: WriteAccess, random: Random): AccessStores {
+export function createAccessStores(
+  reader: AccessReader,
+  write: WriteAccess,
+  random: Random,
+  onFailure?: (error: unknown) => void,
+): AccessStores {
   const writeOrSay: WriteAccess = async (change) => {
     try {
       return await write(change);
     } catch (cause) {
-      throw new AuditError('SERVICE_UNAVAILABLE', 'Keys and tenants cannot be changed now.', { cause });
+      onFailure?.(cause);
+      throw new AuditError(
+        'SERVICE_UNAVAILABLE',
+        'Keys and tenants cannot be written at the moment; what was asked may be done or not.',
+        { cause },
+      );
     } finally {
       reader.refresh();
     }

@@ -2,9 +2,10 @@
 // Heads are not stored: the head is the newest entry. They are remembered between commits, and forgotten as soon as
 // another connection has committed or a commit of ours has failed.
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { decodeEntry, genesisHash } from '@tallystick/evidence';
+import { decodeEntry, type Entry, EvidenceError, genesisHash, leafHash } from '@tallystick/evidence';
+import { TenantFault } from './chain-guard.ts';
 import { blobOf, numberOf } from './columns.ts';
 
 export interface Head {
@@ -32,7 +33,7 @@ export class Heads {
     this.#logOrigin = logOrigin;
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#newest = db.prepare(
-      'SELECT entry, leaf FROM entries WHERE tenant = ? ORDER BY leaf_index DESC LIMIT 1',
+      'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? ORDER BY leaf_index DESC LIMIT 1',
     );
     this.#lastId = db.prepare('SELECT max(id) AS id FROM entries');
     this.#dataVersion = db.prepare('PRAGMA data_version');
@@ -77,7 +78,26 @@ export class Heads {
       const previous = genesisHash(`${this.#logOrigin}/t/${tenantId}`);
       return { tenant, nextIndex: 0, previous, receivedAtMs: 0 };
     }
-    const { index, receivedAtMs } = decodeEntry(blobOf(newest, 'entry'));
-    return { tenant, nextIndex: index + 1, previous: blobOf(newest, 'leaf'), receivedAtMs };
+    return { tenant, ...headAfter(tenantId, newest) };
+  }
+}
+
+/** A log whose newest entry is not what was hashed is not continued: what is built on it could not be proven. */
+function headAfter(tenantId: TenantId, newest: Record<string, SQLOutputValue>): Omit<Head, 'tenant'> {
+  const index = numberOf(newest, 'leaf_index');
+  const leaf = blobOf(newest, 'leaf');
+  const entry = decoded(blobOf(newest, 'entry'));
+  if (entry?.index !== index || Buffer.compare(leafHash(blobOf(newest, 'entry')), leaf) !== 0) {
+    throw new TenantFault(tenantId, `its entry ${index} is not what was hashed`);
+  }
+  return { nextIndex: index + 1, previous: leaf, receivedAtMs: entry.receivedAtMs };
+}
+
+function decoded(bytes: Uint8Array): Entry | undefined {
+  try {
+    return decodeEntry(bytes);
+  } catch (error) {
+    if (error instanceof EvidenceError) return undefined;
+    throw error;
   }
 }

@@ -88,17 +88,21 @@ export class JournalOwner implements Disposable {
     if (this.#opened !== undefined) return this.#opened;
     const { directory, logOrigin } = this.#options;
     const db = openJournal(directory, { mayCreate: false });
-    if (readInstallation(db)?.logOrigin !== logOrigin) {
+    try {
+      if (readInstallation(db)?.logOrigin !== logOrigin) {
+        throw new StartError(`the journal in ${directory} is not the one of ${logOrigin}`);
+      }
+      this.#opened = {
+        db,
+        wal: new WriteAheadLog(db),
+        journal: new Journal(db, this.#options),
+        access: createAccessTables(db),
+        tables: new LogTables(db),
+      };
+    } catch (error) {
       db.close();
-      throw new StartError(`the journal in ${directory} is not the one of ${logOrigin}`);
+      throw error;
     }
-    this.#opened = {
-      db,
-      wal: new WriteAheadLog(db),
-      journal: new Journal(db, this.#options),
-      access: createAccessTables(db),
-      tables: new LogTables(db),
-    };
     return this.#opened;
   }
 

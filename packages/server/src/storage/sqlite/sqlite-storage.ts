@@ -4,6 +4,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
+import { StartError } from '../../start-error.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
@@ -24,6 +25,8 @@ export interface SqliteOptions {
   readonly threads: boolean;
   /** Refuse to run beside another one that is exclusive. */
   readonly exclusive: boolean;
+  /** Told when keys or tenants could not be written. */
+  readonly onFailure?: (error: unknown) => void;
   /** Told when a thread has died: the process cannot go on. */
   readonly onFatal: (error: Error) => void;
 }
@@ -40,7 +43,12 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     : logInProcess(new JournalOwner({ directory, logOrigin, clock, random, nextId }));
   parts.use(log);
   const reading = parts.use(openJournalForReading(directory));
-  const access = createAccessStores(createAccessReader(reading), (change) => log.writeAccess(change), random);
+  const access = createAccessStores(
+    createAccessReader(reading),
+    (change) => log.writeAccess(change),
+    random,
+    options.onFailure,
+  );
   await log.opened;
   const opened = parts.move();
   return {
@@ -54,7 +62,13 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
 
 function settle({ directory, logOrigin }: SqliteOptions, nextId: () => string): string {
   using db = openJournal(directory);
-  return settleInstallation(db, { logOrigin, nextId }).logOrigin;
+  try {
+    return settleInstallation(db, { logOrigin, nextId }).logOrigin;
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`cannot read ${db.location() ?? directory}: ${why}`, { cause: error });
+  }
 }
 
 function logInProcess(owner: JournalOwner): SqliteLog {

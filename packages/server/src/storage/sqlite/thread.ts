@@ -2,6 +2,7 @@
 // over ArrayBuffers instead of cloning them. When the thread dies, everybody who waits is told, and so is whoever
 // started it: what it was doing is unknown.
 
+import { AssertionError } from 'node:assert';
 import { parentPort, type Transferable, Worker } from 'node:worker_threads';
 
 export interface ThreadHandle<Message> extends AsyncDisposable {
@@ -41,10 +42,7 @@ export function startThread<Message>(
       crashed(error instanceof Error ? error : new Error(`${name} failed`, { cause: error }));
     });
     worker.on('exit', () => {
-      if (crash === undefined) {
-        if (isStopping) crash = new Error(`${name} has stopped`);
-        else crashed(new Error(`${name} ended`));
-      }
+      if (crash === undefined) crashed(new Error(`${name} has ${isStopping ? 'stopped' : 'ended'}`));
       resolve();
     });
   });
@@ -97,14 +95,19 @@ export function serveThread<Message>({ answer, stop }: ThreadWork<Message>): voi
         return;
       }
       if (message === STOP) {
-        stop();
-        port.postMessage({ value: undefined });
-        port.close();
+        try {
+          stop();
+          port.postMessage({ value: undefined });
+        } finally {
+          port.close();
+        }
         return;
       }
       const { value, handOver = [] } = answer(message);
       port.postMessage({ value }, handOver);
     } catch (error) {
+      // A broken invariant: better to end than to go on with a log that we doubt.
+      if (error instanceof AssertionError) throw error;
       port.postMessage(failureOf(error));
     }
   });

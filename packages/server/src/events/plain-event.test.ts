@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
+import { canonicalBytes } from '@tallystick/evidence';
+import * as fc from 'fast-check';
+import { UnreadItem } from '../call.ts';
+import { leanValue, textMembersOf } from '../protocols/rest/lean-body.ts';
+import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { createTestJudge, LATEST } from '../testing/event-judge.ts';
+import { TENANT, testCall } from '../testing/test-call.ts';
+import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
+import type { Members } from './breaches.ts';
+import { isRefusal, type SoundEvent } from './judge.ts';
+import { type PlainEvent, plainEventOf } from './plain-event.ts';
+import { PlainTexts } from './plain-texts.ts';
+
+const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
+const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
+const judge = createTestJudge();
+const demandingJudge = createTestJudge(true);
+const ids = { nextId: () => EVENT_ID, uuid: () => UUID };
+
+/** The events as they come out of a request; undefined where its text is not canonical at first sight. */
+function arrived(events: readonly unknown[]): UnreadItem[] | undefined {
+  const body = Buffer.from(JSON.stringify({ events }));
+  const canonical = canonicalBytes(body, { depthMax: 34, outlineLevels: BATCH.levels });
+  return canonical && (leanValue(canonical.outline, BATCH) as { events: UnreadItem[] }).events;
+}
+
+const plain = (event: unknown, requireActorIdentity = false) =>
+  plainEventOf(arrived([event])![0]!, LATEST, requireActorIdentity);
+
+const full = {
+  ...EVENT,
+  timestamp: '2026-01-31T23:59:59.123456789Z',
+  actor: { actorType: 'Service', serviceId: 's', serviceName: 'é', userId: '\n', userName: 'u' },
+  resource: { ...EVENT.resource, resourceName: '"' },
+  context: { ip: '::1' },
+  payload: {},
+  correlationId: UUID.toUpperCase(),
+  outcome: 'Denied',
+  classification: 'Secret',
+};
+
+test('common events are plain, with all members or with the fewest', () => {
+  assert.ok(plain(full));
+  assert.ok(plain(EVENT));
+  assert.ok(plain({ ...EVENT, timestamp: '2024-02-29T00:00:00Z' }));
+});
+
+test('what needs a closer look is not decided', () => {
+  const table: object[] = [
+    { eventId: EVENT_ID },
+    { tenantId: 'acme' },
+    { payload: null },
+    { timestamp: '2026-01-02T04:04:05+01:00' },
+    { timestamp: LATEST },
+    { actor: { actorType: 'User', userId: 'x'.repeat(LIMITS.identityLengthMax + 1) } },
+  ];
+  for (const odd of table) assert.equal(plain({ ...EVENT, ...odd }), undefined, JSON.stringify(odd));
+});
+
+test('every member of the contract is looked at, so that a new one is never passed over', () => {
+  const known = [...Object.keys(full), 'eventId', 'tenantId'].toSorted();
+  assert.deepEqual(Object.keys(asJson(EventDraft).properties ?? {}).toSorted(), known);
+});
+
+test('an actor without an identity is not plain where one is demanded', () => {
+  const table: [actor: object, isPlain: boolean][] = [
+    [{ actorType: 'User' }, false],
+    [{ actorType: 'User', serviceId: 's' }, false],
+    [{ actorType: 'User', userName: 'u' }, true],
+    [{ actorType: 'Service', userId: 'u' }, false],
+    [{ actorType: 'Service', serviceName: 's' }, true],
+    [{ actorType: 'System' }, true],
+  ];
+  for (const [actor, isPlain] of table) {
+    assert.equal(plain({ ...EVENT, actor }, true) !== undefined, isPlain, JSON.stringify(actor));
+  }
+});
+
+// Around every limit: each value is sound, or fails by a little.
+const ABSENT = Symbol('absent');
+const ODD: readonly unknown[] = [ABSENT, null, 5, true, [], {}, 'x', ['x'], { actorType: 'User' }];
+const around = (max: number) =>
+  ['', 'x', 'é'.repeat(max), 'x'.repeat(max), 'x'.repeat(max + 1), '😀'.repeat(max), '"\\\n'] as const;
+const dates = ['2026', '2024', '0000', '9999', '202'].flatMap((year) =>
+  ['00', '01', '02', '04', '12', '13'].flatMap((month) =>
+    ['00', '01', '28', '29', '30', '31', '32'].map((day) => `${year}-${month}-${day}`),
+  ),
+);
+const clocks = ['T00:00:00', 'T23:59:59', 'T24:00:00', 't03:04:05', 'T03:60:05', 'T03:04:60', ' 03:04:05'];
+const fractions = ['', '.', '.5', '.123456789', '.1234567890', '.1e5', '.-1', ',5'];
+const times = [
+  ...dates.map((date) => `${date}T03:04:05.678Z`),
+  ...[...clocks, 'T03:04', 'T3:04:05'].flatMap((clock) =>
+    fractions.flatMap((fraction) =>
+      ['Z', 'z', '+00:00', '-01:00', '', 'ZZ'].map((zone) => `2026-01-02${clock}${fraction}${zone}`),
+    ),
+  ),
+  LATEST,
+  '2026-05-31T23:59:59.999999999Z',
+  '2026-06-01T00:00:00Z',
+  '2027-01-01T00:00:00Z',
+];
+const actions = ['A.b', 'a', '.ab', 'ab.', '..', 'a.b.c', 'a.b1', 'a@b', 'a[.b', 'é.b', 'a.b\n'];
+const uuids = [UUID, UUID.toUpperCase(), UUID.replace('-', '0'), `${UUID}0`, UUID.replace('7', 'g')];
+const contents = [
+  { a: { b: [1] } },
+  { t: 'x'.repeat(65_528) },
+  { t: 'x'.repeat(65_529) },
+  { t: '€'.repeat(21_843) },
+];
+const identities = around(LIMITS.identityLengthMax);
+
+type Replacement = readonly [path: readonly [string, string?], value: unknown];
+const REPLACEMENTS: readonly Replacement[] = (
+  [
+    [['timestamp'], times],
+    [['action'], [...actions, `a.${'b'.repeat(98)}`, `a.${'b'.repeat(99)}`]],
+    [['actor'], []],
+    [
+      ['actor', 'actorType'],
+      ['User', 'Service', 'System', 'system', 'Systems'],
+    ],
+    [['actor', 'userId'], identities],
+    [['actor', 'userName'], around(LIMITS.userNameLengthMax)],
+    [['actor', 'serviceId'], identities],
+    [['actor', 'serviceName'], identities],
+    [['actor', 'zeal'], []],
+    [['resource'], []],
+    [['resource', 'resourceType'], identities],
+    [['resource', 'resourceId'], identities],
+    [['resource', 'resourceName'], identities],
+    [['resource', 'a'], []],
+    [['context'], contents],
+    [['payload'], contents],
+    [['correlationId'], uuids],
+    [['eventId'], [EVENT_ID, EVENT_ID.toLowerCase()]],
+    [['outcome'], ['Success', 'Failure', 'Denied', 'success']],
+    [['classification'], ['Public', 'Internal', 'Confidential', 'Secret', 'Secre']],
+    [['a'], []],
+    [['b'], []],
+    [['zeal'], []],
+  ] as const
+).flatMap(([path, values]) => [...values, ...ODD].map((value): Replacement => [path, value]));
+
+function replaced(event: Members, replacements: readonly Replacement[]): Members {
+  const copy: Record<string, unknown> = structuredClone(event);
+  for (const [[name, inner], value] of replacements) {
+    const parent = inner === undefined ? copy : copy[name];
+    if (typeof parent !== 'object' || parent === null) continue;
+    if (value === ABSENT) delete (parent as Record<string, unknown>)[inner ?? name];
+    else (parent as Record<string, unknown>)[inner ?? name] = structuredClone(value);
+  }
+  return copy;
+}
+
+/** Whether it was plain; then it must be sound, and the same in the end. */
+function agrees(event: Members, requireActorIdentity: boolean): boolean {
+  const [item] = arrived([event]) ?? [];
+  const found = item && plainEventOf(item, LATEST, requireActorIdentity);
+  if (found === undefined) return false;
+  const judged = (requireActorIdentity ? demandingJudge : judge)(event, [], '', LATEST);
+  assert.ok(!isRefusal(judged), JSON.stringify(judged));
+  for (const call of [testCall(), testCall({ correlationId: 'order-42', correlationIsGiven: true })]) {
+    const acceptance = acceptanceOf(call, TENANT, 1);
+    assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
+  }
+  return true;
+}
+
+test('whatever single member is strange, what is plain is sound and has the texts that it has once it is read', () => {
+  let plainCount = 0;
+  for (const event of [EVENT, full]) {
+    for (const replacement of REPLACEMENTS)
+      if (agrees(replaced(event, [replacement]), false)) plainCount += 1;
+  }
+  assert.ok(plainCount > 150, `only ${plainCount} were plain`);
+});
+
+test('so it is for several strange members', () => {
+  let plainCount = 0;
+  const replacements = fc.array(fc.constantFrom(...REPLACEMENTS), { minLength: 2, maxLength: 4 });
+  fc.assert(
+    fc.property(fc.constantFrom(EVENT, full), replacements, fc.boolean(), (event, strange, isDemanded) => {
+      if (agrees(replaced(event, strange), isDemanded)) plainCount += 1;
+    }),
+    { numRuns: 1000, seed: 20260115 },
+  );
+  assert.ok(plainCount > 10, `only ${plainCount} were plain`);
+});
+
+type Judged = SoundEvent | PlainEvent;
+
+function textsOf(events: readonly Judged[], acceptance: Acceptance) {
+  const drafts = draftsOf(events, new PlainTexts(events, acceptance, ids.uuid), acceptance, ids);
+  return drafts.map(({ texts, ...rest }) => ({
+    ...rest,
+    texts: texts.map((text) => Buffer.from(text).toString()),
+  }));
+}
+
+test('plain events and others of one batch keep their order and their room', () => {
+  const events = [full, { ...EVENT, tenantId: 'acme' }, EVENT, { ...full, payload: { t: 'é'.repeat(9000) } }];
+  const items = arrived(events)!;
+  const both = items.map((item) => {
+    const judged = plainEventOf(item, LATEST, false) ?? judge(item.read(), [], '', LATEST);
+    assert.ok(!isRefusal(judged));
+    return judged;
+  });
+  const acceptance = acceptanceOf(testCall(), TENANT, 1);
+  assert.deepEqual(
+    textsOf(both, acceptance),
+    both.flatMap((event) => textsOf([event], acceptance)),
+  );
+});

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BodyBudget } from './body-budget.ts';
+
+test('bodies are refused past the bound, and what is given back can be taken again', () => {
+  const budget = new BodyBudget(100);
+  assert.equal(budget.take(60), undefined);
+  assert.equal(budget.take(40), undefined);
+  const refusal = budget.take(1);
+  assert.equal(refusal?.code, 'SERVICE_UNAVAILABLE');
+  assert.equal(refusal.message, '100 bytes of other bodies are being read; limit 100.');
+  budget.giveBack(60);
+  assert.equal(budget.take(60), undefined);
+});

@@ -1,0 +1,27 @@
+// How many bytes of bodies may be held at once while they are being read. Each body is bounded by itself; this bounds
+// all of them together, so that many callers who send slowly, or little that unpacks to much, cannot fill the memory.
+
+import { AuditError } from '@tallystick/contract';
+
+export class BodyBudget {
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Undefined when the bytes may be held; they must then be given back. */
+  take(bytes: number): AuditError | undefined {
+    if (this.#bytes + bytes > this.#bytesMax) {
+      const message = `${this.#bytes} bytes of other bodies are being read; limit ${this.#bytesMax}.`;
+      return new AuditError('SERVICE_UNAVAILABLE', message);
+    }
+    this.#bytes += bytes;
+    return undefined;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
