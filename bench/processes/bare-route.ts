@@ -1,13 +1,8 @@
 // The ceiling of ingestion: a bare Fastify server, in a process of its own, that parses and validates the same
 // bodies against the same schemas and stores nothing. Prints its port.
 
-import { createRequire } from 'node:module';
 import { BatchRequest, EventDraft, FORMATS } from '@tallystick/contract';
-
-// Fastify belongs to the server package, which does not lend it out.
-const { fastify } = createRequire(new URL('../../packages/server/package.json', import.meta.url))(
-  'fastify',
-) as typeof import('fastify');
+import { fastify } from 'fastify';
 
 const server = fastify({
   bodyLimit: 16 * 1024 * 1024,
