@@ -83,6 +83,11 @@ describe('parseJson', () => {
     assert.equal(Object.getPrototypeOf(parsed), Object.prototype);
   });
 
+  it('reads a string of ten million characters behind an escaped key', () => {
+    const text = 'a'.repeat(10_400_000);
+    assert.deepEqual(parseJson(`{"\\u0065vents":["${text}"]}`), { events: [text] });
+  });
+
   it('takes linear time for many backslashes', () => {
     const text = `{"a":"${'\\\\'.repeat(2_000_000)}"}`;
     assert.ok(parseJson(text));

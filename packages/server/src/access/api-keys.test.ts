@@ -91,6 +91,7 @@ test('a key that was revoked or has expired is API_KEY_REVOKED, to the milliseco
   }
   assert.equal(keyStatus(record({ expiresAtMs: NOW_MS + 1 }), NOW_MS), 'Active');
   assert.equal(keyStatus(record({ expiresAtMs: 1, revokedAtMs: 1 }), NOW_MS), 'Revoked');
+  assert.equal(keyStatus(record({ revokedAtMs: NOW_MS + 1 }), NOW_MS), 'Revoked', 'the clock was set back');
 });
 
 test('a key is looked up by its hash, whatever its form', async () => {

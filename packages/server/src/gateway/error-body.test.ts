@@ -62,3 +62,9 @@ test('what nobody foresaw is told to the operator and hidden from the caller', (
   assert.equal(asAuditError(foreseen, place, telemetry), foreseen);
   assert.equal(lines.length, 3);
 });
+
+test('a field is cut like a value: what was sent must not come back many times over', () => {
+  const details = [{ field: `payload["${'k'.repeat(1_000_000)}"]`, issue: 'is not a known field' }];
+  const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
+  assert.equal(error.details[0]?.field.length, 200);
+});
