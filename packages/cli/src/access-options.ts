@@ -2,6 +2,7 @@
 
 import {
   type Classification,
+  CLASSIFICATIONS,
   PERMISSIONS,
   permissionsOfRole,
   type Role,
@@ -26,8 +27,6 @@ export interface Allowed {
   readonly scopes: Scope[];
   readonly clearance: Classification | undefined;
 }
-
-const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
 
 export function addAccessOptions(command: Command): Command {
   return command

@@ -30,6 +30,7 @@ export {
   BatchId,
   CallerName,
   Classification,
+  CLASSIFICATIONS,
   CorrelationId,
   Duration,
   ErasureId,

@@ -123,13 +123,14 @@ export const Hash = Type.Unsafe<Hash>({ type: 'string', pattern: '^[0-9a-f]{64}$
 /** Bytes in base64. */
 export const Base64 = Type.String({ format: 'byte' });
 
-export const Classification = choice('Classification', 'How far an event may be seen, from the lowest.', [
-  'Public',
-  'Internal',
-  'Confidential',
-  'Secret',
-]);
-export type Classification = 'Public' | 'Internal' | 'Confidential' | 'Secret';
+/** From the lowest. */
+export const CLASSIFICATIONS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
+export type Classification = (typeof CLASSIFICATIONS)[number];
+export const Classification = choice(
+  'Classification',
+  'How far an event may be seen, from the lowest.',
+  CLASSIFICATIONS,
+);
 
 export const RoleName = choice('RoleName', 'A role of a caller.', ROLE_NAMES);
 

@@ -4,6 +4,7 @@
 
 import {
   type Classification,
+  CLASSIFICATIONS,
   type Permission,
   PERMISSION_NAMES,
   permissionsOfRole,
@@ -25,9 +26,6 @@ export interface Grants {
 }
 
 export type Refusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
-
-/** From the lowest. */
-export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
 
 export function refusalsOf(grants: Grants): (permission: Permission) => Refusal | undefined {
   const byRoles = new Set(grants.roles.filter(isRole).flatMap(permissionsOfRole));

@@ -2,7 +2,7 @@
 // made of them. What is found plain here, the judge finds sound; what is not found plain is undecided, and is read and
 // judged. Events with an id or a tenant of their own, with nulls, or with a time in another zone are not plain.
 
-import { type Classification, LIMITS } from '@tallystick/contract';
+import { type Classification, CLASSIFICATIONS, LIMITS } from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';
 import type { UnreadItem } from '../call.ts';
 import {
@@ -39,8 +39,6 @@ export interface PlainEvent {
 export function isPlain(event: object): event is PlainEvent {
   return 'outline' in event;
 }
-
-const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
 
 // The members in the order of RFC 8785, which is that of the bytes.
 const ACTOR: readonly Rule[] = [
