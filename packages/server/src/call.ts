@@ -2,7 +2,7 @@
 // that is not its input. Made by the gateway, the same for every protocol.
 
 import type { ErrorDetail, OperationName, TenantId, Version } from '@tallystick/contract';
-import type { JsonOutline } from '@tallystick/evidence';
+import { type JsonOutline, parseJson } from '@tallystick/evidence';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
 
@@ -58,10 +58,10 @@ export class JsonText {
 }
 
 /**
- * A value of a list that an operation judges item by item, not read yet: where it stands in the RFC 8785 text of the
- * body. What a protocol may put in place of the items of a list whose members the contract marks `x-kept-as-text`.
+ * A value that nobody has read yet: where it stands in the RFC 8785 text of the body. What a protocol may put in place
+ * of one whose members the contract marks `x-kept-as-text`, be it the body or the items of a list in it.
  */
-export class UnreadItem {
+export class UnreadValue {
   readonly outline: JsonOutline;
   readonly node: number;
   readonly #read: (node: number) => unknown;
@@ -76,6 +76,31 @@ export class UnreadItem {
   read(): unknown {
     return this.#read(this.node);
   }
+
+  /** One member, the rest left unread; undefined where there is none. */
+  member(name: string): unknown {
+    const { outline, node } = this;
+    const found = outline.isObject(node) ? outline.member(node, keyOf(name)) : undefined;
+    return found === undefined ? undefined : parseJson(Buffer.from(outline.value(found)).toString());
+  }
+}
+
+/** Names that the contract knows, so there are few. */
+const keys = new Map<string, Uint8Array>();
+
+function keyOf(name: string): Uint8Array {
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  const key = Buffer.from(name);
+  keys.set(name, key);
+  return key;
+}
+
+/** A member of what was received, read or not; undefined where there is none. */
+export function receivedMember(value: unknown, name: string): unknown {
+  if (value instanceof UnreadValue) return value.member(name);
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
 }
 
 /** What a protocol made of a request, before anything in it has been validated. */

@@ -19,6 +19,7 @@ export const SIZE = 3;
 /** How many places a node takes by itself. */
 export const FIELDS = 4;
 
+const BRACE = 0x7b;
 /** Between the end of a key and its value there are a quote and a colon. */
 const KEY_TO_VALUE = 2;
 
@@ -69,6 +70,10 @@ export class JsonOutline {
   /** Where the value ends. */
   to(node: number): number {
     return this.#nodes[node + TO]!;
+  }
+
+  isObject(node: number): boolean {
+    return this.bytes[this.from(node)] === BRACE;
   }
 
   /** The canonical text of the value: a view of the bytes, not a copy. */

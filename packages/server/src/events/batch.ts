@@ -3,7 +3,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import type { Answer, TenantId } from '@tallystick/contract';
-import { type Call, type Received, UnreadItem } from '../call.ts';
+import { type Call, type Received, receivedMember } from '../call.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import type { DraftOutcome, UsedKey } from '../streams/log.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
@@ -11,15 +11,13 @@ import { batchAnswer, type BatchOutcome, noteOf, readNote, refusalByCode } from 
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { expiryAfter } from './expiry.ts';
 import { type IngestParts, keyReused, latestOf, onceOf, tenantOf } from './ingest.ts';
-import { isRefusal, type Refusal, type SoundEvent } from './judge.ts';
-import { type PlainEvent, plainEventOf } from './plain-event.ts';
+import { isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import type { PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
 
 export interface BatchParts extends IngestParts {
   readonly validateEnvelope: ValidateEnvelope;
-  /** As the judge has it. */
-  readonly requireActorIdentity: boolean;
 }
 
 type BatchAnswer = Answer<'events.ingestBatch'>;
@@ -33,7 +31,7 @@ export function createBatchIngest(parts: BatchParts) {
     const latest = latestTimestamp(acceptedAtMs);
     const refusals = new Map<number, Refusal>();
     for (const [index, code] of refused) {
-      const judged = judgeOne(parts, batch, index, tenantIdOf(call), latest);
+      const judged = judgeOne(parts.judge, batch, index, tenantIdOf(call), latest);
       const isSame = isRefusal(judged) && judged.code === code;
       refusals.set(index, isSame ? judged : refusalByCode(code));
     }
@@ -49,7 +47,7 @@ export function createBatchIngest(parts: BatchParts) {
     async take(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
-      const { sound, refusals } = judgeAll(parts, batch, tenantIdOf(call), acceptedAtMs);
+      const { sound, refusals } = judgeAll(parts.judge, batch, tenantIdOf(call), acceptedAtMs);
       const { transactional } = batch;
       const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
       if (sound.length === 0 || (transactional && refusals.size > 0)) {
@@ -74,14 +72,12 @@ export function createBatchIngest(parts: BatchParts) {
   };
 }
 
-type Judging = Pick<BatchParts, 'judge' | 'requireActorIdentity'>;
-
-function judgeAll(judging: Judging, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
+function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
   const refusals = new Map<number, Refusal>();
   for (let index = 0; index < batch.events.length; index++) {
-    const judged = judgeOne(judging, batch, index, tenant, latest);
+    const judged = judgeOne(judge, batch, index, tenant, latest);
     if (isRefusal(judged)) refusals.set(index, judged);
     else sound.push(judged);
   }
@@ -91,25 +87,20 @@ function judgeAll(judging: Judging, batch: ReceivedBatch, tenant: TenantId, nowM
 const UNBROKEN: [] = [];
 
 function judgeOne(
-  { judge, requireActorIdentity }: Judging,
+  judge: Judge,
   { events, broken }: ReceivedBatch,
   index: number,
   tenant: TenantId,
   latest: string,
 ): SoundEvent | PlainEvent | Refusal {
-  const item = events[index];
-  const isUnread = item instanceof UnreadItem;
-  const plain = isUnread ? plainEventOf(item, latest, requireActorIdentity) : undefined;
-  if (plain !== undefined) return plain;
-  const event = isUnread ? item.read() : item;
+  const event = events[index];
   const at = `events[${index}]`;
   return foreign(event, at, tenant) ?? judge(event, broken.get(index) ?? UNBROKEN, at, latest);
 }
 
 /** An event for another tenant is refused for that and for nothing else, as the gateway does with a single one. */
 function foreign(event: unknown, at: string, tenant: TenantId): Refusal | undefined {
-  if (typeof event !== 'object' || event === null || !('tenantId' in event)) return undefined;
-  const { tenantId } = event;
+  const tenantId = receivedMember(event, 'tenantId');
   if (typeof tenantId !== 'string' || tenantId === tenant) return undefined;
   const issue = 'must be the tenant of the request';
   const details = [{ field: `${at}.tenantId`, issue, value: tenantId.slice(0, 200) }];

@@ -68,7 +68,7 @@ export function draftOf(
   };
 }
 
-/** The same for the events of a batch, in order; `texts` has room for those that are plain. */
+/** The drafts of the events of a request, in order; `texts` has room for those that are plain. */
 export function draftsOf(
   events: readonly (SoundEvent | PlainEvent)[],
   texts: PlainTexts,

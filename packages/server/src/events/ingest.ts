@@ -17,9 +17,10 @@ import type { Call, Received } from '../call.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import type { DraftOutcome, Once, Placed, UsedKey } from '../streams/log.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
-import { acceptanceOf, draftOf, type NewIds } from './draft.ts';
+import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
 import { expiryAfter } from './expiry.ts';
 import { isRefusal, type Judge } from './judge.ts';
+import { PlainTexts } from './plain-texts.ts';
 import { rememberLast } from './remember-last.ts';
 import { latestTimestamp } from './timestamp.ts';
 
@@ -46,15 +47,12 @@ export function createIngest(parts: IngestParts) {
       const judged = judge(received.input['event'], received.violations, '', latestAt(nowMs));
       if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
       const tenant = await tenantOf(call, parts.tenancy);
-      const draft = draftOf(
-        judged,
-        acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention)),
-        ids,
-      );
+      const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));
+      const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
       const once = onceOf(call, tenant, latestOf(parts), '');
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfAborted();
-      const result = await sequencer.append({ tenant: tenant.tenantId, drafts: [draft], atomic: true, once });
+      const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: true, once });
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       const outcome = placedOf(result.outcomes[0]);

@@ -4,6 +4,7 @@
 // made of it, so that nothing is worked out twice.
 
 import { type ErrorCode, type ErrorDetail, EventDraft, LIMITS, withoutIgnored } from '@tallystick/contract';
+import { UnreadValue } from '../call.ts';
 import {
   crowdBreach,
   hasIdentity,
@@ -14,6 +15,7 @@ import {
   timeBreaches,
 } from './breaches.ts';
 import { contentTextOf, textOf } from './content-text.ts';
+import { type PlainEvent, plainEventOf } from './plain-event.ts';
 import { isAfter, utcTimestamp } from './timestamp.ts';
 
 /** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
@@ -47,10 +49,15 @@ export interface Refusal {
 
 export interface Judge {
   /**
-   * `broken` are the rules of JSON that this event breaks, `at` is where it stands in the body, `latest` the latest
-   * timestamp that is accepted.
+   * `value` may be unread, and then it breaks no rule of JSON. `broken` are those that it breaks, `at` is where it
+   * stands in the body, `latest` the latest timestamp that is accepted.
    */
-  (value: unknown, broken: readonly ErrorDetail[], at: string, latest: string): SoundEvent | Refusal;
+  (
+    value: unknown,
+    broken: readonly ErrorDetail[],
+    at: string,
+    latest: string,
+  ): SoundEvent | PlainEvent | Refusal;
 }
 
 export function isRefusal(judged: object): judged is Refusal {
@@ -74,7 +81,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     return refuse(details, details.length === 1 && sizes.length === 1 ? 'PAYLOAD_TOO_LARGE' : undefined);
   };
 
-  return (value, broken, at, latest) => {
+  const judgeValue = (value: unknown, broken: readonly ErrorDetail[], at: string, latest: string) => {
     const crowd = crowdBreach(value, at);
     if (crowd !== undefined) return refuse([...broken, crowd]);
     const event = withoutNulls(value);
@@ -93,6 +100,11 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
       (!requireActorIdentity || hasIdentity(sent.actor));
     if (!isSound) return refusalOf(sent, [], at, latest);
     return { sent, timestamp, contentText: contentTextOf(context, payload) };
+  };
+
+  return (value, broken, at, latest) => {
+    if (!(value instanceof UnreadValue)) return judgeValue(value, broken, at, latest);
+    return plainEventOf(value, latest, requireActorIdentity) ?? judgeValue(value.read(), broken, at, latest);
   };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
 import { canonicalBytes } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { UnreadItem } from '../call.ts';
+import { UnreadValue } from '../call.ts';
 import { leanValue, textMembersOf } from '../protocols/rest/lean-body.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestJudge, LATEST } from '../testing/event-judge.ts';
@@ -21,10 +21,10 @@ const demandingJudge = createTestJudge(true);
 const ids = { nextId: () => EVENT_ID, uuid: () => UUID };
 
 /** The events as they come out of a request; undefined where its text is not canonical at first sight. */
-function arrived(events: readonly unknown[]): UnreadItem[] | undefined {
+function arrived(events: readonly unknown[]): UnreadValue[] | undefined {
   const body = Buffer.from(JSON.stringify({ events }));
   const canonical = canonicalBytes(body, { depthMax: 34, outlineLevels: BATCH.levels });
-  return canonical && (leanValue(canonical.outline, BATCH) as { events: UnreadItem[] }).events;
+  return canonical && (leanValue(canonical.outline, BATCH) as { events: UnreadValue[] }).events;
 }
 
 const plain = (event: unknown, requireActorIdentity = false) =>

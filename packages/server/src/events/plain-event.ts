@@ -4,7 +4,7 @@
 
 import { type Classification, CLASSIFICATIONS, LIMITS } from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';
-import type { UnreadItem } from '../call.ts';
+import type { UnreadValue } from '../call.ts';
 import {
   contentUpTo,
   fits,
@@ -73,7 +73,7 @@ const ACTOR_TYPE = Buffer.from('actorType');
 
 /** `latest` is the latest timestamp that is accepted. */
 export function plainEventOf(
-  { outline, node }: UnreadItem,
+  { outline, node }: UnreadValue,
   latest: string,
   requireActorIdentity: boolean,
 ): PlainEvent | undefined {

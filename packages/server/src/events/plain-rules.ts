@@ -10,7 +10,6 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 const CAPITAL_Z = 0x5a;
-const BRACE = 0x7b;
 
 type Holds = (outline: JsonOutline, node: number) => boolean;
 
@@ -43,7 +42,7 @@ export const identity = textUpTo(LIMITS.identityLengthMax);
 export const contentUpTo =
   (bytesMax: number): Holds =>
   (outline, node) =>
-    outline.bytes[outline.from(node)] === BRACE && outline.to(node) - outline.from(node) <= bytesMax;
+    outline.isObject(node) && outline.to(node) - outline.from(node) <= bytesMax;
 
 /** Whether the value is an object of these members and no others; lists their places, 0 for what is absent. */
 export function fits(
@@ -52,7 +51,7 @@ export function fits(
   rules: readonly Rule[],
   places?: number[],
 ): boolean {
-  if (outline.bytes[outline.from(parent)] !== BRACE) return false;
+  if (!outline.isObject(parent)) return false;
   const end = outline.end(parent);
   let node = outline.first(parent);
   for (let i = 0; i < rules.length; i++) {

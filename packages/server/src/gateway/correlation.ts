@@ -3,7 +3,7 @@
 // refusals of malformed requests included.
 
 import { AuditError, isUuid, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
-import type { Correlation } from '../call.ts';
+import { type Correlation, receivedMember } from '../call.ts';
 import type { Random } from '../runtime/random.ts';
 import { header, type HeaderValues } from './header-values.ts';
 
@@ -46,8 +46,7 @@ export function withCorrelationOf(
   correlation: Correlation,
 ): Correlation {
   if (correlation.correlationIsGiven || operation.name !== 'events.ingest') return correlation;
-  if (typeof event !== 'object' || event === null || !('correlationId' in event)) return correlation;
-  const { correlationId } = event;
+  const correlationId = receivedMember(event, 'correlationId');
   if (typeof correlationId !== 'string' || !isUuid(correlationId)) return correlation;
   return { ...correlation, correlationId, correlationIsGiven: true };
 }

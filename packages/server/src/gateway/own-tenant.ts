@@ -10,6 +10,7 @@ import {
   ownTenantPaths,
   type TenantId,
 } from '@tallystick/contract';
+import { receivedMember } from '../call.ts';
 
 const known = new WeakMap<object, string[][]>();
 
@@ -20,7 +21,7 @@ export function checkOwnTenant(
 ): void {
   if (tenant === undefined) return;
   for (const path of pathsOf(operation)) {
-    const value = path.reduce(member, input);
+    const value = path.reduce(receivedMember, input);
     if (typeof value !== 'string' || value === tenant) continue;
     const field = path.at(-1) ?? '';
     const issue = 'must be the tenant of the request';
@@ -35,9 +36,4 @@ function pathsOf({ input }: Operation<OperationName>): string[][] {
     known.set(input, paths);
   }
   return paths;
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Record<string, unknown>)[name];
 }

@@ -2,6 +2,7 @@
 
 import { asJson, EventDraft } from '@tallystick/contract';
 import { createJudge, isRefusal, type Judge, type Refusal, type SoundEvent } from '../events/judge.ts';
+import { isPlain } from '../events/plain-event.ts';
 import { createRules } from '../gateway/validate.ts';
 import { messageFor } from '../gateway/violations.ts';
 
@@ -16,6 +17,7 @@ export const LATEST = '2026-06-01T00:00:00.000Z';
 export function soundEvent(judge: Judge, value: unknown): SoundEvent {
   const judged = judge(value, [], '', LATEST);
   if (isRefusal(judged)) throw new Error(`refused: ${judged.message}`);
+  if (isPlain(judged)) throw new Error('not read');
   return judged;
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { LIMITS } from '@tallystick/contract';
-import { UnreadItem } from '../../call.ts';
+import { UnreadValue } from '../../call.ts';
 import { createFakeClock, type FakeClock } from '../../runtime/fake-clock.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT } from '../../testing/bound-operations.ts';
 import { exchangeRaw, open, readAnswers } from '../../testing/raw-http.ts';
@@ -15,7 +15,7 @@ const batches: unknown[] = [];
 before(async () => {
   const operations = boundOperations({
     'events.ingestBatch': (_, { batch }) => {
-      const events = batch.events.map((event) => (event instanceof UnreadItem ? event.read() : event));
+      const events = batch.events.map((event) => (event instanceof UnreadValue ? event.read() : event));
       batches.push({ ...batch, events });
       return Promise.reject(new Error('only the input matters here'));
     },

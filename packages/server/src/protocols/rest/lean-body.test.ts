@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { operationNamed } from '@tallystick/contract';
 import { canonicalBytes, canonicalJson, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { JsonText, UnreadItem } from '../../call.ts';
+import { JsonText, receivedMember, UnreadValue } from '../../call.ts';
 import { leanValue, textMembersOf } from './lean-body.ts';
 
 const SINGLE = textMembersOf(operationNamed('events.ingest'))!;
@@ -17,9 +17,14 @@ function lean(value: unknown, members: typeof SINGLE): unknown {
   return canonical && leanValue(canonical.outline, members);
 }
 
+function read(value: unknown): unknown {
+  assert.ok(value instanceof UnreadValue);
+  return value.read();
+}
+
 /** The value with every item read and every text parsed again. */
 function whole(value: unknown): unknown {
-  if (value instanceof UnreadItem) return whole(value.read());
+  if (value instanceof UnreadValue) return whole(value.read());
   if (value instanceof JsonText) return parseJson(Buffer.from(value.bytes).toString());
   if (Array.isArray(value)) return value.map(whole);
   if (typeof value !== 'object' || value === null) return value;
@@ -27,14 +32,14 @@ function whole(value: unknown): unknown {
 }
 
 test('the contract says which members are kept as text: context and payload of events', () => {
-  assert.deepEqual(SINGLE, { listName: undefined, names: ['context', 'payload'], levels: 1 });
+  assert.deepEqual(SINGLE, { listName: undefined, names: ['context', 'payload'], levels: 2 });
   assert.deepEqual(BATCH, { listName: 'events', names: ['context', 'payload'], levels: 4 });
   assert.equal(textMembersOf(operationNamed('policies.create')), undefined);
   assert.equal(textMembersOf(operationNamed('events.get')), undefined);
 });
 
 test('context and payload become their canonical text, wherever they stand among the members', () => {
-  const value = lean({ z: 1, payload: { b: 1, a: 'é' }, action: 'x', context: {} }, SINGLE);
+  const value = read(lean({ z: 1, payload: { b: 1, a: 'é' }, action: 'x', context: {} }, SINGLE));
   const { payload, context, ...others } = value as Record<string, JsonText>;
   assert.deepEqual(others, { z: 1, action: 'x' });
   assert.equal(Buffer.from(payload!.bytes).toString(), '{"a":"é","b":1}');
@@ -45,11 +50,11 @@ test('the items of a batch are not read before somebody asks, and then as a sing
   const event = { payload: { b: 1, a: 2 }, action: 'x', context: [1] };
   const { events, transactional } = lean({ events: [event, 5], transactional: true }, BATCH) as Record<
     string,
-    UnreadItem[]
+    UnreadValue[]
   >;
   assert.equal(transactional, true);
-  assert.ok(events!.every((item) => item instanceof UnreadItem));
-  assert.deepEqual(events![0]!.read(), lean(event, SINGLE));
+  assert.ok(events!.every((item) => item instanceof UnreadValue));
+  assert.deepEqual(events![0]!.read(), read(lean(event, SINGLE)));
   assert.equal(events![1]!.read(), 5);
 });
 
@@ -62,7 +67,7 @@ test('what is no object stays a value, and members of that name elsewhere are no
     'text',
     null,
   ];
-  for (const value of table) assert.deepEqual(lean(value, SINGLE), value);
+  for (const value of table) assert.deepEqual(read(lean(value, SINGLE)), value);
   const odd: unknown[] = [
     { events: { context: { a: {} } } },
     { events: 5 },
@@ -96,4 +101,16 @@ test('whatever the body is, the lean value means the same', () => {
     { numRuns: 1000, seed: 20260115 },
   );
   assert.ok(leanCount > 100, `only ${leanCount} took the quick way`);
+});
+
+test('one member can be had of a value that is not read, as of one that is', () => {
+  const event = { tenantId: 'acme', correlationId: 5, actor: { a: [1] }, toString: 'x' };
+  const unread = lean(event, SINGLE);
+  for (const name of ['tenantId', 'correlationId', 'actor', 'toString', 'action', 'hasOwnProperty']) {
+    assert.deepEqual(receivedMember(unread, name), receivedMember(event, name), name);
+  }
+  for (const value of [['tenantId'], 'tenantId', null, 5]) {
+    assert.equal(receivedMember(lean(value, SINGLE), 'tenantId'), undefined);
+    assert.equal(receivedMember(value, 'tenantId'), undefined);
+  }
 });

@@ -1,10 +1,10 @@
-// A body without values that nobody reads: members that the contract marks `x-kept-as-text` become their RFC 8785
-// text, cut out of the canonical bytes of the body, and only the rest is parsed. The items of a list that have such
-// members are not parsed at all until somebody asks for their value.
+// A body without values that nobody reads. An object that has members which the contract marks `x-kept-as-text`, be
+// it the body or an item of a list in it, is not parsed at all until somebody asks for its value; and then those
+// members are their RFC 8785 text, cut out of the canonical bytes of the body.
 
 import { asJson, type JsonSchema, type Operation, type OperationName } from '@tallystick/contract';
 import { type JsonOutline, parseJson } from '@tallystick/evidence';
-import { JsonText, UnreadItem } from '../../call.ts';
+import { JsonText, UnreadValue } from '../../call.ts';
 
 /** Which members are kept as text, and where the objects stand that have them. */
 export interface TextMembers {
@@ -15,10 +15,10 @@ export interface TextMembers {
   readonly levels: number;
 }
 
-/** The members of the body. */
-const OBJECT_LEVELS = 1;
-/** Those, the items of the list, the members of each, and what these have inside: whoever judges an item looks there. */
-const LIST_LEVELS = 4;
+/** The members of such an object, and what these have inside: whoever judges it looks there. */
+const OBJECT_LEVELS = 2;
+/** Around it, the members of the body and the items of the list. */
+const LIST_LEVELS = 2 + OBJECT_LEVELS;
 
 export function textMembersOf({ input, rest }: Operation<OperationName>): TextMembers | undefined {
   if (rest.body === undefined) return undefined;
@@ -38,18 +38,17 @@ function namesIn({ properties = {} }: JsonSchema): string[] {
 
 const COMMA = 0x2c;
 const BRACKET = 0x5b;
-const BRACE = 0x7b;
 /** Between the beginning of a key and the quote before it. */
 const QUOTE_LENGTH = 1;
 
 export function leanValue(outline: JsonOutline, { listName, names }: TextMembers): unknown {
-  if (listName === undefined) return leanObject(outline, outline.root, names);
+  const read = (node: number) => leanObject(outline, node, names);
+  if (listName === undefined) return new UnreadValue(outline, outline.root, read);
   const list = listIn(outline, listName);
   if (list === undefined) return parseJson(textBetween(outline, outline.root, []));
-  const read = (node: number) => leanObject(outline, node, names);
-  const items: UnreadItem[] = [];
+  const items: UnreadValue[] = [];
   for (let node = outline.first(list); node < outline.end(list); node = outline.next(node)) {
-    items.push(new UnreadItem(outline, node, read));
+    items.push(new UnreadValue(outline, node, read));
   }
   const inside = { from: outline.from(list) + 1, to: outline.to(list) - 1 };
   // The list was found in it.
@@ -59,21 +58,19 @@ export function leanValue(outline: JsonOutline, { listName, names }: TextMembers
 }
 
 function listIn(outline: JsonOutline, listName: string): number | undefined {
-  if (outline.bytes[outline.from(outline.root)] !== BRACE) return undefined;
+  if (!outline.isObject(outline.root)) return undefined;
   const list = outline.member(outline.root, Buffer.from(listName));
   return list !== undefined && outline.bytes[outline.from(list)] === BRACKET ? list : undefined;
 }
 
 /** The value at a node; where it is an object, its members of these names that are objects are left as text. */
 function leanObject(outline: JsonOutline, parent: number, names: readonly string[]): unknown {
-  const { bytes } = outline;
   const texts: [name: string, text: JsonText][] = [];
   const cuts: Cut[] = [];
-  if (bytes[outline.from(parent)] === BRACE) {
+  if (outline.isObject(parent)) {
     const keys = names.map((name) => Buffer.from(name));
     for (let node = outline.first(parent); node < outline.end(parent); node = outline.next(node)) {
-      const which =
-        bytes[outline.from(node)] === BRACE ? keys.findIndex((key) => outline.hasKey(node, key)) : -1;
+      const which = outline.isObject(node) ? keys.findIndex((key) => outline.hasKey(node, key)) : -1;
       if (which === -1) continue;
       texts.push([names[which]!, new JsonText(outline.value(node))]);
       cuts.push({ from: outline.keyFrom(node) - QUOTE_LENGTH, to: outline.to(node) });
