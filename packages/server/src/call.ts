@@ -5,12 +5,13 @@ import type { ErrorDetail, OperationName, TenantId, Version } from '@tallystick/
 import { type JsonOutline, parseJson } from '@tallystick/evidence';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
+import type { Deadline } from './runtime/deadline.ts';
 
 /** What ties a call to the outside: in every answer, every error and every diagnostic line about it. */
 export interface Correlation {
   /** The caller's, or a new UUID. */
   readonly correlationId: string;
-  /** False when it was made here; then an event's own correlation id may take its place. */
+  /** False when it was made here. */
   readonly correlationIsGiven: boolean;
   /** The W3C trace id, 32 hexadecimal digits. */
   readonly traceId: string;
@@ -18,7 +19,8 @@ export interface Correlation {
   readonly requestId: string;
 }
 
-export interface Call extends Correlation {
+export interface Call {
+  readonly correlation: Correlation;
   readonly operation: OperationName;
   readonly version: Version;
   /** Where the request was sent, without its query. */
@@ -31,8 +33,8 @@ export interface Call extends Correlation {
   readonly tenantRecord: TenantRecord | undefined;
   /** There when the caller wants this done once, however often it is asked. */
   readonly once: RequestKey | undefined;
-  /** Aborts when the time for the call is over: work that is still going on must stop. */
-  readonly deadline: AbortSignal;
+  /** Tells when the time for the call is over: work that is still going on must stop. */
+  readonly deadline: Deadline;
 }
 
 /** The caller's idempotency key, with what was asked under it. */

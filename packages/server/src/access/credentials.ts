@@ -57,16 +57,19 @@ export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Au
     return tokens.verify(token);
   };
 
-  return async ({ authorization, apiKey }) => {
-    if (authorization === undefined) {
-      if (apiKey === undefined) throw unauthenticated('There is no credential.');
-      return byKey(apiKey);
-    }
-    if (apiKey === undefined) return byToken(authorization);
+  const byBoth = async (authorization: string, apiKey: string): Promise<Caller> => {
     const key = await byKey(apiKey);
     const caller = callerOfBoth(await byToken(authorization), key);
     if (caller === undefined) throw unauthenticated('The token and the API key are not for the same tenant.');
     return caller;
+  };
+
+  return ({ authorization, apiKey }) => {
+    if (authorization !== undefined) {
+      return apiKey === undefined ? byToken(authorization) : byBoth(authorization, apiKey);
+    }
+    if (apiKey === undefined) throw unauthenticated('There is no credential.');
+    return byKey(apiKey);
   };
 }
 

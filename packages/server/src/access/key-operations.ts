@@ -39,8 +39,8 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
   };
   const causeOf = (call: Call): KeyChangeCause => ({
     by: callerOf(call).name,
-    requestId: call.requestId,
-    correlationId: call.correlationId,
+    requestId: call.correlation.requestId,
+    correlationId: call.correlation.correlationId,
     once: (madeKeyId) =>
       call.tenantRecord && onceOf(call, call.tenantRecord, latestOf({ clock, steadyNowMs }), madeKeyId),
   });

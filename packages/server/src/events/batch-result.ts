@@ -90,7 +90,8 @@ function resultOf(index: number, outcome: DraftOutcome): BatchItemResult {
 const DETAILS_MAX = 1000;
 
 /** The error that goes with a batch of which nothing was stored: what was wrong, in one list. */
-function rejection({ traceId, path, requestId }: Call, { results, totalCount, timestamp }: BatchResult) {
+function rejection({ correlation, path }: Call, { results, totalCount, timestamp }: BatchResult) {
+  const { traceId, requestId } = correlation;
   const refused = results.filter(({ status }) => status === 'Rejected');
   const details: ErrorDetail[] = refused.flatMap(({ error }) => error?.details ?? []).slice(0, DETAILS_MAX);
   const message = `No event was stored: ${refused.length} of ${totalCount} were refused.`;

@@ -61,7 +61,7 @@ export function createBatchIngest(parts: BatchParts) {
       if (call.once === undefined && received.canonical !== undefined) giveBack(received.canonical);
       const once = call.once && onceOf(call, tenant, latestOf(parts), noteOf(known));
       // Whoever asked has been told that it took too long; storing it now would surprise them.
-      call.deadline.throwIfAborted();
+      call.deadline.throwIfPassed();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: transactional, once });
       texts.giveBack();
       if (result.status === 'Repeated') return again(call, received, result.used);

@@ -7,7 +7,7 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestJudge, soundEvent } from '../testing/event-judge.ts';
-import { TENANT, testCall } from '../testing/test-call.ts';
+import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import type { Draft } from '../streams/log.ts';
 import { acceptanceOf, draftOf } from './draft.ts';
 
@@ -82,14 +82,12 @@ test("an event's correlation is its own, else the request's where that is a UUID
   const own = 'AAAAAAAA-0000-4000-8000-000000000001';
   assert.equal(factsOf({ ...EVENT, correlationId: own })['correlationId'], own, 'as it was sent');
   assert.equal(factsOf(EVENT)['correlationId'], UUID);
-  assert.equal(
-    factsOf(EVENT, testCall({ correlationId: UUID, correlationIsGiven: true }))['correlationId'],
-    UUID,
-  );
-  assert.equal(
-    factsOf(EVENT, testCall({ correlationId: 'order-42', correlationIsGiven: true }))['correlationId'],
-    NEW_UUID,
-  );
+  const idUnder = (correlationId: string) => {
+    const correlation = { ...CORRELATION, correlationId, correlationIsGiven: true };
+    return factsOf(EVENT, testCall({ correlation }))['correlationId'];
+  };
+  assert.equal(idUnder(UUID), UUID);
+  assert.equal(idUnder('order-42'), NEW_UUID);
 });
 
 test('the classification is that of the tenant, raised by the hint', () => {

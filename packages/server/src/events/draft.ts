@@ -30,7 +30,8 @@ export interface NewIds {
 }
 
 export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: number): Acceptance {
-  const { caller, correlationId, correlationIsGiven } = call;
+  const { caller, correlation } = call;
+  const { correlationIsGiven, correlationId } = correlation;
   assert(caller !== undefined, 'an event needs a caller, whose name it records');
   return {
     tenant,

@@ -35,7 +35,7 @@ export function createGet(parts: GetParts) {
 }
 
 async function noteRead(
-  { requestId, correlationId }: Call,
+  { correlation: { requestId, correlationId } }: Call,
   { tenantId, eventId }: Pick<GetAnswer['body'], 'tenantId' | 'eventId'>,
   { sequencer, clock, ids }: GetParts,
 ): Promise<void> {

@@ -51,7 +51,7 @@ export function createIngest(parts: IngestParts) {
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
       const once = onceOf(call, tenant, latestOf(parts), '');
       // Whoever asked has been told that it took too long; storing it now would surprise them.
-      call.deadline.throwIfAborted();
+      call.deadline.throwIfPassed();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: true, once });
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();

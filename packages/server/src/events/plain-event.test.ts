@@ -7,7 +7,7 @@ import { UnreadValue } from '../call.ts';
 import { leanValue, textMembersOf } from '../protocols/rest/lean-body.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestJudge, LATEST } from '../testing/event-judge.ts';
-import { TENANT, testCall } from '../testing/test-call.ts';
+import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
 import { isRefusal, type SoundEvent } from './judge.ts';
@@ -163,7 +163,8 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   if (found === undefined) return false;
   const judged = (requireActorIdentity ? demandingJudge : judge)(event, [], '', LATEST);
   assert.ok(!isRefusal(judged), JSON.stringify(judged));
-  for (const call of [testCall(), testCall({ correlationId: 'order-42', correlationIsGiven: true })]) {
+  const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
+  for (const call of [testCall(), testCall({ correlation })]) {
     const acceptance = acceptanceOf(call, TENANT, 1);
     assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
   }

@@ -6,11 +6,11 @@ import type { Caller } from '../access/caller.ts';
 import type { Authenticate } from '../access/credentials.ts';
 import { header, type HeaderValues } from './header-values.ts';
 
-export async function authenticate(
+export function authenticate(
   operation: Operation<OperationName>,
   headers: HeaderValues,
   verify: Authenticate | undefined,
-): Promise<Caller | undefined> {
+): Promise<Caller> | undefined {
   if (operation.permission === null) return undefined;
   const credentials = {
     authorization: header(headers, 'authorization'),

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed } from '@tallystick/contract';
 import { createSystemRandom } from '../runtime/random.ts';
-import { checkCorrelation, readCorrelation, withCorrelationOf } from './correlation.ts';
+import { checkCorrelation, RequestCorrelation } from './correlation.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const ids = { random: createSystemRandom(), nextId: () => '01KE0000000000000000000042' };
-const read = (headers: Record<string, string>) => readCorrelation(headers, ids);
+const read = (headers: Record<string, string>) => new RequestCorrelation(headers, ids);
 
 test("the caller's correlation id is taken as it is", () => {
   for (const id of ['x', '!', '~', 'a'.repeat(128), 'order-42/step#3']) {
@@ -73,7 +73,11 @@ test("a single event's own correlation id stands for the request, unless the hea
     input: Record<string, unknown>,
     headers = {},
     operation: 'events.ingest' | 'events.search' = 'events.ingest',
-  ) => withCorrelationOf(operationNamed(operation), input, read(headers)).correlationId;
+  ) => {
+    const correlation = read(headers);
+    correlation.adoptFrom(operationNamed(operation), input);
+    return correlation.correlationId;
+  };
   assert.equal(idOf({ event: { correlationId: uuid } }), uuid);
   assert.equal(idOf({ event: { correlationId: uuid } }, { 'x-correlation-id': 'x' }), 'x');
   for (const event of [

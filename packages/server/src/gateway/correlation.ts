@@ -18,16 +18,47 @@ export interface CorrelationSource {
   readonly nextId: () => string;
 }
 
-/** Never fails: an id that is not allowed is replaced, and `checkCorrelation` refuses the call later. */
-export function readCorrelation(headers: HeaderValues, { random, nextId }: CorrelationSource): Correlation {
-  const given = header(headers, 'x-correlation-id');
-  const usable = given !== undefined && isCorrelationId(given);
-  return {
-    correlationId: usable ? given : random.uuid(),
-    correlationIsGiven: usable,
-    traceId: readTraceId(header(headers, 'traceparent')) ?? newTraceId(random),
-    requestId: nextId(),
-  };
+/** The correlation of one request. What its sender does not give is made when somebody asks for it: often nobody does. */
+export class RequestCorrelation implements Correlation {
+  readonly #source: CorrelationSource;
+  #correlationId: string | undefined;
+  #correlationIsGiven: boolean;
+  #traceId: string | undefined;
+  #requestId: string | undefined;
+
+  /** Never fails: an id that is not allowed is replaced, and `checkCorrelation` refuses the call later. */
+  constructor(headers: HeaderValues, source: CorrelationSource) {
+    const given = header(headers, 'x-correlation-id');
+    this.#source = source;
+    this.#correlationIsGiven = given !== undefined && isCorrelationId(given);
+    this.#correlationId = this.#correlationIsGiven ? given : undefined;
+    this.#traceId = readTraceId(header(headers, 'traceparent'));
+  }
+
+  get correlationId(): string {
+    return (this.#correlationId ??= this.#source.random.uuid());
+  }
+
+  get correlationIsGiven(): boolean {
+    return this.#correlationIsGiven;
+  }
+
+  get traceId(): string {
+    return (this.#traceId ??= newTraceId(this.#source.random));
+  }
+
+  get requestId(): string {
+    return (this.#requestId ??= this.#source.nextId());
+  }
+
+  /** A single event names the correlation of its request, where the header does not. */
+  adoptFrom(operation: Operation<OperationName>, { event }: Readonly<Record<string, unknown>>): void {
+    if (this.#correlationIsGiven || operation.name !== 'events.ingest') return;
+    const own = receivedMember(event, 'correlationId');
+    if (typeof own !== 'string' || !isUuid(own)) return;
+    this.#correlationId = own;
+    this.#correlationIsGiven = true;
+  }
 }
 
 export function checkCorrelation(headers: HeaderValues): void {
@@ -37,18 +68,6 @@ export function checkCorrelation(headers: HeaderValues): void {
   throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}; ${given.length} were sent.`, {
     details: [{ field: 'X-Correlation-Id', issue, value: given }],
   });
-}
-
-/** A single event names the correlation of its request, where the header does not. */
-export function withCorrelationOf(
-  operation: Operation<OperationName>,
-  { event }: Readonly<Record<string, unknown>>,
-  correlation: Correlation,
-): Correlation {
-  if (correlation.correlationIsGiven || operation.name !== 'events.ingest') return correlation;
-  const correlationId = receivedMember(event, 'correlationId');
-  if (typeof correlationId !== 'string' || !isUuid(correlationId)) return correlation;
-  return { ...correlation, correlationId, correlationIsGiven: true };
 }
 
 function isCorrelationId(text: string): boolean {

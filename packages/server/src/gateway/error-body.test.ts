@@ -6,10 +6,12 @@ import { createTelemetry } from '../telemetry.ts';
 import { asAuditError, errorBody } from './error-body.ts';
 
 const place = {
-  correlationId: 'c',
-  correlationIsGiven: true,
-  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-  requestId: '01KE0000000000000000000042',
+  correlation: {
+    correlationId: 'c',
+    correlationIsGiven: true,
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    requestId: '01KE0000000000000000000042',
+  },
   path: '/api/v1/audit-events',
 };
 
@@ -57,7 +59,8 @@ test('what nobody foresaw is told to the operator and hidden from the caller', (
     assert.doesNotMatch(JSON.stringify(errorBody(shown, place, 0)), /SELECT|secrets|text/);
   }
   assert.equal(lines.length, 3);
-  for (const line of lines) assert.ok(line.includes(place.traceId) && /SELECT|just a text/.test(line), line);
+  for (const line of lines)
+    assert.ok(line.includes(place.correlation.traceId) && /SELECT|just a text/.test(line), line);
   const foreseen = new AuditError('RATE_LIMITED', 'slow down');
   assert.equal(asAuditError(foreseen, place, telemetry), foreseen);
   assert.equal(lines.length, 3);

@@ -6,7 +6,8 @@ import type { Correlation } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-export interface ErrorPlace extends Correlation {
+export interface ErrorPlace {
+  readonly correlation: Correlation;
   /** Without the query string. */
   readonly path: string;
 }
@@ -17,10 +18,10 @@ export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): 
       code: error.code,
       message: error.message,
       details: error.details.map(detail),
-      traceId: place.traceId,
+      traceId: place.correlation.traceId,
       timestamp: instant(nowMs),
       path: place.path,
-      requestId: place.requestId,
+      requestId: place.correlation.requestId,
     },
   };
 }
@@ -28,7 +29,8 @@ export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): 
 /** The error as the caller may see it. */
 export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telemetry): AuditError {
   if (error instanceof AuditError && error.code !== 'INTERNAL_ERROR') return error;
-  const { path, traceId, requestId, correlationId } = place;
+  const { path, correlation } = place;
+  const { traceId, requestId, correlationId } = correlation;
   telemetry.error('a request failed unexpectedly', error, { path, traceId, requestId, correlationId });
   return new AuditError(
     'INTERNAL_ERROR',

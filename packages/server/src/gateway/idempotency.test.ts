@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
+import { Deadline } from '../runtime/deadline.ts';
 import type { AnyAnswer, UsedKey } from '../operations.ts';
 import { TENANT, testCall } from '../testing/test-call.ts';
 import { createAnswerOnce, readKey, requestKey } from './idempotency.ts';
@@ -140,7 +141,8 @@ test('a tenant that has not written yet is not looked up; whoever has waited too
   const { ask, kinds, finds, count } = stage();
   assert.deepEqual(await kinds([ask({ a: 1 }, { more: { tenantRecord: undefined } })]), ['Created']);
   assert.deepEqual(finds, []);
-  const late = AbortSignal.abort(new AuditError('BATCH_TIMEOUT', 'too late'));
+  const late = new Deadline();
+  late.pass(new AuditError('BATCH_TIMEOUT', 'too late'));
   assert.deepEqual(await kinds([ask({ a: 1 }, { more: { deadline: late } })]), ['BATCH_TIMEOUT']);
   assert.equal(count(), 1);
 });

@@ -59,7 +59,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
     const mayBeUsed = tenantRecord !== undefined && received.violations.length === 0;
     if (tenant === undefined || once === undefined) return perform();
     return inTurn(`${tenant}\n${operation}\n${once.key}`, async () => {
-      call.deadline.throwIfAborted();
+      call.deadline.throwIfPassed();
       const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
       if (used === undefined) return perform();
       if (!timingSafeEqual(used.fingerprint, once.fingerprint(tenantRecord!))) {

@@ -7,12 +7,12 @@ import { AuditError, LIMITS, type Operation, type OperationName, type Version } 
 import type { Authenticate } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
-import type { Call, Correlation, Received } from '../call.ts';
+import type { Call, Received } from '../call.ts';
 import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { withDeadline } from '../runtime/deadline.ts';
+import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
-import { checkCorrelation, withCorrelationOf } from './correlation.ts';
+import { checkCorrelation, type RequestCorrelation } from './correlation.ts';
 import type { HeaderValues } from './header-values.ts';
 import { type AnswerOnce, readKey, requestKey } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
@@ -30,10 +30,9 @@ export interface Arrival {
   readonly path: string;
   /** The tenant that the path names, for operations that have it there. */
   readonly tenantInPath?: string | undefined;
-  /** Replaced once the body is read, if that names another; whatever is answered then carries the new one. */
-  correlation: Correlation;
-  /** Reads the rest of the request and makes the operation's input of it. */
-  receive(): Promise<Received>;
+  readonly correlation: RequestCorrelation;
+  /** Reads the rest of the request and makes the operation's input of it; at once, where all of it is there. */
+  receive(): Received | Promise<Received>;
 }
 
 export interface Gateway {
@@ -58,18 +57,15 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
   authorize(operation, caller);
   const received = await arrival.receive();
-  arrival.correlation = withCorrelationOf(operation, received.input, arrival.correlation);
+  arrival.correlation.adoptFrom(operation, received.input);
   const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
   const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
   const once = key === undefined ? undefined : requestKey(key, path, body, received);
-  const { correlationId, correlationIsGiven, traceId, requestId } = arrival.correlation;
+  const { correlation } = arrival;
   return inTime(operation, gateway.clock, (deadline) =>
     answer(
       {
-        correlationId,
-        correlationIsGiven,
-        traceId,
-        requestId,
+        correlation,
         operation: operation.name,
         version,
         path,
@@ -86,7 +82,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   );
 }
 
-async function answer(
+function answer(
   call: Call,
   received: Received,
   operation: Operation<OperationName>,
@@ -127,7 +123,7 @@ function checkStarted(operation: Operation<OperationName>, lifecycle: Lifecycle)
 function inTime<T>(
   operation: Operation<OperationName>,
   clock: Clock,
-  work: (deadline: AbortSignal) => Promise<T>,
+  work: (deadline: Deadline) => Promise<T>,
 ) {
   const { ms, error } = operation.timeout ?? { ms: LIMITS.requestTimeoutMs, error: 'SERVICE_UNAVAILABLE' };
   const tooLate = () =>

@@ -1,27 +1,53 @@
-// Work that must be over in time. When it is not, whoever waits gets the error at once, and the work is told
-// through its signal; what it does afterwards is seen by nobody.
+// Work that must be done within a time. When the time is over, whoever waits gets the error that says so, and the
+// work is told to stop; what it does afterwards is seen by nobody.
 
 import type { Clock } from './clock.ts';
+
+/** The end of the time for some work, as the work sees it. */
+export class Deadline {
+  #error: Error | undefined;
+  #controller: AbortController | undefined;
+
+  /** The time is over. */
+  pass(error: Error): void {
+    this.#error = error;
+    this.#controller?.abort(error);
+  }
+
+  throwIfPassed(): void {
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** For work that waits. Made when it is asked for: most work looks once, and a signal costs as much as a timer. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#error !== undefined) this.#controller.abort(this.#error);
+    return this.#controller.signal;
+  }
+}
 
 export function withDeadline<T>(
   clock: Clock,
   timeoutMs: number,
   tooLate: () => Error,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
+  const deadline = new Deadline();
   return new Promise<T>((resolve, reject) => {
     const timer = clock.after(timeoutMs, () => {
       const error = tooLate();
       reject(error);
-      controller.abort(error);
+      deadline.pass(error);
     });
-    const settle = <V>(how: (value: V) => void) => {
-      return (value: V) => {
+    work(deadline).then(
+      (value) => {
         timer.cancel();
-        how(value);
-      };
-    };
-    work(controller.signal).then(settle(resolve), settle(reject));
+        return resolve(value);
+      },
+      (error: Error) => {
+        timer.cancel();
+        return reject(error);
+      },
+    );
   });
 }

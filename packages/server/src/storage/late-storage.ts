@@ -20,22 +20,22 @@ export function createLateStorage(): LateStorage {
       opened = storage;
     },
     log: {
-      append: async (requests, now) => get().log.append(requests, now),
-      sweepUsedKeys: async (steadyNowMs) => get().log.sweepUsedKeys(steadyNowMs),
-      probe: async () => get().log.probe(),
+      append: (requests, now) => get().log.append(requests, now),
+      sweepUsedKeys: (steadyNowMs) => get().log.sweepUsedKeys(steadyNowMs),
+      probe: () => get().log.probe(),
       forTenant: (tenant) => get().log.forTenant(tenant),
     },
     tenants: {
-      find: async (tenantId) => get().tenants.find(tenantId),
-      ensure: async (tenantId, nowMs) => get().tenants.ensure(tenantId, nowMs),
+      find: (tenantId) => get().tenants.find(tenantId),
+      ensure: (tenantId, nowMs) => get().tenants.ensure(tenantId, nowMs),
     },
     apiKeys: {
-      findByHash: async (hash) => get().apiKeys.findByHash(hash),
-      find: async (keyId) => get().apiKeys.find(keyId),
-      list: async (tenantId) => get().apiKeys.list(tenantId),
-      create: async (record, hash) => get().apiKeys.create(record, hash),
-      rotate: async (next, hash, endsAtMs) => get().apiKeys.rotate(next, hash, endsAtMs),
-      revoke: async (keyId, atMs) => get().apiKeys.revoke(keyId, atMs),
+      findByHash: (hash) => get().apiKeys.findByHash(hash),
+      find: (keyId) => get().apiKeys.find(keyId),
+      list: (tenantId) => get().apiKeys.list(tenantId),
+      create: (record, hash) => get().apiKeys.create(record, hash),
+      rotate: (next, hash, endsAtMs) => get().apiKeys.rotate(next, hash, endsAtMs),
+      revoke: (keyId, atMs) => get().apiKeys.revoke(keyId, atMs),
     },
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
 // A call as the gateway would make it, and the tenant that it is about, for tests of operations.
 
 import type { TenantRecord } from '../access/tenants.ts';
-import type { Call } from '../call.ts';
+import type { Call, Correlation } from '../call.ts';
+import { Deadline } from '../runtime/deadline.ts';
 
 export const TENANT: TenantRecord = {
   tenantId: 'acme',
@@ -13,12 +14,16 @@ export const TENANT: TenantRecord = {
   fingerprintKey: new Uint8Array(32).fill(1),
 };
 
+export const CORRELATION: Correlation = {
+  correlationId: '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
+  correlationIsGiven: false,
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  requestId: '01KE0000000000000000000007',
+};
+
 export function testCall(more: Partial<Call> = {}): Call {
   return {
-    correlationId: '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
-    correlationIsGiven: false,
-    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-    requestId: '01KE0000000000000000000007',
+    correlation: CORRELATION,
     operation: 'events.ingest',
     version: 'v1',
     path: '/api/v1/audit-events',
@@ -32,7 +37,7 @@ export function testCall(more: Partial<Call> = {}): Call {
     tenant: 'acme',
     tenantRecord: TENANT,
     once: undefined,
-    deadline: new AbortController().signal,
+    deadline: new Deadline(),
     ...more,
   };
 }

@@ -299,7 +299,9 @@ test('an operation that takes too long is stopped, told so, and answered 503 wit
   let told: unknown;
   const operations = boundOperations({
     'status.get': (call) =>
-      new Promise(() => call.deadline.addEventListener('abort', () => (told = call.deadline.reason))),
+      new Promise(() =>
+        call.deadline.signal.addEventListener('abort', () => (told = call.deadline.signal.reason)),
+      ),
   });
   await using slow = await startTestApp({}, { clock, authenticate: believeKey, operations });
   const asked = fetch(`${slow.url}/api/v1/status`, { headers: ALLOWED });

@@ -47,15 +47,16 @@ export interface JsonBody {
 }
 
 /** Undefined when the request has no body. */
-export async function readJson(
+export function readJson(
   request: IncomingMessage,
   limits: BodyLimits,
   clock: Clock,
-): Promise<JsonBody | undefined> {
+): JsonBody | undefined | Promise<JsonBody | undefined> {
   if (!announcesBody(request)) return undefined;
   checkMediaType(request.headers['content-type']);
-  const bytes = await readBytes(request, limits, clock);
-  return bytes.length === 0 ? undefined : parse(bytes, limits);
+  const read = (bytes: Uint8Array) => (bytes.length === 0 ? undefined : parse(bytes, limits));
+  const bytes = readBytes(request, limits, clock);
+  return bytes instanceof Promise ? bytes.then(read) : read(bytes);
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

@@ -16,7 +16,7 @@ import {
 import type { Place, Received } from '../../call.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
-import { type BodyLimits, readJson } from './body.ts';
+import { type BodyLimits, type JsonBody, readJson } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { textMembersOf } from './lean-body.ts';
 import type { Query } from './query.ts';
@@ -81,10 +81,15 @@ export interface Parts {
   readonly parameters: Readonly<Record<string, string | undefined>>;
 }
 
-export async function receive(reading: Reading, parts: Parts, clock: Clock): Promise<Received> {
+/** Fills `input`; with the body last, at once where all of it is there. */
+export function receive(
+  reading: Reading,
+  parts: Parts,
+  input: Record<string, unknown>,
+  clock: Clock,
+): Received | Promise<Received> {
   const { operation } = reading;
   const { body: bodyMember } = operation.rest;
-  const input: Record<string, unknown> = {};
   for (const name of reading.inPath) input[name] = identifier(operation, name, parts.parameters);
   for (const [member, name] of reading.inHeaders) {
     const value = parts.request.headers[name];
@@ -92,10 +97,13 @@ export async function receive(reading: Reading, parts: Parts, clock: Clock): Pro
   }
   readQuery(reading, parts.query, input);
   if (bodyMember === undefined) return { input, ...NO_BODY, placeOf: reading.placeOf };
-  const body = await readJson(parts.request, reading.body, clock);
-  takeBody(operation, bodyMember, body?.value, input);
-  const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
-  return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
+  const take = (body: JsonBody | undefined): Received => {
+    takeBody(operation, bodyMember, body?.value, input);
+    const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
+    return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
+  };
+  const body = readJson(parts.request, reading.body, clock);
+  return body instanceof Promise ? body.then(take) : take(body);
 }
 
 const NO_BODY = { violations: [], unlisted: 0, bytes: undefined, canonical: undefined } as const;

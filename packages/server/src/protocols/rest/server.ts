@@ -4,9 +4,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { AuditError, type Version } from '@tallystick/contract';
-import type { Correlation } from '../../call.ts';
 import type { TlsFiles } from '../../config/tls-files.ts';
-import { type CorrelationSource, readCorrelation } from '../../gateway/correlation.ts';
+import { type CorrelationSource, RequestCorrelation } from '../../gateway/correlation.ts';
 import { asAuditError } from '../../gateway/error-body.ts';
 import { header } from '../../gateway/header-values.ts';
 import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
@@ -35,7 +34,7 @@ const ROOT_VERSION: Version = 'v1';
 
 /** A request from its arrival to its answer. */
 interface Exchange {
-  correlation: Correlation;
+  readonly correlation: RequestCorrelation;
   readonly request: IncomingMessage;
   readonly path: string;
   readonly queryText: string;
@@ -52,13 +51,13 @@ export function createRestServer(options: RestOptions): Server {
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedNs = gateway.clock.monotonicNs();
-    const correlation = readCorrelation(request.headers, ids);
+    const correlation = new RequestCorrelation(request.headers, ids);
     const exchange: Exchange = { correlation, request, ...splitTarget(request.url ?? '/') };
     const answer = await answerTo(exchange, router, options);
     const body = answer.coding === undefined ? answer.body : await encode(answer.coding, answer.body ?? '');
     noteRequest(exchange, answer.status, startedNs, options);
     write(response, answer, body, {
-      correlationId: exchange.correlation.correlationId,
+      correlationId: correlation.correlationId,
       ofVersion: versionHeaders(exchange.version, gateway.versionStates),
       isLast: gateway.lifecycle.phase === 'Draining' || !isFramed(request),
     });
@@ -70,11 +69,11 @@ export function createRestServer(options: RestOptions): Server {
     });
   };
   const refuseRaw = (error: AuditError, target: string): string => {
-    const place = { ...readCorrelation({}, ids), path: splitTarget(target).path };
+    const place = { correlation: new RequestCorrelation({}, ids), path: splitTarget(target).path };
     const nowMs = gateway.clock.now();
     return rawReply(
       replyToError(error, place, nowMs),
-      { ...standing, 'X-Correlation-Id': place.correlationId },
+      { ...standing, 'X-Correlation-Id': place.correlation.correlationId },
       nowMs,
     );
   };
@@ -90,8 +89,7 @@ async function answerTo(
   try {
     return await routed(exchange, router, gateway);
   } catch (error) {
-    const place = { ...exchange.correlation, path: exchange.path };
-    return replyToError(asAuditError(error, place, telemetry), place, gateway.clock.now());
+    return replyToError(asAuditError(error, exchange, telemetry), exchange, gateway.clock.now());
   }
 }
 
@@ -110,7 +108,7 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
   const reading = route.readings.get(version);
   if (reading === undefined) throw notFound(method, path);
 
-  let input: object = {};
+  const input: Record<string, unknown> = {};
   const arrival: Arrival = {
     operation: reading.operation,
     version,
@@ -118,21 +116,13 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
     path,
     tenantInPath: parameters['tenantId'],
     correlation: exchange.correlation,
-    async receive() {
-      const received = await receive(reading, { request, query, parameters }, gateway.clock);
-      input = received.input;
-      return received;
-    },
+    receive: () => receive(reading, { request, query, parameters }, input, gateway.clock),
   };
-  try {
-    const answer = await passThrough(arrival, gateway);
-    return replyTo(answer, reading, version, input, {
-      ifNoneMatch: headers['if-none-match'],
-      acceptEncoding: header(headers, 'accept-encoding'),
-    });
-  } finally {
-    exchange.correlation = arrival.correlation;
-  }
+  const answer = await passThrough(arrival, gateway);
+  return replyTo(answer, reading, version, input, {
+    ifNoneMatch: headers['if-none-match'],
+    acceptEncoding: header(headers, 'accept-encoding'),
+  });
 }
 
 function notFound(method: string, path: string): AuditError {
