@@ -1,6 +1,8 @@
 // Where drafts of all tenants meet before they become events. Everything that came while the last pool was being
 // committed goes into the next one, so that one fsync serves many, and nobody waits for a timer. What is worth an
-// fsync of its own is handed over meanwhile, so that the log never waits for the next pool either. Whoever appended
+// fsync of its own is handed over at once, even while another pool is being committed: the log works while this
+// thread still reads the rest of what has arrived, and never waits for it to come round to the next pool. Else many
+// callers fall into step, all of them waiting for the one thread and then all for the other. Whoever appended
 // is answered when the commit is durable; when it fails, everybody of that pool is told, and nothing is kept in
 // memory to be tried later: the caller repeats, safely, with the same key or ids.
 
@@ -31,7 +33,7 @@ export interface SequencerLimits {
   /** What a pool holds at most, a single larger request aside: so that a commit takes tens of milliseconds. */
   readonly poolDraftsMax: number;
   readonly poolBytesMax: number;
-  /** So many drafts are handed over while another pool is being committed; fewer wait and gather. */
+  /** So many drafts are handed over at once; fewer wait and gather. */
   readonly poolDraftsMin: number;
 }
 
@@ -57,7 +59,7 @@ const LIMITS: SequencerLimits = {
   waitingBytesMax: 64 * 1024 * 1024,
   poolDraftsMax: 2000,
   poolBytesMax: 4 * 1024 * 1024,
-  poolDraftsMin: 250,
+  poolDraftsMin: 16,
 };
 
 /** One is being committed, one is ready to be. */
@@ -109,7 +111,9 @@ class PoolingSequencer implements Sequencer {
     this.#busy ??= Promise.withResolvers();
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, bytes, resolve, reject });
-      this.#handOverSoon();
+      // Fewer are not worth it: what else the process has read by now can still join the pool.
+      if (this.#queuedDrafts >= this.#limits.poolDraftsMin) this.#handOver();
+      else this.#handOverSoon();
     });
   }
 
@@ -130,7 +134,6 @@ class PoolingSequencer implements Sequencer {
     return undefined;
   }
 
-  /** Not at once: what else the process has read by now can still join the pool. */
   #handOverSoon(): void {
     if (this.#isSoon || !this.#mayHandOver()) return;
     this.#isSoon = true;
