@@ -30,7 +30,7 @@ export function canonicalBytes(bytes: Uint8Array, limits: CanonicalLimits): Cano
   desk.take(bytes);
   try {
     if (!write(desk, depthMax, limits.outlineLevels)) return undefined;
-    const text = desk.out.slice(0, desk.end);
+    const text = desk.shelveText();
     return { bytes: text, outline: new JsonOutline(text, desk.shelveNodes()) };
   } catch (fault) {
     if (fault instanceof NotJson) return undefined;

@@ -11,6 +11,8 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 const NODES_LENGTH_MAX = 1024 * 1024;
 /** Of the array that small outlines share, which lives as long as any of them. */
 const SHELF_LENGTH = 4096;
+/** The same for small texts. */
+const TEXT_SHELF_BYTES = 32 * 1024;
 /** How many places the frame of a container takes: its closing, first, node and isOrdered. */
 export const FRAME = 4;
 /** Words of four bytes are read and written past the end of what matters. */
@@ -48,6 +50,8 @@ export class CanonicalDesk implements Noted {
   beginnings = new Int32Array(0);
   #shelf = new Int32Array(0);
   #shelved = 0;
+  #textShelf = new Uint8Array(0);
+  #textShelved = 0;
   /** About the number that was scanned last. */
   notes = 0;
 
@@ -114,6 +118,20 @@ export class CanonicalDesk implements Noted {
     for (let i = 0; i < top; i++) place[i] = nodes[i]!;
     this.#shelved += top;
     return place;
+  }
+
+  /** A copy of the output, for whoever asked to keep; small ones stand together, as nodes do. */
+  shelveText(): Uint8Array {
+    const { out, end } = this;
+    if (end > TEXT_SHELF_BYTES / 8) return out.slice(0, end);
+    if (this.#textShelf.length - this.#textShelved < end) {
+      this.#textShelf = new Uint8Array(TEXT_SHELF_BYTES);
+      this.#textShelved = 0;
+    }
+    const from = this.#textShelved;
+    this.#textShelf.set(out.subarray(0, end), from);
+    this.#textShelved += end;
+    return this.#textShelf.subarray(from, this.#textShelved);
   }
 
   /** Whether a large text has left more memory in use than is worth keeping. */

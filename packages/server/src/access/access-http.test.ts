@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Role, Scope } from '@tallystick/contract';
 import { loadOrMakeTokenKey } from '../storage/token-key.ts';
 import { EVENT } from '../testing/bound-operations.ts';
@@ -155,20 +156,23 @@ test('where tenants are not made by themselves, an unknown one is 404', async ()
 test('a suspended or closed tenant is refused, and so is one of another region', async () => {
   await using app = await startApp({ Tenants__Region: 'eu' });
   assert.equal(await send(app, asAdmin('acme')), '201');
-  const change = (column: string, value: string | null) =>
+  const change = async (column: string, value: string | null) => {
     inDatabase(app, (db) => {
       db.prepare(`UPDATE tenants SET ${column} = ?`).run(value);
       db.exec("UPDATE meta SET value = value + 1 WHERE name = 'access_version'");
     });
+    // What another process changes is seen after a few milliseconds.
+    await pause(20);
+  };
   for (const status of ['Suspended', 'Closed']) {
-    change('status', status);
+    await change('status', status);
     assert.equal(await send(app, asAdmin('acme')), '403 TENANT_SUSPENDED', status);
     assert.equal((await ask(app, '/audit-events/x', asAdmin('acme'))).code, '403 TENANT_SUSPENDED', status);
   }
-  change('status', 'Active');
-  change('region', 'us');
+  await change('status', 'Active');
+  await change('region', 'us');
   assert.equal(await send(app, asAdmin('acme')), '403 RESIDENCY_VIOLATION');
-  change('region', 'eu');
+  await change('region', 'eu');
   assert.equal(await send(app, asAdmin('acme')), '201');
 });
 

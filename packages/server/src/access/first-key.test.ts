@@ -19,7 +19,7 @@ function setUp() {
   const clock = createFakeClock();
   const random = createSystemRandom();
   const write: Parameters<typeof createAccessStores>[1] = (change) => Promise.resolve(tables.write(change));
-  const { keys } = createAccessStores(createAccessReader(db), write, random);
+  const { keys } = createAccessStores(createAccessReader(db, clock), write, random);
   return {
     keys,
     clock,

@@ -34,7 +34,8 @@ const ADDED_BYTES_MAX = 192;
 
 export class PlainTexts {
   readonly #submittedBy: Uint8Array;
-  readonly #correlationId: Uint8Array | undefined;
+  readonly #correlationId: string | undefined;
+  #correlationMember: Uint8Array | undefined;
   readonly #uuid: () => string;
   readonly #bytes: Uint8Array;
   #end = 0;
@@ -43,10 +44,13 @@ export class PlainTexts {
   constructor(events: readonly object[], acceptance: Acceptance, uuid: () => string) {
     const { submittedBy, correlationId } = acceptance;
     const bodyBytes = events.find(isPlain)?.outline.bytes.length ?? 0;
-    this.#submittedBy = Buffer.from(`,"submittedBy":${canonicalJson(submittedBy)}`);
-    this.#correlationId = correlationId === undefined ? undefined : memberOf(correlationId);
+    this.#submittedBy = senderMember(submittedBy);
+    this.#correlationId = correlationId;
     this.#uuid = uuid;
-    this.#bytes = new Uint8Array(bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length));
+    // Small ones share memory with others, which is far quicker. All that is handed out is written before.
+    this.#bytes = Buffer.allocUnsafe(
+      bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
+    );
   }
 
   /** Group 1. Members follow one another as RFC 8785 orders them, in what was sent as in what is written. */
@@ -57,7 +61,7 @@ export class PlainTexts {
     this.#copy(outline.bytes, outline.from(event.node), outline.to(actor));
     this.#add(CLASSIFICATION[classification]);
     if (correlationId !== 0) this.#member(outline, correlationId);
-    else this.#add(this.#correlationId ?? memberOf(this.#uuid()));
+    else this.#add(this.#ownCorrelation());
     if (outcome !== 0) this.#member(outline, outcome);
     else this.#add(SUCCESS);
     this.#member(outline, resource);
@@ -81,6 +85,12 @@ export class PlainTexts {
   /** Called when the events are stored: their texts are gone then. */
   giveBack(): void {
     giveBack(this.#bytes);
+  }
+
+  /** That of the request, made once, or one for this event alone. */
+  #ownCorrelation(): Uint8Array {
+    if (this.#correlationId === undefined) return memberOf(this.#uuid());
+    return (this.#correlationMember ??= memberOf(this.#correlationId));
   }
 
   #time(outline: JsonOutline, timestamp: number): void {
@@ -113,6 +123,19 @@ export class PlainTexts {
     else for (let i = from; i < to; i++) bytes[i + by] = text[i]!;
     this.#end += to - from;
   }
+}
+
+/** Whoever sends one event sends many. */
+const senders = new Map<string, Uint8Array>();
+const SENDERS_MAX = 1000;
+
+function senderMember(submittedBy: string): Uint8Array {
+  const known = senders.get(submittedBy);
+  if (known !== undefined) return known;
+  if (senders.size >= SENDERS_MAX) senders.clear();
+  const member = Buffer.from(`,"submittedBy":${canonicalJson(submittedBy)}`);
+  senders.set(submittedBy, member);
+  return member;
 }
 
 function memberOf(correlationId: string): Uint8Array {

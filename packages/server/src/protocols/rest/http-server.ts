@@ -34,10 +34,10 @@ const OPTIONS = {
 } as const;
 
 export function createHttpServer(serve: Serve, tls: TlsFiles | undefined, refuseRaw: RefuseRaw): Server {
-  const connections: Connections = { answering: new WeakMap(), refused: new WeakSet() };
+  const refused = new WeakSet<Duplex>();
   const serveSoon = createTurns(serve);
   const take = (request: IncomingMessage, response: ServerResponse) => {
-    connections.answering.set(request.socket, response);
+    answering(request.socket)[ANSWER] = response;
     serveSoon(request, response);
   };
   const server: Server =
@@ -59,7 +59,7 @@ export function createHttpServer(serve: Serve, tls: TlsFiles | undefined, refuse
     socket.end(refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'));
   });
   server.on('clientError', (error: ClientError, socket: Socket) => {
-    refuseConnection(error, socket, connections, refuseRaw);
+    refuseConnection(error, socket, refused, refuseRaw);
   });
   return server;
 }
@@ -85,19 +85,19 @@ interface ClientError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-interface Connections {
-  /** The answer that is being given on a connection, or was given last. */
-  readonly answering: WeakMap<Duplex, ServerResponse>;
-  readonly refused: WeakSet<Duplex>;
+/** The answer that is being given on a connection, or was given last; kept on it, since a map of all is slower. */
+const ANSWER = Symbol('answer');
+
+function answering(socket: Socket): Socket & { [ANSWER]?: ServerResponse } {
+  return socket;
 }
 
 function refuseConnection(
   error: ClientError,
   socket: Socket,
-  connections: Connections,
+  refused: WeakSet<Duplex>,
   refuseRaw: RefuseRaw,
 ): void {
-  const { answering, refused } = connections;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!socket.writable || error.code === 'ECONNRESET' || (refused.has(socket) && isLate)) {
     socket.destroy();
@@ -105,7 +105,7 @@ function refuseConnection(
   }
   // After the first refusal we only wait for the other side to close: closing at once would take our answer back.
   if (refused.has(socket)) return;
-  const response = answering.get(socket);
+  const response = answering(socket)[ANSWER];
   if (response !== undefined && !response.writableFinished) {
     refuseDuringAnswer(response, socket);
     return;

@@ -8,6 +8,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Classification, Duration, KeyId, Role, Scope, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from '../../access/api-keys.ts';
 import type { TenantRecord } from '../../access/tenants.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { inTransaction } from './database.ts';
 
 /** A tenant that is to exist, with the key that it gets if it does not yet. */
@@ -102,7 +103,10 @@ export interface AccessReader {
   tenant(tenantId: TenantId): TenantRecord | undefined;
 }
 
-export function createAccessReader(db: DatabaseSync): AccessReader {
+/** What another process has changed is seen after so long: to look for it costs more than all else that is asked here. */
+const FRESH_NS = 5e6;
+
+export function createAccessReader(db: DatabaseSync, clock: Clock): AccessReader {
   const readVersion = db.prepare("SELECT value FROM meta WHERE name = 'access_version'");
   const readKeyByHash = db.prepare('SELECT * FROM api_keys WHERE hash = ?');
   const readKey = db.prepare('SELECT * FROM api_keys WHERE key_id = ?');
@@ -113,11 +117,11 @@ export function createAccessReader(db: DatabaseSync): AccessReader {
   const tenants = new Map<TenantId, TenantRecord>();
   let version: SQLOutputValue | undefined;
 
-  let isFresh = false;
+  let lookAtNs = 0;
   const forgetOnChange = () => {
-    if (isFresh) return;
-    isFresh = true;
-    setImmediate(() => (isFresh = false));
+    const nowNs = clock.monotonicNs();
+    if (nowNs < lookAtNs) return;
+    lookAtNs = nowNs + FRESH_NS;
     const found = readVersion.get()?.['value'];
     if (found === version) return;
     version = found;
@@ -126,7 +130,7 @@ export function createAccessReader(db: DatabaseSync): AccessReader {
   };
   return {
     refresh() {
-      isFresh = false;
+      lookAtNs = 0;
     },
     keyByHash(hash) {
       forgetOnChange();

@@ -44,7 +44,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   parts.use(log);
   const reading = parts.use(openJournalForReading(directory));
   const access = createAccessStores(
-    createAccessReader(reading),
+    createAccessReader(reading, clock),
     (change) => log.writeAccess(change),
     random,
     options.onFailure,
