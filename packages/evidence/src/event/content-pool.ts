@@ -99,12 +99,12 @@ export class ContentPool {
   }
 
   /** The same into room that is there already: for whoever reads many. */
-  copyContent(place: number, into: Uint8Array): void {
-    copyDigest(this.#done, this.#slotOf(place) + CONTENT_AT, into);
+  copyContent(place: number, into: Uint8Array, at: number): void {
+    copyDigest(this.#done, this.#slotOf(place) + CONTENT_AT, into, at);
   }
 
-  copyGroupRoot(place: number, group: Group, into: Uint8Array): void {
-    copyDigest(this.#done, this.#slotOf(place) + rootOffset(group), into);
+  copyGroupRoot(place: number, group: Group, into: Uint8Array, at: number): void {
+    copyDigest(this.#done, this.#slotOf(place) + rootOffset(group), into, at);
   }
 
   reset(): void {
@@ -237,8 +237,8 @@ export class ContentPool {
 }
 
 /** For so few bytes a loop is faster than set() and the view that it needs. */
-function copyDigest(from: Uint8Array, at: number, into: Uint8Array): void {
-  for (let i = 0; i < HASH_BYTES; i++) into[i] = from[at + i]!;
+function copyDigest(from: Uint8Array, fromAt: number, into: Uint8Array, at: number): void {
+  for (let i = 0; i < HASH_BYTES; i++) into[at + i] = from[fromAt + i]!;
 }
 
 /** Where in a slot a group's root is. */

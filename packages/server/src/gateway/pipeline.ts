@@ -62,7 +62,8 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
   const once = key === undefined ? undefined : requestKey(key, path, body, received);
   const { correlation } = arrival;
-  return inTime(operation, gateway.clock, (deadline) =>
+  // Awaited: handing a promise on would take three turns of the queue, not one.
+  return await inTime(operation, gateway.clock, (deadline) =>
     answer(
       {
         correlation,
@@ -106,7 +107,7 @@ async function perform(
   gateway: Gateway,
 ): Promise<AnyAnswer> {
   checkOwnTenant(operation, received.input, call.tenant);
-  if (typeof bound !== 'function' && bound.take !== undefined) return bound.take(call, received);
+  if (typeof bound !== 'function' && bound.take !== undefined) return await bound.take(call, received);
   const input = gateway.validate(operation, received);
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };

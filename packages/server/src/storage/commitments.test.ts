@@ -12,12 +12,12 @@ const event = (n: number) => ({
 });
 const contentAt = (commitments: Commitments, place: number) => {
   const content = new Uint8Array(32);
-  commitments.copyContent(place, content);
+  commitments.copyContent(place, content, 0);
   return content;
 };
 const rootAt = (commitments: Commitments, place: number, group: 1 | 2) => {
   const root = new Uint8Array(32);
-  commitments.copyRoot(place, group, root);
+  commitments.copyRoot(place, group, root, 0);
   return root;
 };
 const seedsOf = (n: number) => new Uint8Array(SEEDS_BYTES).map((_, i) => i * 3 + n);
@@ -52,7 +52,7 @@ test('roots and contents of a pool are those of each event shown open by itself'
       assert.deepEqual(rootAt(commitments, n, 1), groupRootOf(1, shown[0]));
       assert.deepEqual(rootAt(commitments, n, 2), groupRootOf(2, shown[1]));
       const seeds = new Uint8Array(SEEDS_BYTES);
-      commitments.copySeeds(n, seeds);
+      commitments.copySeeds(n, seeds, 0);
       assert.deepEqual(seeds, seedsOf(n));
     }
   }

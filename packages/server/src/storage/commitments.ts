@@ -70,16 +70,16 @@ export class Commitments {
     this.#contents.run();
   }
 
-  copySeeds(place: number, into: Uint8Array): void {
-    for (let i = 0; i < SEEDS_BYTES; i++) into[i] = this.#seeds[place * SEEDS_BYTES + i]!;
+  copySeeds(place: number, into: Uint8Array, at: number): void {
+    for (let i = 0; i < SEEDS_BYTES; i++) into[at + i] = this.#seeds[place * SEEDS_BYTES + i]!;
   }
 
-  copyRoot(place: number, group: 1 | 2, into: Uint8Array): void {
-    this.#contents.copyGroupRoot(place, group, into);
+  copyRoot(place: number, group: 1 | 2, into: Uint8Array, at: number): void {
+    this.#contents.copyGroupRoot(place, group, into, at);
   }
 
-  copyContent(place: number, into: Uint8Array): void {
-    this.#contents.copyContent(place, into);
+  copyContent(place: number, into: Uint8Array, at: number): void {
+    this.#contents.copyContent(place, into, at);
   }
 
   #askForSalts(seedAt: number, units: number): number {

@@ -11,31 +11,32 @@ export interface LateStorage extends Pick<Storage, 'log' | 'tenants' | 'apiKeys'
 
 export function createLateStorage(): LateStorage {
   let opened: Storage | undefined;
-  const get = (): Storage => {
-    if (opened === undefined) throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
-    return opened;
-  };
+  const isStarting = () => new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
+  const starting = <T>(): Promise<T> => Promise.reject(isStarting());
   return {
     use(storage) {
       opened = storage;
     },
     log: {
-      append: (requests, now) => get().log.append(requests, now),
-      sweepUsedKeys: (steadyNowMs) => get().log.sweepUsedKeys(steadyNowMs),
-      probe: () => get().log.probe(),
-      forTenant: (tenant) => get().log.forTenant(tenant),
+      append: (requests, now) => opened?.log.append(requests, now) ?? starting(),
+      sweepUsedKeys: (steadyNowMs) => opened?.log.sweepUsedKeys(steadyNowMs) ?? starting(),
+      probe: () => opened?.log.probe() ?? starting(),
+      forTenant(tenant) {
+        if (opened === undefined) throw isStarting();
+        return opened.log.forTenant(tenant);
+      },
     },
     tenants: {
-      find: (tenantId) => get().tenants.find(tenantId),
-      ensure: (tenantId, nowMs) => get().tenants.ensure(tenantId, nowMs),
+      find: (tenantId) => opened?.tenants.find(tenantId) ?? starting(),
+      ensure: (tenantId, nowMs) => opened?.tenants.ensure(tenantId, nowMs) ?? starting(),
     },
     apiKeys: {
-      findByHash: (hash) => get().apiKeys.findByHash(hash),
-      find: (keyId) => get().apiKeys.find(keyId),
-      list: (tenantId) => get().apiKeys.list(tenantId),
-      create: (record, hash) => get().apiKeys.create(record, hash),
-      rotate: (next, hash, endsAtMs) => get().apiKeys.rotate(next, hash, endsAtMs),
-      revoke: (keyId, atMs) => get().apiKeys.revoke(keyId, atMs),
+      findByHash: (hash) => opened?.apiKeys.findByHash(hash) ?? starting(),
+      find: (keyId) => opened?.apiKeys.find(keyId) ?? starting(),
+      list: (tenantId) => opened?.apiKeys.list(tenantId) ?? starting(),
+      create: (record, hash) => opened?.apiKeys.create(record, hash) ?? starting(),
+      rotate: (next, hash, endsAtMs) => opened?.apiKeys.rotate(next, hash, endsAtMs) ?? starting(),
+      revoke: (keyId, atMs) => opened?.apiKeys.revoke(keyId, atMs) ?? starting(),
     },
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

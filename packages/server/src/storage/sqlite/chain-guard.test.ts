@@ -13,6 +13,7 @@ import { decodePool, encodePool } from './append-message.ts';
 import { ChainGuard, TenantFault } from './chain-guard.ts';
 import { openJournal } from './database.ts';
 import { Journal } from './journal.ts';
+import { PoolCommitter } from './pool-commitments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-chain-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -22,8 +23,12 @@ function build() {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
   createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
-  const journal = new Journal(db, { logOrigin: 'x', random: createSystemRandom(), nextId });
-  const append = (...requests: AppendRequest[]) => journal.append(decodePool(encodePool(requests, now())));
+  const journal = new Journal(db, { logOrigin: 'x', nextId });
+  const committer = new PoolCommitter(createSystemRandom());
+  const append = (...requests: AppendRequest[]) => {
+    const pool = decodePool(encodePool(requests, now()));
+    return journal.append(pool, committer.make(pool.requests));
+  };
   for (let i = 0; i < 3; i++) append(request('acme', [draftOf()]), request('other', [draftOf()]));
   return { db, append };
 }

@@ -2,15 +2,14 @@
 // a log opens the tenant's first stream. Time in a log never runs backwards, whatever the clock does.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { ENTRY_BYTES, HASH_BYTES, leafHash, writeEntry } from '@tallystick/evidence';
+import { ENTRY_BYTES, leafHash, writeEntry } from '@tallystick/evidence';
 import type { Placed } from '../../streams/log.ts';
-import { type Commitments, SEEDS_BYTES } from '../commitments.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head, Heads } from './heads.ts';
+import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
 
 export interface EntryWriterOptions {
   readonly heads: Heads;
-  readonly commitments: Commitments;
   readonly nextId: () => string;
 }
 
@@ -21,10 +20,7 @@ export class EntryWriter {
   readonly #insertContent: StatementSync;
   // Of the draft at hand; a statement has copied them when it returns.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
-  readonly #content = new Uint8Array(HASH_BYTES);
-  readonly #root1 = new Uint8Array(HASH_BYTES);
-  readonly #root2 = new Uint8Array(HASH_BYTES);
-  readonly #seeds = new Uint8Array(SEEDS_BYTES);
+  readonly #row = new CommitmentRow();
 
   constructor(db: DatabaseSync, options: EntryWriterOptions) {
     this.#options = options;
@@ -41,25 +37,22 @@ export class EntryWriter {
     );
   }
 
-  /** `place` is that of the draft in the commitments, which are made. */
-  append(draft: PooledDraft, place: number, head: Head, nowMs: number): Placed {
-    const { commitments, heads, nextId } = this.#options;
+  /** `row` is that of the draft in the commitments. */
+  append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
+    const { heads, nextId } = this.#options;
     const { kind, eventId, texts, sentFingerprint = null, expiresAtMs = null } = draft;
     const { tenant, nextIndex: index, previous } = head;
     const receivedAtMs = Math.max(nowMs, head.receivedAtMs);
     if (index === 0) this.#insertStream.run(tenant, nextId(), receivedAtMs);
-    const content = this.#content;
-    commitments.copyContent(place, content);
-    commitments.copyRoot(place, 1, this.#root1);
-    commitments.copyRoot(place, 2, this.#root2);
-    commitments.copySeeds(place, this.#seeds);
+    this.#row.read(commitments, row);
+    const { content, root1, root2, seeds } = this.#row;
     const entry = this.#entry;
     writeEntry({ kind, index, receivedAtMs, eventId, previous, content }, entry, 0);
     const leaf = leafHash(entry);
     const id = heads.takeId();
     const { classification } = draft;
-    this.#insertEntry.run(id, tenant, index, classification, entry, leaf, this.#root1, this.#root2);
-    this.#insertContent.run(id, texts[0], texts[1], this.#seeds, sentFingerprint, expiresAtMs);
+    this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
+    this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);
     head.nextIndex = index + 1;
     head.previous = leaf;
     head.receivedAtMs = receivedAtMs;

@@ -11,6 +11,7 @@ import { decodePool, encodePool } from './append-message.ts';
 import { JOURNAL_FILE, openJournal } from './database.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { settleInstallation } from './meta.ts';
+import { PoolCommitter } from './pool-commitments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-owner-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -22,7 +23,8 @@ function build() {
     settleInstallation(db, { logOrigin: 'x', nextId });
   }
   const clock = createFakeClock();
-  const owner = new JournalOwner({ directory, logOrigin: 'x', clock, random: createSystemRandom(), nextId });
+  const owner = new JournalOwner({ directory, logOrigin: 'x', clock, nextId });
+  const committer = new PoolCommitter(createSystemRandom());
   owner.writeAccess({
     verb: 'EnsureTenants',
     tenants: [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }],
@@ -31,7 +33,8 @@ function build() {
   const path = join(directory, JOURNAL_FILE);
   const append = (count: number) => {
     const drafts = Array.from({ length: count }, () => draftOf({ payload: { note: 'n'.repeat(2000) } }));
-    owner.append(decodePool(encodePool([request('acme', drafts)], now())));
+    const pool = decodePool(encodePool([request('acme', drafts)], now()));
+    owner.append(pool, committer.make(pool.requests));
     owner.rest();
   };
   const size = (file: string) => statSync(file).size;

@@ -13,6 +13,7 @@ import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from './meta.ts';
+import type { PoolCommitments } from './pool-commitments.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface JournalOwnerOptions extends JournalOptions {
@@ -47,8 +48,8 @@ export class JournalOwner implements Disposable {
     return this.#open().tables;
   }
 
-  append(pool: AppendPool): (AppendResult | AppendFault)[] {
-    return this.#orOpenAnew(({ journal }) => journal.append(pool));
+  append(pool: AppendPool, commitments: PoolCommitments): (AppendResult | AppendFault)[] {
+    return this.#orOpenAnew(({ journal }) => journal.append(pool, commitments));
   }
 
   writeAccess(change: AccessWrite): boolean {

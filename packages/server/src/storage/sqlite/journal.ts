@@ -1,67 +1,68 @@
-// Appending to journal.db: one transaction for a whole pool of requests of many tenants. Commitments are made before
+// Appending to journal.db: one transaction for a whole pool of requests of many tenants. Commitments are there before
 // the lock is taken; keys and ids are looked up after it, so that of two that ask the same thing one stores and the
 // other finds it. A request with a fault of its own is left out and the rest commits without it.
 // When append throws anything, nothing is known of the commit: the owner opens the database anew.
 
 import { ok as assert } from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
-import { EvidenceError } from '@tallystick/evidence';
-import type { Random } from '../../runtime/random.ts';
 import type { AppendFault, AppendResult, AppendTime, DraftOutcome } from '../../streams/log.ts';
-import { Commitments, SEEDS_BYTES } from '../commitments.ts';
 import type { AppendPool, PooledDraft, PooledRequest } from './append-message.ts';
 import { ChainGuard, TenantFault } from './chain-guard.ts';
 import { inTransaction } from './database.ts';
 import { EntryWriter } from './entry-writer.ts';
 import { type Head, Heads } from './heads.ts';
+import type { PoolCommitments } from './pool-commitments.ts';
 import { type Recognized, Recognizer } from './recognizer.ts';
 import { isSameFingerprint, UsedKeys } from './used-keys.ts';
 
 export interface JournalOptions {
   /** The name under which the logs are signed. */
   readonly logOrigin: string;
-  readonly random: Random;
   readonly nextId: () => string;
 }
 
 type Result = AppendResult | AppendFault;
 
+/** What the drafts of a request are appended with. */
+interface Given {
+  readonly commitments: PoolCommitments;
+  /** That of its first draft. */
+  readonly firstRow: number;
+  readonly now: AppendTime;
+}
+
 export class Journal {
   readonly #db: DatabaseSync;
-  readonly #random: Random;
-  readonly #commitments = new Commitments();
   readonly #heads: Heads;
   readonly #usedKeys: UsedKeys;
   readonly #recognizer: Recognizer;
   readonly #entryWriter: EntryWriter;
   readonly #chainGuard: ChainGuard;
 
-  constructor(db: DatabaseSync, { logOrigin, random, nextId }: JournalOptions) {
+  constructor(db: DatabaseSync, { logOrigin, nextId }: JournalOptions) {
     this.#db = db;
-    this.#random = random;
     this.#heads = new Heads(db, logOrigin);
     this.#usedKeys = new UsedKeys(db);
     this.#recognizer = new Recognizer(db);
-    this.#entryWriter = new EntryWriter(db, {
-      heads: this.#heads,
-      commitments: this.#commitments,
-      nextId,
-    });
+    this.#entryWriter = new EntryWriter(db, { heads: this.#heads, nextId });
     this.#chainGuard = new ChainGuard(db);
   }
 
-  append({ requests, now }: AppendPool): Result[] {
+  append({ requests, now }: AppendPool, commitments: PoolCommitments): Result[] {
     const faults = new Map<PooledRequest, Error>();
-    const firstPlaces = this.#makeCommitments(requests, faults);
+    for (const [i, message] of commitments.faults) faults.set(requests[i]!, new Error(message));
     for (;;) {
       try {
         return inTransaction(this.#db, () => {
           this.#heads.refresh();
           const firstId = this.#heads.nextId;
-          const results = requests.map((request, i) => {
+          let row = 0;
+          const results = requests.map((request): Result => {
+            const firstRow = row;
+            row += request.drafts.length;
             const fault = faults.get(request);
-            if (fault !== undefined) return { status: 'Faulty', error: fault } as const;
-            return this.#appendRequest(request, firstPlaces[i]!, now);
+            if (fault !== undefined) return { status: 'Faulty', error: fault };
+            return this.#appendRequest(request, { commitments, firstRow, now });
           });
           this.#chainGuard.demandChain(firstId);
           return results;
@@ -82,27 +83,8 @@ export class Journal {
     return this.#usedKeys.sweep(steadyNowMs);
   }
 
-  /** Draws seeds and makes the commitments of all drafts; returns the place of each request's first one. */
-  #makeCommitments(requests: readonly PooledRequest[], faults: Map<PooledRequest, Error>): number[] {
-    const commitments = this.#commitments;
-    let count = 0;
-    for (const { drafts } of requests) count += drafts.length;
-    commitments.begin(this.#random.bytes(count * SEEDS_BYTES));
-    const firstPlaces = requests.map((request) => {
-      const first = commitments.size;
-      try {
-        for (const { texts } of request.drafts) commitments.add(texts);
-      } catch (error) {
-        if (!(error instanceof EvidenceError)) throw error;
-        faults.set(request, error);
-      }
-      return first;
-    });
-    commitments.run();
-    return firstPlaces;
-  }
-
-  #appendRequest(request: PooledRequest, firstPlace: number, now: AppendTime): Result {
+  #appendRequest(request: PooledRequest, given: Given): Result {
+    const { now } = given;
     const head = this.#heads.of(request.tenant);
     if (head === undefined) {
       return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };
@@ -115,7 +97,7 @@ export class Journal {
         return isSame ? { status: 'Repeated', used } : { status: 'KeyReused' };
       }
     }
-    const outcomes = this.#place(request, firstPlace, head, now);
+    const outcomes = this.#place(request, head, given);
     if (once !== undefined && outcomes.some((outcome) => 'index' in outcome)) {
       this.#usedKeys.put(head.tenant, once, outcomes);
     }
@@ -124,9 +106,8 @@ export class Journal {
 
   #place(
     { tenant, drafts, atomic }: PooledRequest,
-    firstPlace: number,
     head: Head,
-    { nowMs }: AppendTime,
+    { commitments, firstRow, now }: Given,
   ): DraftOutcome[] {
     const recognized = this.#recognizer.recognize(head.tenant, drafts);
     if (atomic && recognized.some((found) => found === 'Conflict')) {
@@ -140,7 +121,7 @@ export class Journal {
       for (let i = 0; i < drafts.length; i++) {
         const draft = drafts[i]!;
         const found = outcomeOf(recognized[i], draft, outcomes);
-        outcomes.push(found ?? this.#entryWriter.append(draft, firstPlace + i, head, nowMs));
+        outcomes.push(found ?? this.#entryWriter.append(draft, commitments, firstRow + i, head, now.nowMs));
       }
     } catch (error) {
       throw isConstraint(error) ? new TenantFault(tenant, error.message, error) : error;

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import { decodeEntry, leafHash } from '@tallystick/evidence';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
-import { append, draftOf, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { encodePool } from './append-message.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
 import { startThread } from './thread.ts';
@@ -166,6 +168,45 @@ test('a journal that has gone does not come back empty', async () => {
   await assert.rejects(storage.log.probe(), /journal\.db is not there any more/);
   await using _ = await open(directory, false);
   await assert.rejects(storage.log.probe(), /is not the one of tallystick\.local/);
+});
+
+test('large pools and small ones meet in one log, whichever way they come', async () => {
+  const directory = freshDirectory();
+  await using storage = await open(directory, true);
+  await storage.tenants.ensure('acme', NOW_MS);
+  const drafts = (count: number) => Array.from({ length: count }, () => draftOf());
+  const broken = draftOf({}, { texts: bytesOf('{"action":"a.b"}', '{"payload":') });
+  const sizes = [300, 1, 128, 127, 500, 3];
+  const all = await Promise.all(
+    sizes.map((count) =>
+      storage.log.append(
+        [request('acme', drafts(count)), request('acme', [broken]), request('nobody', drafts(1))],
+        now(),
+      ),
+    ),
+  );
+  for (const [i, [sound, faulty, unknown]] of all.entries()) {
+    assert.equal(placedIn(sound).length, sizes[i]);
+    assert.deepEqual([faulty?.status, unknown?.status], ['Faulty', 'Faulty']);
+  }
+  assert.deepEqual(breaks(directory), []);
+  using db = raw(directory);
+  assert.equal(db.prepare('SELECT count(*) AS n FROM entries').get()?.['n'], 1059);
+});
+
+test('a question that one thread hands on fails with the other', async () => {
+  const crashes: Error[] = [];
+  const nowhere = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
+  const { port1, port2 } = new MessageChannel();
+  await using writer = startThread('writer-thread', nowhere, (error) => crashes.push(error));
+  await using commitments = startThread('commitments-thread', { toWriter: port2 }, () => {}, [port2]);
+  await commitments.opened;
+  const pool = () => encodePool([request('acme', [draftOf()])], now());
+  const early = commitments.ask({ pool: pool() }, [], writer);
+  await assert.rejects(writer.opened, /is not there any more/);
+  await assert.rejects(early, /is not there any more/);
+  await assert.rejects(commitments.ask({ pool: pool() }, [], writer), /is not there any more/);
+  port1.close();
 });
 
 test('a thread that cannot open says so to whoever waits for it, and to nobody else', async () => {

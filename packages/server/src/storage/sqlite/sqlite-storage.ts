@@ -14,6 +14,7 @@ import { JournalOwner } from './journal-owner.ts';
 import { takeLock } from './lock.ts';
 import { type SqliteLog, startLogThreads } from './log-threads.ts';
 import { settleInstallation } from './meta.ts';
+import { PoolCommitter } from './pool-commitments.ts';
 
 export interface SqliteOptions {
   readonly directory: string;
@@ -40,7 +41,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const logOrigin = settle(options, nextId);
   const log = options.threads
     ? startLogThreads({ directory, logOrigin, onCrash: options.onFatal })
-    : logInProcess(new JournalOwner({ directory, logOrigin, clock, random, nextId }));
+    : logInProcess(new JournalOwner({ directory, logOrigin, clock, nextId }), new PoolCommitter(random));
   parts.use(log);
   const reading = parts.use(openJournalForReading(directory));
   const access = createAccessStores(
@@ -71,13 +72,14 @@ function settle({ directory, logOrigin }: SqliteOptions, nextId: () => string): 
   }
 }
 
-function logInProcess(owner: JournalOwner): SqliteLog {
+function logInProcess(owner: JournalOwner, committer: PoolCommitter): SqliteLog {
   return {
     opened: Promise.resolve(),
     log: {
       // The same way as through the threads, so that what is true of one is true of the other.
       append: async (requests, now) => {
-        const results = owner.append(decodePool(encodePool(requests, now)));
+        const pool = decodePool(encodePool(requests, now));
+        const results = owner.append(pool, committer.make(pool.requests));
         owner.rest();
         return results;
       },

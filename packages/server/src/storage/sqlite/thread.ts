@@ -1,40 +1,64 @@
-// A worker thread that answers messages one by one, in order, and the handle by which main asks it. A message may hand
-// over ArrayBuffers instead of cloning them. When the thread dies, everybody who waits is told, and so is whoever
-// started it: what it was doing is unknown.
+// Worker threads that answer messages, each thread one by one and in order, and the handles by which main asks them. A
+// message may hand over ArrayBuffers instead of cloning them, and a thread may hand a question on to another, which
+// then answers it. When a thread dies, everybody who waits for it is told, and so is whoever started it: what it was
+// doing is unknown.
 
 import { AssertionError } from 'node:assert';
-import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';
 
 export interface ThreadHandle<Message> extends AsyncDisposable {
   /** Settles when the thread can answer, or has failed before it could. */
   readonly opened: Promise<unknown>;
-  ask(message: Message, handOver?: readonly ArrayBuffer[]): Promise<unknown>;
+  /** Why the thread is no more; undefined while it lives. */
+  readonly crash: Error | undefined;
+  /** `answeredBy` is another thread that this one hands the question on to. */
+  ask(
+    message: Message,
+    handOver?: readonly ArrayBuffer[],
+    answeredBy?: ThreadHandle<never>,
+  ): Promise<unknown>;
 }
 
-type Reply = { readonly value: unknown } | { readonly error: Error; readonly code: string };
+interface Question {
+  readonly number: number;
+  readonly message: unknown;
+}
+
+type Reply =
+  | { readonly number: number; readonly value: unknown }
+  | { readonly number: number; readonly error: Error; readonly code: string };
 
 interface Asked {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
+  /** Who must live for it to be answered. */
+  readonly threads: readonly ThreadHandle<never>[];
 }
+
+/** What is asked of any thread: one of them may answer what another was asked. */
+const asked = new Map<number, Asked>();
+let lastNumber = 0;
 
 /** Starts the file of that name beside this one, a source or a built one as this is. */
 export function startThread<Message>(
   name: string,
   data: unknown,
   onCrash: (error: Error) => void,
+  handOver: readonly Transferable[] = [],
 ): ThreadHandle<Message> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), { workerData: data, name });
-  // Answers come in the order of the questions, so none needs a number.
-  const asked: Asked[] = [];
+  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), {
+    workerData: data,
+    transferList: [...handOver],
+    name,
+  });
   let crash: Error | undefined;
   let isStopping = false;
   let isOpened = false;
   const exited = new Promise<void>((resolve) => {
     const crashed = (error: Error) => {
       crash ??= error;
-      for (const { reject } of asked.splice(0)) reject(crash);
+      rejectAll(handle, crash);
       // Until it is open, whoever waits for that is told.
       if (isOpened && !isStopping) onCrash(crash);
     };
@@ -46,23 +70,28 @@ export function startThread<Message>(
       resolve();
     });
   });
-  worker.on('message', (reply: Reply) => {
-    const waiting = asked.shift();
-    if (waiting === undefined) return;
-    if ('error' in reply) waiting.reject(Object.assign(reply.error, { code: reply.code }));
-    else waiting.resolve(reply.value);
-  });
+  worker.on('message', settle);
 
-  const post = (message: unknown, handOver: readonly ArrayBuffer[] = []): Promise<unknown> => {
-    if (crash !== undefined) return Promise.reject(crash);
+  const post = (
+    message: unknown,
+    given: readonly ArrayBuffer[] = [],
+    answeredBy?: ThreadHandle<never>,
+  ): Promise<unknown> => {
+    const dead = crash ?? answeredBy?.crash;
+    if (dead !== undefined) return Promise.reject(dead);
     return new Promise((resolve, reject) => {
-      worker.postMessage(message, handOver);
-      asked.push({ resolve, reject });
+      const number = ++lastNumber;
+      worker.postMessage({ number, message } satisfies Question, given);
+      asked.set(number, { resolve, reject, threads: [handle, answeredBy ?? handle] });
     });
   };
-  const opened = post(OPENED).then(() => (isOpened = true));
-  return {
-    opened,
+  const handle: ThreadHandle<Message> = {
+    get opened() {
+      return opened;
+    },
+    get crash() {
+      return crash;
+    },
     ask: post,
     async [Symbol.asyncDispose]() {
       isStopping = true;
@@ -70,47 +99,78 @@ export function startThread<Message>(
       await exited;
     },
   };
+  const opened = post(OPENED).then(() => (isOpened = true));
+  return handle;
+}
+
+function settle(reply: Reply): void {
+  const waiting = asked.get(reply.number);
+  if (waiting === undefined) return;
+  asked.delete(reply.number);
+  if ('error' in reply) waiting.reject(Object.assign(reply.error, { code: reply.code }));
+  else waiting.resolve(reply.value);
+}
+
+function rejectAll(thread: ThreadHandle<never>, error: Error): void {
+  for (const [number, { reject, threads }] of asked) {
+    if (!threads.includes(thread)) continue;
+    asked.delete(number);
+    reject(error);
+  }
 }
 
 const OPENED = 'Opened';
 const STOP = 'Stop';
 
+interface Answer {
+  readonly value: unknown;
+  readonly handOver?: readonly Transferable[];
+}
+
+/** The question goes on to another thread, as this message. */
+interface HandedOn {
+  readonly to: MessagePort;
+  readonly message: unknown;
+  readonly handOver: readonly Transferable[];
+}
+
 export interface ThreadWork<Message> {
-  /** The answer, and what of it is handed over. */
-  readonly answer: (message: Message) => {
-    readonly value: unknown;
-    readonly handOver?: readonly Transferable[];
-  };
+  readonly answer: (message: Message) => Answer | HandedOn;
   readonly stop: () => void;
 }
 
-/** The other end, inside the thread. */
-export function serveThread<Message>({ answer, stop }: ThreadWork<Message>): void {
+/** The other end, inside the thread; `from` is where questions arrive that another thread hands on. */
+export function serveThread<Message>({ answer, stop }: ThreadWork<Message>, from?: MessagePort): void {
   const port = parentPort;
   if (port === null) throw new Error('this file is the entry of a worker thread');
-  port.on('message', (message: Message | typeof OPENED | typeof STOP) => {
+  const take = ({ number, message }: { number: number; message: Message | typeof OPENED | typeof STOP }) => {
     try {
       if (message === OPENED) {
-        port.postMessage({ value: undefined });
+        port.postMessage({ number, value: undefined });
         return;
       }
       if (message === STOP) {
         try {
           stop();
-          port.postMessage({ value: undefined });
+          port.postMessage({ number, value: undefined });
         } finally {
           port.close();
+          from?.close();
         }
         return;
       }
-      const { value, handOver = [] } = answer(message);
-      port.postMessage({ value }, handOver);
+      const answered = answer(message);
+      if ('to' in answered) {
+        answered.to.postMessage({ number, message: answered.message } satisfies Question, answered.handOver);
+      } else port.postMessage({ number, value: answered.value } satisfies Reply, answered.handOver ?? []);
     } catch (error) {
       // A broken invariant: better to end than to go on with a log that we doubt.
       if (error instanceof AssertionError) throw error;
-      port.postMessage(failureOf(error));
+      port.postMessage({ number, ...failureOf(error) } satisfies Reply);
     }
-  });
+  };
+  port.on('message', take);
+  from?.on('message', take);
 }
 
 /** The result codes of SQLite that say what an operator has to look at. */
@@ -124,7 +184,7 @@ const SQLITE_CODES: Readonly<Record<number, string>> = {
   26: 'SQLITE_NOTADB',
 };
 
-function failureOf(error: unknown): Reply {
+function failureOf(error: unknown): { readonly error: Error; readonly code: string } {
   if (!(error instanceof Error)) return { error: new Error(String(error)), code: 'Error' };
   const result = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
   const own = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -1,6 +1,6 @@
 // The writer thread: owns the one connection of the service that writes to journal.db. Entry of a worker.
 
-import { workerData } from 'node:worker_threads';
+import { type MessagePort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
@@ -8,31 +8,40 @@ import type { AccessWrite } from './access.ts';
 import { decodePool } from './append-message.ts';
 import { encodeResults } from './append-results.ts';
 import { JournalOwner } from './journal-owner.ts';
-import { serveThread } from './thread.ts';
+import { type PoolCommitments, PoolCommitter } from './pool-commitments.ts';
+import { serveThread, type ThreadWork } from './thread.ts';
 
 export interface WriterData {
   readonly directory: string;
   readonly logOrigin: string;
+  /** Where pools arrive whose commitments are made already. */
+  readonly fromCommitments: MessagePort;
 }
 
 export type WriterMessage =
-  | { readonly verb: 'Append'; readonly pool: ArrayBuffer }
+  | { readonly verb: 'Append'; readonly pool: ArrayBuffer; readonly commitments?: PoolCommitments }
   | { readonly verb: 'Access'; readonly change: AccessWrite }
   | { readonly verb: 'SweepUsedKeys'; readonly steadyNowMs: number }
   | { readonly verb: 'Probe' };
 
-const { directory, logOrigin } = workerData as WriterData;
+const { directory, logOrigin, fromCommitments } = workerData as WriterData;
 const random = createSystemRandom();
+const committer = new PoolCommitter(random);
 const nextId = createUlids(systemClock, random);
-const owner = new JournalOwner({ directory, logOrigin, clock: systemClock, random, nextId });
+const owner = new JournalOwner({ directory, logOrigin, clock: systemClock, nextId });
 
-serveThread<WriterMessage>({
+function append(message: ArrayBuffer, commitments?: PoolCommitments): ArrayBuffer {
+  const pool = decodePool(message);
+  return encodeResults(owner.append(pool, commitments ?? committer.make(pool.requests)), message);
+}
+
+const work: ThreadWork<WriterMessage> = {
   answer(message) {
     // Only once the answer is on its way.
     setImmediate(() => owner.rest());
     switch (message.verb) {
       case 'Append': {
-        const results = encodeResults(owner.append(decodePool(message.pool)), message.pool);
+        const results = append(message.pool, message.commitments);
         return { value: results, handOver: [results] };
       }
       case 'Access':
@@ -44,4 +53,5 @@ serveThread<WriterMessage>({
     }
   },
   stop: () => owner[Symbol.dispose](),
-});
+};
+serveThread(work, fromCommitments);
