@@ -12,12 +12,11 @@ export interface ThreadHandle<Message> extends AsyncDisposable {
   /** Why the thread is no more; undefined while it lives. */
   readonly crash: Error | undefined;
   /** `answeredBy` is another thread that this one hands the question on to. */
-  ask(
-    message: Message,
-    handOver?: readonly ArrayBuffer[],
-    answeredBy?: ThreadHandle<never>,
-  ): Promise<unknown>;
+  ask(message: Message, handOver?: readonly ArrayBuffer[], answeredBy?: Answering): Promise<unknown>;
 }
+
+/** A thread, whatever is asked of it. */
+type Answering = ThreadHandle<never>;
 
 interface Question {
   readonly number: number;
@@ -32,7 +31,7 @@ interface Asked {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
   /** Who must live for it to be answered. */
-  readonly threads: readonly ThreadHandle<never>[];
+  readonly threads: readonly Answering[];
 }
 
 /** What is asked of any thread: one of them may answer what another was asked. */
@@ -52,55 +51,74 @@ export function startThread<Message>(
     transferList: [...handOver],
     name,
   });
-  let crash: Error | undefined;
-  let isStopping = false;
-  let isOpened = false;
-  const exited = new Promise<void>((resolve) => {
-    const crashed = (error: Error) => {
-      crash ??= error;
-      rejectAll(handle, crash);
-      // Until it is open, whoever waits for that is told.
-      if (isOpened && !isStopping) onCrash(crash);
-    };
-    worker.on('error', (error: unknown) => {
-      crashed(error instanceof Error ? error : new Error(`${name} failed`, { cause: error }));
-    });
-    worker.on('exit', () => {
-      if (crash === undefined) crashed(new Error(`${name} has ${isStopping ? 'stopped' : 'ended'}`));
-      resolve();
-    });
-  });
-  worker.on('message', settle);
+  return new WorkerHandle<Message>(name, worker, onCrash);
+}
 
-  const post = (
+class WorkerHandle<Message> implements ThreadHandle<Message> {
+  readonly opened: Promise<unknown>;
+  readonly #name: string;
+  readonly #worker: Worker;
+  readonly #onCrash: (error: Error) => void;
+  readonly #exited: Promise<void>;
+  #crash: Error | undefined;
+  #isOpened = false;
+  #isStopping = false;
+
+  constructor(name: string, worker: Worker, onCrash: (error: Error) => void) {
+    this.#name = name;
+    this.#worker = worker;
+    this.#onCrash = onCrash;
+    worker.on('message', settle);
+    worker.on('error', (error: unknown) => {
+      this.#crashed(error instanceof Error ? error : new Error(`${name} failed`, { cause: error }));
+    });
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', () => {
+        if (this.#crash === undefined) this.#crashed(this.#ended());
+        resolve();
+      });
+    });
+    this.opened = this.#post(OPENED).then(() => (this.#isOpened = true));
+  }
+
+  get crash(): Error | undefined {
+    return this.#crash;
+  }
+
+  ask(message: Message, handOver?: readonly ArrayBuffer[], answeredBy?: Answering): Promise<unknown> {
+    return this.#post(message, handOver, answeredBy);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    if (this.#crash === undefined) await this.#post(STOP).catch(() => {});
+    await this.#exited;
+  }
+
+  #post(
     message: unknown,
-    given: readonly ArrayBuffer[] = [],
-    answeredBy?: ThreadHandle<never>,
-  ): Promise<unknown> => {
-    const dead = crash ?? answeredBy?.crash;
+    handOver: readonly ArrayBuffer[] = [],
+    answeredBy: Answering = this,
+  ): Promise<unknown> {
+    const dead = this.#crash ?? answeredBy.crash;
     if (dead !== undefined) return Promise.reject(dead);
     return new Promise((resolve, reject) => {
       const number = ++lastNumber;
-      worker.postMessage({ number, message } satisfies Question, given);
-      asked.set(number, { resolve, reject, threads: [handle, answeredBy ?? handle] });
+      this.#worker.postMessage({ number, message } satisfies Question, handOver);
+      asked.set(number, { resolve, reject, threads: [this, answeredBy] });
     });
-  };
-  const handle: ThreadHandle<Message> = {
-    get opened() {
-      return opened;
-    },
-    get crash() {
-      return crash;
-    },
-    ask: post,
-    async [Symbol.asyncDispose]() {
-      isStopping = true;
-      if (crash === undefined) await post(STOP).catch(() => {});
-      await exited;
-    },
-  };
-  const opened = post(OPENED).then(() => (isOpened = true));
-  return handle;
+  }
+
+  #ended(): Error {
+    return new Error(`${this.#name} has ${this.#isStopping ? 'stopped' : 'ended'}`);
+  }
+
+  #crashed(error: Error): void {
+    const crash = (this.#crash ??= error);
+    rejectAll(this, crash);
+    // Until it is open, whoever waits for that is told.
+    if (this.#isOpened && !this.#isStopping) this.#onCrash(crash);
+  }
 }
 
 function settle(reply: Reply): void {
@@ -111,7 +129,7 @@ function settle(reply: Reply): void {
   else waiting.resolve(reply.value);
 }
 
-function rejectAll(thread: ThreadHandle<never>, error: Error): void {
+function rejectAll(thread: Answering, error: Error): void {
   for (const [number, { reject, threads }] of asked) {
     if (!threads.includes(thread)) continue;
     asked.delete(number);
