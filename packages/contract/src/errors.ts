@@ -72,7 +72,9 @@ export const ERRORS = {
   API_VERSION_RETIRED: caller('This version has been removed; use a newer one.'),
 
   // The request is sound but does not fit the present state.
-  IDEMPOTENCY_KEY_REUSED: caller('This idempotency key was used for a different request not long ago.'),
+  IDEMPOTENCY_KEY_REUSED: caller(
+    `This Idempotency-Key was used in the last ${LIMITS.idempotencyWindowMs / 3_600_000} hours for a request with another body or path; send this one with a new key.`,
+  ),
   EVENT_ID_CONFLICT: caller('Another event already has this id, or its content is expired.'),
   VERSION_CONFLICT: caller('`If-Match` is stale: read the record again and repeat the change on it.'),
   POLICY_IN_USE: caller(

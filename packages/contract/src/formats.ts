@@ -63,3 +63,13 @@ export const FORMATS = {
   password: accepted,
   byte: accepted,
 } as const satisfies Record<string, (text: string) => boolean>;
+
+/** What each format asks for, in words that go on after "must be"; what accepts all asks for nothing. */
+export const EXPECTED_OF_FORMAT: Readonly<Partial<Record<string, string>>> = {
+  'date-time':
+    'a date-time that exists, with its zone and at most 9 digits of fraction, like 2026-01-02T03:04:05.678Z',
+  duration: 'an ISO 8601 duration, like P7Y or PT12H',
+  uuid: 'a UUID, like 7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
+  uri: 'an absolute URL, like https://example.com/hook',
+  ulid: "a ULID: 26 digits and capital letters of Crockford's base 32, like 01KE0000000000000000000042",
+} satisfies Partial<Record<keyof typeof FORMATS, string>>;

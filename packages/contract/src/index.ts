@@ -49,6 +49,7 @@ export {
   Sequence,
   StreamId,
   SubscriptionId,
+  TENANT_ID_EXPECTED,
   TENANT_ID_PATTERN,
   TenantId,
   ThresholdId,

@@ -23,6 +23,7 @@ export const LIMIT_GROUPS = {
     headersTimeoutMs: [10 * SECOND, 'Until all headers of a request have arrived.'],
     requestTimeoutMs: [35 * SECOND, 'Until the whole request has arrived.'],
     errorValueLengthMax: [200, '`value` in an error detail is cut here.'],
+    errorDetailsMax: [1000, 'Details that an error lists; its message counts all.'],
   },
   Events: {
     payloadBytesMax: [64 * KB, '`payload` as compact JSON in UTF-8.'],

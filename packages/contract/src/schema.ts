@@ -18,6 +18,8 @@ export const ANNOTATIONS = {
   'x-refused-as': 'The error code when this value, or one inside it, breaks a rule.',
   'x-refused-for': 'The keywords whose breach has that code; without it, all of them and all inside.',
   'x-must-be-tenant': 'Names the tenant of the call, else TENANT_MISMATCH, before anything is validated.',
+  'x-expected':
+    'What a value must be, in words that go on after "must be": what a pattern says to machines only.',
   'x-use': 'What a component is for at this place; its `description` says what it is anywhere.',
   'x-kept-as-text':
     'Hashed and stored as it is: nothing on the way in reads inside, so its text may be passed on.',
@@ -61,6 +63,7 @@ export interface JsonSchema {
   readonly 'x-refused-as'?: ErrorCode;
   readonly 'x-refused-for'?: readonly Keyword[];
   readonly 'x-must-be-tenant'?: true;
+  readonly 'x-expected'?: string;
   readonly 'x-use'?: string;
   readonly 'x-left-to-operation'?: true;
   readonly 'x-kept-as-text'?: true;

@@ -7,7 +7,7 @@ import { publicSchemas } from './reference/schemas-page.ts';
 import { ANNOTATIONS, asJson } from './schema.ts';
 import type { JsonSchema } from './schema.ts';
 import { componentsOf, everySchema, forGateway, forVersion, ownTenantPaths } from './schema-walk.ts';
-import { FORMATS } from './formats.ts';
+import { EXPECTED_OF_FORMAT, FORMATS } from './formats.ts';
 import { NotificationHeaders } from './schemas/notification.ts';
 import { faultsOf } from './testing.ts';
 
@@ -106,6 +106,23 @@ test('every format that is named has a function', () => {
   for (const { path, schema } of everyOne) {
     if (schema.format !== undefined) assert.ok(schema.format in FORMATS, `${path}: ${schema.format}`);
   }
+});
+
+test('every pattern and format that a caller can break is put in words, with an example that obeys it', () => {
+  const examples = new Set<string>();
+  for (const input of inputs) {
+    for (const [path, schema] of everySchema(asJson(input))) {
+      const { format = '', pattern } = schema;
+      const words = schema['x-expected'] ?? EXPECTED_OF_FORMAT[format];
+      const acceptsAll = format === '' || ['password', 'byte'].includes(format);
+      if (pattern !== undefined || !acceptsAll) assert.ok(words, `${asJson(input).title}${path}`);
+      const example = / like (\S+?)(?=[,;]? |[,;]?$)/.exec(words ?? '')?.[1];
+      if (example === undefined) continue;
+      assert.deepEqual(faultsOf(schema, example), [], `${path}: ${example}`);
+      examples.add(example);
+    }
+  }
+  assert.ok(examples.size >= 9, `only ${[...examples].join(' ')}`);
 });
 
 test('every object that callers send refuses members that it does not know', () => {

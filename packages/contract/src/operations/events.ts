@@ -49,6 +49,7 @@ const endTime = optional(doc(Instant, 'Not after; this instant included.'));
 
 const sortStep = Type.String({
   pattern: '^(-?(timestamp|eventId|action)|(timestamp|eventId|action):(asc|desc))$',
+  'x-expected': 'timestamp, eventId or action; for descending order with a - before it, like -timestamp',
 });
 const sortSteps = doc(
   arrayOf(sortStep, { minItems: 1, maxItems: LIMITS.sortFieldsMax }),

@@ -26,6 +26,7 @@ const TAG = '(W/)?"[^"\\x00-\\x20\\x7F]*"';
 const ifMatch = optional(
   Type.String({
     pattern: `^(\\*|[ \\t,]*${TAG}([ \\t]*,[ \\t,]*${TAG})*[ \\t,]*)$`,
+    'x-expected': 'the ETag of an answer, quotes included, like "3", or several with commas between, or *',
     description: 'Go on only if the policy still has one of these ETags; `*` is any.',
   }),
 );

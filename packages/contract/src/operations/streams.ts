@@ -157,7 +157,10 @@ export const STREAM_OPERATIONS = [
     tenant: 'Path',
     input: {
       tenantId,
-      level: refusedAs('TILE_NOT_FOUND', Type.String({ pattern: '^([0-9]|[1-5][0-9]|6[0-3])$' })),
+      level: refusedAs(
+        'TILE_NOT_FOUND',
+        Type.String({ pattern: '^([0-9]|[1-5][0-9]|6[0-3])$', 'x-expected': 'a whole number from 0 to 63' }),
+      ),
       tile: refusedAs(
         'TILE_NOT_FOUND',
         Type.String({ description: '`x001/x234/067`, or `067.p/12` for a partial one.' }),

@@ -21,8 +21,8 @@ const STATUS_TITLES = {
 const BODY = `\`\`\`json
 { "error": {
     "code": "VALIDATION_FAILED",
-    "message": "1 field breaks a rule",
-    "details": [ { "field": "actor.actorType", "issue": "must be User, Service or System", "value": "Robot" } ],
+    "message": "actor.actorType must be one of User, Service, System.",
+    "details": [ { "field": "actor.actorType", "issue": "must be one of User, Service, System", "value": "Robot" } ],
     "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
     "timestamp": "2026-01-02T03:04:05.678Z",
     "path": "/api/v1/audit-events",

@@ -29,6 +29,7 @@ import {
   OwnTenantId,
   RoleName,
   SubscriptionId,
+  TENANT_ID_EXPECTED,
   TENANT_ID_PATTERN,
   TenantId,
   text,
@@ -80,6 +81,7 @@ export const ScopeName = choice('ScopeName', 'An OAuth scope.', SCOPES);
 
 const TenantOrAll = Type.String({
   pattern: `${TENANT_ID_PATTERN}|^\\*$`,
+  'x-expected': `${TENANT_ID_EXPECTED}; or * for a platform key`,
   description: 'The tenant, or `*` for a platform key.',
 });
 

@@ -306,8 +306,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ErrorBody: {
     error: {
       code: 'VALIDATION_FAILED',
-      message: '1 field breaks a rule',
-      details: [{ field: 'actor.actorType', issue: 'must be User, Service or System', value: 'Robot' }],
+      message: 'actor.actorType must be one of User, Service, System.',
+      details: [{ field: 'actor.actorType', issue: 'must be one of User, Service, System', value: 'Robot' }],
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       timestamp: at,
       path: '/api/v1/audit-events',

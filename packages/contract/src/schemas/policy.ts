@@ -50,6 +50,7 @@ export const Severity = choice('Severity', 'How bad it is.', ['Low', 'Medium', '
 
 export const ViolationType = Type.String({
   pattern: `^[A-Za-z]{1,${LIMITS.violationTypeLengthMax}}$`,
+  'x-expected': `1 to ${LIMITS.violationTypeLengthMax} letters (A to Z, a to z), like PolicyBreach`,
   description: '`UnauthorizedAccess`, `SensitiveData`, `PolicyBreach`, `Anomaly`, or a word of your own.',
 });
 

@@ -10,6 +10,7 @@ import { Type } from '../type.ts';
 
 export const ULID_PATTERN = '^[0-7][0-9A-HJKMNP-TV-Z]{25}$';
 export const TENANT_ID_PATTERN = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.tenantIdLengthMax - 1}}$`;
+export const TENANT_ID_EXPECTED = `1 to ${LIMITS.tenantIdLengthMax} letters, digits, dots, underscores or hyphens, beginning with a letter or digit, like acme`;
 export const VISIBLE_ASCII_PATTERN = '^[\\x21-\\x7E]+$';
 
 function ulid<Name extends string>(name: Name): TUnsafe<Flavor<string, Name>> {
@@ -58,6 +59,7 @@ export type TenantId = Flavor<string, 'TenantId'>;
 export const TenantId = Type.Unsafe<TenantId>({
   type: 'string',
   pattern: TENANT_ID_PATTERN,
+  'x-expected': TENANT_ID_EXPECTED,
   description: 'The tenant.',
 });
 
@@ -98,6 +100,7 @@ export const PositiveDuration = Type.Unsafe<Duration>({
   type: 'string',
   format: 'duration',
   pattern: '[1-9]',
+  'x-expected': 'an ISO 8601 duration longer than zero, like PT30S or P1D',
   description: 'Longer than zero.',
 });
 
@@ -143,13 +146,18 @@ export const name = Type.String({
   maxLength: LIMITS.nameLengthMax,
   // Names are printed in tables and on terminals.
   pattern: '^[^\\x00-\\x1F\\x7F-\\x9F]*$',
+  'x-expected': `text of 1 to ${LIMITS.nameLengthMax} characters, without control characters`,
   description: 'For people; without control characters.',
 });
 export const description = Type.String({ maxLength: LIMITS.descriptionLengthMax });
 export const reason = text(LIMITS.descriptionLengthMax, 'Why; kept in the log.');
 
 /** A text that is never shown again, neither in answers nor in error details. */
-export const secret = (lengthMax: number, description: string, rules: { pattern?: string } = {}) =>
+export const secret = (
+  lengthMax: number,
+  description: string,
+  rules: { pattern?: string; 'x-expected'?: string } = {},
+) =>
   Type.String({
     minLength: 1,
     maxLength: lengthMax,

@@ -120,7 +120,10 @@ const ofService = readOnly(
 const writtenSecret = secret(
   LIMITS.secretLengthMax,
   'Signs the deliveries. Made by the service when absent; kept when absent in a replacement.',
-  { pattern: VISIBLE_ASCII_PATTERN },
+  {
+    pattern: VISIBLE_ASCII_PATTERN,
+    'x-expected': `1 to ${LIMITS.secretLengthMax} visible ASCII characters, without blanks`,
+  },
 );
 
 export type SubscriptionConfiguration = Static<typeof SubscriptionConfiguration>;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuditError, operationNamed, OPERATIONS } from '@tallystick/contract';
+import { AuditError, type OperationName, operationNamed, OPERATIONS } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import { resolveTenant } from './resolve-tenant.ts';
@@ -17,6 +17,15 @@ const caller = (facts: Partial<Caller> = {}): Caller => ({
 });
 
 const ingest = operationNamed('events.ingest');
+
+async function messageOf(run: () => unknown): Promise<string> {
+  try {
+    await run();
+  } catch (error) {
+    return error instanceof AuditError ? error.message : String(error);
+  }
+  return 'none';
+}
 
 async function codeOf(run: () => unknown): Promise<string> {
   try {
@@ -107,4 +116,36 @@ test('a missing role and a missing scope are told apart', async () => {
   }
   assert.equal(await codeOf(() => authorize(ingest, caller())), 'none');
   assert.equal(await codeOf(() => authorize(ingest, undefined)), 'FORBIDDEN');
+});
+
+test('who may not is told which scope or role would do', async () => {
+  const refused = (name: OperationName, refusal: 'FORBIDDEN' | 'INSUFFICIENT_SCOPE') =>
+    messageOf(() => authorize(operationNamed(name), caller({ refusal: () => refusal })));
+  const needs = 'This needs the permission audit.events.write: send a credential with';
+  assert.equal(await refused('events.ingest', 'INSUFFICIENT_SCOPE'), `${needs} the scope audit:write.`);
+  assert.equal(await refused('events.ingest', 'FORBIDDEN'), `${needs} the role Admin or Operator.`);
+  assert.equal(
+    await refused('tenants.create', 'FORBIDDEN'),
+    'This needs the permission audit.platform.manage: send a platform key with the role Admin.',
+  );
+});
+
+test('a token that is for another tenant is told its own; a key, which somebody may have found, is not', async () => {
+  const path = operationNamed('log.checkpoint');
+  const asked = (facts: Partial<Caller>, header: string | undefined, inPath?: string) =>
+    messageOf(() =>
+      resolveTenant(inPath === undefined ? ingest : path, caller(facts), { 'x-tenant-id': header }, inPath),
+    );
+  const token = { namesTenant: true };
+  const claimless = { ...token, tenant: undefined };
+  assert.equal(await asked(token, 'other'), 'X-Tenant-Id must be acme, the tenant that the token is for.');
+  assert.equal(await asked({}, 'other'), 'X-Tenant-Id must be the tenant that the API key is for.');
+  assert.equal(await asked({}, undefined, 'other'), 'tenantId must be the tenant that the API key is for.');
+  assert.equal(
+    await asked({ tenant: '*' }, 'other', 'acme'),
+    'X-Tenant-Id must be the tenant in the path, or left out.',
+  );
+  assert.match(await asked({}, undefined), /header X-Tenant-Id/);
+  assert.match(await asked(claimless, undefined), /no tenant claim/);
+  assert.match(await asked(claimless, 'acme'), /no tenant claim/);
 });

@@ -1,9 +1,16 @@
 // Who is calling, and may they. The step fails closed: where nobody can authenticate, nobody is let in. Operations
 // without a permission are open, and credentials sent to them are ignored.
 
-import { AuditError, type Operation, type OperationName } from '@tallystick/contract';
+import {
+  AuditError,
+  type Operation,
+  type OperationName,
+  type Permission,
+  PERMISSIONS,
+} from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import type { Authenticate } from '../access/credentials.ts';
+import type { Refusal } from '../access/roles.ts';
 import { header, type HeaderValues } from './header-values.ts';
 
 export function authenticate(
@@ -30,5 +37,15 @@ export function authorize(operation: Operation<OperationName>, caller: Caller | 
   const { permission } = operation;
   if (permission === null) return;
   const refusal = caller === undefined ? 'FORBIDDEN' : caller.refusal(permission);
-  if (refusal !== undefined) throw new AuditError(refusal, `This needs the permission ${permission}.`);
+  if (refusal !== undefined) throw new AuditError(refusal, messageFor(refusal, permission));
+}
+
+/** Says what to ask for: the table of permissions is public, what the caller has is not repeated. */
+function messageFor(refusal: Refusal, permission: Permission): string {
+  const { scope, roles } = PERMISSIONS[permission];
+  const needs = `This needs the permission ${permission}: send`;
+  if (scope === null) return `${needs} a platform key with the role Admin.`;
+  return refusal === 'INSUFFICIENT_SCOPE'
+    ? `${needs} a credential with the scope ${scope}.`
+    : `${needs} a credential with the role ${roles.join(' or ')}.`;
 }

@@ -71,3 +71,10 @@ test('a field is cut like a value: what was sent must not come back many times o
   const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
   assert.equal(error.details[0]?.field.length, 200);
 });
+
+test('no answer outgrows its request: of many details the first thousand are listed', () => {
+  const details = Array.from({ length: 2000 }, (_, i) => ({ field: `scopes[${i}]`, issue: 'is none' }));
+  const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
+  assert.equal(error.details.length, 1000);
+  assert.equal(error.details[0]?.field, 'scopes[0]');
+});

@@ -17,7 +17,7 @@ export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): 
     error: {
       code: error.code,
       message: error.message,
-      details: error.details.map(detail),
+      details: error.details.slice(0, LIMITS.errorDetailsMax).map(detail),
       traceId: place.correlation.traceId,
       timestamp: instant(nowMs),
       path: place.path,

@@ -40,3 +40,10 @@ test('what is no text, and what the operation judges for itself, is not judged h
   assert.equal(codeOf('tenants.create', { tenant: { tenantId: 'other' } }), 'none');
   assert.equal(codeOf('apiKeys.create', { key: { tenantId: 'other' } }), 'none');
 });
+
+test('who names another tenant is told which one the request is for', () => {
+  assert.throws(
+    () => checkOwnTenant(operationNamed('events.list'), { tenantId: 'other' }, 'acme'),
+    /^AuditError: tenantId must be acme, the tenant of the request, or left out\.$/,
+  );
+});

@@ -24,7 +24,7 @@ export function checkOwnTenant(
     const value = path.reduce(receivedMember, input);
     if (typeof value !== 'string' || value === tenant) continue;
     const field = path.at(-1) ?? '';
-    const issue = 'must be the tenant of the request';
+    const issue = `must be ${tenant}, the tenant of the request, or left out`;
     throw new AuditError('TENANT_MISMATCH', `${field} ${issue}.`, { details: [{ field, issue, value }] });
   }
 }

@@ -5,6 +5,7 @@ import {
   AuditError,
   type Operation,
   type OperationName,
+  TENANT_ID_EXPECTED,
   TENANT_ID_PATTERN,
   type TenantId,
 } from '@tallystick/contract';
@@ -22,25 +23,45 @@ export function resolveTenant(
   if (operation.tenant === 'None' || caller === undefined) return undefined;
   const inHeader = readHeader(headers);
   const claimed = caller.namesTenant && caller.tenant !== '*' ? caller.tenant : undefined;
-  const tenant = (operation.tenant === 'Path' ? inPath : undefined) ?? inHeader ?? claimed;
-  if (tenant === undefined) throw new AuditError('MISSING_TENANT', 'Name the tenant in X-Tenant-Id.');
+  const ofPath = operation.tenant === 'Path' ? inPath : undefined;
+  const tenant = ofPath ?? inHeader ?? claimed;
+  if (tenant === undefined) throw new AuditError('MISSING_TENANT', missingMessage(caller));
+  if (inHeader !== undefined && inHeader !== tenant) {
+    throw mismatch('X-Tenant-Id', 'must be the tenant in the path, or left out', inHeader);
+  }
   // A credential that is for no tenant agrees with none.
-  const isForCaller = caller.tenant === '*' || caller.tenant === tenant;
-  if (!isForCaller || (inHeader !== undefined && inHeader !== tenant)) {
-    throw new AuditError(
-      'TENANT_MISMATCH',
-      'The tenants named by path, header and credential are not the same.',
-    );
+  if (caller.tenant !== '*' && caller.tenant !== tenant) {
+    throw mismatch(ofPath === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
   }
   return tenant;
+}
+
+function missingMessage({ namesTenant }: Caller): string {
+  return namesTenant
+    ? 'The token has no tenant claim, so it is for no tenant: send one that has.'
+    : 'Name the tenant in the header X-Tenant-Id: an API key does not say it.';
+}
+
+/**
+ * A token shows its tenant to whoever holds it. A key does not: whoever has found one must not learn here whose data
+ * it opens.
+ */
+function issueFor({ namesTenant, tenant }: Caller): string {
+  if (!namesTenant) return 'must be the tenant that the API key is for';
+  return tenant === undefined
+    ? 'cannot be used with a token that has no tenant claim'
+    : `must be ${tenant}, the tenant that the token is for`;
+}
+
+function mismatch(field: string, issue: string, value: string): AuditError {
+  return new AuditError('TENANT_MISMATCH', `${field} ${issue}.`, { details: [{ field, issue, value }] });
 }
 
 /** A header that was sent twice arrives joined by a comma, which no tenant id contains. */
 function readHeader(headers: HeaderValues): TenantId | undefined {
   const given = header(headers, 'x-tenant-id');
   if (given === undefined || TENANT_ID.test(given)) return given;
-  const issue =
-    'must be 1 to 64 letters, digits, dots, underscores or hyphens, beginning with a letter or digit';
+  const issue = `must be ${TENANT_ID_EXPECTED}`;
   throw new AuditError('INVALID_HEADER', `X-Tenant-Id ${issue}, and sent once.`, {
     details: [{ field: 'X-Tenant-Id', issue, value: given }],
   });

@@ -84,11 +84,18 @@ test('every violation of a body is listed with its full path, its issue and its 
   assert.equal(code, 'VALIDATION_FAILED');
   const sorted = details.toSorted((a, b) => (a.field < b.field ? -1 : 1));
   assert.deepEqual(sorted, [
-    { field: 'action', issue: 'must be string', value: 5 },
+    {
+      field: 'action',
+      issue: 'must be letters (A to Z, a to z), a point, letters, like Delete.Invoice; it is a number',
+      value: 5,
+    },
     { field: 'actor.actorType', issue: 'must be one of User, Service, System', value: 'Robot' },
-    { field: 'actor["odd name"]', issue: 'is not a known field' },
-    { field: 'resource.resourceId', issue: 'is required' },
-    { field: 'resource.resourceType', issue: 'must NOT have fewer than 1 characters', value: '' },
+    {
+      field: 'actor["odd name"]',
+      issue: 'is not a known field; known are actorType, userId, userName, serviceId, serviceName',
+    },
+    { field: 'resource.resourceId', issue: 'is required: text of 1 to 512 characters' },
+    { field: 'resource.resourceType', issue: 'must be 1 to 512 characters; it has 0', value: '' },
   ]);
 });
 
@@ -193,12 +200,18 @@ test('a secret is never shown', () => {
 });
 
 test('the message names the field, and says when there are more', () => {
-  assert.equal(refusal('events.list', { limit: 0 }).message, 'limit must be >= 1.');
+  assert.equal(
+    refusal('events.list', { limit: 0 }).message,
+    'limit must be a whole number from 1 to 1000; it is 0.',
+  );
   assert.match(
     refusal('events.ingest', { event: {} }).message,
-    /^4 violations; the first: \w+ is required\.$/,
+    /^4 violations; the first: \w+ is required: a/,
   );
-  assert.equal(refusal('events.ingest', { event: EVENT.action }).message, 'The body must be object.');
+  assert.equal(
+    refusal('events.ingest', { event: EVENT.action }).message,
+    'The body must be an object with timestamp, actor, action, resource; it is text.',
+  );
   assert.ok(run('events.get', { eventId: EVENT_ID }));
 });
 

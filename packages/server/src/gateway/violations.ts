@@ -13,6 +13,7 @@ import {
 } from '@tallystick/contract';
 import type { Place, Received } from '../call.ts';
 import { cutText, cutValue } from './error-body.ts';
+import { issueOf, knownMembers } from './issue.ts';
 
 interface Violation {
   readonly place: Place;
@@ -39,10 +40,7 @@ export function refusal(
   const inBody = received.violations.map(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
   );
-  const found = [
-    ...inBody,
-    ...errors.filter(isTelling).map((error) => violation(schema, error, received, input)),
-  ];
+  const found = [...inBody, ...faultsOf(errors).map((fault) => violation(schema, fault, received, input))];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
   const chosen = found.filter((each) => each.place === place);
   const code = codeFor(place, new Set(chosen.map((each) => each.code)));
@@ -57,10 +55,10 @@ export function refusal(
 
 /** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
 export function detailsBelow(errors: readonly ErrorObject[], value: unknown, at: string): ErrorDetail[] {
-  return errors.filter(isTelling).map((error) => {
+  return faultsOf(errors).map(({ error, issue }) => {
     const path = fieldPath(stepsOf(error), value);
     const field = at === '' || path === '' ? at + path : `${at}${path.startsWith('[') ? '' : '.'}${path}`;
-    return { field, issue: issueOf(error), ...valueOf(error) };
+    return { field, issue, ...valueOf(error) };
   });
 }
 
@@ -71,12 +69,45 @@ function codeFor(place: Place, codes: ReadonlySet<ErrorCode>): ErrorCode {
   return code === undefined || others.length > 0 ? CODE_OF_PLACE[place] : code;
 }
 
+/** What the caller did wrong: the error that tells most about it, in our words. */
+interface Fault {
+  readonly error: ErrorObject;
+  readonly issue: string;
+}
+
+/** Rules that one fault breaks together with others, which then say more about it. */
+const SAID_BETTER_BY: Readonly<Partial<Record<string, readonly string[]>>> = {
+  type: ['enum', 'const'],
+  minLength: ['format', 'pattern'],
+  pattern: ['format'],
+};
+
+/** Known members are listed once an object only: it may have as many unknown ones as fit into a request. */
+function faultsOf(errors: readonly ErrorObject[]): Fault[] {
+  const broken = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`));
+  const explained = new Set<string>();
+  return errors.filter(isTelling).flatMap((error) => {
+    const { keyword, instancePath } = error;
+    const isSaid = SAID_BETTER_BY[keyword]?.some((better) => broken.has(`${better} ${instancePath}`));
+    if (isSaid === true) return [];
+    const issue = issueOf(error);
+    if (keyword !== 'additionalProperties' || explained.has(instancePath)) return { error, issue };
+    explained.add(instancePath);
+    return { error, issue: `${issue}; known are ${knownMembers(error).join(', ') || 'none'}` };
+  });
+}
+
 /** Of a union with null, the other branch is what the sender meant; the rest only echoes its errors. */
 function isTelling({ keyword, params }: ErrorObject): boolean {
   return keyword !== 'anyOf' && keyword !== 'oneOf' && !(keyword === 'type' && params['type'] === 'null');
 }
 
-function violation(schema: JsonSchema, error: ErrorObject, received: Received, input: unknown): Violation {
+function violation(
+  schema: JsonSchema,
+  { error, issue }: Fault,
+  received: Received,
+  input: unknown,
+): Violation {
   const steps = stepsOf(error);
   const member = steps[0] ?? '';
   const place = received.placeOf(member);
@@ -84,16 +115,17 @@ function violation(schema: JsonSchema, error: ErrorObject, received: Received, i
     place === 'Body' ? steps.slice(1) : steps,
     place === 'Body' ? within(input, member) : input,
   );
-  const detail = { field, issue: issueOf(error), ...valueOf(error) };
+  const detail = { field, issue, ...valueOf(error) };
   return { place, code: refusedAs(schema, error.schemaPath) ?? CODE_OF_PLACE[place], detail };
 }
 
-/** The path to the member that is at fault; for one that is missing or unknown, to where it stands or should. */
+/** The path to the member that is at fault: where it stands, or where it should. */
 function stepsOf({ instancePath, keyword, params }: ErrorObject): string[] {
   const steps = instancePath.split('/').slice(1);
   const unescaped = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (keyword === 'required') unescaped.push(String(params['missingProperty']));
   if (keyword === 'additionalProperties') unescaped.push(String(params['additionalProperty']));
+  if (keyword === 'discriminator') unescaped.push(String(params['tag']));
   return unescaped;
 }
 
@@ -116,19 +148,11 @@ function within(value: unknown, step: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[step];
 }
 
-function issueOf({ keyword, params, message }: ErrorObject): string {
-  if (keyword === 'required') return 'is required';
-  if (keyword === 'additionalProperties') return 'is not a known field';
-  if (keyword === 'enum' && Array.isArray(params['allowedValues'])) {
-    return `must be one of ${params['allowedValues'].join(', ')}`;
-  }
-  return message ?? `breaks the rule ${keyword}`;
-}
-
-function valueOf({ keyword, data, parentSchema }: ErrorObject): { value?: unknown } {
+function valueOf({ keyword, params, data, parentSchema }: ErrorObject): { value?: unknown } {
   const isSecret = parentSchema?.['writeOnly'] === true || parentSchema?.['format'] === 'password';
-  const isPlain = data === null || ['string', 'number', 'boolean'].includes(typeof data);
-  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: cutValue(data) };
+  const value: unknown = keyword === 'discriminator' ? params['tagValue'] : data;
+  const isPlain = value === null || ['string', 'number', 'boolean'].includes(typeof value);
+  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: cutValue(value) };
 }
 
 /** The code that the schema at fault, or the nearest one around it, asks for; some ask for some keywords only. */
