@@ -278,28 +278,6 @@ test('an issuer without its required settings is reported', () => {
   );
 });
 
-test('settings that must agree are checked together', () => {
-  const table: [Variables, RegExp][] = [
-    [{ RateLimiting__EnableRateLimiting: 'true' }, /^RateLimiting__GlobalLimiter__PermitLimit is missing/],
-    [{ Server__Tls__Key: 'k.pem' }, /^Server__Tls__Key is given without Server__Tls__Certificate/],
-    [{ Server__Tls__Certificate: 'c.pem' }, /^Server__Tls__Certificate is given without Server__Tls__Key/],
-    [
-      { Storage__Url: 'postgres://audit:hunter2@db/audit' },
-      /^Storage__Url: this version keeps its data in the data directory/,
-    ],
-    [{ Grpc__Port: '8080' }, /^Grpc__Port: 8080 is also Server__Port/],
-    [
-      { ApiVersions__V1__DeprecationDate: '2027-02-01', ApiVersions__V1__SunsetDate: '2027-01-01' },
-      /^ApiVersions__V1__SunsetDate: 2027-01-01 lies before/,
-    ],
-  ];
-  for (const [variables, expected] of table) {
-    const [line, ...more] = problems(() => load(variables));
-    assert.match(line ?? '', expected);
-    assert.deepEqual(more, []);
-  }
-});
-
 test('a file that cannot be read or parsed is one line, and shows nothing of its content', () => {
   const missing = join(folder, 'missing.json');
   assert.deepEqual(
@@ -345,9 +323,7 @@ test('all secret texts of a configuration can be found, passwords inside URLs to
 });
 
 test('a wrong secret is reported without its value', () => {
-  const lines = problems(() =>
-    load({ Storage__Url: 'mysql://u:hunter2@db', TALLYSTICK_ADMIN_KEY: 'hunter2' }),
-  );
+  const lines = problems(() => load({ Redis__Url: 'mysql://u:hunter2@db', TALLYSTICK_ADMIN_KEY: 'hunter2' }));
   assert.equal(lines.length, 2);
   for (const line of lines) assert.ok(!line.includes('hunter2') && line.includes('it is a secret'), line);
 });

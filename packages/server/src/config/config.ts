@@ -3,7 +3,7 @@
 
 import { type Entries, type Environment, readEntries, type Source } from './environment.ts';
 import { ConfigError } from './config-error.ts';
-import { rules } from './rules.ts';
+import { brokenRules } from './rules.ts';
 import { isSectionList, isSetting, type Node, type Section, type Setting } from './setting.ts';
 import { type Config, NOT_IN_EFFECT, SETTINGS } from './settings.ts';
 import { nearest } from './nearest.ts';
@@ -26,11 +26,17 @@ export interface LoadedConfig {
 /** Throws ConfigError. */
 export function loadConfig(environment: Environment): LoadedConfig {
   const entries = readEntries(environment, isOurVariable);
-  const reading: Reading = { entries, used: new Set(), problems: [], settings: [] };
+  const reading: Reading = { entries, used: new Set(), wrong: new Set(), problems: [], settings: [] };
   const config = readNode(SETTINGS, '', reading) as Config;
-  const problems = [...reading.problems, ...unknownSettings(reading)];
-  // Rules about several settings only make sense once each of them is sound.
-  if (problems.length === 0) problems.push(...rules(config));
+  const unknown = unknownSettings(reading);
+  const { used, wrong } = reading;
+  const isMisspelt = (name: string) => unknown.some(({ close }) => close === name);
+  const broken = brokenRules({
+    config,
+    isGiven: (name) => used.has(name) || isMisspelt(name),
+    isWrong: (name) => wrong.has(name) || (isMisspelt(name) && !used.has(name)),
+  });
+  const problems = [...reading.problems, ...unknown.map(({ problem }) => problem), ...broken];
   if (problems.length > 0) throw new ConfigError(problems);
   return { config: deepFreeze(config), settings: Object.freeze(reading.settings) };
 }
@@ -38,6 +44,8 @@ export function loadConfig(environment: Environment): LoadedConfig {
 interface Reading {
   readonly entries: Entries;
   readonly used: Set<string>;
+  /** Settings whose written value is not allowed. */
+  readonly wrong: Set<string>;
   readonly problems: string[];
   readonly settings: EffectiveSetting[];
 }
@@ -71,6 +79,7 @@ function readSetting(setting: Setting<unknown>, name: string, reading: Reading):
     reading.problems.push(
       `${name}: ${shown} in the ${written.source} is not allowed; allowed: ${kind.allowed}`,
     );
+    reading.wrong.add(name);
     return setting.default;
   }
   note(setting, name, value, written.source, reading);
@@ -128,11 +137,18 @@ function note(
   });
 }
 
-function unknownSettings({ entries, used }: Reading): string[] {
+interface UnknownSetting {
+  readonly problem: string;
+  /** What was perhaps meant. */
+  readonly close: string | undefined;
+}
+
+function unknownSettings({ entries, used }: Reading): UnknownSetting[] {
   return [...entries].flatMap(([name, { source }]) => {
     if (used.has(name)) return [];
     const close = nearest(name, KNOWN_NAMES);
-    return `${name} in the ${source} is not a setting${close === undefined ? '' : `; did you mean ${close}?`}`;
+    const question = close === undefined ? '' : `; did you mean ${close}?`;
+    return { problem: `${name} in the ${source} is not a setting${question}`, close };
   });
 }
 

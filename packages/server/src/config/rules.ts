@@ -1,39 +1,65 @@
-// What several settings must fulfil together.
+// What several settings must fulfil together. A rule is judged wherever what it asks about is known, however wrong the
+// other settings are, so that one start reports all there is to mend; and none is judged by what nobody wrote.
 
 import type { Config } from './settings.ts';
 
-export function rules(config: Config): string[] {
-  const { server, storage, grpc, rateLimiting, apiVersions } = config;
-  const problems: string[] = [];
-  if (storage.url !== undefined) {
-    // To pass over it would put events where nobody looks for them.
-    problems.push(
-      'Storage__Url: this version keeps its data in the data directory only; take the setting away',
-    );
-  }
-  if ((server.tls.certificate === undefined) !== (server.tls.key === undefined)) {
-    const [given, missing] = server.tls.key === undefined ? ['Certificate', 'Key'] : ['Key', 'Certificate'];
-    problems.push(`Server__Tls__${given} is given without Server__Tls__${missing}; TLS needs both`);
-  }
-  if (grpc.port !== undefined && grpc.port !== 0 && grpc.port === server.port) {
-    problems.push(`Grpc__Port: ${grpc.port} is also Server__Port; gRPC needs a port of its own`);
-  }
-  if (rateLimiting.enableRateLimiting && rateLimiting.globalLimiter.permitLimit === undefined) {
-    problems.push(
-      'RateLimiting__GlobalLimiter__PermitLimit is missing; RateLimiting__EnableRateLimiting needs it (a whole number, at least 1)',
-    );
-  }
-  for (const [version, { deprecationDate, sunsetDate }] of Object.entries(apiVersions)) {
-    if (
-      deprecationDate !== undefined &&
-      sunsetDate !== undefined &&
-      Date.parse(sunsetDate) < Date.parse(deprecationDate)
-    ) {
-      const section = `ApiVersions__${version.toUpperCase()}`;
-      problems.push(
-        `${section}__SunsetDate: ${sunsetDate} lies before ${section}__DeprecationDate ${deprecationDate}`,
-      );
-    }
-  }
-  return problems;
+/** What the operator wrote, as far as a rule may rely on it. */
+export interface WrittenSettings {
+  readonly config: Config;
+  /** It was written, rightly or not, or a name was that is close to it. */
+  readonly isGiven: (name: string) => boolean;
+  /** It was written wrongly, or only under a name that is close to it: the configuration has a default instead. */
+  readonly isWrong: (name: string) => boolean;
+}
+
+/** What is wrong, if anything. */
+type Rule = (written: WrittenSettings) => string | undefined;
+
+/** One line for each rule that is broken. */
+export function brokenRules(written: WrittenSettings): string[] {
+  return RULES.flatMap((rule) => rule(written) ?? []);
+}
+
+const RULES: readonly Rule[] = [
+  noDatabase,
+  tlsWhole,
+  portsApart,
+  limitGiven,
+  (written) => datesInOrder(written, 'v1'),
+  (written) => datesInOrder(written, 'v2'),
+];
+
+/** To pass over it would put events where nobody looks for them. */
+function noDatabase({ isGiven }: WrittenSettings): string | undefined {
+  if (!isGiven('Storage__Url')) return undefined;
+  return 'Storage__Url: this version keeps its data in the data directory only; take the setting away';
+}
+
+function tlsWhole({ isGiven }: WrittenSettings): string | undefined {
+  const [certificate, key] = ['Server__Tls__Certificate', 'Server__Tls__Key'];
+  if (isGiven(certificate) === isGiven(key)) return undefined;
+  const [given, missing] = isGiven(certificate) ? [certificate, key] : [key, certificate];
+  return `${given} is given without ${missing}; TLS needs both`;
+}
+
+function portsApart({ config: { grpc, server }, isWrong }: WrittenSettings): string | undefined {
+  if (isWrong('Grpc__Port') || isWrong('Server__Port')) return undefined;
+  if (grpc.port === undefined || grpc.port === 0 || grpc.port !== server.port) return undefined;
+  return `Grpc__Port: ${grpc.port} is also Server__Port; gRPC needs a port of its own`;
+}
+
+function limitGiven({ config: { rateLimiting }, isGiven }: WrittenSettings): string | undefined {
+  // Written wrongly, the switch is off here, as by default.
+  if (!rateLimiting.enableRateLimiting || isGiven('RateLimiting__GlobalLimiter__PermitLimit'))
+    return undefined;
+  return 'RateLimiting__GlobalLimiter__PermitLimit is missing; RateLimiting__EnableRateLimiting needs it (a whole number, at least 1)';
+}
+
+function datesInOrder({ config }: WrittenSettings, version: 'v1' | 'v2'): string | undefined {
+  // Neither has a default, so one that was written wrongly is not there.
+  const { deprecationDate, sunsetDate } = config.apiVersions[version];
+  if (deprecationDate === undefined || sunsetDate === undefined) return undefined;
+  if (Date.parse(sunsetDate) >= Date.parse(deprecationDate)) return undefined;
+  const section = `ApiVersions__${version.toUpperCase()}`;
+  return `${section}__SunsetDate: ${sunsetDate} lies before ${section}__DeprecationDate ${deprecationDate}`;
 }

@@ -1,4 +1,5 @@
-// The certificate and the key that the settings name, read once; throws ConfigError when they cannot be used.
+// The certificate and the key that the settings name, read once; throws ConfigError when they cannot be used, with a
+// line for each file that cannot be read.
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -13,8 +14,10 @@ export interface TlsFiles {
 /** Undefined: the settings name none. */
 export function readTlsFiles({ server: { tls } }: Config): TlsFiles | undefined {
   if (tls.certificate === undefined || tls.key === undefined) return undefined;
-  const certificate = readPem('Server__Tls__Certificate', tls.certificate);
-  const key = readPem('Server__Tls__Key', tls.key);
+  const problems: string[] = [];
+  const certificate = readPem('Server__Tls__Certificate', tls.certificate, problems);
+  const key = readPem('Server__Tls__Key', tls.key, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
   try {
     createSecureContext({ cert: certificate, key });
   } catch {
@@ -25,11 +28,12 @@ export function readTlsFiles({ server: { tls } }: Config): TlsFiles | undefined 
   return { certificate, key };
 }
 
-function readPem(name: string, file: string): string {
+function readPem(name: string, file: string, problems: string[]): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    throw new ConfigError([`${name}: cannot read ${file} (${code})`]);
+    problems.push(`${name}: cannot read ${file} (${code})`);
+    return '';
   }
 }

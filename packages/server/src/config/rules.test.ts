@@ -1,0 +1,99 @@
+// Settings that must agree, as an operator meets them: in the environment, with others wrong beside them.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfig } from './config.ts';
+import { ConfigError } from './config-error.ts';
+
+type Variables = Record<string, string>;
+
+/** The lines that the start would print; there is no settings file. */
+function problems(variables: Variables): readonly string[] {
+  try {
+    loadConfig({ variables, workingDirectory: import.meta.dirname });
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems;
+  }
+  return [];
+}
+
+const names = (lines: readonly string[]) => lines.map((line) => line.split(/[: ]/)[0]);
+
+test('settings that must agree are checked together', () => {
+  const table: [Variables, RegExp][] = [
+    [{ RateLimiting__EnableRateLimiting: 'true' }, /^RateLimiting__GlobalLimiter__PermitLimit is missing/],
+    [{ Server__Tls__Key: 'k.pem' }, /^Server__Tls__Key is given without Server__Tls__Certificate/],
+    [{ Server__Tls__Certificate: 'c.pem' }, /^Server__Tls__Certificate is given without Server__Tls__Key/],
+    [
+      { Storage__Url: 'postgres://audit:hunter2@db/audit' },
+      /^Storage__Url: this version keeps its data in the data directory/,
+    ],
+    [{ Grpc__Port: '8080' }, /^Grpc__Port: 8080 is also Server__Port/],
+    [
+      { ApiVersions__V1__DeprecationDate: '2027-02-01', ApiVersions__V1__SunsetDate: '2027-01-01' },
+      /^ApiVersions__V1__SunsetDate: 2027-01-01 lies before/,
+    ],
+  ];
+  for (const [variables, expected] of table) {
+    const [line, ...more] = problems(variables);
+    assert.match(line ?? '', expected);
+    assert.deepEqual(more, []);
+  }
+});
+
+const PORTS = { Server__Port: '9000', Grpc__Port: '9000' };
+const LIMITED = { RateLimiting__EnableRateLimiting: 'true' };
+const DATES = { ApiVersions__V2__DeprecationDate: '2027-02-01', ApiVersions__V2__SunsetDate: '2027-01-01' };
+
+test('a wrong setting hides no rule about others', () => {
+  const wrong = { Mcp__Enabled: 'x', Server__Hots: 'a', Server__Tls__Key: 'k.pem' };
+  const found = problems({ ...wrong, ...PORTS, ...LIMITED, ...DATES, Storage__Url: 'mysql://db' });
+  assert.deepEqual(names(found), [
+    'Mcp__Enabled',
+    'Storage__Url',
+    'Server__Hots',
+    'Storage__Url',
+    'Server__Tls__Key',
+    'Grpc__Port',
+    'RateLimiting__GlobalLimiter__PermitLimit',
+    'ApiVersions__V2__SunsetDate',
+  ]);
+  for (const line of found) assert.ok(!line.includes('\n'), line);
+});
+
+test('whether a setting is given is known also where its value is wrong', () => {
+  const lines = problems({ Server__Tls__Certificate: '' });
+  assert.match(lines[0] ?? '', /^Server__Tls__Certificate: "" .*allowed: a path$/);
+  assert.deepEqual(lines.slice(1), [
+    'Server__Tls__Certificate is given without Server__Tls__Key; TLS needs both',
+  ]);
+});
+
+test('a rule is not judged by a setting that was written wrongly, nor by its default', () => {
+  const table: [Variables, only: string][] = [
+    [{ Server__Port: 'x', Grpc__Port: '8080' }, 'Server__Port'],
+    [{ Server__Prot: '9000', Grpc__Port: '8080' }, 'Server__Prot'],
+    [{ Server__Port: '8080', Grpc__Port: '8O8O' }, 'Grpc__Port'],
+    [
+      { ...LIMITED, RateLimiting__GlobalLimiter__PermitLimit: '0' },
+      'RateLimiting__GlobalLimiter__PermitLimit',
+    ],
+    [
+      { ...LIMITED, RateLimiting__GlobalLimiter__PermitLimits: '5' },
+      'RateLimiting__GlobalLimiter__PermitLimits',
+    ],
+    [{ RateLimiting__EnableRateLimiting: 'yes' }, 'RateLimiting__EnableRateLimiting'],
+    [{ ...DATES, ApiVersions__V2__SunsetDate: '2027' }, 'ApiVersions__V2__SunsetDate'],
+    [{ Server__Tls__Certificate: 'c.pem', Server__Tls__Kye: 'k.pem' }, 'Server__Tls__Kye'],
+  ];
+  for (const [variables, only] of table) {
+    const lines = problems(variables);
+    assert.deepEqual(names(lines), [only], lines.join('\n'));
+  }
+  const both = problems({ ...PORTS, Server__Prot: '1' });
+  assert.ok(
+    both.includes('Grpc__Port: 9000 is also Server__Port; gRPC needs a port of its own'),
+    'written too',
+  );
+});
