@@ -1,5 +1,6 @@
 // What the command line does to a data directory, whether the service runs or not: keys and tokens. It takes no
 // lock; SQLite puts its commits in line with those of the service, which sees a changed key at the next request.
+// Data of another version is refused: it is the service that brings it up, under its lock.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,8 @@ import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
 import { StartError } from './start-error.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
-import { JOURNAL_FILE } from './storage/sqlite/database.ts';
+import { createAccessReader } from './storage/sqlite/access.ts';
+import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
@@ -42,13 +44,14 @@ export interface ListedKey {
   readonly status: KeyStatus;
 }
 
-/** By key id, which is by age; never a secret. */
-export function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
+/** By key id, which is by age; never a secret. Writes nothing. Throws StartError. */
+export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
   requireData(config);
-  return withStorage(config, async ({ apiKeys }) => {
-    const nowMs = systemClock.now();
-    return (await apiKeys.list(tenantId)).map((record) => ({ record, status: keyStatus(record, nowMs) }));
-  });
+  using db = openJournalForReading(config.storage.dataDirectory);
+  const nowMs = systemClock.now();
+  return createAccessReader(db, systemClock)
+    .keys(tenantId)
+    .map((record) => ({ record, status: keyStatus(record, nowMs) }));
 }
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {

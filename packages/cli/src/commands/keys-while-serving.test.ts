@@ -45,6 +45,11 @@ describe('while the service runs', { concurrency: 2 }, () => {
     const with2 = { 'X-API-Key': second, 'X-Tenant-Id': 'acme' };
     assert.deepEqual([await send(service, with1), await send(service, with2)], ['201', '201']);
     await command(service, 'keys', 'revoke', keyIdIn(second));
+    const listed = await command(service, 'keys', 'list', '--tenant', 'acme');
+    assert.match(
+      listed,
+      new RegExp(`${keyIdIn(first)} +acme +Active [^]*${keyIdIn(second)} +acme +Revoked `),
+    );
     assert.deepEqual(
       [await send(service, with1), await send(service, with2)],
       ['201', '401 API_KEY_REVOKED'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { run } from '../testing/command.ts';
 
@@ -200,6 +201,47 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       [unknown.code, unknown.stderr],
       [1, 'tallystick: There is no API key 01KE0000000000000000000042.\n'],
     );
+  });
+
+  it('data of an older or a newer program is neither read nor changed', async () => {
+    using place = setUp();
+    const { keyId } = await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const file = join(place.data, 'journal.db');
+    const commands = [
+      ['list'],
+      ['create', '--tenant', 'acme', '--role', 'Viewer'],
+      ['rotate', keyId],
+      ['revoke', keyId],
+    ];
+    for (const [version, line] of [
+      [0, /schema version 0; this program needs version 1: .*`tallystick serve`/],
+      [99, /schema version 99; .* newer one/],
+    ] as const) {
+      {
+        using db = new DatabaseSync(file);
+        db.exec(`PRAGMA user_version = ${version}`);
+      }
+      const before = readFileSync(file);
+      for (const args of commands) {
+        const { code, stdout, stderr } = await place.keys(...args);
+        assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, args.join(' '));
+        assert.match(stderr, new RegExp(`^tallystick: \\S+journal\\.db has ${line.source}[^\n]*\n$`));
+        assert.ok(readFileSync(file).equals(before), args.join(' '));
+      }
+    }
+  });
+
+  it('to list keys writes nothing', async () => {
+    using place = setUp();
+    await place.make('--tenant', 'acme', '--role', 'Viewer');
+    const file = join(place.data, 'journal.db');
+    const before = readFileSync(file);
+    const { code, stdout } = await run(['keys', 'list', '--json'], {
+      env: { ...place.env, Log__Origin: 'audit.example.com' },
+    });
+    assert.equal(code, 0, 'only whoever writes to the log has to agree on its name');
+    assert.equal((JSON.parse(stdout) as Listed[]).length, 1);
+    assert.ok(readFileSync(file).equals(before));
   });
 
   it('wrong settings and a file named by --config count as for the service', async () => {

@@ -66,7 +66,7 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     await pause(700);
     assert.equal(service.child.exitCode, null, 'still draining');
     service.child.kill('SIGINT');
-    assert.equal((await service.ended).code, 130);
+    assert.equal((await service.ended).signal, 'SIGINT');
   });
 
   it('wrong settings are one line each on standard error, and exit code 2', async () => {

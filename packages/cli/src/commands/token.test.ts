@@ -88,6 +88,11 @@ describe('tallystick token', { concurrency: 3 }, () => {
       [['--tenant', 'acme', '--role', 'Owner'], /"Owner" is no role/],
       [['--tenant', 'acme'], /without --role and --scope/],
       [['--tenant', 'acme', '--role', 'Admin', '--expires-in', '1'], /--expires-in is "1"/],
+      [
+        ['--tenant', 'acme', '--role', 'Admin', '--expires-in', '86401s'],
+        /--expires-in is 86401s; at most 24h/,
+      ],
+      [['--tenant', 'acme', '--role', 'Admin', '--expires-in', '365d'], /--expires-in is 365d; at most 24h/],
       [['--tenant', 'acme', '--role', 'Admin', '--subject', 'a\nb'], /--subject is 1 to 512 characters/],
     ];
     for (const [args, message] of table) {
@@ -95,6 +100,14 @@ describe('tallystick token', { concurrency: 3 }, () => {
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
       assert.match(stderr, new RegExp(`^tallystick: ${message.source}[^\n]*\n$`), args.join(' '));
     }
+    assert.throws(() => statSync(place.data), 'a data directory was made');
+  });
+
+  it('a token works for a day at most', async () => {
+    using place = setUp();
+    const { stdout } = await place.token(['--tenant', 'acme', '--role', 'Viewer', '--expires-in', '1d']);
+    const { iat, exp } = partOf(stdout, 1);
+    assert.equal(Number(exp) - Number(iat), 86_400);
   });
 
   it('with an identity provider in the settings no token is made here', async () => {

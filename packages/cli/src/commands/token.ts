@@ -29,7 +29,7 @@ export function tokenCommand(): Command {
     .requiredOption('--tenant <tenant>', 'whose data it is for');
   return addAccessOptions(command)
     .option('--subject <subject>', 'who it is for: goes into the log as token:tallystick#<subject>', 'cli')
-    .option('--expires-in <time>', 'how long it works', '1h')
+    .option('--expires-in <time>', 'how long it works, 24h at most', '1h')
     .addOption(configFileOption())
     .action(async (options: Options) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
@@ -40,7 +40,7 @@ export function tokenCommand(): Command {
           roles,
           scopes: [...new Set([...scopesOfRoles(roles), ...scopes])],
           clearance,
-          lifetimeSeconds: positiveSecondsIn(options.expiresIn, '--expires-in'),
+          lifetimeSeconds: lifetimeIn(options.expiresIn, server.TOKEN_LIFETIME_SECONDS_MAX),
         });
         if (newKeyIn !== undefined) {
           process.stderr.write(`tallystick: made the key that signs tokens, in ${newKeyIn}\n`);
@@ -48,6 +48,14 @@ export function tokenCommand(): Command {
         process.stdout.write(`${token}\n`);
       });
     });
+}
+
+function lifetimeIn(text: string, secondsMax: number): number {
+  const seconds = positiveSecondsIn(text, '--expires-in');
+  if (seconds <= secondsMax) return seconds;
+  throw new CannotRun(
+    `--expires-in is ${text}; at most ${secondsMax / 3600}h, because a token cannot be revoked: for longer, make a key (tallystick keys create)`,
+  );
 }
 
 function subjectIn(text: string): string {

@@ -12,10 +12,10 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
-import { expiryAfter } from '../events/expiry.ts';
-import { latestOf, onceOf } from '../events/ingest.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
+import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
+import { latestOf, onceOf } from '../streams/once.ts';
 import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';

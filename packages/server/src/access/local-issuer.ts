@@ -9,6 +9,8 @@ import type { ClaimNames, Issuer } from './tokens.ts';
 
 export const LOCAL_ISSUER = 'tallystick';
 const ALGORITHM = 'EdDSA';
+/** A token cannot be revoked by itself; what is to last longer is an API key. */
+export const TOKEN_LIFETIME_SECONDS_MAX = 86_400;
 
 export const CLAIM_NAMES: ClaimNames = {
   tenant: 'tenant_id',
@@ -49,7 +51,13 @@ export function createLocalIssuer(loadKey: LoadTokenKey): Issuer {
   };
 }
 
+/** Throws RangeError for a lifetime that is too long. */
 export function signToken(privateKey: KeyObject, wish: TokenWish, nowMs: number): Promise<string> {
+  if (!(wish.lifetimeSeconds <= TOKEN_LIFETIME_SECONDS_MAX)) {
+    throw new RangeError(
+      `a token works for at most ${TOKEN_LIFETIME_SECONDS_MAX} seconds; ${wish.lifetimeSeconds} were asked for`,
+    );
+  }
   const issuedAt = Math.floor(nowMs / 1000);
   const { roles, scopes, clearance } = wish;
   const claims = {

@@ -6,7 +6,13 @@ import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { type JWTPayload, SignJWT } from 'jose';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createLocalIssuer, LOCAL_ISSUER, signToken, type TokenWish } from './local-issuer.ts';
+import {
+  createLocalIssuer,
+  LOCAL_ISSUER,
+  signToken,
+  TOKEN_LIFETIME_SECONDS_MAX,
+  type TokenWish,
+} from './local-issuer.ts';
 import { createTokens, type Issuer } from './tokens.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
@@ -75,6 +81,14 @@ test('a token of the local issuer is the caller that it names', async () => {
   assert.equal(caller.refusal('audit.events.read'), undefined);
   assert.equal(caller.refusal('audit.events.write'), 'INSUFFICIENT_SCOPE');
   assert.equal(caller.refusal('audit.platform.manage'), 'FORBIDDEN');
+});
+
+test('no token is signed for longer than a day', async () => {
+  const wish = { ...WISH, lifetimeSeconds: TOKEN_LIFETIME_SECONDS_MAX };
+  assert.equal(await verdictOn(await signToken(privateKey, wish, NOW_MS)), 'token:tallystick#ana');
+  for (const lifetimeSeconds of [86_401, Number.POSITIVE_INFINITY, Number.NaN]) {
+    assert.throws(() => signToken(privateKey, { ...WISH, lifetimeSeconds }, NOW_MS), /at most 86400 seconds/);
+  }
 });
 
 test('whatever is not signed, not ours, not for us or not in force is refused', async () => {
@@ -161,6 +175,27 @@ test('a token in use is not verified again, until it ends or five minutes have p
   kept.key = undefined;
   await clock.advance(3_600_000);
   assert.equal(await verdictOn(good, tokens), 'TOKEN_EXPIRED');
+});
+
+test('a clock that was behind at the start counts as it is now', async () => {
+  const { tokens, clock } = setUp();
+  await tokens.verify(good);
+  clock.setNow(NOW_MS + 3_605_000);
+  assert.equal(await verdictOn(good, tokens), 'TOKEN_EXPIRED');
+  assert.equal(
+    await verdictOn(await signToken(privateKey, WISH, clock.now()), tokens),
+    'token:tallystick#ana',
+  );
+});
+
+test('a clock that ran ahead for a while keeps no token in memory for longer', async () => {
+  const { tokens, clock } = setUp();
+  clock.setNow(NOW_MS + 1_800_000);
+  const caller = await tokens.verify(good);
+  clock.setNow(NOW_MS);
+  assert.equal(await tokens.verify(good), caller);
+  await clock.advance(300_000);
+  assert.notEqual(await tokens.verify(good), caller);
 });
 
 test('a key that is made after the start counts at once', async () => {

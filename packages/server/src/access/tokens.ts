@@ -2,11 +2,13 @@
 // is one of them, its algorithm is on that issuer's list of asymmetric ones, its signature is by that issuer's key,
 // it is meant for us, and it is in force; the clocks may differ by 5 seconds. Only then are its claims read. A
 // verified token is remembered by its hash for a while, so that a busy caller is not verified at every request.
+// That while goes by what has really passed; whether a token is in force, by the wall clock, as its issuer counts.
 
 import { hash } from 'node:crypto';
 import { AuditError, type Classification, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../runtime/clock.ts';
+import { createSteadyTime } from '../runtime/steady-time.ts';
 import { type Caller, callerOfToken } from './caller.ts';
 import { isClassification } from './roles.ts';
 
@@ -48,12 +50,15 @@ const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,512}$/u;
 
 interface Remembered {
   readonly caller: Caller;
-  readonly untilMs: number;
+  readonly expiresAtMs: number;
+  /** By steady time. */
+  readonly forgetAtMs: number;
 }
 
 export function createTokens(issuers: readonly Issuer[], clock: Clock): Tokens {
   const byName = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
   const remembered = new Map<string, Remembered>();
+  const steadyNowMs = createSteadyTime(clock);
 
   const remember = (name: string, entry: Remembered) => {
     if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!);
@@ -63,16 +68,19 @@ export function createTokens(issuers: readonly Issuer[], clock: Clock): Tokens {
   return {
     async verify(token) {
       if (token.length > TOKEN_LENGTH_MAX) throw invalid(`it is over ${TOKEN_LENGTH_MAX} characters`);
+      const steadyMs = steadyNowMs();
       const nowMs = clock.now();
       const name = hash('sha256', token, 'base64');
       const known = remembered.get(name);
-      if (known !== undefined && nowMs < known.untilMs) return known.caller;
+      if (known !== undefined && nowMs < known.expiresAtMs && steadyMs < known.forgetAtMs)
+        return known.caller;
       remembered.delete(name);
       const issuer = byName.get(issuerNamedIn(token));
       if (issuer === undefined) throw invalid('its issuer is not trusted here');
       const claims = await verifiedClaims(token, issuer, nowMs);
       const caller = callerOfToken(factsOf(claims, issuer));
-      remember(name, { caller, untilMs: Math.min(claims.exp! * 1000, nowMs + REMEMBERED_MS_MAX) });
+      const expiresAtMs = claims.exp! * 1000;
+      remember(name, { caller, expiresAtMs, forgetAtMs: steadyMs + REMEMBERED_MS_MAX });
       return caller;
     },
   };

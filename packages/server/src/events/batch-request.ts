@@ -1,14 +1,26 @@
-// A batch as it came, taken apart: its own form, which must be right as a whole, and its events, each with the rules
-// of JSON that it breaks. What is broken outside of any event refuses the whole batch.
+// A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. What is
+// wrong with the envelope, or broken outside of any event, refuses the whole; the events are judged all the same
+// wherever it is clear which they are, so that one answer says all that is wrong.
 
-import { AuditError, type BatchRequest, type ErrorDetail } from '@tallystick/contract';
-import type { Received } from '../call.ts';
+import { AuditError, BatchRequest, type ErrorCode, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import { type Received, receivedMember } from '../call.ts';
+import { CROWDED, isCrowded, isObject } from './breaches.ts';
 
 export interface ReceivedBatch {
   readonly transactional: boolean;
+  /** None where they cannot be judged; then there is a fault. */
   readonly events: readonly unknown[];
   /** By the place of the event; absent: none. */
   readonly broken: ReadonlyMap<number, readonly ErrorDetail[]>;
+  readonly fault: BatchFault | undefined;
+}
+
+/** What is wrong with the batch as a whole. */
+export interface BatchFault {
+  readonly code: ErrorCode;
+  /** Undefined: what the details say. */
+  readonly message: string | undefined;
+  readonly details: readonly ErrorDetail[];
 }
 
 /** Validates the input of a batch; what the events are is left open. Throws what is answered. */
@@ -18,25 +30,29 @@ const NONE: ReadonlyMap<number, readonly ErrorDetail[]> = new Map();
 
 export function openBatch(received: Received, validate: ValidateEnvelope): ReceivedBatch {
   const { broken, outside } =
-    received.violations.length === 0 ? { broken: NONE, outside: [] } : divide(received);
+    received.violations.length === 0 ? { broken: NONE, outside: [] } : divide(received.violations);
   const { batch } = received.input;
-  const events: readonly unknown[] = hasEvents(batch) ? batch.events : [];
-  // Validation goes through whatever it is given; of the events it needs to know only how many there are.
-  const envelope = hasEvents(batch) ? { ...batch, events: events.map(() => 0) } : batch;
-  const input = validate({ ...received, input: { ...received.input, batch: envelope }, violations: outside });
-  // It has just been validated.
-  const { transactional = false } = (input as { batch: BatchRequest }).batch;
-  return { transactional, events, broken };
+  const isClear = hasEvents(batch) && canBeJudged(batch.events, outside);
+  const violations = isClear ? outside : received.violations;
+  const { transactional = false, fault } = readEnvelope({ ...received, violations }, validate);
+  const events = isClear ? batch.events : [];
+  return { transactional, events, broken, fault: received.unlisted > 0 ? tooMany(received, fault) : fault };
 }
 
 function hasEvents(batch: unknown): batch is { events: unknown[] } {
-  return typeof batch === 'object' && batch !== null && 'events' in batch && Array.isArray(batch.events);
+  return isObject(batch) && Array.isArray(batch['events']);
+}
+
+/** Where the name stands twice, nobody can tell which events a path is about. */
+function canBeJudged(events: readonly unknown[], outside: readonly ErrorDetail[]): boolean {
+  const isCountAllowed = events.length >= LIMITS.batchEventsMin && events.length <= LIMITS.batchEventsMax;
+  return isCountAllowed && !outside.some(({ field }) => field === 'events');
 }
 
 const IN_EVENT = /^events\[(\d+)\]/;
 
 /** A path begins with `events[7]` only inside that event: a key of that name would stand in quotes. */
-function divide({ violations, unlisted }: Received) {
+function divide(violations: readonly ErrorDetail[]) {
   const broken = new Map<number, ErrorDetail[]>();
   const outside: ErrorDetail[] = [];
   for (const violation of violations) {
@@ -45,16 +61,46 @@ function divide({ violations, unlisted }: Received) {
     list.push(violation);
     if (index !== undefined) broken.set(Number(index), list);
   }
-  // Whose the others are is not known, so no event can be called sound.
-  if (unlisted > 0) throw tooMany(violations, unlisted);
   return { broken, outside };
 }
 
-function tooMany(violations: readonly ErrorDetail[], unlisted: number): AuditError {
+interface Envelope {
+  readonly transactional?: boolean;
+  readonly fault?: BatchFault;
+}
+
+function readEnvelope(received: Received, validate: ValidateEnvelope): Envelope {
+  const { batch } = received.input;
+  const hasTooMany = isObject(batch) && isCrowded(batch);
+  const violations = hasTooMany
+    ? [...received.violations, { field: '', issue: CROWDED }]
+    : received.violations;
+  const envelope = envelopeOf(hasTooMany ? knownMembers(batch) : batch);
+  try {
+    const input = validate({ ...received, input: { ...received.input, batch: envelope }, violations });
+    // It has just been validated.
+    return (input as { batch: BatchRequest }).batch;
+  } catch (error) {
+    if (!(error instanceof AuditError)) throw error;
+    return { fault: { code: error.code, message: undefined, details: error.details } };
+  }
+}
+
+/** Validation goes through whatever it is given; of the events it needs to know only how many there are. */
+function envelopeOf(batch: unknown): unknown {
+  return hasEvents(batch) ? { ...batch, events: batch.events.map(() => 0) } : batch;
+}
+
+/** The others are too many to be named. */
+function knownMembers(batch: object): object {
+  const known = Object.keys(BatchRequest.properties).filter((name) => Object.hasOwn(batch, name));
+  return Object.fromEntries(known.map((name) => [name, receivedMember(batch, name)]));
+}
+
+/** Whose the unlisted ones are is not known, so no event can be called sound. */
+function tooMany({ violations, unlisted }: Received, fault: BatchFault | undefined): BatchFault {
+  const { code = 'VALIDATION_FAILED', details = [] } = fault ?? {};
   const count = violations.length + unlisted;
-  return new AuditError(
-    'VALIDATION_FAILED',
-    `${count} values break the rules of JSON; over ${violations.length} are too many to judge event by event.`,
-    { details: violations },
-  );
+  const message = `${count} values break the rules of JSON; over ${violations.length} are too many to judge event by event.`;
+  return { code, message: code === 'VALIDATION_FAILED' ? message : undefined, details };
 }

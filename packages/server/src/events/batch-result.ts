@@ -3,17 +3,20 @@
 
 import {
   type Answer,
+  AuditError,
   type BatchItemResult,
   type BatchResult,
   ERRORS,
   type ErrorCode,
   type ErrorDetail,
+  LIMITS,
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import type { DraftOutcome } from '../streams/log.ts';
-import { conflictDetail, conflictMessage } from './ingest.ts';
+import type { BatchFault } from './batch-request.ts';
+import { conflictOf } from './conflict.ts';
 import type { Refusal } from './judge.ts';
 
 /** What became of a batch. */
@@ -78,24 +81,31 @@ function resultOf(index: number, outcome: DraftOutcome): BatchItemResult {
   if (status === 'Duplicate') return { index, status, eventId };
   // An id that was made for it here stands for nothing.
   if (status === 'NotAppended') return { index, status: 'NotProcessed' };
-  const details = [conflictDetail(eventId, `events[${index}].eventId`)];
-  return {
-    index,
-    status: 'Rejected',
-    error: { code: 'EVENT_ID_CONFLICT', message: conflictMessage(eventId), details },
-  };
+  return { index, status: 'Rejected', error: conflictOf(eventId, `events[${index}].eventId`) };
 }
 
-/** Each result has its own details in full; the list of all of them must not make the answer twice as large. */
-const DETAILS_MAX = 1000;
-
-/** The error that goes with a batch of which nothing was stored: what was wrong, in one list. */
+/** The error that goes with a batch of which nothing was stored; beside it each result has its own in full. */
 function rejection({ correlation, path }: Call, { results, totalCount, timestamp }: BatchResult) {
   const { traceId, requestId } = correlation;
-  const refused = results.filter(({ status }) => status === 'Rejected');
-  const details: ErrorDetail[] = refused.flatMap(({ error }) => error?.details ?? []).slice(0, DETAILS_MAX);
-  const message = `No event was stored: ${refused.length} of ${totalCount} were refused.`;
+  const errors = results.flatMap(({ error }) => error ?? []);
+  const details = detailsOf(errors).slice(0, LIMITS.errorDetailsMax);
+  const message = `No event was stored: ${errors.length} of ${totalCount} were refused.`;
   return { code: 'BATCH_REJECTED' as const, message, details, traceId, timestamp, path, requestId };
+}
+
+/** What is answered to a batch whose envelope is wrong: that, and what is wrong with its events. */
+export function refusalOfWhole(
+  fault: BatchFault,
+  refusals: ReadonlyMap<number, Refusal>,
+  messageFor: (details: readonly ErrorDetail[]) => string,
+): AuditError {
+  const details = [...fault.details, ...detailsOf([...refusals.values()])];
+  const message = fault.message ?? messageFor(details);
+  return new AuditError(fault.code, message, { details: details.slice(0, LIMITS.errorDetailsMax) });
+}
+
+function detailsOf(errors: readonly Pick<Refusal, 'details'>[]): ErrorDetail[] {
+  return errors.flatMap(({ details }) => details);
 }
 
 /** What is noted of a batch beside the outcomes, to answer again. Never a value that was sent. */

@@ -119,7 +119,7 @@ test('a broken rule of JSON is the fault of the event it stands in', async () =>
   );
 });
 
-test('a broken rule outside of any event, or a form that is wrong, refuses the whole', async () => {
+test('a broken rule outside of any event, or an envelope that is wrong, refuses the whole', async () => {
   const table: [body: string, code: string, field: string][] = [
     [`{"events":[${text}],"events":[${text}]}`, '422 VALIDATION_FAILED', 'events'],
     [

@@ -1,23 +1,33 @@
 // Many events in one request: each is judged alone, the sound ones are appended in one commit – in a transactional
-// batch all of them or none – and the answer says of each what became of it.
+// batch all of them or none – and the answer says of each what became of it. Where the envelope is wrong,
+// the answer lists that and what is wrong with its events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
-import type { Answer, TenantId } from '@tallystick/contract';
+import { type Answer, LIMITS, type TenantId } from '@tallystick/contract';
 import { type Call, type Received, receivedMember } from '../call.ts';
+import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import type { DraftOutcome, UsedKey } from '../streams/log.ts';
+import { keyReused, latestOf, onceOf } from '../streams/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
-import { batchAnswer, type BatchOutcome, noteOf, readNote, refusalByCode } from './batch-result.ts';
+import {
+  batchAnswer,
+  type BatchOutcome,
+  noteOf,
+  readNote,
+  refusalByCode,
+  refusalOfWhole,
+} from './batch-result.ts';
 import { acceptanceOf, draftsOf } from './draft.ts';
-import { expiryAfter } from './expiry.ts';
-import { type IngestParts, keyReused, latestOf, onceOf, tenantOf } from './ingest.ts';
-import { isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import { type IngestParts, tenantOf } from './ingest.ts';
+import { type FieldRules, isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
 import type { PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
 
 export interface BatchParts extends IngestParts {
   readonly validateEnvelope: ValidateEnvelope;
+  readonly fields: Pick<FieldRules, 'message'>;
 }
 
 type BatchAnswer = Answer<'events.ingestBatch'>;
@@ -48,7 +58,8 @@ export function createBatchIngest(parts: BatchParts) {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
       const { sound, refusals } = judgeAll(parts.judge, batch, tenantIdOf(call), acceptedAtMs);
-      const { transactional } = batch;
+      const { transactional, fault } = batch;
+      if (fault !== undefined) throw refusalOfWhole(fault, refusals, parts.fields.message);
       const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
       if (sound.length === 0 || (transactional && refusals.size > 0)) {
         return batchAnswer(call, notProcessed(known, sound.length), false);
@@ -102,8 +113,8 @@ function judgeOne(
 function foreign(event: unknown, at: string, tenant: TenantId): Refusal | undefined {
   const tenantId = receivedMember(event, 'tenantId');
   if (typeof tenantId !== 'string' || tenantId === tenant) return undefined;
-  const issue = 'must be the tenant of the request';
-  const details = [{ field: `${at}.tenantId`, issue, value: tenantId.slice(0, 200) }];
+  const issue = `must be ${tenant}, the tenant of the request, or left out`;
+  const details = [{ field: `${at}.tenantId`, issue, value: tenantId.slice(0, LIMITS.errorValueLengthMax) }];
   return { code: 'TENANT_MISMATCH', message: `${at}.tenantId ${issue}.`, details };
 }
 

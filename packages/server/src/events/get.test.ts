@@ -1,8 +1,11 @@
 // Reading one event through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import type { Classification } from '@tallystick/contract';
+import { eventIdBytes } from '@tallystick/evidence';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller, type EventCaller, KEY_ID } from '../testing/event-caller.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
@@ -101,6 +104,18 @@ test('a secret is invisible below Confidential, and withheld there', async () =>
   }
   assert.deepEqual((await as('Confidential').get(eventId)).body.payload, {});
   assert.deepEqual((await as('Secret').get(eventId)).body.payload, { a: 1 });
+});
+
+test('of a secret that is invisible nothing is read but its classification', async () => {
+  const eventId = await ingested({ payload: { a: 1 }, classification: 'Secret' });
+  // Whoever reads this content fails.
+  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  const spoilt = db
+    .prepare("UPDATE contents SET text1 = x'ff' WHERE id = (SELECT id FROM entries WHERE event_id = ?)")
+    .run(eventIdBytes(eventId));
+  assert.equal(spoilt.changes, 1);
+  assert.equal((await as('Confidential').get(eventId)).status, 500);
+  assert.equal((await as('Internal').get(eventId)).code, '404 EVENT_NOT_FOUND');
 });
 
 test('that a secret was read is in the log before the answer; other reads leave nothing', async () => {

@@ -10,6 +10,7 @@ import type { LogReader } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
 import type { NewIds } from './draft.ts';
+import { visibleTo } from './redact.ts';
 import { showEvent } from './show.ts';
 
 export interface GetParts {
@@ -26,8 +27,8 @@ export function createGet(parts: GetParts) {
     const { tenant, tenantRecord, caller } = call;
     // A tenant that nobody knows has no log.
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
-    const stored = isKnown ? await parts.log.forTenant(tenant).event(eventId) : undefined;
-    const body = stored && isKnown ? showEvent(tenant, stored, caller.clearance) : undefined;
+    const stored = isKnown && (await parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)));
+    const body = stored ? showEvent(tenant, stored, caller.clearance) : undefined;
     if (body === undefined) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
     if (body.classification === 'Secret') await noteRead(call, body, parts);
     return { kind: 'Done', body };

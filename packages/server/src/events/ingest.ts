@@ -2,35 +2,26 @@
 // and given again, word for word, to whoever repeats the request under its key or the event under its id.
 
 import { ok as assert } from 'node:assert/strict';
-import {
-  type Answer,
-  AuditError,
-  type ErrorDetail,
-  ERRORS,
-  type EventId,
-  LIMITS,
-  type TenantId,
-} from '@tallystick/contract';
+import { type Answer, AuditError, type EventId, type TenantId } from '@tallystick/contract';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call, Received } from '../call.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
-import type { DraftOutcome, Once, Placed, UsedKey } from '../streams/log.ts';
+import { instant } from '../runtime/clock.ts';
+import { expiryAfter } from '../runtime/expiry.ts';
+import type { DraftOutcome, Placed, UsedKey } from '../streams/log.ts';
+import { keyReused, type KeyTime, latestOf, onceOf } from '../streams/once.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
+import { conflictOf } from './conflict.ts';
 import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
-import { expiryAfter } from './expiry.ts';
 import { isRefusal, type Judge } from './judge.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { rememberLast } from './remember-last.ts';
 import { latestTimestamp } from './timestamp.ts';
 
-export interface IngestParts {
+export interface IngestParts extends KeyTime {
   readonly judge: Judge;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly tenancy: Pick<Tenancy, 'provide'>;
-  readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what keys expire by. */
-  readonly steadyNowMs: () => number;
   readonly ids: NewIds;
 }
 
@@ -90,24 +81,11 @@ function receipt(
 function placedOf(outcome: DraftOutcome | undefined): Placed {
   assert(outcome !== undefined, 'every draft has an outcome');
   if (outcome.status === 'Conflict') {
-    throw new AuditError('EVENT_ID_CONFLICT', conflictMessage(outcome.eventId), {
-      details: [conflictDetail(outcome.eventId, 'eventId')],
-    });
+    const { code, message, details } = conflictOf(outcome.eventId, 'eventId');
+    throw new AuditError(code, message, { details });
   }
   assert(outcome.status !== 'NotAppended', 'a draft alone in its request is appended or refused');
   return outcome;
-}
-
-export function conflictMessage(eventId: EventId): string {
-  return `The event id ${eventId} was used before, for other content or for content that is no longer there.`;
-}
-
-export function conflictDetail(eventId: EventId, field: string): ErrorDetail {
-  return { field, issue: 'is taken by other content', value: eventId };
-}
-
-export function keyReused(): AuditError {
-  return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }
 
 /** Known already, unless this is its first write. */
@@ -118,22 +96,4 @@ export function tenantOf(
   if (call.tenantRecord !== undefined) return call.tenantRecord;
   assert(call.tenant !== undefined, 'an event belongs to a tenant');
   return tenancy.provide(call.tenant);
-}
-
-/** A clock that was behind at the start and is right now must not make keys end early after the next start. */
-export function latestOf({ clock, steadyNowMs }: Pick<IngestParts, 'clock' | 'steadyNowMs'>): number {
-  return Math.max(clock.now(), steadyNowMs());
-}
-
-/** What uses the caller's key up, in the same commit as the events. */
-export function onceOf(call: Call, tenant: TenantRecord, nowMs: number, note: string): Once | undefined {
-  if (call.once === undefined) return undefined;
-  const { key, fingerprint } = call.once;
-  return {
-    operation: call.operation,
-    key,
-    fingerprint: fingerprint(tenant),
-    expiresAtMs: nowMs + LIMITS.idempotencyWindowMs,
-    note,
-  };
 }

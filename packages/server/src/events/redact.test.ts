@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { classify } from './classify.ts';
-import { viewFor } from './redact.ts';
+import { viewFor, visibleTo } from './redact.ts';
 
 const LEVELS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
 
@@ -24,4 +24,11 @@ test('each clearance sees what it is cleared for, facts of what is above, and of
     Confidential: 'Whole Whole Whole Withheld',
     Secret: 'Whole Whole Whole Whole',
   });
+});
+
+test('what is not invisible to a reader is visible to them', () => {
+  for (const clearance of LEVELS) {
+    const expected = LEVELS.filter((level) => viewFor(clearance, level) !== 'Invisible');
+    assert.deepEqual(visibleTo(clearance), expected, clearance);
+  }
 });

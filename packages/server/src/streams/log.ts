@@ -110,7 +110,11 @@ export interface StoredContent {
 
 /** One tenant's log. Whoever holds it has no word for another tenant's. */
 export interface TenantLog {
-  event(eventId: EventId): Promise<StoredEvent | undefined>;
+  /**
+   * Undefined when there is none, or its classification is not among `visible`. That is settled before anything
+   * else of it is read, so that one that may not be seen takes no longer than one that is not there.
+   */
+  event(eventId: EventId, visible: readonly Classification[]): Promise<StoredEvent | undefined>;
   /** What the key was used up for, unless that has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedKey | undefined>;
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { CLASSIFICATIONS } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { append, type Claims, draftOf, openWith, request, textsOf } from './claims.ts';
 import { recompute } from './log-chain.ts';
@@ -45,7 +46,7 @@ export const byteClaims: Claims = {
         const drafts = events.map((one) => draftOf(one));
         await append(storage, request('acme', drafts));
         for (const [i, draft] of drafts.entries()) {
-          const stored = await log.event(draft.eventId);
+          const stored = await log.event(draft.eventId, CLASSIFICATIONS);
           assert.deepEqual(stored?.content?.texts, textsOf(draft));
           const { context, payload, ...rest } = { outcome: 'Success', ...events[i]! };
           const second = {

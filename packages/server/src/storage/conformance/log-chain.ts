@@ -2,7 +2,7 @@
 // from what is stored.
 
 import assert from 'node:assert/strict';
-import type { TenantId } from '@tallystick/contract';
+import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
 import {
   contentOf,
   decodeEntry,
@@ -70,7 +70,7 @@ export const chainClaims: Claims = {
     const log = storage.log.forTenant('acme');
     const streams = new Set<string>();
     for (const [i, draft] of drafts.entries()) {
-      const stored = await log.event(draft.eventId);
+      const stored = await log.event(draft.eventId, CLASSIFICATIONS);
       assert.ok(stored);
       const entry = decodeEntry(stored.entry);
       assert.deepEqual([entry.kind, entry.index, entry.eventId], [draft.kind, i, draft.eventId]);
@@ -111,11 +111,25 @@ export const chainClaims: Claims = {
       ],
     );
     const read = async (tenant: TenantId) =>
-      (await storage.log.forTenant(tenant).event(draft.eventId))?.content?.texts;
+      (await storage.log.forTenant(tenant).event(draft.eventId, CLASSIFICATIONS))?.content?.texts;
     assert.deepEqual(await read('acme'), textsOf(draft));
     assert.deepEqual(await read('other'), textsOf(same));
     assert.equal(await read('nobody'), undefined);
-    assert.equal(await storage.log.forTenant('other').event(draftOf().eventId), undefined);
+    assert.equal(await storage.log.forTenant('other').event(draftOf().eventId, CLASSIFICATIONS), undefined);
+  },
+
+  'an event of a classification that the reader may not know of is not there for them': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const log = storage.log.forTenant('acme');
+    const drafts = CLASSIFICATIONS.map((classification) => draftOf({}, { classification }));
+    await append(storage, request('acme', drafts));
+    for (const visible of [[], ['Internal'], ['Public', 'Confidential'], CLASSIFICATIONS] as const) {
+      const found = await Promise.all(drafts.map(({ eventId }) => log.event(eventId, visible)));
+      assert.deepEqual(
+        found.flatMap((stored) => stored?.classification ?? []),
+        visible,
+      );
+    }
   },
 
   'a request with a fault of its own is left out, and the others of its pool are appended': async (place) => {

@@ -1,6 +1,7 @@
 // Claims about event ids that clients choose, and about requests that are appended as a whole or not at all.
 
 import assert from 'node:assert/strict';
+import { CLASSIFICATIONS } from '@tallystick/contract';
 import {
   append,
   type Claims,
@@ -51,7 +52,7 @@ export const idClaims: Claims = {
     await append(storage, request('acme', [draft]));
     place.removeContent('acme', 0);
     assert.deepEqual(statusesOf(await append(storage, request('acme', [draft]))), ['Conflict']);
-    const stored = await storage.log.forTenant('acme').event(draft.eventId);
+    const stored = await storage.log.forTenant('acme').event(draft.eventId, CLASSIFICATIONS);
     assert.ok(stored);
     assert.equal(stored.content, undefined);
   },

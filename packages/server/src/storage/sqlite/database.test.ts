@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { StartError } from '../../start-error.ts';
 import { inTransaction, JOURNAL_FILE, openJournal, openJournalForReading } from './database.ts';
 import { settleInstallation } from './meta.ts';
+import { MIGRATIONS } from './schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-database-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -62,12 +63,55 @@ test('a schema of a newer program is one clear line', () => {
   }
 });
 
+/** As a later program would have them. */
+const NEXT_MIGRATIONS = [...MIGRATIONS, 'CREATE TABLE more (x); INSERT INTO more SELECT value FROM meta'];
+
+test('a schema of an older program is brought up by whoever may, and by nobody else', () => {
+  const directory = freshDirectory();
+  const path = join(directory, JOURNAL_FILE);
+  {
+    using db = openJournal(directory);
+    db.prepare("INSERT INTO meta VALUES ('x', 'kept')").run();
+  }
+  const before = readFileSync(path);
+  const isRefused = isStartError(/journal\.db has schema version 1; .* version 2: .*`tallystick serve`/);
+  assert.throws(() => openJournal(directory, { migrations: NEXT_MIGRATIONS }), isRefused);
+  assert.throws(() => openJournalForReading(directory, NEXT_MIGRATIONS), isRefused);
+  const broken = [...MIGRATIONS, 'CREATE TABLE more (x); CREATE NONSENSE'];
+  assert.throws(
+    () => openJournal(directory, { migrations: broken, mayMigrate: true }),
+    isStartError(/^cannot open .*journal\.db: .*NONSENSE/),
+  );
+  assert.ok(readFileSync(path).equals(before), 'what was refused has changed nothing');
+  {
+    using db = openJournal(directory, { migrations: NEXT_MIGRATIONS, mayMigrate: true });
+    assert.equal(pragma(db, 'user_version'), 2);
+    assert.equal(db.prepare('SELECT x FROM more').get()?.['x'], 'kept');
+  }
+  openJournal(directory, { migrations: NEXT_MIGRATIONS }).close();
+  openJournalForReading(directory, NEXT_MIGRATIONS).close();
+  assert.throws(() => openJournal(directory, { mayMigrate: true }), isStartError(/ newer one$/));
+});
+
+test('an empty file becomes a journal only for whoever may make one', () => {
+  const directory = freshDirectory();
+  const path = join(directory, JOURNAL_FILE);
+  writeFileSync(path, '');
+  assert.throws(() => openJournal(directory, { mayCreate: false }), isStartError(/journal\.db is empty$/));
+  assert.throws(() => openJournalForReading(directory), isStartError(/journal\.db is empty$/));
+  assert.equal(statSync(path).size, 0);
+  openJournal(directory).close();
+  openJournalForReading(directory).close();
+});
+
 test('a file of something else is left alone', () => {
   const directory = freshDirectory();
   const path = join(directory, JOURNAL_FILE);
   using other = new DatabaseSync(path);
   other.exec('CREATE TABLE theirs (x)');
+  const before = readFileSync(path);
   assert.throws(() => openJournal(directory), isStartError(/is a database of something else$/));
+  assert.ok(readFileSync(path).equals(before));
   const noDatabase = freshDirectory();
   writeFileSync(join(noDatabase, JOURNAL_FILE), 'not a database, but a text of some length'.repeat(40));
   assert.throws(() => openJournal(noDatabase), isStartError(/^cannot open .*journal\.db: /));

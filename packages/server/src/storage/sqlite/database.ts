@@ -1,13 +1,13 @@
 // journal.db of a data directory, opened so that what it promises is true: every commit is on the disk before it
 // returns (WAL, synchronous FULL), deleted content is overwritten (secure_delete), space is given back in portions
 // (auto_vacuum INCREMENTAL). Each is set on every open and read back: a driver's default must not decide it.
-// The schema is brought to the version of this program in one transaction; a newer one is refused.
+// An older schema is brought up in one transaction, for the holder of the lock alone; a newer one is refused.
 
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StartError } from '../../start-error.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
 
 export const JOURNAL_FILE = 'journal.db';
 
@@ -20,11 +20,20 @@ const READER_CACHE_KIB = 8 * 1024;
 /** "Tall": tells the file from any other SQLite database. */
 const APPLICATION_ID = 0x54616c6c;
 
-/**
- * Opens the journal for writing; throws StartError. `mayCreate`: it is made, for its owner alone, if it is not there.
- * Whoever opens it again says no: a journal that has gone must not come back empty.
- */
-export function openJournal(directory: string, { mayCreate = true } = {}): DatabaseSync {
+export interface OpenOptions {
+  /**
+   * It is made, for its owner alone, if it is not there. Whoever opens it again says no: a journal that has gone must
+   * not come back empty.
+   */
+  readonly mayCreate?: boolean;
+  /** An older schema is brought up: for the holder of the lock alone, or it would change under a running service. */
+  readonly mayMigrate?: boolean;
+  readonly migrations?: readonly string[];
+}
+
+/** Opens the journal for writing; throws StartError. */
+export function openJournal(directory: string, options: OpenOptions = {}): DatabaseSync {
+  const { mayCreate = true, mayMigrate = false, migrations = MIGRATIONS } = options;
   const path = join(directory, JOURNAL_FILE);
   return orStartError(path, () => {
     if (!existsSync(path)) {
@@ -34,23 +43,30 @@ export function openJournal(directory: string, { mayCreate = true } = {}): Datab
     const db = new DatabaseSync(path);
     return closedOnError(db, () => {
       set(db, 'busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS);
+      const judge = () => judgeSchema(db, path, { mayCreate, mayMigrate, migrations });
+      // Before anything is set: a file that is refused stays as it is.
+      const version = judge();
       // Fixed with the first table. Asked again, the second would be a commit of its own at every open.
-      if (readPragma(db, 'user_version') === 0) {
-        db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
-      }
+      if (version === 0) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
       set(db, 'secure_delete', 'ON', 1);
       set(db, 'journal_mode', 'WAL', 'wal');
       set(db, 'synchronous', 'FULL', 2);
       set(db, 'foreign_keys', 'ON', 1);
       set(db, 'cache_size', -CACHE_KIB, -CACHE_KIB);
-      migrate(db, path);
+      if (version < migrations.length) {
+        inTransaction(db, () => {
+          // Somebody else may have been faster.
+          for (const migration of migrations.slice(judge())) db.exec(migration);
+          db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
+        });
+      }
       demand(db, 'auto_vacuum', 2);
     });
   });
 }
 
-/** Opens the journal, which must be there, for reading only. */
-export function openJournalForReading(directory: string): DatabaseSync {
+/** Opens the journal, which must be there, for reading only; throws StartError. */
+export function openJournalForReading(directory: string, migrations = MIGRATIONS): DatabaseSync {
   const path = join(directory, JOURNAL_FILE);
   return orStartError(path, () => {
     const db = new DatabaseSync(path, { readOnly: true });
@@ -58,8 +74,7 @@ export function openJournalForReading(directory: string): DatabaseSync {
       set(db, 'busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS);
       set(db, 'query_only', 'ON', 1);
       set(db, 'cache_size', -READER_CACHE_KIB, -READER_CACHE_KIB);
-      refuseUnknownSchema(db, path);
-      demand(db, 'user_version', SCHEMA_VERSION);
+      judgeSchema(db, path, { mayCreate: false, mayMigrate: false, migrations });
     });
   });
 }
@@ -86,26 +101,36 @@ function rollBack(db: DatabaseSync): void {
   }
 }
 
-function migrate(db: DatabaseSync, path: string): void {
-  if (readPragma(db, 'user_version') === SCHEMA_VERSION) return refuseUnknownSchema(db, path);
-  inTransaction(db, () => {
-    refuseUnknownSchema(db, path);
-    const version = Number(readPragma(db, 'user_version'));
-    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-  });
-}
-
-function refuseUnknownSchema(db: DatabaseSync, path: string): void {
-  const version = Number(readPragma(db, 'user_version'));
-  const isOurs = readPragma(db, 'application_id') === APPLICATION_ID;
-  const isEmpty = version === 0 && db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0;
-  if (!isOurs && !isEmpty) throw new StartError(`${path} is a database of something else`);
-  if (version > SCHEMA_VERSION) {
-    throw new StartError(
-      `${path} has schema version ${version}; this program knows versions up to ${SCHEMA_VERSION}: it was written by a newer one`,
+/** The version of the schema that is there, 0 for none; throws StartError where nothing may be done with it. */
+function judgeSchema(
+  db: DatabaseSync,
+  path: string,
+  { mayCreate, mayMigrate, migrations }: Required<OpenOptions>,
+): number {
+  // One query sees one state, also while somebody else makes the journal.
+  const found = db.prepare(
+    `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) AS tables
+     FROM pragma_user_version, pragma_application_id`,
+  );
+  const { user_version: version, application_id: application, tables } = found.get() ?? {};
+  if (typeof version !== 'number') throw new Error('there is no user_version');
+  const isOurs = application === APPLICATION_ID;
+  const isEmpty = version === 0 && tables === 0;
+  const refuse = (why: string) => new StartError(`${path} ${why}`);
+  if (isEmpty) {
+    if (!mayCreate) throw refuse('is empty');
+  } else if (!isOurs) {
+    throw refuse('is a database of something else');
+  } else if (version > migrations.length) {
+    throw refuse(
+      `has schema version ${version}; this program knows versions up to ${migrations.length}: it was written by a newer one`,
+    );
+  } else if (version < migrations.length && !mayMigrate) {
+    throw refuse(
+      `has schema version ${version}; this program needs version ${migrations.length}: stop the service that uses it, then run \`tallystick serve\` of this version once`,
     );
   }
+  return version;
 }
 
 function set(db: DatabaseSync, pragma: string, value: string | number, expected: string | number): void {

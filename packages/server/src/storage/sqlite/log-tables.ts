@@ -1,7 +1,7 @@
 // Reads of the log, on a connection of their own: what they see is committed.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { EventId, OperationName, TenantId } from '@tallystick/contract';
+import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { StoredContent, StoredEvent, UsedKey } from '../../streams/log.ts';
 import { blobOf, numberOf, numberOrNone, textIn } from './columns.ts';
@@ -21,14 +21,16 @@ export class LogTables {
       `SELECT entry, leaf, classification, contents.id AS content_id, text1, text2, expires_at_ms,
          (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
           ORDER BY first_index DESC LIMIT 1) AS stream_id
-       FROM entries LEFT JOIN contents USING (id) WHERE event_id = ? AND tenant = ?`,
+       FROM entries LEFT JOIN contents USING (id)
+       WHERE event_id = ? AND tenant = ? AND (? >> classification) & 1`,
     );
     this.#usedKey = findUsedKey(db);
   }
 
-  event(tenantId: TenantId, eventId: EventId): StoredEvent | undefined {
+  event(tenantId: TenantId, eventId: EventId, visible: readonly Classification[]): StoredEvent | undefined {
     const tenant = this.#numberOf(tenantId);
-    const row = tenant === undefined ? undefined : this.#event.get(eventIdBytes(eventId), tenant);
+    if (tenant === undefined) return undefined;
+    const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
     if (row === undefined) return undefined;
     const classification = CLASSIFICATIONS[numberOf(row, 'classification')];
     if (classification === undefined) throw new Error(`event ${eventId} has an unknown classification`);
@@ -56,6 +58,11 @@ export class LogTables {
     const row = this.#tenant.get(tenantId);
     return row === undefined ? undefined : numberOf(row, 'tenant');
   }
+}
+
+/** One bit for each classification, at its place in the list of the schema. */
+function bitsOf(classifications: readonly Classification[]): number {
+  return classifications.reduce((bits, each) => bits | (1 << CLASSIFICATIONS.indexOf(each)), 0);
 }
 
 function contentIn(row: Readonly<Record<string, unknown>>): StoredContent {

@@ -81,8 +81,8 @@ function isLarge(requests: readonly AppendRequest[]): boolean {
 function readsThrough(reader: ThreadHandle<ReaderMessage>): LogReader {
   return {
     forTenant: (tenant) => ({
-      event: async (eventId) =>
-        (await reader.ask({ verb: 'Event', tenant, eventId })) as StoredEvent | undefined,
+      event: async (eventId, visible) =>
+        (await reader.ask({ verb: 'Event', tenant, eventId, visible })) as StoredEvent | undefined,
       usedKey: async (operation, key, steadyNowMs) =>
         (await reader.ask({ verb: 'UsedKey', tenant, operation, key, steadyNowMs })) as UsedKey | undefined,
     }),

@@ -1,7 +1,7 @@
 // The reader thread: reads of the log, on a connection that cannot write. Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
-import type { EventId, OperationName, TenantId } from '@tallystick/contract';
+import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { openJournalForReading } from './database.ts';
 import { LogTables } from './log-tables.ts';
 import { serveThread } from './thread.ts';
@@ -11,7 +11,12 @@ export interface ReaderData {
 }
 
 export type ReaderMessage =
-  | { readonly verb: 'Event'; readonly tenant: TenantId; readonly eventId: EventId }
+  | {
+      readonly verb: 'Event';
+      readonly tenant: TenantId;
+      readonly eventId: EventId;
+      readonly visible: readonly Classification[];
+    }
   | {
       readonly verb: 'UsedKey';
       readonly tenant: TenantId;
@@ -28,7 +33,7 @@ serveThread<ReaderMessage>({
   answer(message) {
     switch (message.verb) {
       case 'Event':
-        return { value: tables.event(message.tenant, message.eventId) };
+        return { value: tables.event(message.tenant, message.eventId, message.visible) };
       case 'UsedKey': {
         const { tenant, operation, key, steadyNowMs } = message;
         return { value: tables.usedKey(tenant, operation, key, steadyNowMs) };

@@ -7,8 +7,6 @@
 
 import type { Classification } from '@tallystick/contract';
 
-export const SCHEMA_VERSION = 1;
-
 /** `entries.classification` is a place in this list, which belongs to the format: words are added at its end. */
 export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
 

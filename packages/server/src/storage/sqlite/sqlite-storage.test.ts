@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
+import { CLASSIFICATIONS } from '@tallystick/contract';
 import { decodeEntry, leafHash } from '@tallystick/evidence';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
@@ -69,7 +70,7 @@ test('a service that stops leaves everything in one file', async () => {
     await storage.tenants.ensure('acme', NOW_MS);
     const { eventId } = draftOf();
     await append(storage, request('acme', [draftOf({}, { eventId })]));
-    assert.ok(await storage.log.forTenant('acme').event(eventId));
+    assert.ok(await storage.log.forTenant('acme').event(eventId, CLASSIFICATIONS));
   }
   assert.deepEqual(readdirSync(directory).sort(), ['journal.db', 'lock.db']);
 });
@@ -93,6 +94,18 @@ test('the command line writes beside the running service, to the same log, and t
   );
   assert.deepEqual(breaks(directory), []);
   assert.equal(service.logOrigin, commandLine.logOrigin);
+});
+
+test('only the service, under its lock, touches a journal of an older program', async () => {
+  const directory = freshDirectory();
+  await (await open(directory, true))[Symbol.asyncDispose]();
+  {
+    using db = raw(directory);
+    db.exec('PRAGMA user_version = 0');
+  }
+  await assert.rejects(open(directory, false), /has schema version 0; .*`tallystick serve`/);
+  // There is no older version yet that it could be brought up from.
+  await assert.rejects(open(directory, true), /table meta already exists/);
 });
 
 test('entries can be neither changed nor deleted, nor the tenant of a log', async () => {
@@ -149,7 +162,7 @@ for (const threads of [false, true]) {
     await storage.log.probe();
     const [placed] = placedIn(await append(storage, request('acme', [draftOf()])));
     assert.equal(placed!.index, 1);
-    assert.equal(await storage.log.forTenant('acme').event(lost.eventId), undefined);
+    assert.equal(await storage.log.forTenant('acme').event(lost.eventId, CLASSIFICATIONS), undefined);
     assert.deepEqual(breaks(directory), []);
   });
 }
@@ -199,11 +212,12 @@ test('a question that one thread hands on fails with the other', async () => {
   const nowhere = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
   const { port1, port2 } = new MessageChannel();
   await using writer = startThread('writer-thread', nowhere, (error) => crashes.push(error));
+  const refused = assert.rejects(writer.opened, /is not there any more/);
   await using commitments = startThread('commitments-thread', { toWriter: port2 }, () => {}, [port2]);
   await commitments.opened;
   const pool = () => encodePool([request('acme', [draftOf()])], now());
   const early = commitments.ask({ pool: pool() }, [], writer);
-  await assert.rejects(writer.opened, /is not there any more/);
+  await refused;
   await assert.rejects(early, /is not there any more/);
   await assert.rejects(commitments.ask({ pool: pool() }, [], writer), /is not there any more/);
   port1.close();

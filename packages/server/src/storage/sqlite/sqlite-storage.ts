@@ -24,7 +24,7 @@ export interface SqliteOptions {
   readonly random: Random;
   /** The service's way: threads for writing and reading. */
   readonly threads: boolean;
-  /** Refuse to run beside another one that is exclusive. */
+  /** Refuse to run beside another one that is exclusive; only then an older schema is brought up. */
   readonly exclusive: boolean;
   /** Told when keys or tenants could not be written. */
   readonly onFailure?: (error: unknown) => void;
@@ -61,8 +61,8 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   };
 }
 
-function settle({ directory, logOrigin }: SqliteOptions, nextId: () => string): string {
-  using db = openJournal(directory);
+function settle({ directory, logOrigin, exclusive }: SqliteOptions, nextId: () => string): string {
+  using db = openJournal(directory, { mayMigrate: exclusive });
   try {
     return settleInstallation(db, { logOrigin, nextId }).logOrigin;
   } catch (error) {
@@ -86,7 +86,7 @@ function logInProcess(owner: JournalOwner, committer: PoolCommitter): SqliteLog 
       sweepUsedKeys: async (steadyNowMs) => owner.sweepUsedKeys(steadyNowMs),
       probe: async () => owner.probe(),
       forTenant: (tenant) => ({
-        event: async (eventId) => owner.tables.event(tenant, eventId),
+        event: async (eventId, visible) => owner.tables.event(tenant, eventId, visible),
         usedKey: async (operation, key, steadyNowMs) =>
           owner.tables.usedKey(tenant, operation, key, steadyNowMs),
       }),

@@ -1,5 +1,5 @@
-// Until when the content of an event is kept: the moment of acceptance plus a duration of the calendar. Years and
-// months are counted as dates are, in UTC: `P1M` after 31 January is the last day of February.
+// When something ends that lasts for a duration of the calendar: the content of an event, the grace of a key. Years
+// and months are counted as dates are, in UTC: `P1M` after 31 January is the last day of February.
 
 import { ok as assert } from 'node:assert/strict';
 import type { Duration } from '@tallystick/contract';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { latestOf } from './ingest.ts';
+import { latestOf } from './once.ts';
 
 test('a key lives 24 hours from the later of wall clock and steady time', () => {
   const clock = createFakeClock(1000);
