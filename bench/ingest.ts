@@ -5,8 +5,8 @@ import type { Benchmark, Row } from './measure.ts';
 import type { Load, LoadSeen } from './processes/load.ts';
 import { ADMIN_KEY, applyLoad, startBareRoute, startService } from './processes/processes.ts';
 
-const ROUNDS = 4;
-const DURATION_MS = 4000;
+const ROUNDS = 8;
+const DURATION_MS = 2000;
 
 interface Contender {
   readonly name: string;
