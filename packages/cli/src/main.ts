@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
+import { migrateCommand } from './commands/migrate.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -22,7 +23,15 @@ const program = new Command('tallystick')
   .showHelpAfterError('(tallystick --help shows all commands)')
   .exitOverride();
 
-for (const command of [serveCommand(), keysCommand(), tokenCommand(), verifyCommand(), configCommand()]) {
+const commands = [
+  serveCommand(),
+  keysCommand(),
+  tokenCommand(),
+  verifyCommand(),
+  configCommand(),
+  migrateCommand(),
+];
+for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program));
   for (const part of command.commands) part.copyInheritedSettings(command);
 }

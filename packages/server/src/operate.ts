@@ -1,6 +1,6 @@
 // What the command line does to a data directory, whether the service runs or not: keys and tokens. It takes no
 // lock; SQLite puts its commits in line with those of the service, which sees a changed key at the next request.
-// Data of another version is refused: it is the service that brings it up, under its lock.
+// Data of another version is refused: the service brings it up when it starts, or `migrate`, both under the lock.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,11 +22,26 @@ import { createSystemRandom } from './runtime/random.ts';
 import { StartError } from './start-error.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
 import { createAccessReader } from './storage/sqlite/access.ts';
-import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
+import { JOURNAL_FILE, migrateJournal, openJournalForReading } from './storage/sqlite/database.ts';
+import { takeLock } from './storage/sqlite/lock.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import { createSequencer } from './streams/sequencer.ts';
+
+/** What became of the data: the version that it had, and the one that it has now. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Brings the data up to this program while no service runs; throws StartError. */
+export function migrate(config: Config): Migrated {
+  requireData(config);
+  const { dataDirectory } = config.storage;
+  using _ = takeLock(dataDirectory);
+  return migrateJournal(dataDirectory);
+}
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */

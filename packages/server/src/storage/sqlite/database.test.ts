@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { StartError } from '../../start-error.ts';
-import { inTransaction, JOURNAL_FILE, openJournal, openJournalForReading } from './database.ts';
+import {
+  inTransaction,
+  JOURNAL_FILE,
+  migrateJournal,
+  openJournal,
+  openJournalForReading,
+} from './database.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -74,7 +80,7 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     db.prepare("INSERT INTO meta VALUES ('x', 'kept')").run();
   }
   const before = readFileSync(path);
-  const isRefused = isStartError(/journal\.db has schema version 1; .* version 2: .*`tallystick serve`/);
+  const isRefused = isStartError(/journal\.db has schema version 1; .* version 2: .*`tallystick migrate`$/);
   assert.throws(() => openJournal(directory, { migrations: NEXT_MIGRATIONS }), isRefused);
   assert.throws(() => openJournalForReading(directory, NEXT_MIGRATIONS), isRefused);
   const broken = [...MIGRATIONS, 'CREATE TABLE more (x); CREATE NONSENSE'];
@@ -83,6 +89,8 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     isStartError(/^cannot open .*journal\.db: .*NONSENSE/),
   );
   assert.ok(readFileSync(path).equals(before), 'what was refused has changed nothing');
+  assert.deepEqual(migrateJournal(directory, NEXT_MIGRATIONS), { from: 1, to: 2 });
+  assert.deepEqual(migrateJournal(directory, NEXT_MIGRATIONS), { from: 2, to: 2 }, 'nothing is left to do');
   {
     using db = openJournal(directory, { migrations: NEXT_MIGRATIONS, mayMigrate: true });
     assert.equal(pragma(db, 'user_version'), 2);

@@ -65,6 +65,17 @@ export function openJournal(directory: string, options: OpenOptions = {}): Datab
   });
 }
 
+/** Brings the journal of a stopped service up to this program; throws StartError. The caller holds the lock. */
+export function migrateJournal(directory: string, migrations = MIGRATIONS): { from: number; to: number } {
+  const path = join(directory, JOURNAL_FILE);
+  const from = orStartError(path, () => {
+    using db = new DatabaseSync(path, { readOnly: true });
+    return Number(readPragma(db, 'user_version'));
+  });
+  using _ = openJournal(directory, { mayCreate: false, mayMigrate: true, migrations });
+  return { from, to: migrations.length };
+}
+
 /** Opens the journal, which must be there, for reading only; throws StartError. */
 export function openJournalForReading(directory: string, migrations = MIGRATIONS): DatabaseSync {
   const path = join(directory, JOURNAL_FILE);
@@ -127,7 +138,7 @@ function judgeSchema(
     );
   } else if (version < migrations.length && !mayMigrate) {
     throw refuse(
-      `has schema version ${version}; this program needs version ${migrations.length}: stop the service that uses it, then run \`tallystick serve\` of this version once`,
+      `has schema version ${version}; this program needs version ${migrations.length}: stop the service that uses it, then run \`tallystick migrate\``,
     );
   }
   return version;
