@@ -142,6 +142,11 @@ export const REQUEST_CASES: readonly BadRequest[] = [
     'INVALID_PARAMETER',
     'a query that cannot be decoded',
   ),
+  GET('/api/v1/health?x=1', 400, 'INVALID_PARAMETER', 'a query parameter that health does not know'),
+  {
+    ...GET('/health/live?x=1', 400, 'INVALID_HEADER', 'a probe with a correlation id that is none'),
+    headers: { 'X-Correlation-Id': 'a b' },
+  },
   {
     name: 'a query parameter on a POST',
     path: `${SINGLE}?dryRun=true`,
@@ -223,6 +228,18 @@ export const WIRE_CASES: readonly BadRequest[] = [
     raw: head(POST, 'X-API-Key: {key}', 'Expect: miracles', 'Content-Length: 0'),
     status: 400,
     code: 'INVALID_HEADER',
+  },
+  {
+    name: 'too much, of which nothing is sent before it is asked for',
+    raw: head(POST, 'X-API-Key: {key}', 'Expect: 100-continue', 'Content-Length: 1048577'),
+    status: 400,
+    code: 'REQUEST_TOO_LARGE',
+  },
+  {
+    name: 'a stranger who waits to be asked for a body',
+    raw: head(POST, 'Expect: 100-continue', 'Content-Length: 2'),
+    status: 401,
+    code: 'UNAUTHENTICATED',
   },
   {
     name: 'the tenant twice',

@@ -153,6 +153,33 @@ test('connections that send a byte now and then do not keep others from being an
   }
 });
 
+test('connections whose request was refused, and which hold back its body, are closed within seconds', async () => {
+  const sockets: Socket[] = [];
+  let [refused, closed] = [0, 0];
+  for (let i = 0; i < 60; i++) {
+    const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => (refused += String(chunk).includes(' 401 ') ? 1 : 0));
+    for (const end of ['end', 'close']) socket.once(end, () => socket.destroy());
+    socket.once('close', () => (closed += 1));
+    const framing = i % 2 === 0 ? 'Content-Length: 1000' : 'Transfer-Encoding: chunked';
+    socket.write(`POST /api/v1/audit-events HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
+    sockets.push(socket);
+  }
+  const drip = setInterval(() => {
+    for (const [i, socket] of sockets.entries()) socket.write(i % 2 === 0 ? 'a' : '1\r\na\r\n');
+  }, 200);
+  try {
+    const startedAt = performance.now();
+    while (closed < sockets.length && performance.now() - startedAt < 5000)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.deepEqual({ refused, closed }, { refused: sockets.length, closed: sockets.length });
+  } finally {
+    clearInterval(drip);
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
 test('connections that ask for a tunnel and are reset end nothing but themselves', async () => {
   for (let i = 0; i < 20; i++) {
     const socket = connect(service.port, '127.0.0.1');

@@ -7,6 +7,8 @@ export const SIZE = {
   kills: isLong ? 500 : 6,
   keys: isLong ? 200 : 20,
   parallelRepeats: 50,
+  events: isLong ? 100_000 : 1000,
+  walks: isLong ? 60 : 2,
   drains: isLong ? 50 : 3,
   soakMs: isLong ? 60_000 : 4000,
 } as const;

@@ -142,7 +142,7 @@ test('an unknown path or method is 404, whatever is sent with it', async () => {
     assert.equal(codeOf(seen), '404 ROUTE_NOT_FOUND', `${method} ${path}`);
     assertStandardHeaders(seen, `${method} ${path}`);
   }
-  const head = await fetch(`${app.url}/health/live`, { method: 'HEAD' });
+  const head = await fetch(`${app.url}/api/v1/audit-events`, { method: 'HEAD' });
   assert.equal(head.status, 404);
 });
 

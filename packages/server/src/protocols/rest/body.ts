@@ -2,7 +2,7 @@
 // no bomb is ever unpacked – and its JSON. Each has one way to be refused (400): UNSUPPORTED_MEDIA_TYPE,
 // REQUEST_TOO_LARGE, MALFORMED_JSON. What is JSON but means two things is listed as violations (422).
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { AuditError, type ErrorDetail, LIMITS } from '@tallystick/contract';
@@ -21,6 +21,14 @@ const BROKEN = 'tallystick:broken';
 export function breakBody(request: IncomingMessage): void {
   broken.set(request, malformed('The body is not framed as HTTP asks.'));
   request.emit(BROKEN);
+}
+
+/** Answers on which their senders wait before they send a body. */
+const expected = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** The sender of this body waits to be told that it will be read. */
+export function expectContinue(request: IncomingMessage, response: ServerResponse): void {
+  expected.set(request, response);
 }
 
 export interface BodyLimits {
@@ -102,6 +110,8 @@ function readBytes(
   const stream = decoded(request);
   const announced = stream === request ? Number(request.headers['content-length'] ?? 0) : 0;
   if (announced > bytesMax) throw tooLarge(announced);
+  // Said even where the body has come unasked: without it Node would close the connection after the answer.
+  if (request.headers.expect !== undefined) expected.get(request)?.writeContinue();
   // Nearly every body has come with its head, and waits for nobody and no timer.
   const whole: unknown = stream === request && request.complete ? request.read() : null;
   if (whole instanceof Uint8Array) {

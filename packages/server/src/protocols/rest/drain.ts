@@ -1,11 +1,12 @@
 // Stopping without cutting anyone off. For a moment new connections are still accepted, because those that wait to
 // be would be reset; then no more. Whoever is being answered gets the answer; a connection that is kept alive gets a
 // moment to send its next request, which is answered with `Connection: close`, because closing it under a request on
-// its way would look like a failure. What is idle then is closed, and at the end of the given time everything.
+// its way would look like a failure. What is idle or refused then is closed, somewhat later the heads that never
+// became a request, and at the end of the given time everything.
 
-import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { type Clock, wait } from '../../runtime/clock.ts';
+import type { HttpServer } from './http-server.ts';
 
 export interface DrainTimes {
   readonly acceptGraceMs: number;
@@ -15,18 +16,23 @@ export interface DrainTimes {
 
 const LOOK_MS = 50;
 
+/** How long a request may take to be one. */
+const HEAD_MS_MAX = 2000;
+
 /** Resolves with the number of connections that had to be cut. */
-export async function drain(server: Server, times: DrainTimes, clock: Clock): Promise<number> {
+export async function drain(server: HttpServer, times: DrainTimes, clock: Clock): Promise<number> {
   if (times.acceptGraceMs > 0) await wait(clock, times.acceptGraceMs);
   const closed = new AbortController();
   // http.Server's own close would end idle connections at once.
   NetServer.prototype.close.call(server, () => closed.abort());
+  const before = server.open.bytesRead();
   const startedNs = clock.monotonicNs();
   const elapsedMs = () => (clock.monotonicNs() - startedNs) / 1e6;
 
   await wait(clock, times.idleGraceMs, closed.signal);
   while (!closed.signal.aborted && elapsedMs() < times.timeoutMs) {
-    server.closeIdleConnections();
+    // Node's own way to close what is idle would cut answers that are not read to their end yet.
+    server.open.closeResting(elapsedMs() < HEAD_MS_MAX ? before : undefined);
     await wait(clock, LOOK_MS, closed.signal);
   }
   const cut = closed.signal.aborted ? 0 : await connectionsOf(server);
@@ -36,6 +42,6 @@ export async function drain(server: Server, times: DrainTimes, clock: Clock): Pr
   return cut;
 }
 
-function connectionsOf(server: Server): Promise<number> {
+function connectionsOf(server: NetServer): Promise<number> {
   return new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
 }

@@ -45,6 +45,12 @@ const ODDITIES: [what: string, request: string | Buffer, expected: string][] = [
   ['an upgrade that is not taken', `${GET}${HOST}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`, '200'],
   ['100 header lines', `${GET}${HOST}${'a: b\r\n'.repeat(100)}\r\n`, '200'],
   ['2500 tiny header lines with Host last', `${GET}${'a:\r\n'.repeat(2500)}${HOST}\r\n`, '200'],
+  ['a probe with a query that nobody knows', `GET /health/live?x=1&y=%zz HTTP/1.1\r\n${HOST}\r\n`, '200'],
+  [
+    'a report on health with one',
+    `GET /api/v1/health/live?x=1 HTTP/1.1\r\n${HOST}\r\n`,
+    '400 INVALID_PARAMETER',
+  ],
   ['no host', `${GET}\r\n`, '400 INVALID_HEADER'],
   ['two hosts', `${GET}${HOST}Host: y\r\n\r\n`, '400 INVALID_HEADER'],
   ['two equal hosts', `${GET}${HOST}${HOST}\r\n`, '400 INVALID_HEADER'],

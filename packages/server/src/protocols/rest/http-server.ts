@@ -7,19 +7,38 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AuditError, LIMITS } from '@tallystick/contract';
 import type { TlsFiles } from '../../config/tls-files.ts';
-import { breakBody } from './body.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { breakBody, expectContinue } from './body.ts';
+import { Connections } from './connections.ts';
 
 /** What to write on a connection whose request never became one; the target as far as it can be told. */
 export type RefuseRaw = (error: AuditError, target: string) => string;
 
-type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Node's server, and the connections that it does not show. */
+export interface HttpServer extends Server {
+  readonly open: Connections;
+}
+
+export interface HttpServerOptions {
+  readonly tls: TlsFiles | undefined;
+  readonly refuseRaw: RefuseRaw;
+  readonly clock: Clock;
+  readonly limits?: ConnectionLimits;
+}
+
+export interface ConnectionLimits {
+  /** Whoever neither sends nor reads for so long is gone, or means harm. */
+  readonly stillMs: number;
+  readonly connectionsMax: number;
+}
+
+/** The idle time is longer than the longest request may take, during which nothing passes. */
+const CONNECTION_LIMITS: ConnectionLimits = { stillMs: 80_000, connectionsMax: 20_000 };
 
 /** Above the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
-
-/** Longer than the longest request may take, during which nothing passes. */
-const STILL_MS_MAX = 80_000;
-const CONNECTIONS_MAX = 20_000;
 
 const OPTIONS = {
   maxHeaderSize: LIMITS.headerBlockBytesMax,
@@ -33,35 +52,46 @@ const OPTIONS = {
   requireHostHeader: false,
 } as const;
 
-export function createHttpServer(serve: Serve, tls: TlsFiles | undefined, refuseRaw: RefuseRaw): Server {
-  const refused = new WeakSet<Duplex>();
-  const serveSoon = createTurns(serve);
-  const take = (request: IncomingMessage, response: ServerResponse) => {
-    answering(request.socket)[ANSWER] = response;
-    serveSoon(request, response);
-  };
+export function createHttpServer(serve: Serve, options: HttpServerOptions): HttpServer {
+  const { tls, refuseRaw, clock, limits = CONNECTION_LIMITS } = options;
   const server: Server =
     tls === undefined
-      ? createServer(OPTIONS, take)
-      : createTlsServer({ ...OPTIONS, cert: tls.certificate, key: tls.key }, take);
+      ? createServer(OPTIONS)
+      : createTlsServer({
+          ...OPTIONS,
+          handshakeTimeout: LIMITS.headersTimeoutMs,
+          cert: tls.certificate,
+          key: tls.key,
+        });
+  const open = new Connections(server, clock);
+  const serveSoon = createTurns(serve);
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    open.answer(request, response);
+    serveSoon(request, response);
+  };
+  server.on('request', take);
   // The size of the header block is the limit; a count would drop headers unseen.
   server.maxHeadersCount = 0;
-  // Whoever neither sends nor reads for so long is gone, or means harm.
-  server.timeout = STILL_MS_MAX;
-  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = limits.stillMs;
+  server.maxConnections = limits.connectionsMax;
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    expectContinue(request, response);
+    take(request, response);
+  });
   // The framing check refuses what we cannot expect.
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    server.emit('request', request, response),
-  );
+  server.on('checkExpectation', take);
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     // Node has let go of the socket: an error on it is nobody's but ours.
     socket.on('error', () => {});
-    socket.end(refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'));
+    open.refuse(
+      socket,
+      refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'),
+    );
   });
   server.on('clientError', (error: ClientError, socket: Socket) => {
-    refuseConnection(error, socket, refused, refuseRaw);
+    refuseConnection(error, socket, open, refuseRaw);
   });
-  return server;
+  return Object.assign(server, { open });
 }
 
 /**
@@ -85,27 +115,15 @@ interface ClientError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** The answer that is being given on a connection, or was given last; kept on it, since a map of all is slower. */
-const ANSWER = Symbol('answer');
-
-function answering(socket: Socket): Socket & { [ANSWER]?: ServerResponse } {
-  return socket;
-}
-
-function refuseConnection(
-  error: ClientError,
-  socket: Socket,
-  refused: WeakSet<Duplex>,
-  refuseRaw: RefuseRaw,
-): void {
+function refuseConnection(error: ClientError, socket: Socket, open: Connections, refuseRaw: RefuseRaw): void {
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!socket.writable || error.code === 'ECONNRESET' || (refused.has(socket) && isLate)) {
+  if (!socket.writable || error.code === 'ECONNRESET' || (open.isRefused(socket) && isLate)) {
     socket.destroy();
     return;
   }
   // After the first refusal we only wait for the other side to close: closing at once would take our answer back.
-  if (refused.has(socket)) return;
-  const response = answering(socket)[ANSWER];
+  if (open.isRefused(socket)) return;
+  const response = open.lastAnswer(socket);
   if (response !== undefined && !response.writableFinished) {
     refuseDuringAnswer(response, socket);
     return;
@@ -115,15 +133,17 @@ function refuseConnection(
     socket.destroy();
     return;
   }
-  refused.add(socket);
-  socket.end(refuseRaw(understood(error), targetOf(error)));
+  const text = refuseRaw(understood(error), targetOf(error));
+  open.refuse(socket, isHead(error) ? text.slice(0, text.indexOf(END_OF_HEAD) + END_OF_HEAD.length) : text);
 }
 
 /** A request is being answered. Either its own body is broken, or a request sent behind it is. */
 function refuseDuringAnswer(response: ServerResponse, socket: Socket): void {
+  if (!response.req.complete) breakBody(response.req);
+  // Closed afterwards anyway; and whatever else comes must not be noted piece by piece.
+  if (!response.shouldKeepAlive) return;
   response.shouldKeepAlive = false;
   response.once('finish', () => socket.destroySoon());
-  if (!response.req.complete) breakBody(response.req);
 }
 
 function understood({ code }: ClientError): AuditError {
@@ -143,7 +163,13 @@ function understood({ code }: ClientError): AuditError {
   }
 }
 
+const END_OF_HEAD = '\r\n\r\n';
+
 /** What was received may begin with the request line. */
+function isHead({ rawPacket }: ClientError): boolean {
+  return rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD ';
+}
+
 function targetOf({ rawPacket }: ClientError): string {
   const line = rawPacket?.subarray(0, LIMITS.headerBlockBytesMax).toString('latin1') ?? '';
   return /^[A-Za-z]+ (\/[\x21-\x7e]*)/.exec(line)?.[1] ?? '/';

@@ -9,6 +9,7 @@ const routeTo = (method: string, url: string): Route => ({
   url,
   version: undefined,
   atRoot: true,
+  ignoresQuery: false,
   readings: new Map(),
 });
 
@@ -34,6 +35,13 @@ test('a path leads to its route, by its method', () => {
   assert.equal(find('PUT', '/events'), undefined);
   assert.equal(find('DELETE', '/events/batch'), undefined);
   assert.equal(find('get', '/events'), undefined);
+});
+
+test('HEAD leads where GET does, and nowhere else', () => {
+  assert.deepEqual(find('HEAD', '/events/42/proof'), ['/events/:eventId/proof', { eventId: '42' }]);
+  assert.deepEqual(find('HEAD', '/events'), find('GET', '/events'));
+  const writing = createRouter([routeTo('POST', '/events')]);
+  assert.equal(writing('HEAD', '/events'), undefined);
 });
 
 test('a path that is not in the table exactly is nowhere', () => {

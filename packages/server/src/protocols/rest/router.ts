@@ -1,6 +1,6 @@
 // From a method and a path to the route that serves them. A path is split at its slashes and decoded afterwards,
 // segment by segment: an encoded slash is part of a name and never a border. A name goes before a placeholder, and
-// one segment before the rest of the path. What cannot be decoded is nowhere.
+// one segment before the rest of the path. What cannot be decoded is nowhere. HEAD is served wherever GET is.
 
 import type { Route } from './routes.ts';
 
@@ -36,6 +36,8 @@ export function createRouter(routes: readonly Route[]): Router {
     tables.set(route.method, table);
     add(table, route);
   }
+  const read = tables.get('GET');
+  if (read !== undefined) tables.set('HEAD', read);
   return (method, path) => {
     const table = tables.get(method);
     return table && (table.whole.get(path) ?? search(table, path));

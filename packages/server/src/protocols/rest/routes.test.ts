@@ -20,6 +20,14 @@ test('what stands at the root is served there only', () => {
   assert.deepEqual(shown({ 'process.startup': never }), ['GET /health/startup -']);
 });
 
+test('only probes at the root ignore what stands in a query', () => {
+  const probes = { 'process.live': never, 'process.ready': never, 'process.startup': never };
+  const ignoring = routesFor(boundOperations({ ...probes, 'health.live': never, 'health.get': never }))
+    .filter(({ ignoresQuery }) => ignoresQuery)
+    .map(({ url }) => url);
+  assert.deepEqual(ignoring.sort(), ['/health/live', '/health/ready', '/health/startup']);
+});
+
 test('what is not bound has no route', () => {
   assert.deepEqual(shown({}), []);
 });

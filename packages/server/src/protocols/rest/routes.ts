@@ -21,6 +21,8 @@ export interface Route {
   readonly version: Version | undefined;
   /** Stands outside all versions. */
   readonly atRoot: boolean;
+  /** Whatever stands in the query is ignored: load balancers and monitors add what they like. */
+  readonly ignoresQuery: boolean;
   /** The operation as each version has it. */
   readonly readings: ReadonlyMap<Version, Reading>;
 }
@@ -51,12 +53,14 @@ function assertWritable({ name, output }: Operation<OperationName>): void {
 function routesOf(readings: ReadonlyMap<Version, Reading>): Route[] {
   const [{ operation }] = [...readings.values()] as [Reading];
   const { method, path, atRoot = false } = operation.rest;
+  const ignoresQuery = atRoot && operation.permission === null;
   const url = path.replace(/\{(\w+)\}/g, ':$1').replace(/\{\w+\+\}$/, '*');
-  if (atRoot) return [{ method, url, version: undefined, atRoot, readings }];
+  if (atRoot) return [{ method, url, version: undefined, atRoot, ignoresQuery, readings }];
   const versioned = [...readings.keys()].map((version) => ({ version, url: `/api/${version}${url}` }));
   return [...versioned, { version: undefined, url: `/api${url}` }].map((place) => ({
     method,
     atRoot,
+    ignoresQuery,
     readings,
     ...place,
   }));

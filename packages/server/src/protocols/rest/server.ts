@@ -2,7 +2,7 @@
 // Every answer, to whatever came in, has the standard headers; every error has the one body. There is no framework in
 // between: it would read the body before anyone knows whether the caller may send one.
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuditError, type Version } from '@tallystick/contract';
 import type { TlsFiles } from '../../config/tls-files.ts';
 import { type CorrelationSource, RequestCorrelation } from '../../gateway/correlation.ts';
@@ -14,8 +14,9 @@ import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from '../../gateway/v
 import type { Telemetry } from '../../telemetry.ts';
 import { rawReply, type Reply, replyTo, replyToError } from './answer.ts';
 import { encode } from './coding.ts';
+import { closeUnlessComplete } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
-import { createHttpServer } from './http-server.ts';
+import { createHttpServer, type HttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQuery, splitTarget } from './query.ts';
 import { createRouter, type Router } from './router.ts';
@@ -43,14 +44,15 @@ interface Exchange {
 }
 
 /** The HTTP server, ready to listen. */
-export function createRestServer(options: RestOptions): Server {
-  const { gateway, ids, telemetry } = options;
+export function createRestServer(options: RestOptions): HttpServer {
+  const { gateway, ids, telemetry, tls } = options;
+  const { clock } = gateway;
   const standing = { ...securityHeaders(options), 'api-supported-versions': SUPPORTED_VERSIONS };
   const write = createWriter(standing);
   const router = createRouter(routesFor(gateway.operations));
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const startedNs = gateway.clock.monotonicNs();
+    const startedNs = clock.monotonicNs();
     const correlation = new RequestCorrelation(request.headers, ids);
     const exchange: Exchange = { correlation, request, ...splitTarget(request.url ?? '/') };
     const answer = await answerTo(exchange, router, options);
@@ -61,6 +63,7 @@ export function createRestServer(options: RestOptions): Server {
       ofVersion: versionHeaders(exchange.version, gateway.versionStates),
       isLast: gateway.lifecycle.phase === 'Draining' || !isFramed(request),
     });
+    if (!request.complete) closeUnlessComplete(request, response, clock);
   };
   const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {
@@ -70,14 +73,14 @@ export function createRestServer(options: RestOptions): Server {
   };
   const refuseRaw = (error: AuditError, target: string): string => {
     const place = { correlation: new RequestCorrelation({}, ids), path: splitTarget(target).path };
-    const nowMs = gateway.clock.now();
+    const nowMs = clock.now();
     return rawReply(
       replyToError(error, place, nowMs),
       { ...standing, 'X-Correlation-Id': place.correlation.correlationId },
       nowMs,
     );
   };
-  return createHttpServer(serveOrCut, options.tls, refuseRaw);
+  return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
 }
 
 /** Never fails: what goes wrong becomes the answer. */
@@ -100,7 +103,7 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
   const found = router(method, path);
   if (found === undefined) throw notFound(method, path);
   const { route, parameters } = found;
-  const query = parseQuery(exchange.queryText);
+  const query = parseQuery(route.ignoresQuery ? '' : exchange.queryText);
   const version = route.atRoot
     ? ROOT_VERSION
     : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
