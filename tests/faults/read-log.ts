@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { recomputed } from './recompute.ts';
 
 export interface FoundEvent {
   readonly eventId: string;
@@ -13,22 +14,40 @@ export interface FoundEvent {
   readonly receivedAtMs: number;
   /** The texts of its two groups. */
   readonly texts: readonly [string, string];
+  readonly row: LogRow;
 }
 
-/** All events by tenant; throws when a sequence has a gap, a chain a break, or a hash does not fit. */
-export function readLog(dataDirectory: string): Map<string, FoundEvent[]> {
+/** As it is stored. */
+export interface LogRow {
+  readonly tenant_id: string;
+  readonly leaf_index: number;
+  readonly entry: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly root1: Uint8Array;
+  readonly root2: Uint8Array;
+  readonly text1: Uint8Array;
+  readonly text2: Uint8Array;
+  readonly seeds: Uint8Array;
+}
+
+/**
+ * All events by tenant, or those of one tenant; throws when a sequence has a gap, a chain a break, or a hash does not
+ * fit what is stored.
+ */
+export function readLog(dataDirectory: string, tenant?: string): Map<string, FoundEvent[]> {
   using database = closing(new DatabaseSync(join(dataDirectory, 'journal.db'), { readOnly: true }));
   const { origin } = database.at
     .prepare(`SELECT value AS origin FROM meta WHERE name = 'log_origin'`)
     .get() as unknown as { origin: string };
   const rows = database.at
     .prepare(
-      `SELECT tenant_id, leaf_index, entry, leaf, text1, text2 FROM entries
-       JOIN tenants USING (tenant) LEFT JOIN contents USING (id) ORDER BY tenant_id, leaf_index`,
+      `SELECT tenant_id, leaf_index, entry, leaf, root1, root2, text1, text2, seeds FROM entries
+       JOIN tenants USING (tenant) LEFT JOIN contents USING (id)
+       WHERE ?1 IS NULL OR tenant_id = ?1 ORDER BY tenant_id, leaf_index`,
     )
-    .all() as unknown as Row[];
+    .all(tenant ?? null) as unknown as LogRow[];
   const log = new Map<string, FoundEvent[]>();
-  let before: Row | undefined;
+  let before: LogRow | undefined;
   for (const row of rows) {
     if (row.tenant_id !== before?.tenant_id) before = undefined;
     const events = log.get(row.tenant_id) ?? [];
@@ -39,16 +58,7 @@ export function readLog(dataDirectory: string): Map<string, FoundEvent[]> {
   return log;
 }
 
-interface Row {
-  readonly tenant_id: string;
-  readonly leaf_index: number;
-  readonly entry: Uint8Array;
-  readonly leaf: Uint8Array;
-  readonly text1: Uint8Array;
-  readonly text2: Uint8Array;
-}
-
-function checked(row: Row, before: Row | undefined, origin: string): FoundEvent {
+function checked(row: LogRow, before: LogRow | undefined, origin: string): FoundEvent {
   const entry = Buffer.from(row.entry);
   const index = Number(entry.readBigUInt64BE(20));
   const where = `${row.tenant_id} at ${row.leaf_index}`;
@@ -66,7 +76,11 @@ function checked(row: Row, before: Row | undefined, origin: string): FoundEvent 
     assert.ok(receivedAtMs >= Number(Buffer.from(before.entry).readBigUInt64BE(28)), `${where}: time`);
   }
   const texts = [Buffer.from(row.text1).toString(), Buffer.from(row.text2).toString()] as const;
-  return { eventId: ulid(entry.subarray(36, 52)), index, kind: entry[16]!, receivedAtMs, texts };
+  const { roots, content } = recomputed(texts, row.seeds);
+  assert.equal(Buffer.compare(row.root1, roots[0]), 0, `${where}: root of group 1`);
+  assert.equal(Buffer.compare(row.root2, roots[1]), 0, `${where}: root of group 2`);
+  assert.equal(Buffer.compare(entry.subarray(84), content), 0, `${where}: content`);
+  return { eventId: ulid(entry.subarray(36, 52)), index, kind: entry[16]!, receivedAtMs, texts, row };
 }
 
 /** How often each marker of the tests' events is in the log. */

@@ -1,40 +1,18 @@
 // P13: time may lie. Whatever the wall clock does, the order of the log, its chain, the ids and the 24 hours of a key
-// hold; and P3's edge: a key lives for 24 hours, to the millisecond.
+// hold; and P3's edge: a key lives for 24 hours, to the millisecond. Clocks that lie at a start: restarts.test.ts.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { createFakeClock } from '../../packages/server/src/runtime/fake-clock.ts';
-import { startTestApp } from '../../packages/server/src/testing/test-app.ts';
-import { Client, event } from './client.ts';
+import { DAY_MS, HOUR_MS, startInTime } from './in-time.ts';
 import { readLog } from './read-log.ts';
-import { KEY } from './running.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
-async function startInTime() {
-  const clock = createFakeClock(Date.UTC(2026, 5, 1, 12));
-  const app = await startTestApp({ TALLYSTICK_ADMIN_KEY: KEY }, { clock });
-  const client = new Client(app.url);
-  const send = async (marker: string, key?: string) => {
-    const reply = await client.ask({ body: event(marker), ...(key === undefined ? {} : { key }) });
-    const { eventId, timestamp } = reply.body as { eventId: string; timestamp: string };
-    return { status: reply.status, eventId, receivedAtMs: Date.parse(timestamp) };
-  };
-  return {
-    clock,
-    send,
-    dataDirectory: app.dataDirectory,
-    async [Symbol.asyncDispose]() {
-      client[Symbol.dispose]();
-      await app[Symbol.asyncDispose]();
-    },
-  };
-}
+import { temporaryFolder } from './running.ts';
 
 test('the clock goes an hour back, a day ahead and back again: order, chain and ids hold', async () => {
-  await using service = await startInTime();
-  const { clock, send, dataDirectory } = service;
+  using folder = temporaryFolder();
+  const dataDirectory = join(folder.path, 'data');
+  await using service = await startInTime(dataDirectory);
+  const { clock, send } = service;
   const startMs = clock.now();
   const sent = [];
   for (const [i, jumpMs] of [0, -HOUR_MS, 0, DAY_MS, 0, -10 * DAY_MS, 1].entries()) {
@@ -57,26 +35,29 @@ test('the clock goes an hour back, a day ahead and back again: order, chain and 
 });
 
 test('a key lives for 24 hours of time that really passed, whatever the clock says', async () => {
-  await using service = await startInTime();
-  const { clock, send } = service;
+  using folder = temporaryFolder();
+  await using service = await startInTime(join(folder.path, 'data'));
+  const { clock } = service;
+  const send = () => service.send('once', { key: 'key' });
   const startMs = clock.now();
-  const first = await send('once', 'key');
+  const first = await send();
   assert.equal(first.status, 201);
   for (const jumpMs of [-HOUR_MS, DAY_MS + HOUR_MS, 30 * DAY_MS, 0]) {
     clock.setNow(startMs + jumpMs);
-    assert.deepEqual(await send('once', 'key'), { ...first, status: 200 }, `${jumpMs}`);
+    assert.deepEqual(await send(), { ...first, status: 200 }, `${jumpMs}`);
   }
   clock.setNow(startMs);
   await clock.advance(DAY_MS - 1);
-  assert.deepEqual(await send('once', 'key'), { ...first, status: 200 });
+  assert.deepEqual(await send(), { ...first, status: 200 });
   await clock.advance(1);
-  const second = await send('once', 'key');
+  const second = await send();
   assert.equal(second.status, 201);
   assert.notEqual(second.eventId, first.eventId);
 });
 
 test('what is too far ahead is judged by the clock of that moment', async () => {
-  await using service = await startInTime();
+  using folder = temporaryFolder();
+  await using service = await startInTime(join(folder.path, 'data'));
   const { clock } = service;
   clock.setNow(Date.UTC(2026, 0, 2, 2, 59, 5, 677));
   assert.equal((await service.send('a millisecond too early')).status, 422);

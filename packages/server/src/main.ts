@@ -1,6 +1,6 @@
 // Runs the service in this process, and is the only file of the server that touches `process`.
 // Exit codes: 0 stopped as asked; 1 could not start, or failed; 2 wrong settings (one line each on standard
-// error); 128 + signal when a second signal cuts the draining short.
+// error). By a signal it ends when a second one cuts the draining short, and by SIGKILL when it does not stop in time.
 
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -16,9 +16,10 @@ import { createTelemetry, type Telemetry } from './telemetry.ts';
 export interface RunOptions {
   /** The settings file named on the command line. */
   readonly configFile?: string | undefined;
+  /** From the signal to the end of the process: within the 30 seconds that an orchestrator waits. */
+  readonly stopMsMax?: number;
 }
 
-/** From the signal to the end of the process. */
 const STOP_MS_MAX = 29_000;
 
 export const EXIT = { stopped: 0, failed: 1, wrongSettings: 2 } as const;
@@ -36,7 +37,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   const telemetry = telemetryFor(loaded);
   exitOnSurprises(telemetry);
   const stopSignal = listenForSignals();
-  using _ = limitStop(stopSignal, telemetry);
+  using _ = limitStop(stopSignal, options.stopMsMax ?? STOP_MS_MAX, telemetry);
   try {
     await using app = await createApp(loaded.config, telemetry);
     await serve(app, loaded, telemetry, stopSignal);
@@ -142,19 +143,29 @@ function exitOnSurprises(telemetry: Telemetry): void {
 }
 
 /** A disk that hangs must not keep an orchestrator waiting: what was answered is stored, the rest gets no answer. */
-function limitStop(stop: Promise<unknown>, telemetry: Telemetry): DisposableStack {
+function limitStop(stop: Promise<unknown>, stopMsMax: number, telemetry: Telemetry): DisposableStack {
   const limits = new DisposableStack();
   const limit = async () => {
     await stop;
     if (limits.disposed) return;
-    const timer = systemClock.after(STOP_MS_MAX, () => {
-      telemetry.error('the service did not stop in time', new Error(`over ${STOP_MS_MAX} ms`));
-      process.exit(EXIT.failed);
+    const timer = systemClock.after(stopMsMax, () => {
+      telemetry.error('the service did not stop in time', new Error(`over ${stopMsMax} ms`));
+      endBy('SIGKILL');
+      process.abort();
     });
     limits.defer(() => timer.cancel());
   };
   void limit();
   return limits;
+}
+
+/**
+ * At once, where process.exit would wait for every thread, also for one that waits for its disk. Comes back in the first
+ * process of a container alone, which is deaf to its own signals.
+ */
+function endBy(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /** A terminal and npm may both pass on one Ctrl-C, so signals this close together count as one. */
@@ -166,7 +177,10 @@ function listenForSignals(): Promise<NodeJS.Signals> {
   const onSignal = (signal: NodeJS.Signals) => {
     const nowNs = systemClock.monotonicNs();
     firstNs ??= nowNs;
-    if (nowNs - firstNs > SAME_SIGNAL_MS * 1e6) process.exit(128 + constants.signals[signal]);
+    if (nowNs - firstNs > SAME_SIGNAL_MS * 1e6) {
+      endBy(signal);
+      process.exit(128 + constants.signals[signal]);
+    }
     stop(signal);
   };
   process.on('SIGTERM', onSignal);

@@ -1,11 +1,8 @@
 // The service with its first safeguard taken away: it acknowledges what is not stored yet. For the control of the
 // kill test alone.
 
-import { createApp } from '../../../packages/server/src/app.ts';
-import { loadSettings } from '../../../packages/server/src/main.ts';
 import type { AppendResult, LogWriter } from '../../../packages/server/src/streams/log.ts';
-import { createTelemetry } from '../../../packages/server/src/telemetry.ts';
-import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
+import { serveWith } from './serve-with.ts';
 
 const LATE_MS = 100;
 
@@ -24,13 +21,4 @@ function eager(log: LogWriter): LogWriter {
   };
 }
 
-const telemetry = createTelemetry({
-  clock: systemClock,
-  level: 'Error',
-  form: 'json',
-  secrets: [],
-  write: (line) => process.stderr.write(line),
-});
-const app = await createApp(loadSettings({}).config, telemetry, { around: eager });
-const { address } = await app.start();
-process.stdout.write(`address  ${address}\n`);
+await serveWith({ around: eager });

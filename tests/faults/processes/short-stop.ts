@@ -1,0 +1,6 @@
+// The service as `tallystick serve` runs it, with a few seconds to stop instead of half a minute. For the test of a
+// stop that hangs.
+
+import { runServer } from '../../../packages/server/src/main.ts';
+
+process.exit(await runServer({ stopMsMax: 2500 }));
