@@ -214,7 +214,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       ['revoke', keyId],
     ];
     for (const [version, line] of [
-      [0, /schema version 0; this program needs version 1: .*`tallystick serve`/],
+      [0, /schema version 0; this program needs version 1: .*`tallystick migrate`/],
       [99, /schema version 99; .* newer one/],
     ] as const) {
       {

@@ -221,13 +221,22 @@ function reportNotes(scan: Scan, what: 'string' | 'key', at: number, end: number
   if ((notes & HAS_NUL) !== 0) report(scan, `${what} has U+0000 in it`);
   if ((notes & LONE_SURROGATE) !== 0) report(scan, `${what} has a lone surrogate in it`);
   if ((notes & INEXACT) !== 0) {
+    // A body may be nothing but such numbers, and to put each into words would take seconds.
+    if (isFull(scan)) {
+      scan.unlisted++;
+      return;
+    }
     const literal = textOf(bytes.subarray(at, end));
     report(scan, inexactIssue(literal), literal.slice(0, VALUE_CHARACTERS_MAX));
   }
 }
 
+function isFull({ violations, violationsMax }: Scan): boolean {
+  return violations.length >= violationsMax;
+}
+
 function report(scan: Scan, issue: string, value?: string): void {
-  if (scan.violations.length >= scan.violationsMax) {
+  if (isFull(scan)) {
     scan.unlisted++;
     return;
   }

@@ -111,6 +111,16 @@ test(`no more than ${LIMITS.errorDetailsMax} violations are listed, those of the
   assert.match(seen.body.error.message, /^2001 /);
 });
 
+test('an event whose broken values are past those that are listed is not taken for sound', async () => {
+  const many = Array.from({ length: 2001 }, () => '{"n":1e400}');
+  for (const last of ['1e400', '"\\ud800"']) {
+    const events = `${text.slice(0, -1)},"payload":{"a":[${many.join()}]}},${text.slice(0, -1)},"payload":{"b":${last}}}`;
+    const seen = await acme.ingestBatch(`{"events":[${events}]}`);
+    assert.equal(seen.code, '422 VALIDATION_FAILED');
+    assert.match(seen.body.error.message, /^2002 values break the rules of JSON/);
+  }
+});
+
 test('more broken rules of JSON than can be told apart do not hide what is wrong with the envelope', async () => {
   const many = `${text.slice(0, -1)},"payload":{${Array.from({ length: 2001 }, () => '"a":1').join()}}}`;
   const seen = await acme.ingestBatch(`{"events":[${many},${many}],"transactional":"yes"}`);

@@ -35,8 +35,12 @@ export function openBatch(received: Received, validate: ValidateEnvelope): Recei
   const isClear = hasEvents(batch) && canBeJudged(batch.events, outside);
   const violations = isClear ? outside : received.violations;
   const { transactional = false, fault } = readEnvelope({ ...received, violations }, validate);
-  const events = isClear ? batch.events : [];
-  return { transactional, events, broken, fault: received.unlisted > 0 ? tooMany(received, fault) : fault };
+  if (received.unlisted > 0) {
+    // Whose the unlisted ones are is not known, so no event can be called sound.
+    const inEvents = isClear ? [...broken.values()].flat() : [];
+    return { transactional, events: [], broken, fault: tooMany(received, fault, inEvents) };
+  }
+  return { transactional, events: isClear ? batch.events : [], broken, fault };
 }
 
 function hasEvents(batch: unknown): batch is { events: unknown[] } {
@@ -97,10 +101,17 @@ function knownMembers(batch: object): object {
   return Object.fromEntries(known.map((name) => [name, receivedMember(batch, name)]));
 }
 
-/** Whose the unlisted ones are is not known, so no event can be called sound. */
-function tooMany({ violations, unlisted }: Received, fault: BatchFault | undefined): BatchFault {
+function tooMany(
+  { violations, unlisted }: Received,
+  fault: BatchFault | undefined,
+  inEvents: readonly ErrorDetail[],
+): BatchFault {
   const { code = 'VALIDATION_FAILED', details = [] } = fault ?? {};
   const count = violations.length + unlisted;
   const message = `${count} values break the rules of JSON; over ${violations.length} are too many to judge event by event.`;
-  return { code, message: code === 'VALIDATION_FAILED' ? message : undefined, details };
+  return {
+    code,
+    message: code === 'VALIDATION_FAILED' ? message : undefined,
+    details: [...details, ...inEvents],
+  };
 }

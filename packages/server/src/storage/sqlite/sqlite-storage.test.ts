@@ -103,7 +103,7 @@ test('only the service, under its lock, touches a journal of an older program', 
     using db = raw(directory);
     db.exec('PRAGMA user_version = 0');
   }
-  await assert.rejects(open(directory, false), /has schema version 0; .*`tallystick serve`/);
+  await assert.rejects(open(directory, false), /has schema version 0; .*`tallystick migrate`/);
   // There is no older version yet that it could be brought up from.
   await assert.rejects(open(directory, true), /table meta already exists/);
 });
