@@ -3,7 +3,7 @@
 // Data of another version is refused: the service brings it up when it starts, or `migrate`, both under the lock.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
 import {
@@ -22,8 +22,14 @@ import { createSystemRandom } from './runtime/random.ts';
 import { StartError } from './start-error.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
 import { createAccessReader } from './storage/sqlite/access.ts';
-import { JOURNAL_FILE, migrateJournal, openJournalForReading } from './storage/sqlite/database.ts';
+import {
+  JOURNAL_FILE,
+  journalVersion,
+  migrateJournal,
+  openJournalForReading,
+} from './storage/sqlite/database.ts';
 import { takeLock } from './storage/sqlite/lock.ts';
+import { MIGRATIONS } from './storage/sqlite/schema.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
@@ -35,10 +41,12 @@ export interface Migrated {
   readonly to: number;
 }
 
-/** Brings the data up to this program while no service runs; throws StartError. */
+/** Brings the data up to this program, which no service may use meanwhile; throws StartError. */
 export function migrate(config: Config): Migrated {
   requireData(config);
   const { dataDirectory } = config.storage;
+  const version = journalVersion(dataDirectory);
+  if (version === MIGRATIONS.length) return { from: version, to: version };
   using _ = takeLock(dataDirectory);
   return migrateJournal(dataDirectory);
 }
@@ -95,7 +103,7 @@ export async function makeToken(config: Config, wish: TokenWish): Promise<MadeTo
   const isFirst = (await loadTokenKey(dataDirectory)) === undefined;
   const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
   const token = await signToken(key, wish, systemClock.now());
-  return { token, newKeyIn: isFirst ? dataDirectory : undefined };
+  return { token, newKeyIn: isFirst ? resolve(dataDirectory) : undefined };
 }
 
 export interface MadeToken {

@@ -35,19 +35,23 @@ describe('tallystick migrate', { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(place.folder), []);
   });
 
-  it('leaves data of a newer program alone, and that of a running service', async () => {
+  it('leaves data of a newer program alone, and of an older one while a service runs', async () => {
     using place = setUp();
     await place.makeKey();
-    const held = new DatabaseSync(join(place.data, 'lock.db'));
-    held.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    const busy = await place.migrate();
-    held.close();
-    assert.equal(busy.code, 1);
-    assert.match(busy.stderr, /another instance is running on the data directory/);
-    {
+    const setVersion = (version: number) => {
       using db = new DatabaseSync(join(place.data, 'journal.db'));
-      db.exec('PRAGMA user_version = 99');
+      db.exec(`PRAGMA user_version = ${version}`);
+    };
+    {
+      using lock = new DatabaseSync(join(place.data, 'lock.db'));
+      lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+      assert.equal((await place.migrate()).code, 0, 'nothing to do');
+      setVersion(0);
+      const busy = await place.migrate();
+      assert.equal(busy.code, 1);
+      assert.match(busy.stderr, /another instance is running on the data directory/);
     }
+    setVersion(99);
     const newer = await place.migrate();
     assert.equal(newer.code, 1);
     assert.match(newer.stderr, /has schema version 99; .* written by a newer one\n$/);

@@ -9,7 +9,7 @@ export function migrateCommand(): Command {
     .summary('bring the data up to this version')
     .description(
       'Brings the data directory up to this version of the program, in one transaction, and says from which version\n' +
-        'to which. The service does the same when it starts; it must not run meanwhile.\n' +
+        'to which. The service does the same when it starts; stop it first, unless there is nothing to do.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the settings are wrong.',
     )
     .addOption(configFileOption())

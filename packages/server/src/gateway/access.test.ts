@@ -122,7 +122,10 @@ test('who may not is told which scope or role would do', async () => {
   const refused = (name: OperationName, refusal: 'FORBIDDEN' | 'INSUFFICIENT_SCOPE') =>
     messageOf(() => authorize(operationNamed(name), caller({ refusal: () => refusal })));
   const needs = 'This needs the permission audit.events.write: send a credential with';
-  assert.equal(await refused('events.ingest', 'INSUFFICIENT_SCOPE'), `${needs} the scope audit:write.`);
+  assert.equal(
+    await refused('events.ingest', 'INSUFFICIENT_SCOPE'),
+    `${needs} the scope audit:write and, if it has roles, the role Admin or Operator.`,
+  );
   assert.equal(await refused('events.ingest', 'FORBIDDEN'), `${needs} the role Admin or Operator.`);
   assert.equal(
     await refused('tenants.create', 'FORBIDDEN'),

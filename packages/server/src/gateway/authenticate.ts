@@ -46,6 +46,6 @@ function messageFor(refusal: Refusal, permission: Permission): string {
   const needs = `This needs the permission ${permission}: send`;
   if (scope === null) return `${needs} a platform key with the role Admin.`;
   return refusal === 'INSUFFICIENT_SCOPE'
-    ? `${needs} a credential with the scope ${scope}.`
+    ? `${needs} a credential with the scope ${scope} and, if it has roles, the role ${roles.join(' or ')}.`
     : `${needs} a credential with the role ${roles.join(' or ')}.`;
 }

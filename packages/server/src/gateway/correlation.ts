@@ -64,8 +64,8 @@ export class RequestCorrelation implements Correlation {
 export function checkCorrelation(headers: HeaderValues): void {
   const given = header(headers, 'x-correlation-id');
   if (given === undefined || isCorrelationId(given)) return;
-  const issue = `must be 1 to ${LIMITS.correlationIdLengthMax} visible ASCII characters`;
-  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}; ${given.length} were sent.`, {
+  const issue = `must be 1 to ${LIMITS.correlationIdLengthMax} visible ASCII characters, no blanks`;
+  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}.`, {
     details: [{ field: 'X-Correlation-Id', issue, value: given }],
   });
 }

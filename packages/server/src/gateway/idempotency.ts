@@ -17,7 +17,7 @@ export function readKey(headers: HeaderValues): string | undefined {
   const key = header(headers, 'idempotency-key');
   if (key === undefined || (key.length <= LIMITS.idempotencyKeyLengthMax && VISIBLE_ASCII.test(key)))
     return key;
-  const issue = `must be 1 to ${LIMITS.idempotencyKeyLengthMax} visible ASCII characters`;
+  const issue = `must be 1 to ${LIMITS.idempotencyKeyLengthMax} visible ASCII characters, no blanks`;
   throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}, and sent once.`, {
     details: [{ field: 'Idempotency-Key', issue, value: key }],
   });

@@ -65,13 +65,18 @@ export function openJournal(directory: string, options: OpenOptions = {}): Datab
   });
 }
 
-/** Brings the journal of a stopped service up to this program; throws StartError. The caller holds the lock. */
-export function migrateJournal(directory: string, migrations = MIGRATIONS): { from: number; to: number } {
+/** The version of the schema, whoever wrote it; throws StartError. */
+export function journalVersion(directory: string): number {
   const path = join(directory, JOURNAL_FILE);
-  const from = orStartError(path, () => {
+  return orStartError(path, () => {
     using db = new DatabaseSync(path, { readOnly: true });
     return Number(readPragma(db, 'user_version'));
   });
+}
+
+/** Brings the journal of a stopped service up to this program; throws StartError. The caller holds the lock. */
+export function migrateJournal(directory: string, migrations = MIGRATIONS): { from: number; to: number } {
+  const from = journalVersion(directory);
   using _ = openJournal(directory, { mayCreate: false, mayMigrate: true, migrations });
   return { from, to: migrations.length };
 }
