@@ -142,3 +142,17 @@ test('an envelope with more members than an error lists is not taken apart, its 
   assert.equal(large.code, '422 VALIDATION_FAILED');
   assert.deepEqual(fields(large), ['', 'events']);
 });
+
+test('an answer does not outgrow its request: past ten thousand details, events are refused by their message alone', async () => {
+  const crowd = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`a${i}`, 1]));
+  const seen = await acme.ingestBatch({ events: Array.from({ length: 1000 }, () => crowd) });
+  assert.equal(seen.code, '422 BATCH_REJECTED');
+  const errors = seen.body.results.map(({ error }) => error!);
+  const listed = errors.map(({ details }) => details.length);
+  assert.equal(
+    listed.reduce((sum, count) => sum + count),
+    10_000,
+  );
+  assert.ok(listed[0]! > 30 && listed.at(-1) === 0);
+  assert.equal(errors.at(-1)!.message, errors[0]!.message.replaceAll('events[0]', 'events[999]'));
+});

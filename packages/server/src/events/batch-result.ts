@@ -64,13 +64,21 @@ function kindOf(successCount: number, failureCount: number, isNew: boolean) {
   return isNew ? 'Created' : 'Repeated';
 }
 
+/** Of all events of a batch together: no answer may outgrow its request many times. */
+const RESULT_DETAILS_MAX = 10 * LIMITS.errorDetailsMax;
+
 function resultsOf({ refusals, outcomes }: BatchOutcome): BatchItemResult[] {
   const results: BatchItemResult[] = [];
   let next = 0;
+  let detailsLeft = RESULT_DETAILS_MAX;
   for (let index = 0; index < refusals.size + outcomes.length; index++) {
     const refusal = refusals.get(index);
-    if (refusal !== undefined) results.push({ index, status: 'Rejected', error: refusal });
-    else results.push(resultOf(index, outcomes[next++]!));
+    if (refusal !== undefined) {
+      // Its message says the first, and how many there are.
+      const details = refusal.details.slice(0, Math.max(0, detailsLeft));
+      detailsLeft -= details.length;
+      results.push({ index, status: 'Rejected', error: { ...refusal, details } });
+    } else results.push(resultOf(index, outcomes[next++]!));
   }
   return results;
 }

@@ -11,6 +11,9 @@ import type { Clock } from '../../runtime/clock.ts';
 /** From the last answer on a connection to its end, when the other side does not end it. */
 const LINGER_MS = 2000;
 
+/** From the answer on, for as long as its reader takes it: many times what a slow line needs for the largest. */
+const READ_MS_MAX = 60_000;
+
 /** The answer that is being given on a connection, or was given last; kept on it, since a map of all is slower. */
 const ANSWER = Symbol('answer');
 
@@ -113,4 +116,10 @@ export function closeUnlessComplete(request: IncomingMessage, response: ServerRe
     const timer = clock.after(LINGER_MS, () => request.socket.destroy());
     request.once('close', () => timer.cancel());
   });
+}
+
+/** An answer that its reader does not take, or takes drop by drop, is held in memory meanwhile: not for ever. */
+export function closeUnlessRead(response: ServerResponse, clock: Clock): void {
+  const timer = clock.after(READ_MS_MAX, () => response.destroy());
+  response.once('close', () => timer.cancel());
 }

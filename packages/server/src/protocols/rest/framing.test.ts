@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ALLOWED, believeKey, boundOperations } from '../../testing/bound-operations.ts';
-import { exchangeRaw, open, type RawAnswer } from '../../testing/raw-http.ts';
+import { exchangeRaw, open, type RawAnswer, readAnswers } from '../../testing/raw-http.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
 let app: TestApp;
@@ -172,5 +172,20 @@ test('a body that is not read does not spoil the next request on the connection'
   assert.deepEqual(
     answers.map(({ status }) => status),
     [401, 200],
+  );
+});
+
+test('nothing is served behind a request that asks for an upgrade, whose end nobody can tell', async () => {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: x\r\n';
+  const named = (name: string, more = '') => `${GET}${HOST}X-Correlation-Id: ${name}\r\n${more}\r\n`;
+  const socket = await open(app.port);
+  const received = readAnswers(socket);
+  socket.write(named('one', upgrade) + named('two'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  if (socket.writable) socket.write(named('three'));
+  const answers = await received;
+  assert.deepEqual(
+    answers.map(({ headers }) => [headers['x-correlation-id'], headers['connection']]),
+    [['one', 'close']],
   );
 });

@@ -24,9 +24,11 @@ export function checkFraming({ httpVersion, headers }: IncomingMessage): void {
   }
 }
 
-/** After such a refusal nobody can tell where the next request begins. */
+/** False where nobody can tell where the next request begins. */
 export function isFramed({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
+  // Node loses what came in one piece with a request that asks for an upgrade, even where that is not taken.
+  if (headers.upgrade !== undefined) return false;
   return httpVersion.startsWith('1.') && (coding === undefined || coding.toLowerCase() === 'chunked');
 }
 

@@ -66,6 +66,8 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
   const open = new Connections(server, clock);
   const serveSoon = createTurns(serve);
   const take = (request: IncomingMessage, response: ServerResponse) => {
+    // Perhaps the middle of another request: the connection ends with the answer before it.
+    if (open.lastAnswer(request.socket)?.req.headers.upgrade !== undefined) return;
     open.answer(request, response);
     serveSoon(request, response);
   };

@@ -14,7 +14,7 @@ import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from '../../gateway/v
 import type { Telemetry } from '../../telemetry.ts';
 import { rawReply, type Reply, replyTo, replyToError } from './answer.ts';
 import { encode } from './coding.ts';
-import { closeUnlessComplete } from './connections.ts';
+import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
@@ -64,6 +64,8 @@ export function createRestServer(options: RestOptions): HttpServer {
       isLast: gateway.lifecycle.phase === 'Draining' || !isFramed(request),
     });
     if (!request.complete) closeUnlessComplete(request, response, clock);
+    // Small answers are gone by now, into the buffers of the system.
+    if (response.writableLength > 0) closeUnlessRead(response, clock);
   };
   const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {

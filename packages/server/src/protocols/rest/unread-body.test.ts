@@ -102,3 +102,18 @@ test('a request that is complete when it is served sets no timer', async () => {
   assert.equal(app.clock.pending(), waiting);
   socket.destroy();
 });
+
+test('an answer that nobody reads is held for a minute, and then its connection ends', async () => {
+  await using app = await startWithFakeClock();
+  const socket = connect({ port: app.port, host: '127.0.0.1' });
+  socket.on('error', () => {});
+  socket.pause();
+  const waiting = app.clock.pending();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  // More than the buffers of the system take.
+  socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000));
+  while (app.clock.pending() === waiting) await new Promise((resolve) => setTimeout(resolve, 20));
+  await app.clock.advance(60_000);
+  socket.resume();
+  await closed;
+});
