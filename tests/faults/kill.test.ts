@@ -11,6 +11,7 @@ import { SIZE } from './size.ts';
 
 const CONNECTIONS = 32;
 const TENANTS = ['acme', 'globex'];
+const LARGE_BATCH = 200;
 
 interface Book {
   readonly acknowledged: Map<string, string>;
@@ -23,7 +24,9 @@ function nextAsk(book: Book, round: number): Ask {
   const marker = `${round}-${number}`;
   const tenant = TENANTS[number % 3 === 0 ? 1 : 0]!;
   if (number % 4 !== 0) return { tenant, key: marker, body: event(marker) };
-  const events = Array.from({ length: 5 }, (_, i) => event(`${marker}-${i}`));
+  // Some so large that their commitments are made in a thread before the writer's, which smaller ones overtake.
+  const length = number % 40 === 0 ? LARGE_BATCH : 5;
+  const events = Array.from({ length }, (_, i) => event(`${marker}-${i}`));
   return { tenant, key: marker, path: '/api/v1/audit-events/batch', body: { events } };
 }
 

@@ -29,42 +29,27 @@ test('work that is done in time gives its value or its error, and leaves no time
   assert.equal(clock.pending(), 0);
 });
 
-test('when the time is over, whoever waits is told, and so is the work, however late it asks', async () => {
-  const clock = createFakeClock();
-  let seen: Deadline | undefined;
-  let told: unknown;
-  const waiting = withDeadline(
-    clock,
-    10,
-    () => LATE,
-    (deadline) => {
-      seen = deadline;
-      deadline.throwIfPassed();
-      deadline.signal.addEventListener('abort', () => (told = deadline.signal.reason));
-      return new Promise(() => {});
-    },
-  );
-  const rejected = assert.rejects(waiting, LATE);
-  await clock.advance(10);
-  await rejected;
-  assert.equal(told, LATE);
-  assert.throws(() => seen!.throwIfPassed(), LATE);
-});
-
-test('a signal that is asked for afterwards is aborted already', async () => {
-  const clock = createFakeClock();
-  let seen: Deadline | undefined;
-  const waiting = withDeadline(
-    clock,
-    10,
-    () => LATE,
-    (deadline) => {
-      seen = deadline;
-      return new Promise(() => {});
-    },
-  );
-  const rejected = assert.rejects(waiting, LATE);
-  await clock.advance(10);
-  await rejected;
-  assert.equal(seen!.signal.reason, LATE);
-});
+for (const asksEarly of [true, false]) {
+  test(`when the time is over, whoever waits is told, and so is the work, ${asksEarly ? 'while it waits' : 'when it asks later'}`, async () => {
+    const clock = createFakeClock();
+    let seen: Deadline | undefined;
+    let told: unknown;
+    const waiting = withDeadline(
+      clock,
+      10,
+      () => LATE,
+      (deadline) => {
+        seen = deadline;
+        deadline.throwIfPassed();
+        if (asksEarly) deadline.signal.addEventListener('abort', () => (told = deadline.signal.reason));
+        return new Promise(() => {});
+      },
+    );
+    const rejected = assert.rejects(waiting, LATE);
+    await clock.advance(10);
+    await rejected;
+    if (asksEarly) assert.equal(told, LATE);
+    assert.equal(seen!.signal.reason, LATE);
+    assert.throws(() => seen!.throwIfPassed(), LATE);
+  });
+}
