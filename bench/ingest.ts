@@ -1,7 +1,7 @@
 // Ingestion through the whole service, durable before the answer, against a bare route that validates and stores
 // nothing (W1 single events, W2 batches), and over ten thousand tenants against one (W7).
 
-import type { Benchmark, Row } from './measure.ts';
+import { type Benchmark, median, type Row } from './measure.ts';
 import type { Load, LoadSeen } from './processes/load.ts';
 import { ADMIN_KEY, applyLoad, startBareRoute, startService } from './processes/processes.ts';
 
@@ -34,34 +34,46 @@ export const benchmark: Benchmark = {
     ];
     // The first turn makes the tenants and warms the compilers; it does not count.
     for (const { load } of contenders) await applyLoad({ ...load, durationMs: 2500 });
-    const best = new Map<string, LoadSeen>();
+    const seen = contenders.map((): LoadSeen[] => []);
     for (let round = 0; round < ROUNDS; round++) {
-      for (const { name, load } of contenders) {
-        const seen = await applyLoad(load);
-        if (Object.keys(seen.refused).length > 0) throw new Error(`${name}: ${JSON.stringify(seen.refused)}`);
-        if (seen.eventsPerSecond > (best.get(name)?.eventsPerSecond ?? 0)) best.set(name, seen);
+      for (const [i, { name, load }] of contenders.entries()) {
+        const turn = await applyLoad(load);
+        if (Object.keys(turn.refused).length > 0) throw new Error(`${name}: ${JSON.stringify(turn.refused)}`);
+        seen[i]!.push(turn);
       }
     }
-    return rows(best);
+    const [bareSingle = [], w1 = [], w7 = [], bareBatch = [], w2 = []] = seen;
+    return rows({ bareSingle, w1, w7, bareBatch, w2 });
   },
 };
 
-function rows(best: ReadonlyMap<string, LoadSeen>): Row[] {
-  const [bareSingle, w1, w7, bareBatch, w2] = ['bare single', 'W1', 'W7', 'bare batch', 'W2'].map(
-    (name) => best.get(name)!,
-  ) as [LoadSeen, LoadSeen, LoadSeen, LoadSeen, LoadSeen];
+type Turns = readonly LoadSeen[];
+type Seen = Readonly<Record<'bareSingle' | 'w1' | 'w7' | 'bareBatch' | 'w2', Turns>>;
+
+function rows({ bareSingle, w1, w7, bareBatch, w2 }: Seen): Row[] {
   return [
-    { name: 'bare route, single events, 64 connections', figure: figure(bareSingle) },
+    { name: 'bare route, single events, 64 connections', figure: figure(bestOf(bareSingle)) },
     row('W1 single events, 64 connections', w1, bareSingle, 'the bare route', '>= 0.50, p99 < 50 ms'),
-    { name: 'bare route, batches of 500, 8 connections', figure: figure(bareBatch) },
+    { name: 'bare route, batches of 500, 8 connections', figure: figure(bestOf(bareBatch)) },
     row('W2 batches of 500, 8 connections', w2, bareBatch, 'the bare route', '>= 0.30'),
     row('W7 single events, 10,000 tenants in turn', w7, w1, 'W1', '>= 0.70'),
   ];
 }
 
-function row(name: string, seen: LoadSeen, ceiling: LoadSeen, against: string, goal: string): Row {
-  const ratio = seen.eventsPerSecond / ceiling.eventsPerSecond;
-  return { name, figure: figure(seen), against, ratio, goal };
+function row(name: string, turns: Turns, ceiling: Turns, against: string, goal: string): Row {
+  const best = bestOf(turns);
+  return {
+    name,
+    figure: figure(best),
+    against,
+    ratio: best.eventsPerSecond / bestOf(ceiling).eventsPerSecond,
+    medianRatio: median(turns.map((turn, i) => turn.eventsPerSecond / ceiling[i]!.eventsPerSecond)),
+    goal,
+  };
+}
+
+function bestOf(turns: Turns): LoadSeen {
+  return turns.reduce((best, turn) => (turn.eventsPerSecond > best.eventsPerSecond ? turn : best));
 }
 
 function figure({ eventsPerSecond, p99Ms }: LoadSeen): string {

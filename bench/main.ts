@@ -35,6 +35,7 @@ mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
 
 function line(row: Row): string {
-  const ratio = row.ratio === undefined ? '' : `${row.ratio.toFixed(2)} of ${row.against}`;
+  const turns = row.medianRatio === undefined ? '' : ` (median of turns ${row.medianRatio.toFixed(2)})`;
+  const ratio = row.ratio === undefined ? '' : `${row.ratio.toFixed(2)} of ${row.against}${turns}`;
   return `${row.name.padEnd(58)} ${row.figure.padStart(18)}   ${ratio.padEnd(48)} ${row.goal ?? ''}`.trimEnd();
 }

@@ -20,6 +20,8 @@ export interface Row {
   /** Against what, and the ratio to it. */
   against?: string;
   ratio?: number;
+  /** The median of the ratios turn by turn: what one lucky turn of either side does not move. */
+  medianRatio?: number;
   goal?: string;
 }
 
@@ -42,4 +44,8 @@ export async function takeTurns(contenders: readonly Contender[], rounds = 5): P
     }
   }
   return contenders.map(({ name }, i) => ({ name, unitsPerSecond: best[i]! }));
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
