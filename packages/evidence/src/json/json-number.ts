@@ -45,12 +45,12 @@ export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number
   return end;
 }
 
-/** What is wrong with a literal that was noted as inexact. */
+/** What is wrong with a literal that was noted as inexact, in words that follow its path. */
 export function inexactIssue(literal: string): string {
-  if (!/[.eE]/.test(literal)) return 'integer is outside ±(2^53 - 1)';
+  if (!/[.eE]/.test(literal)) return 'is an integer outside ±(2^53 - 1)';
   const double = Number(literal);
-  if (!Number.isFinite(double)) return 'number is beyond the range of a double';
-  return `number is not exact as a double, which would make it ${double}`;
+  if (!Number.isFinite(double)) return 'is a number beyond the range of a double';
+  return `is a number that is not exact as a double, which would make it ${double}`;
 }
 
 function afterDigits(bytes: Uint8Array, at: number): number {

@@ -48,14 +48,14 @@ describe('scanJson, nesting', () => {
   it(`takes ${JSON_DEPTH_MAX} levels and refuses one more`, () => {
     assert.deepEqual(scanJson(utf8(nested(JSON_DEPTH_MAX, '1'))), CLEAN);
     assert.deepEqual(scanJson(utf8(nested(JSON_DEPTH_MAX + 1))).violations, [
-      { path: '[0]'.repeat(JSON_DEPTH_MAX), issue: `nesting is deeper than ${JSON_DEPTH_MAX} levels` },
+      { path: '[0]'.repeat(JSON_DEPTH_MAX), issue: `is nested deeper than ${JSON_DEPTH_MAX} levels` },
     ]);
   });
 
   it('takes the limit from the caller', () => {
     assert.deepEqual(scanJson(utf8('{"events":[{"payload":{}}]}'), { depthMax: 4 }), CLEAN);
     assert.deepEqual(scanJson(utf8('{"events":[{"payload":{}}]}'), { depthMax: 3 }).violations, [
-      { path: 'events[0].payload', issue: 'nesting is deeper than 3 levels' },
+      { path: 'events[0].payload', issue: 'is nested deeper than 3 levels' },
     ]);
     assert.deepEqual(scanJson(utf8(nested(500)), { depthMax: 500 }), CLEAN);
   });
@@ -63,7 +63,7 @@ describe('scanJson, nesting', () => {
   it('takes a limit that makes no sense as the least one', () => {
     for (const depthMax of [0, -1, Number.NaN, 0.5]) {
       assert.deepEqual(scanJson(utf8('[[]]'), { depthMax }).violations, [
-        { path: '', issue: 'nesting is deeper than 0 levels' },
+        { path: '', issue: 'is nested deeper than 0 levels' },
       ]);
     }
   });

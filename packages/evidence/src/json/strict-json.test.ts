@@ -96,6 +96,9 @@ describe('scanJson, keys', () => {
     assert.deepEqual(pathsOf('{"\\u00e9":1,"b":2,"é":3}'), ['["é"]']);
     assert.deepEqual(pathsOf('{"\\ud83d\\ude00":1,"😀":2}'), ['["😀"]']);
     assert.deepEqual(pathsOf('{"":1,"":2}'), ['[""]']);
+    assert.deepEqual(issuesOf('{"a":1,"a":3}'), [
+      'is given more than once; an object may have each key once',
+    ]);
   });
 
   it('takes the same key in different objects, and keys that only hash alike', () => {
@@ -133,11 +136,11 @@ describe('scanJson, keys', () => {
 describe('scanJson, strings', () => {
   it('finds lone surrogates, in values and in keys', () => {
     assert.deepEqual(scanJson(utf8('{"a":"\\ud800","b":["\\udc00\\ud800"]}')).violations, [
-      { path: 'a', issue: 'string has a lone surrogate in it' },
-      { path: 'b[0]', issue: 'string has a lone surrogate in it' },
+      { path: 'a', issue: 'has a lone surrogate in it' },
+      { path: 'b[0]', issue: 'has a lone surrogate in it' },
     ]);
     assert.deepEqual(scanJson(utf8('{"\\uD83D":1}')).violations, [
-      { path: '["\\ud83d"]', issue: 'key has a lone surrogate in it' },
+      { path: '["\\ud83d"]', issue: 'has a lone surrogate in its key' },
     ]);
     assert.deepEqual(issuesOf('["\\ud83d\\u0061"]').length, 1);
     assert.deepEqual(scanJson(utf8('["\\ud83d\\ude00"]')), CLEAN);
@@ -145,10 +148,10 @@ describe('scanJson, strings', () => {
 
   it('finds U+0000, in values and in keys', () => {
     assert.deepEqual(scanJson(utf8('{"a":"x\\u0000"}')).violations, [
-      { path: 'a', issue: 'string has U+0000 in it' },
+      { path: 'a', issue: 'has U+0000 in it' },
     ]);
     assert.deepEqual(scanJson(utf8('{"\\u0000":1}')).violations, [
-      { path: '["\\u0000"]', issue: 'key has U+0000 in it' },
+      { path: '["\\u0000"]', issue: 'has U+0000 in its key' },
     ]);
     assert.deepEqual(scanJson(utf8('["\\\\u0000","\\u0001"]')), CLEAN);
   });
@@ -187,19 +190,19 @@ describe('scanJson, numbers', () => {
     it(`takes ${literal}`, () => assert.deepEqual(scanJson(utf8(literal)), CLEAN));
   }
 
-  const integer = 'integer is outside ±(2^53 - 1)';
-  const range = 'number is beyond the range of a double';
+  const integer = 'is an integer outside ±(2^53 - 1)';
+  const range = 'is a number beyond the range of a double';
   const inexact: readonly [literal: string, issue: string][] = [
     ['9007199254740992', integer],
     ['-9007199254740993', integer],
     ['100000000000000000000', integer],
     ['1e400', range],
     ['-1.8e308', range],
-    ['0.10000000000000000001', 'number is not exact as a double, which would make it 0.1'],
-    ['9007199254740993.0', 'number is not exact as a double, which would make it 9007199254740992'],
-    ['1e-400', 'number is not exact as a double, which would make it 0'],
-    ['4.9e-324', 'number is not exact as a double, which would make it 5e-324'],
-    ['1.0000000000000001', 'number is not exact as a double, which would make it 1'],
+    ['0.10000000000000000001', 'is a number that is not exact as a double, which would make it 0.1'],
+    ['9007199254740993.0', 'is a number that is not exact as a double, which would make it 9007199254740992'],
+    ['1e-400', 'is a number that is not exact as a double, which would make it 0'],
+    ['4.9e-324', 'is a number that is not exact as a double, which would make it 5e-324'],
+    ['1.0000000000000001', 'is a number that is not exact as a double, which would make it 1'],
   ];
   for (const [literal, issue] of inexact) {
     it(`refuses ${literal}`, () => {

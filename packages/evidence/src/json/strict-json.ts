@@ -22,6 +22,7 @@ export interface ScanLimits {
 export interface JsonViolation {
   /** `events[2].payload.lines[0].sku`, `payload["unit price"]`; empty for the whole text. */
   path: string;
+  /** Words that follow the path: `has U+0000 in it`. */
   issue: string;
   /** The literal as it was sent, cut at 200 characters; for numbers only. */
   value?: string;
@@ -151,7 +152,7 @@ function open(scan: Scan, isObject: boolean): void {
 
 function openTooDeep(scan: Scan, isObject: boolean): void {
   const place = scan.depth - scan.depthMax;
-  if (place === 0) report(scan, `nesting is deeper than ${scan.depthMax} levels`);
+  if (place === 0) report(scan, `is nested deeper than ${scan.depthMax} levels`);
   if (place === scan.tooDeep.length) {
     const longer = new Uint8Array(2 * place + 64);
     longer.set(scan.tooDeep);
@@ -176,8 +177,8 @@ function scanKey(scan: Scan, at: number): number {
   const end = closingQuote(scan, bytes, at + 1);
   if (scan.depth <= scan.depthMax) {
     const isNew = enterMember(scan.container, bytes, at + 1, end, (scan.notes & ESCAPED) !== 0);
-    if (!isNew) report(scan, 'key stands more than once in its object');
-    if (scan.notes !== 0) reportNotes(scan, 'key', at, end);
+    if (!isNew) report(scan, 'is given more than once; an object may have each key once');
+    if (scan.notes !== 0) reportNotes(scan, 'its key', at, end);
   }
   const colon = afterSpace(bytes, end + 1);
   if (byteAt(bytes, colon) !== COLON) throw new NotJson(bytes, colon, "':'");
@@ -191,7 +192,7 @@ function scanScalar(scan: Scan, at: number, byte: number): number {
   if (byte === QUOTE) end = closingQuote(scan, bytes, at + 1) + 1;
   else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) end = afterNumber(scan, bytes, at);
   else end = afterWord(bytes, at, byte);
-  if (scan.notes !== 0 && scan.depth <= scan.depthMax) reportNotes(scan, 'string', at, end);
+  if (scan.notes !== 0 && scan.depth <= scan.depthMax) reportNotes(scan, 'it', at, end);
   return end;
 }
 
@@ -216,10 +217,10 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function reportNotes(scan: Scan, what: 'string' | 'key', at: number, end: number): void {
+function reportNotes(scan: Scan, where: 'it' | 'its key', at: number, end: number): void {
   const { bytes, notes } = scan;
-  if ((notes & HAS_NUL) !== 0) report(scan, `${what} has U+0000 in it`);
-  if ((notes & LONE_SURROGATE) !== 0) report(scan, `${what} has a lone surrogate in it`);
+  if ((notes & HAS_NUL) !== 0) report(scan, `has U+0000 in ${where}`);
+  if ((notes & LONE_SURROGATE) !== 0) report(scan, `has a lone surrogate in ${where}`);
   if ((notes & INEXACT) !== 0) {
     // A body may be nothing but such numbers, and to put each into words would take seconds.
     if (isFull(scan)) {
