@@ -67,15 +67,16 @@ async function serve(
   const version = packageVersion();
   const { address, firstKey } = await app.start();
   const data = resolve(config.storage.dataDirectory);
+  const isKeyGiven = config.adminKey !== undefined;
   process.stdout.write(
     [
       `Tallystick ${version} is ready.`,
       `  address  ${address}`,
       `  data     ${data}`,
-      ...(firstKey === undefined ? [] : firstKeyLines(firstKey)),
+      ...keyLines(firstKey, isKeyGiven),
       '',
       'Send an event:',
-      `  ${curlLine(address, firstKey ?? (config.adminKey === undefined ? '$TALLYSTICK_KEY' : '$TALLYSTICK_ADMIN_KEY'))}`,
+      `  ${curlLine(address, firstKey ?? (isKeyGiven ? '$TALLYSTICK_ADMIN_KEY' : '$TALLYSTICK_KEY'))}`,
       '',
     ].join('\n'),
   );
@@ -84,9 +85,15 @@ async function serve(
   telemetry.info('draining', { signal });
 }
 
-function firstKeyLines(key: string): string[] {
+function keyLines(firstKey: string | undefined, isGiven: boolean): string[] {
+  if (isGiven) return [];
+  if (firstKey === undefined) {
+    return [
+      "  key      there are keys already; to make another: tallystick keys create --tenant '*' --role Admin",
+    ];
+  }
   return [
-    `  key      ${key}`,
+    `  key      ${firstKey}`,
     '           A platform Admin key: every tenant, every permission. It is shown this once; only its hash is kept.',
   ];
 }

@@ -1,8 +1,9 @@
-// What the command line does to a data directory, whether the service runs or not: keys and tokens. It takes no
-// lock; SQLite puts its commits in line with those of the service, which sees a changed key at the next request.
-// Data of another version is refused: the service brings it up when it starts, or `migrate`, both under the lock.
+// What the command line does to a data directory, whether the service runs or not: keys, tokens, and `migrate`. Only
+// that takes the lock; SQLite puts the other commits in line with those of the service, which sees a changed key within
+// 5 ms. Data of another version is refused: the service brings it up when it starts, or `migrate`.
+// Where there is no data they throw ConfigError, and make none: only the service does.
 
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
@@ -56,7 +57,7 @@ export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
   readonly lifetimeMs: number | undefined;
 }
 
-/** Makes the data directory if need be. Throws StartError and AuditError. */
+/** Throws StartError and AuditError. */
 export function createKey(config: Config, { lifetimeMs, ...facts }: NewKey): Promise<MadeKey> {
   const expiresAtMs = lifetimeMs === undefined ? undefined : systemClock.now() + lifetimeMs;
   return withStorage(config, (_, changes, cause) => changes.create({ ...facts, expiresAtMs }, cause));
@@ -78,14 +79,12 @@ export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promi
 }
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {
-  requireData(config);
   return withStorage(config, async (storage, changes, cause) =>
     changes.rotate(await keyNamed(storage, keyId), graceMs, cause),
   );
 }
 
 export function revokeKey(config: Config, keyId: KeyId): Promise<void> {
-  requireData(config);
   return withStorage(config, async (storage, changes, cause) =>
     changes.revoke(await keyNamed(storage, keyId), cause),
   );
@@ -99,6 +98,7 @@ export async function makeToken(config: Config, wish: TokenWish): Promise<MadeTo
       'Authentication__Issuers is set: tokens come from there, and one made here would not count',
     ]);
   }
+  requireData(config);
   await openDataDirectory(dataDirectory);
   const isFirst = (await loadTokenKey(dataDirectory)) === undefined;
   const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
@@ -116,6 +116,7 @@ async function withStorage<T>(
   config: Config,
   work: (storage: Storage, changes: KeyChanges, cause: KeyChangeCause) => Promise<T>,
 ): Promise<T> {
+  requireData(config);
   const { dataDirectory: directory } = config.storage;
   const [clock, random] = [systemClock, createSystemRandom()];
   const nextId = createUlids(clock, random);
@@ -123,6 +124,7 @@ async function withStorage<T>(
   await using storage = await openSqliteStorage({
     directory,
     logOrigin: config.log.origin,
+    streams: config.streams,
     clock,
     random,
     threads: false,
@@ -149,8 +151,21 @@ async function keyNamed({ apiKeys }: Storage, keyId: KeyId): Promise<ApiKeyRecor
   return record;
 }
 
-/** To look into a directory must not make it. */
+/** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
 function requireData({ storage }: Config): void {
-  if (existsSync(join(storage.dataDirectory, JOURNAL_FILE))) return;
-  throw new StartError(`there is no data in ${storage.dataDirectory} yet; see Storage__DataDirectory`);
+  const directory = resolve(storage.dataDirectory);
+  if (hasJournal(directory)) return;
+  throw new ConfigError([
+    `there is no data in ${directory}: name the data directory of the service by Storage__DataDirectory or --config, or start the service there once (tallystick serve)`,
+  ]);
+}
+
+function hasJournal(directory: string): boolean {
+  try {
+    return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    // Most likely the directory of another user: it may well hold data.
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new StartError(`cannot look into the data directory ${directory} (${why})`, { cause: error });
+  }
 }

@@ -94,7 +94,7 @@ describe('while the service runs', { concurrency: 2 }, () => {
     }
   });
 
-  it('the first start prints a key and a curl line that sends an event; the second prints no key', async () => {
+  it('the first start prints a key and a curl line that sends an event; the second how to make another', async () => {
     await using service = await serve();
     const [, key = ''] = await service.prints(/^ {2}key {6}(tsk_\S+)$/m);
     const [, url, shown, body] = await service.prints(
@@ -108,6 +108,9 @@ describe('while the service runs', { concurrency: 2 }, () => {
     assert.ok(!stderr.includes(key.slice(31)), 'the key is in the diagnostics');
     await using again = await serve({ env: settingsOf(service) });
     await again.prints(/^ {2}curl .*"X-API-Key: \$TALLYSTICK_KEY"/m);
+    const [, advice = ''] = await again.prints(/^ {2}key .*: tallystick (keys create .*)$/m);
+    const another = await command(service, ...advice.replaceAll("'", '').split(' '));
+    assert.equal(await send(again, { 'X-API-Key': another, 'X-Tenant-Id': 'demo' }), '201');
     assert.equal(await send(again, { 'X-API-Key': key, 'X-Tenant-Id': 'demo' }), '201');
     again.child.kill('SIGTERM');
     assert.doesNotMatch((await again.ended).stdout, /tsk_/);
@@ -120,7 +123,7 @@ describe('while the service runs', { concurrency: 2 }, () => {
     assert.equal(await send(service, { ...headers, 'X-API-Key': first }), '201');
     service.child.kill('SIGTERM');
     const { stdout, stderr } = await service.ended;
-    assert.doesNotMatch(stdout + stderr, /tsk_|correct-horse/);
+    assert.doesNotMatch(stdout + stderr, /tsk_|correct-horse|keys create/);
     await using again = await serve({ env: { ...settingsOf(service), TALLYSTICK_ADMIN_KEY: second } });
     assert.equal(await send(again, { ...headers, 'X-API-Key': second }), '201');
     assert.equal(await send(again, { ...headers, 'X-API-Key': first }), '401 API_KEY_REVOKED');

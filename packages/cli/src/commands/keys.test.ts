@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { run } from '../testing/command.ts';
+import { run, start } from '../testing/command.ts';
+import { emptyPlace, FIRST_KEY_NAME, placeWithData } from '../testing/place.ts';
 
 const KEY = /^tsk_([0-9A-HJKMNP-TV-Z]{26})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}\n$/;
 
@@ -20,32 +20,29 @@ interface Listed {
   readonly expiresAt?: string;
 }
 
-/** A data directory for several commands. */
-function setUp() {
-  const folder = mkdtempSync(join(tmpdir(), 'tallystick-keys-'));
-  const data = join(folder, 'data');
-  const env = { Storage__DataDirectory: data };
-  const keys = (...args: string[]) => run(['keys', ...args], { env });
+/** The command where it can work. */
+async function setUp() {
+  const place = await placeWithData();
+  const keys = (...args: string[]) => place.run(['keys', ...args]);
   return {
-    data,
-    env,
+    ...place,
     keys,
     async make(...args: string[]) {
       const { code, stdout, stderr } = await keys('create', ...args);
       assert.equal(code, 0, stderr);
       return { key: stdout.trim(), keyId: KEY.exec(stdout)?.[1] ?? assert.fail(stdout), stderr };
     },
+    /** Without the key that was there before. */
     async list(...args: string[]) {
       const { stdout } = await keys('list', '--json', ...args);
-      return JSON.parse(stdout) as Listed[];
+      return (JSON.parse(stdout) as Listed[]).filter(({ name }) => name !== FIRST_KEY_NAME);
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
 describe('tallystick keys', { concurrency: 3 }, () => {
   it('create prints the key alone, and keeps only its hash', async () => {
-    using place = setUp();
+    using place = await setUp();
     const args = ['--tenant', 'acme', '--role', 'Operator', '--scope', 'audit:write', '--name', 'ci'];
     const { key, keyId, stderr } = await place.make(...args, '--expires-in', '90d', '--clearance', 'Secret');
     assert.match(
@@ -71,11 +68,10 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       status: 'Active',
       createdBy: 'system',
     });
-    assert.equal(statSync(place.data).mode & 0o777, 0o700);
   });
 
   it('several roles and scopes can be given in any way', async () => {
-    using place = setUp();
+    using place = await setUp();
     await place.make(
       '--tenant',
       '*',
@@ -95,7 +91,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
   });
 
   it('list shows the keys of one tenant or of all, in a table or as JSON', async () => {
-    using place = setUp();
+    using place = await setUp();
     const first = await place.make('--tenant', 'acme', '--role', 'Viewer');
     const second = await place.make('--tenant', 'other', '--role', 'Viewer', '--name', 'büro 2');
     assert.deepEqual(
@@ -110,12 +106,12 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     const { stdout } = await place.keys('list');
     const lines = stdout.trimEnd().split('\n');
     assert.match(lines[0]!, /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +NAME$/);
-    assert.match(lines[2]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +büro 2$`));
+    assert.match(lines[3]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +büro 2$`));
     assert.ok(!stdout.includes(first.key.slice(31, 63)));
   });
 
   it('rotate makes a key in the place of another, which then has an end', async () => {
-    using place = setUp();
+    using place = await setUp();
     const old = await place.make('--tenant', 'acme', '--role', 'Viewer');
     const { code, stdout, stderr } = await place.keys('rotate', old.keyId.toLowerCase(), '--grace', '2h');
     assert.equal(code, 0, stderr);
@@ -134,7 +130,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
   });
 
   it('revoke ends a key at once, and to do it again is no failure', async () => {
-    using place = setUp();
+    using place = await setUp();
     const { keyId } = await place.make('--tenant', 'acme', '--role', 'Viewer');
     for (let i = 0; i < 2; i++) {
       const { code, stdout, stderr } = await place.keys('revoke', keyId);
@@ -148,7 +144,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
   });
 
   it('what is wrong is one line and exit code 2, and nothing is made', async () => {
-    using place = setUp();
+    using place = emptyPlace();
     const table: [string[], RegExp][] = [
       [
         ['create', '--tenant', 'acme', '--role', 'admin'],
@@ -169,42 +165,64 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       [['create', '--tenant', 'acme', '--role', 'Admin', '--name', ''], /--name is 1 to 200 characters/],
     ];
     for (const [args, message] of table) {
-      const { code, stdout, stderr } = await place.keys(...args);
+      const { code, stdout, stderr } = await place.run(['keys', ...args]);
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
       assert.match(stderr, new RegExp(`^tallystick: ${message.source}[^\n]*\n$`), args.join(' '));
     }
-    assert.throws(() => statSync(place.data), 'a data directory was made');
+    assert.ok(!existsSync(place.data), 'a data directory was made');
   });
 
   it('a key id that is none is not repeated: it may be a pasted key', async () => {
-    using place = setUp();
+    using place = await setUp();
     const { key } = await place.make('--tenant', 'acme', '--role', 'Viewer');
     const { code, stderr } = await place.keys('revoke', key);
     assert.equal(code, 2);
     assert.ok(!stderr.includes(key.slice(31, 63)));
   });
 
-  it('a key or a data directory that is not there is exit code 1; to look makes none', async () => {
-    using place = setUp();
-    const { code, stderr } = await place.keys('list');
-    assert.deepEqual(
-      { code, stderr },
-      {
-        code: 1,
-        stderr: `tallystick: there is no data in ${place.data} yet; see Storage__DataDirectory\n`,
-      },
-    );
-    assert.throws(() => statSync(place.data));
-    await place.make('--tenant', 'acme', '--role', 'Viewer');
-    const unknown = await place.keys('revoke', '01KE0000000000000000000042');
-    assert.deepEqual(
-      [unknown.code, unknown.stderr],
-      [1, 'tallystick: There is no API key 01KE0000000000000000000042.\n'],
-    );
+  it('a key that is not there is exit code 1', async () => {
+    using place = await setUp();
+    const { code, stderr } = await place.keys('revoke', '01KE0000000000000000000042');
+    assert.deepEqual([code, stderr], [1, 'tallystick: There is no API key 01KE0000000000000000000042.\n']);
+  });
+
+  it('where there is no data every command is refused with one line and exit code 2, and makes none', async () => {
+    using place = emptyPlace();
+    const commands = [
+      ['create', '--tenant', 'acme', '--role', 'Viewer'],
+      ['list'],
+      ['rotate', '01KE0000000000000000000042'],
+      ['revoke', '01KE0000000000000000000042'],
+    ];
+    for (const args of commands) {
+      const { code, stdout, stderr } = await place.run(['keys', ...args]);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
+      const line = `tallystick: there is no data in ${place.data}: name the data directory`;
+      assert.ok(stderr.startsWith(line), stderr);
+      assert.match(stderr, /^[^\n]* Storage__DataDirectory or --config, [^\n]*\n$/);
+    }
+    assert.deepEqual(readdirSync(place.folder), []);
+  });
+
+  it('a directory that holds other things has no data, and gets none', async () => {
+    const args = ['keys', 'create', '--tenant', 'acme', '--role', 'Viewer'];
+    await using command = start(args, { files: { 'notes.txt': '' }, env: { Storage__DataDirectory: '.' } });
+    const { code, stderr } = await command.ended;
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`there is no data in ${command.folder}:`));
+    assert.deepEqual(readdirSync(command.folder), ['notes.txt']);
+  });
+
+  it('a data directory that cannot be looked into is not taken for one without data', async () => {
+    using place = emptyPlace();
+    symlinkSync(place.data, place.data);
+    const { code, stderr } = await place.run(['keys', 'list']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^tallystick: cannot look into the data directory \S+ \(ELOOP\)\n$/);
   });
 
   it('data of an older or a newer program is neither read nor changed', async () => {
-    using place = setUp();
+    using place = await setUp();
     const { keyId } = await place.make('--tenant', 'acme', '--role', 'Viewer');
     const file = join(place.data, 'journal.db');
     const commands = [
@@ -214,7 +232,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       ['revoke', keyId],
     ];
     for (const [version, line] of [
-      [0, /schema version 0; this program needs version 1: .*`tallystick migrate`/],
+      [0, /schema version 0; this program needs version [1-9]\d*: .*`tallystick migrate`/],
       [99, /schema version 99; .* newer one/],
     ] as const) {
       {
@@ -232,7 +250,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
   });
 
   it('to list keys writes nothing', async () => {
-    using place = setUp();
+    using place = await setUp();
     await place.make('--tenant', 'acme', '--role', 'Viewer');
     const file = join(place.data, 'journal.db');
     const before = readFileSync(file);
@@ -240,12 +258,12 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       env: { ...place.env, Log__Origin: 'audit.example.com' },
     });
     assert.equal(code, 0, 'only whoever writes to the log has to agree on its name');
-    assert.equal((JSON.parse(stdout) as Listed[]).length, 1);
+    assert.equal((JSON.parse(stdout) as Listed[]).length, 2);
     assert.ok(readFileSync(file).equals(before));
   });
 
   it('wrong settings and a file named by --config count as for the service', async () => {
-    using place = setUp();
+    using place = await setUp();
     const args = ['keys', 'create', '--tenant', 'acme', '--role', 'Viewer'];
     assert.equal((await run(args, { env: { Server__Port: 'x' } })).code, 2);
     const files = { 'my.json': JSON.stringify({ Storage: { DataDirectory: place.data } }) };

@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, verify } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { run } from '../testing/command.ts';
-
-function setUp() {
-  const folder = mkdtempSync(join(tmpdir(), 'tallystick-token-'));
-  const data = join(folder, 'data');
-  const env = { Storage__DataDirectory: data };
-  return {
-    data,
-    token: (args: readonly string[], more: Record<string, string> = {}) =>
-      run(['token', ...args], { env: { ...env, ...more } }),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
-  };
-}
+import { emptyPlace, placeWithData } from '../testing/place.ts';
 
 const partOf = (token: string, i: number) =>
   JSON.parse(Buffer.from(token.split('.')[i]!, 'base64url').toString()) as Record<string, unknown>;
 
 describe('tallystick token', { concurrency: 3 }, () => {
   it('prints a token alone, signed by a key that only its owner can read', async () => {
-    using place = setUp();
-    const { code, stdout, stderr } = await place.token([
+    using place = await placeWithData();
+    const { code, stdout, stderr } = await place.run([
+      'token',
       '--tenant',
       'acme',
       '--role',
@@ -60,8 +48,9 @@ describe('tallystick token', { concurrency: 3 }, () => {
   });
 
   it('adds what is asked for to the scopes of the roles, and uses the same key again', async () => {
-    using place = setUp();
-    const first = await place.token([
+    using place = await placeWithData();
+    const first = await place.run([
+      'token',
       '--tenant',
       'acme',
       '--role',
@@ -71,7 +60,15 @@ describe('tallystick token', { concurrency: 3 }, () => {
       '--clearance',
       'Secret',
     ]);
-    const second = await place.token(['--tenant', 'acme', '--scope', 'audit:write', '--expires-in', '30s']);
+    const second = await place.run([
+      'token',
+      '--tenant',
+      'acme',
+      '--scope',
+      'audit:write',
+      '--expires-in',
+      '30s',
+    ]);
     const [one, two] = [partOf(first.stdout, 1), partOf(second.stdout, 1)];
     assert.deepEqual([one['scope'], one['clearance']], ['audit:read audit:verify audit:write', 'Secret']);
     assert.deepEqual(
@@ -82,7 +79,7 @@ describe('tallystick token', { concurrency: 3 }, () => {
   });
 
   it('what is wrong is one line and exit code 2', async () => {
-    using place = setUp();
+    using place = emptyPlace();
     const table: [string[], RegExp][] = [
       [['--tenant', '*', '--role', 'Admin'], /"\*" is no tenant/],
       [['--tenant', 'acme', '--role', 'Owner'], /"Owner" is no role/],
@@ -96,23 +93,42 @@ describe('tallystick token', { concurrency: 3 }, () => {
       [['--tenant', 'acme', '--role', 'Admin', '--subject', 'a\nb'], /--subject is 1 to 512 characters/],
     ];
     for (const [args, message] of table) {
-      const { code, stdout, stderr } = await place.token(args);
+      const { code, stdout, stderr } = await place.run(['token', ...args]);
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
       assert.match(stderr, new RegExp(`^tallystick: ${message.source}[^\n]*\n$`), args.join(' '));
     }
-    assert.throws(() => statSync(place.data), 'a data directory was made');
+    assert.ok(!existsSync(place.data), 'a data directory was made');
+  });
+
+  it('where there is no data it is refused with one line and exit code 2, and none is made', async () => {
+    using place = emptyPlace();
+    const { code, stdout, stderr } = await place.run(['token', '--tenant', 'acme', '--role', 'Viewer']);
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.match(
+      stderr,
+      /^tallystick: there is no data in [^\n]*Storage__DataDirectory or --config[^\n]*\n$/,
+    );
+    assert.deepEqual(readdirSync(place.folder), []);
   });
 
   it('a token works for a day at most', async () => {
-    using place = setUp();
-    const { stdout } = await place.token(['--tenant', 'acme', '--role', 'Viewer', '--expires-in', '1d']);
+    using place = await placeWithData();
+    const { stdout } = await place.run([
+      'token',
+      '--tenant',
+      'acme',
+      '--role',
+      'Viewer',
+      '--expires-in',
+      '1d',
+    ]);
     const { iat, exp } = partOf(stdout, 1);
     assert.equal(Number(exp) - Number(iat), 86_400);
   });
 
   it('with an identity provider in the settings no token is made here', async () => {
-    using place = setUp();
-    const { code, stdout, stderr } = await place.token(['--tenant', 'acme', '--role', 'Admin'], {
+    using place = await placeWithData();
+    const { code, stdout, stderr } = await place.run(['token', '--tenant', 'acme', '--role', 'Admin'], {
       Authentication__Issuers__0__Issuer: 'https://id.example.com',
       Authentication__Issuers__0__Audience: 'audit',
     });

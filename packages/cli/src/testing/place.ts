@@ -1,0 +1,50 @@
+// Folders in which several commands work one after another, with or without the data of a service, for tests.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Ended, run, serve } from './command.ts';
+
+export interface Place extends Disposable {
+  readonly folder: string;
+  readonly data: string;
+  /** Of every command here. */
+  readonly env: Readonly<Record<string, string>>;
+  run(args: readonly string[], more?: Readonly<Record<string, string>>): Promise<Ended>;
+}
+
+/** No service was ever started here. */
+export function emptyPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-place-'));
+  const data = join(folder, 'data');
+  const env = { Storage__DataDirectory: data };
+  return {
+    folder,
+    data,
+    env,
+    run: (args, more = {}) => run(args, { env: { ...env, ...more } }),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A service was started here and stopped: there is one key, of the name `FIRST_KEY_NAME`. */
+export async function placeWithData(): Promise<Place> {
+  firstJournal ??= makeJournal();
+  const journal = await firstJournal;
+  const place = emptyPlace();
+  mkdirSync(place.data, { mode: 0o700 });
+  writeFileSync(join(place.data, 'journal.db'), journal, { mode: 0o600 });
+  return place;
+}
+
+export const FIRST_KEY_NAME = 'first start';
+
+/** Made once for all tests of a file: a start takes longer than most of them. */
+let firstJournal: Promise<Buffer> | undefined;
+
+async function makeJournal(): Promise<Buffer> {
+  await using service = await serve();
+  service.child.kill('SIGTERM');
+  await service.ended;
+  return readFileSync(join(service.folder, 'data/journal.db'));
+}
