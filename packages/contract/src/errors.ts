@@ -22,7 +22,9 @@ const passing = (meaning: string): ErrorFacts => ({ meaning, mustAct: 'Nobody', 
 
 export const ERRORS = {
   // The request could not be understood.
-  MALFORMED_JSON: caller('The body is not JSON in UTF-8; the message names the position.'),
+  MALFORMED_JSON: caller(
+    'The body is missing, late, broken off or badly compressed, or it is not JSON in UTF-8; the message says which, and where.',
+  ),
   MISSING_TENANT: caller('No tenant is named: send `X-Tenant-Id`, or a token that carries one.'),
   INVALID_HEADER: caller('A request header is malformed, too long or sent twice.'),
   INVALID_PARAMETER: caller('A query parameter is unknown, malformed or out of range.'),
@@ -142,6 +144,14 @@ export class AuditError extends Error {
     this.code = code;
     this.details = facts.details ?? [];
   }
+}
+
+/** A text of the caller's as an error shows it to them: cut where it is long, never in the middle of a character. */
+export function cutText(text: string): string {
+  const end = LIMITS.errorValueLengthMax;
+  if (text.length <= end) return text;
+  // Half of a surrogate pair is no character.
+  return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
 }
 
 /** What is answered before an operation is found. */

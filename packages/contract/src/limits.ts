@@ -21,7 +21,10 @@ export const LIMIT_GROUPS = {
     idempotencyKeyLengthMax: [255, '`Idempotency-Key`: visible ASCII characters.'],
     idempotencyWindowMs: [DAY, 'How long a repeated `Idempotency-Key` is recognised.'],
     headersTimeoutMs: [10 * SECOND, 'Until all headers of a request have arrived.'],
-    requestTimeoutMs: [35 * SECOND, 'Until the whole request has arrived.'],
+    requestTimeoutMs: [
+      35 * SECOND,
+      'Until the whole request has arrived. Its processing may take as long again, where no other limit is named.',
+    ],
     errorValueLengthMax: [200, '`value` in an error detail is cut here.'],
     errorDetailsMax: [1000, 'Details that an error lists; its message counts all.'],
   },

@@ -1,7 +1,15 @@
 // A call: one operation asked once, with everything about the request that the operation may need to know and
 // that is not its input. Made by the gateway, the same for every protocol.
 
-import type { ErrorDetail, OperationName, TenantId, Version } from '@tallystick/contract';
+import { timingSafeEqual } from 'node:crypto';
+import {
+  AuditError,
+  type ErrorDetail,
+  ERRORS,
+  type OperationName,
+  type TenantId,
+  type Version,
+} from '@tallystick/contract';
 import { type JsonOutline, parseJson } from '@tallystick/evidence';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
@@ -42,6 +50,16 @@ export interface RequestKey {
   readonly key: string;
   /** HMAC of path and body under the tenant's key: tells two requests apart and nothing about either. */
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
+}
+
+/** Whether two fingerprints are of the same request; takes as long for any two of a length. */
+export function isSameFingerprint(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/** What another request is told that comes with a key which was used up. */
+export function keyReused(): AuditError {
+  return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }
 
 /** Where a member of an operation's input travelled. */

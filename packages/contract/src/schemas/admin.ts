@@ -135,9 +135,14 @@ export const IssuedKey = object(
   },
 );
 
+/** How long a rotated key works on, where nobody says. */
+export const KEY_GRACE_DEFAULT = 'P1D';
+
 export type KeyRotation = Static<typeof KeyRotation>;
 export const KeyRotation = strictObject('KeyRotation', 'How the old key ends.', {
-  gracePeriod: optional(byDefault(doc(Duration, 'So long the old key works beside the new one.'), 'P1D')),
+  gracePeriod: optional(
+    byDefault(doc(Duration, 'So long the old key works beside the new one.'), KEY_GRACE_DEFAULT),
+  ),
 });
 
 export const TenantTier = choice('TenantTier', 'Decides the request rate.', ['Standard', 'Premium']);

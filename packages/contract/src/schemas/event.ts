@@ -35,7 +35,8 @@ import {
 
 const identity = (description: string) => text(LIMITS.identityLengthMax, description);
 
-export const ActorType = choice('ActorType', 'What kind of party acted.', ['User', 'Service', 'System']);
+export const ACTOR_TYPES = ['User', 'Service', 'System'] as const;
+export const ActorType = choice('ActorType', 'What kind of party acted.', ACTOR_TYPES);
 
 export type Actor = Static<typeof Actor>;
 export const Actor = strictObject('Actor', 'Who acted, as the producer of the event says.', {
@@ -65,7 +66,8 @@ export const Action = Type.String({
   description: 'What was done, as `Verb.Noun`: `Delete.Invoice`.',
 });
 
-export const EventOutcome = choice('EventOutcome', 'How the action ended.', ['Success', 'Failure', 'Denied']);
+export const EVENT_OUTCOMES = ['Success', 'Failure', 'Denied'] as const;
+export const EventOutcome = choice('EventOutcome', 'How the action ended.', EVENT_OUTCOMES);
 
 export const EventKind = choice(
   'EventKind',

@@ -17,6 +17,7 @@ import {
   type Scope,
   type TenantId,
 } from '@tallystick/contract';
+import { CROCKFORD } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 
 export interface ApiKeyRecord {
@@ -56,7 +57,6 @@ export interface ApiKeyStore {
 
 export type KeyStatus = 'Active' | 'Expired' | 'Revoked';
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const FORM = /^tsk_([0-7][0-9A-HJKMNP-TV-Z]{25})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}$/;
 const SECRET_BYTES = 20;
 const CHECKSUM_LENGTH = 7;
@@ -110,7 +110,7 @@ function checksumOf(stem: string): string {
   let rest = crc32(stem);
   let text = '';
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    text = ALPHABET[rest & 31]! + text;
+    text = CROCKFORD[rest & 31]! + text;
     rest >>>= 5;
   }
   return text;
@@ -125,7 +125,7 @@ function* bitsOf(bytes: Uint8Array): Iterable<string> {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      yield ALPHABET[(held >>> bits) & 31]!;
+      yield CROCKFORD[(held >>> bits) & 31]!;
     }
   }
 }

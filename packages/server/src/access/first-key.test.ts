@@ -11,6 +11,7 @@ import { createAccessReader, createAccessTables } from '../storage/sqlite/access
 import { openJournal } from '../storage/sqlite/database.ts';
 import { hashOfKey, keyIdIn, verifyKey } from './api-keys.ts';
 import { settleFirstKey } from './first-key.ts';
+import { createKeyChanges } from './key-changes.ts';
 
 function setUp() {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-first-key-'));
@@ -72,4 +73,34 @@ test('a revoked key does not come back by the setting', async () => {
   await store.keys.revoke(keyId, store.clock.now());
   assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
   await assert.rejects(verifyKey(FIRST, store.keys, store.clock.now()), { code: 'API_KEY_REVOKED' });
+});
+
+test('what took the place of the key of the setting by rotation works on, whatever the setting says', async () => {
+  using store = setUp();
+  await settleFirstKey(FIRST, store.parts);
+  const old = (await store.keys.findByHash(hashOfKey(FIRST)))!;
+  const changes = createKeyChanges({
+    ...store.parts,
+    provide: () => assert.fail('a platform key has no tenant'),
+    append: () => assert.fail('a platform key has no log'),
+  });
+  const cause = { by: `key:${old.keyId}`, requestId: 'r-1', correlationId: 'c-1' };
+  const { key } = await changes.rotate(old, 0, cause);
+  const { keyId } = old;
+  assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
+  await verifyKey(key, store.keys, store.clock.now());
+  for (const given of [key, SECOND]) {
+    assert.deepEqual(await settleFirstKey(given, store.parts), { outcome: 'Given' });
+    await verifyKey(key, store.keys, store.clock.now());
+  }
+});
+
+test('a key that somebody else made under the name of the setting is not its own', async () => {
+  using store = setUp();
+  await settleFirstKey(FIRST, store.parts);
+  const first = (await store.keys.findByHash(hashOfKey(FIRST)))!;
+  const other = { ...first, keyId: store.parts.nextId(), createdBy: `key:${first.keyId}` };
+  await store.keys.create(other, hashOfKey('a-key-of-somebody-else'));
+  await settleFirstKey(SECOND, store.parts);
+  await verifyKey('a-key-of-somebody-else', store.keys, store.clock.now());
 });

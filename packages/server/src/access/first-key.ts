@@ -1,6 +1,7 @@
 // The key with which everything begins. A start without any key makes one platform Admin key, to be printed once.
 // TALLYSTICK_ADMIN_KEY is that key instead: each start makes sure that it is there, and revokes what an earlier
-// value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says.
+// value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says, and one
+// that took the place of such a key by rotation is its owner's: the setting has not made it and does not end it.
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -26,6 +27,7 @@ export type FirstKey =
 /** Keys that come from the setting are known by this name. */
 const GIVEN_NAME = 'TALLYSTICK_ADMIN_KEY';
 const MADE_NAME = 'first start';
+const MAKER = 'system';
 
 export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
   if (given !== undefined) return settleGiven(given, parts);
@@ -41,13 +43,18 @@ async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKe
   const hash = hashOfKey(given);
   await keys.create(platformAdmin(GIVEN_NAME, parts), hash);
   const current = (await keys.findByHash(hash))!;
-  for (const { keyId, name, revokedAtMs } of await keys.list('*')) {
-    const isEarlier = name === GIVEN_NAME && keyId !== current.keyId && revokedAtMs === undefined;
-    if (isEarlier) await keys.revoke(keyId, clock.now());
+  for (const record of await keys.list('*')) {
+    const isEarlier = isMadeBySetting(record) && record.keyId !== current.keyId;
+    if (isEarlier && record.revokedAtMs === undefined) await keys.revoke(record.keyId, clock.now());
   }
   const isPlatformAdmin = current.tenantId === '*' && current.roles.includes('Admin');
   const works = isPlatformAdmin && keyStatus(current, clock.now()) === 'Active';
   return works ? { outcome: 'Given' } : { outcome: 'GivenButUseless', keyId: current.keyId };
+}
+
+/** A rotated key has the name of the one before it, and anyone may give a key any name: the name alone says nothing. */
+function isMadeBySetting({ name, createdBy, replaces }: ApiKeyRecord): boolean {
+  return name === GIVEN_NAME && createdBy === MAKER && replaces === undefined;
 }
 
 function platformAdmin(name: string, { clock, nextId }: FirstKeyParts): ApiKeyRecord {
@@ -59,7 +66,7 @@ function platformAdmin(name: string, { clock, nextId }: FirstKeyParts): ApiKeyRe
     scopes: [],
     clearance: undefined,
     createdAtMs: clock.now(),
-    createdBy: 'system',
+    createdBy: MAKER,
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     replaces: undefined,

@@ -6,6 +6,7 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import type { AppendRequest } from '../streams/log.ts';
+import type { Facts } from '../telemetry.ts';
 import { type ApiKeyRecord, hashOfKey, keyIdIn } from './api-keys.ts';
 import { createKeyChanges, type KeyWish } from './key-changes.ts';
 
@@ -28,7 +29,9 @@ function setUp() {
   const notices: AppendRequest[] = [];
   const kept: { record: ApiKeyRecord; hash: Uint8Array }[] = [];
   const state = { logFails: false };
+  const told: Facts[] = [];
   const changes = createKeyChanges({
+    telemetry: { info: (_, facts = {}) => void told.push(facts) },
     clock,
     random,
     nextId: createUlids(clock, random),
@@ -51,7 +54,7 @@ function setUp() {
       revoke: () => Promise.resolve(steps.push('revoke') > 0),
     },
   });
-  return { clock, steps, notices, kept, state, changes };
+  return { clock, steps, notices, kept, state, told, changes };
 }
 
 test('a key is made after its notice, and only its hash is kept', async () => {
@@ -110,6 +113,29 @@ test('a key that is over or was rotated before is not rotated', async () => {
     await assert.rejects(changes.rotate(old, 0, cause), { code: 'KEY_NOT_FOUND' });
   }
   assert.equal(notices.length, 2);
+});
+
+test('each change is told to the operator with who asked for it, whom the notice does not name', async () => {
+  const { changes, told } = setUp();
+  const { record } = await changes.create(wish, cause);
+  const next = await changes.rotate(record, 0, cause);
+  await changes.revoke(next.record, cause);
+  await changes.create({ ...wish, tenantId: '*' }, cause);
+  const of = { tenant: 'acme', requestId: 'r-1', caller: cause.by };
+  assert.deepEqual(told.slice(0, 3), [
+    { ...of, act: 'KeyCreated', keyId: record.keyId },
+    { ...of, act: 'KeyRotated', keyId: record.keyId },
+    { ...of, act: 'KeyRevoked', keyId: next.record.keyId },
+  ]);
+  assert.equal(told[3]?.['tenant'], '*', 'platform keys have no notice, so this is all there is');
+});
+
+test('a key that was noted before is made without a second notice', async () => {
+  const { changes, steps } = setUp();
+  const { record } = await changes.create(wish, cause, '01KE0000000000000000000077');
+  assert.equal(record.keyId, '01KE0000000000000000000077');
+  await changes.rotate(record, 0, cause, '01KE0000000000000000000078');
+  assert.deepEqual(steps, ['create', 'rotate, old ends in 0 ms']);
 });
 
 test('to revoke again changes nothing and leaves no second notice', async () => {

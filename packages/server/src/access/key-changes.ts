@@ -4,10 +4,11 @@
 
 import { AuditError, isUuid, type KeyId, type TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, LATEST_MS } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
+import type { Telemetry } from '../telemetry.ts';
 import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
 
 /** What a key is to be. */
@@ -33,7 +34,7 @@ export interface MadeKey {
 }
 
 export interface KeyChanges {
-  /** With an id, that of a key which was noted once and then not made. */
+  /** With an id, that of a key which was noted once and then not made; it is not noted again. */
   create(wish: KeyWish, cause: KeyChangeCause, keyId?: KeyId): Promise<MadeKey>;
   /**
    * The new key has what the old one had and lives as long as that one was meant to; the old one works on for
@@ -52,10 +53,9 @@ export interface KeyChangeParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
+  /** Learns who asked, whom no notice names. Undefined on the command line: whoever asks there is the operator. */
+  readonly telemetry?: Pick<Telemetry, 'info'>;
 }
-
-/** The end of the year 9999: later instants have no text in the interface. */
-const LATEST_MS = 253_402_300_799_999;
 
 export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
@@ -71,7 +71,8 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   return {
     async create(wish, cause, keyId) {
       const made = make(wish, cause, keyId);
-      await noteChange(parts, 'KeyCreated', made.record, cause, made.record.keyId);
+      if (keyId === undefined) await noteChange(parts, 'KeyCreated', made.record, cause, made.record.keyId);
+      tell(parts, 'KeyCreated', made.record, cause);
       const isNew = await keys.create(made.record, hashOfKey(made.key));
       if (!isNew) throw new Error(`the key ${made.record.keyId} is there already`);
       return made;
@@ -86,7 +87,8 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
       const lifetimeMs = old.expiresAtMs === undefined ? undefined : old.expiresAtMs - old.createdAtMs;
       const expiresAtMs = lifetimeMs === undefined ? undefined : Math.min(nowMs + lifetimeMs, LATEST_MS);
       const made = make({ ...old, expiresAtMs }, cause, keyId, old.keyId);
-      await noteChange(parts, 'KeyRotated', old, cause, made.record.keyId);
+      if (keyId === undefined) await noteChange(parts, 'KeyRotated', old, cause, made.record.keyId);
+      tell(parts, 'KeyRotated', old, cause);
       const isDone = await keys.rotate(made.record, hashOfKey(made.key), nowMs + graceMs);
       if (!isDone) throw gone('was changed by somebody else meanwhile');
       return made;
@@ -94,6 +96,7 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
     async revoke(record, cause) {
       if (record.revokedAtMs !== undefined) return;
       await noteChange(parts, 'KeyRevoked', record, cause);
+      tell(parts, 'KeyRevoked', record, cause);
       await keys.revoke(record.keyId, clock.now());
     },
   };
@@ -106,6 +109,16 @@ const ACTIONS = {
   KeyRotated: 'Rotate.ApiKey',
   KeyRevoked: 'Revoke.ApiKey',
 } as const satisfies Record<KeyAct, string>;
+
+/** Told before it is done, as it is noted: nobody changes a key unseen. */
+function tell(
+  { telemetry }: KeyChangeParts,
+  act: KeyAct,
+  { tenantId, keyId }: ApiKeyRecord,
+  { by, requestId }: KeyChangeCause,
+): void {
+  telemetry?.info('an API key is changed', { act, tenant: tenantId, keyId, requestId, caller: by });
+}
 
 async function noteChange(
   { provide, append, clock, random, nextId }: KeyChangeParts,

@@ -101,11 +101,7 @@ test('a key that was noted and not made is made by the repeat, under the id that
   const again = await post(app, KEYS, ADMIN_KEY, wish, 'once');
   assert.deepEqual([again.code, again.body], ['200', facts], 'the secret is shown once');
   assert.deepEqual(place.keyIds(), [keyId]);
-  assert.deepEqual(
-    new Set(place.noticed().map(([, subject]) => subject)),
-    new Set([keyId]),
-    'no notice speaks of a key that nobody has',
-  );
+  assert.deepEqual(place.noticed(), [['KeyCreated', keyId]], 'what was done once is noted once');
 });
 
 test('a rotation that was noted and not done is done by the repeat, and the old key works until then', async () => {
@@ -131,6 +127,10 @@ test('a rotation that was noted and not done is done by the repeat, and the old 
   const again = await rotate(app);
   assert.deepEqual([again.code, again.body], ['200', facts], 'the secret is shown once');
   assert.deepEqual(place.keyIds(), [old['keyId'], next.body['keyId']]);
+  assert.deepEqual(place.noticed(), [
+    ['KeyCreated', old['keyId']],
+    ['KeyRotated', old['keyId']],
+  ]);
 });
 
 test('whoever repeats must have the right to make the key themselves', async () => {
@@ -143,4 +143,21 @@ test('whoever repeats must have the right to make the key themselves', async () 
   const stranger = await post(app, KEYS, String(limited.body['key']), wish, 'once');
   assert.equal(stranger.code, '403 FORBIDDEN');
   assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '200');
+});
+
+test('a repeat is read as the first request was: null means absent', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  const withNulls = { ...wish, scopes: null, clearance: null, expiresAt: null };
+  place.breakKeys();
+  assert.equal((await post(app, KEYS, ADMIN_KEY, withNulls, 'once')).code, '503 SERVICE_UNAVAILABLE');
+  place.mendKeys();
+  const made = await post(app, KEYS, ADMIN_KEY, withNulls, 'once');
+  assert.deepEqual([made.code, 'expiresAt' in made.body, 'clearance' in made.body], ['200', false, false]);
+  const path = `${KEYS}/${String(made.body['keyId'])}/rotate`;
+  place.breakKeys();
+  const rotation = { gracePeriod: null };
+  assert.equal((await post(app, path, ADMIN_KEY, rotation, 'turn')).code, '503 SERVICE_UNAVAILABLE');
+  place.mendKeys();
+  assert.equal((await post(app, path, ADMIN_KEY, rotation, 'turn')).code, '200');
 });

@@ -7,6 +7,7 @@ import {
   type ApiKey,
   AuditError,
   type InputOf,
+  KEY_GRACE_DEFAULT,
   type KeyId,
   PERMISSION_NAMES,
   type TenantId,
@@ -45,7 +46,6 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
       call.tenantRecord && onceOf(call, call.tenantRecord, latestOf({ clock, steadyNowMs }), madeKeyId),
   });
   const againBy = createAgain(keys, async (call, keyId) => shown(await keyFor(call, keyId)));
-  const withoutKey = (call: Call): Call => ({ ...call, once: undefined });
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>, keyId?: KeyId) => {
     const wish = {
@@ -66,7 +66,7 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
     checkKeyed(call, old.tenantId);
     checkGrants(call, old);
     const nowMs = clock.now();
-    const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? 'P1D') - nowMs;
+    const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? KEY_GRACE_DEFAULT) - nowMs;
     const made = await changes.rotate(old, graceMs, causeOf(call), keyId);
     return { ...shown(made.record), key: made.key };
   };
@@ -76,17 +76,13 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
       async perform(call: Call, input: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
         return { kind: 'Created', body: await create(call, input) };
       },
-      again: againBy<InputOf<'apiKeys.create'>>((call, input, keyId) =>
-        create(withoutKey(call), input, keyId),
-      ),
+      again: againBy<InputOf<'apiKeys.create'>>(create),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
-      again: againBy<InputOf<'apiKeys.rotate'>>((call, input, keyId) =>
-        rotate(withoutKey(call), input, keyId),
-      ),
+      again: againBy<InputOf<'apiKeys.rotate'>>(rotate),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
@@ -108,7 +104,7 @@ function createAgain(
   return <Input>(makeNow: (call: Call, input: Input, keyId: KeyId) => Promise<ApiKey & { key: string }>) =>
     async (call: Call, { input }: Received, { note: keyId }: UsedKey) => {
       const isMade = (await keys.find(keyId)) !== undefined;
-      // The same request has been validated before, or its key would not have been used up.
+      // The gateway has validated it, as it does for `perform`.
       const body = isMade ? await showOwn(call, keyId) : await makeNow(call, input as Input, keyId);
       return { kind: 'Repeated', body } as const;
     };

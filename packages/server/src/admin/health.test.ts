@@ -26,22 +26,25 @@ test('the report is as good as the worst check', async () => {
   ] as const;
   for (const [statuses, expected] of table) {
     const names = ['log', 'views'] as const;
-    const { health } = build(...statuses.map((status, i) => check(names[i]!, is(status))));
+    const { health, lifecycle } = build(...statuses.map((status, i) => check(names[i]!, is(status))));
+    lifecycle.moveTo('Serving');
     assert.equal((await health.report()).status, expected);
   }
 });
 
 test('each check is an entry with its duration, in time-span form', async () => {
-  const { health, clock } = build(
+  const { health, clock, lifecycle } = build(
     check('storage', async () => {
       await new Promise<void>((resolve) => clock.after(12.3456, resolve));
       return { status: 'Degraded', description: 'nearly full' };
     }),
   );
+  lifecycle.moveTo('Serving');
   const asked = health.report();
   await clock.advance(13);
   const { totalDuration, entries } = await asked;
   assert.deepEqual(entries, {
+    lifecycle: { status: 'Healthy', description: 'Serving' },
     storage: { status: 'Degraded', description: 'nearly full', duration: '00:00:00.0123456' },
   });
   assert.match(totalDuration, SPAN);
@@ -113,4 +116,17 @@ test('ready follows the lifecycle and the essential checks', async () => {
 test('two checks cannot have one name', () => {
   const { health } = build(check('log', is('Healthy')));
   assert.throws(() => health.add(check('log', is('Healthy'))), /the health check log exists/);
+});
+
+test('until the service serves, and when it drains, the report is Unhealthy and says so', async () => {
+  const { health, lifecycle } = build(check('log', is('Healthy')));
+  const seen = async () => {
+    const { status, entries } = await health.report();
+    return [status, entries['lifecycle']?.description, entries['log']?.status];
+  };
+  assert.deepEqual(await seen(), ['Unhealthy', 'Starting', 'Healthy']);
+  lifecycle.moveTo('Serving');
+  assert.deepEqual(await seen(), ['Healthy', 'Serving', 'Healthy']);
+  lifecycle.moveTo('Draining');
+  assert.deepEqual(await seen(), ['Unhealthy', 'Draining', 'Healthy']);
 });

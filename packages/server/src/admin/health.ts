@@ -1,6 +1,6 @@
 // How the service is (spec 2.12). Parts of the service add checks by name; a report runs them and is as good as
-// the worst of them. Four reports: all checks; `live`, which only says that the process answers; `ready`, which
-// says whether to send requests here; `startup`, which says that the start is finished.
+// the worst of them. Four reports: all checks, and whether the service serves; `live`, which only says that the
+// process answers; `ready`, which says whether to send requests here; `startup`, which says that the start is finished.
 // A check that throws or takes too long is Unhealthy; the report names the class of error, never its message.
 
 import type { HealthReport } from '@tallystick/contract';
@@ -64,7 +64,7 @@ export function createHealth(clock: Clock, lifecycle: Lifecycle): Health {
         throw new Error(`the health check ${check.name} exists`);
       checks.push(check);
     },
-    report: () => reportOn(checks),
+    report: () => reportOn(checks, { lifecycle: phaseEntry(lifecycle, ['Serving']) }),
     live: () => reportOn([], { process: { status: 'Healthy' } }),
     ready: () =>
       reportOn(

@@ -1,19 +1,12 @@
 // Bodies that nobody thought of, through the whole service: whatever is sent is stored or refused, never a failure.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller, type EventCaller } from '../testing/event-caller.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { startEventsApp } from '../testing/events-app.ts';
 
-let app: TestApp;
-let acme: EventCaller;
-before(async () => {
-  app = await startTestApp({}, { authenticate: believeClearance });
-  acme = eventCaller(app);
-});
-after(() => app[Symbol.asyncDispose]());
+const { acme } = await startEventsApp();
 
 const anyText = fc.string({ unit: 'binary', maxLength: 40 });
 const anyValue = fc.anything({

@@ -1,19 +1,13 @@
 // Batches whose envelope is wrong, through the whole service: one answer says that and what is wrong with the events.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller, type EventCaller, type Seen } from '../testing/event-caller.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { type Seen } from '../testing/event-caller.ts';
+import { startEventsApp } from '../testing/events-app.ts';
 
-let app: TestApp;
-let acme: EventCaller;
-before(async () => {
-  app = await startTestApp({}, { authenticate: believeClearance });
-  acme = eventCaller(app);
-});
-after(() => app[Symbol.asyncDispose]());
+const { acme } = await startEventsApp();
 
 const WRONG = { ...EVENT, action: 'x', resource: { resourceType: 'T' } };
 const SEVERAL = [

@@ -1,20 +1,13 @@
 // Batches through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { LIMITS } from '@tallystick/contract';
-import { isUlid } from '../runtime/ids.ts';
+import { test } from 'node:test';
+import { LIMITS, ULID_PATTERN } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller, type EventCaller, type Seen } from '../testing/event-caller.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { eventCaller, type Seen } from '../testing/event-caller.ts';
+import { startEventsApp } from '../testing/events-app.ts';
 
-let app: TestApp;
-let acme: EventCaller;
-before(async () => {
-  app = await startTestApp({}, { authenticate: believeClearance });
-  acme = eventCaller(app);
-});
-after(() => app[Symbol.asyncDispose]());
+const { app, acme } = await startEventsApp();
 
 let made = 0;
 const newId = () => `01KE${String(++made).padStart(22, '0')}`;
@@ -36,7 +29,7 @@ test('a batch of sound events is stored in order', async () => {
   const seen = await acme.ingestBatch({ events });
   assert.equal(seen.code, '201');
   const { batchId, timestamp, results, ...rest } = seen.body;
-  assert.ok(isUlid(batchId));
+  assert.match(batchId, new RegExp(ULID_PATTERN));
   assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 10_000);
   assert.deepEqual(rest, {
     tenantId: 'acme',
@@ -167,7 +160,7 @@ test('a batch of which nothing is sound is 422, with results and the error', asy
     ['events[0].actor.actorType', 'events[1]'],
   );
   assert.match(traceId, /^[0-9a-f]{32}$/);
-  assert.ok(isUlid(requestId));
+  assert.match(requestId, new RegExp(ULID_PATTERN));
   assert.equal(timestamp, seen.body.timestamp);
   assert.deepEqual(rest, { code: 'BATCH_REJECTED', path: '/api/v1/audit-events/batch' });
 });
@@ -246,4 +239,11 @@ test('events of a batch share the correlation id of the request, unless they hav
   const stored = await Promise.all(items(seen).map(({ eventId }) => acme.get(eventId!)));
   const [first, second, third] = stored.map(({ body }) => body.correlationId);
   assert.deepEqual([first, second, third], [seen.headers.get('x-correlation-id'), own, first]);
+});
+
+test('a tenant that is cut short in a result is not cut in the middle of a character', async () => {
+  const { body } = await acme.ingestBatch({
+    events: [{ ...EVENT, tenantId: `${'a'.repeat(199)}😀` }, EVENT],
+  });
+  assert.equal(body.results[0]?.error?.details[0]?.value, 'a'.repeat(199));
 });

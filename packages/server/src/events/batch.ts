@@ -3,12 +3,13 @@
 // the answer lists that and what is wrong with its events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
-import { type Answer, LIMITS, type TenantId } from '@tallystick/contract';
-import { type Call, type Received, receivedMember } from '../call.ts';
+import type { Answer, TenantId } from '@tallystick/contract';
+import { foreignTenant } from '../access/foreign-tenant.ts';
+import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import type { DraftOutcome, UsedKey } from '../streams/log.ts';
-import { keyReused, latestOf, onceOf } from '../streams/once.ts';
+import { latestOf, onceOf } from '../streams/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import {
   batchAnswer,
@@ -106,16 +107,9 @@ function judgeOne(
 ): SoundEvent | PlainEvent | Refusal {
   const event = events[index];
   const at = `events[${index}]`;
-  return foreign(event, at, tenant) ?? judge(event, broken.get(index) ?? UNBROKEN, at, latest);
-}
-
-/** An event for another tenant is refused for that and for nothing else, as the gateway does with a single one. */
-function foreign(event: unknown, at: string, tenant: TenantId): Refusal | undefined {
-  const tenantId = receivedMember(event, 'tenantId');
-  if (typeof tenantId !== 'string' || tenantId === tenant) return undefined;
-  const issue = `must be ${tenant}, the tenant of the request, or left out`;
-  const details = [{ field: `${at}.tenantId`, issue, value: tenantId.slice(0, LIMITS.errorValueLengthMax) }];
-  return { code: 'TENANT_MISMATCH', message: `${at}.tenantId ${issue}.`, details };
+  // As the gateway does with a single event.
+  const foreign = foreignTenant(receivedMember(event, 'tenantId'), `${at}.tenantId`, tenant);
+  return foreign ?? judge(event, broken.get(index) ?? UNBROKEN, at, latest);
 }
 
 /** Sound events in a batch that failed before anything was appended. */

@@ -66,13 +66,9 @@ function compactBytes(value: object): number | undefined {
 
 export function identityBreaches({ actor }: Members, at: string): ErrorDetail[] {
   if (!isObject(actor) || hasIdentity(actor)) return [];
-  const [id, name] = actor['actorType'] === 'User' ? ['userId', 'userName'] : ['serviceId', 'serviceName'];
-  return [
-    {
-      field: below(at, `actor.${id}`),
-      issue: `is required, or ${name}: an actor must have an identity here`,
-    },
-  ];
+  const [id, name] = identityMembers(actor['actorType']);
+  const issue = `is required, or ${name}: an actor must have an identity here`;
+  return [{ field: below(at, `actor.${id}`), issue }];
 }
 
 function below(at: string, field: string): string {
@@ -83,13 +79,17 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null;
 }
 
-export function hasIdentity({
-  actorType,
-  userId,
-  userName,
-  serviceId,
-  serviceName,
-}: Partial<Actor>): boolean {
-  if (actorType === 'User') return userId !== undefined || userName !== undefined;
-  return actorType !== 'Service' || serviceId !== undefined || serviceName !== undefined;
+/** Where identity is demanded, an actor of this type has one of these members; one of another type needs none. */
+export const IDENTITY_MEMBERS = [
+  ['User', ['userId', 'userName']],
+  ['Service', ['serviceId', 'serviceName']],
+] as const satisfies readonly (readonly [Actor['actorType'], readonly (keyof Actor)[]])[];
+
+function identityMembers(actorType: unknown): readonly string[] {
+  return IDENTITY_MEMBERS.find(([type]) => type === actorType)?.[1] ?? [];
+}
+
+export function hasIdentity(actor: Members): boolean {
+  const members = identityMembers(actor['actorType']);
+  return members.length === 0 || members.some((member) => actor[member] !== undefined);
 }

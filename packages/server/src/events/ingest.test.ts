@@ -1,19 +1,14 @@
 // One event through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { isUlid } from '../runtime/ids.ts';
+import { test } from 'node:test';
+import { ULID_PATTERN } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller, type EventCaller, KEY_ID } from '../testing/event-caller.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { believeClearance, eventCaller, KEY_ID } from '../testing/event-caller.ts';
+import { startEventsApp } from '../testing/events-app.ts';
+import { startTestApp } from '../testing/test-app.ts';
 
-let app: TestApp;
-let acme: EventCaller;
-before(async () => {
-  app = await startTestApp({}, { authenticate: believeClearance });
-  acme = eventCaller(app);
-});
-after(() => app[Symbol.asyncDispose]());
+const { app, acme } = await startEventsApp();
 
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 let made = 0;
@@ -30,7 +25,7 @@ test('an event is stored and can be read from the moment of its receipt', async 
     message: 'Event accepted.',
     idempotent: false,
   });
-  assert.ok(isUlid(eventId));
+  assert.match(eventId, new RegExp(ULID_PATTERN));
   assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.equal(headers.get('location'), `/api/v1/audit-events/${eventId}`);
   assert.equal(headers.get('x-event-id'), eventId);
@@ -177,4 +172,16 @@ test('an actor without an identity is refused where the settings say so', async 
   const event = { ...EVENT, actor: { actorType: 'User' } };
   assert.equal((await acme.ingest(event)).code, '201');
   assert.equal((await eventCaller(strict).ingest(event)).code, '422 VALIDATION_FAILED');
+});
+
+test('an error lists up to a thousand broken rules of JSON, and its message counts all', async () => {
+  const broken = (count: number) => Array.from({ length: count }, (_, i) => `"k${i}":1e400`).join(',');
+  const send = async (count: number) => {
+    const { code, body } = await acme.ingest(
+      `${JSON.stringify(EVENT).slice(0, -1)},"zzz":1,"payload":{${broken(count)}}}`,
+    );
+    return [code, body.error.details.length, body.error.message.split(';')[0]];
+  };
+  assert.deepEqual(await send(300), ['422 VALIDATION_FAILED', 301, '301 violations']);
+  assert.deepEqual(await send(1500), ['422 VALIDATION_FAILED', 1000, '1501 violations']);
 });

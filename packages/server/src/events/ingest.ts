@@ -5,11 +5,11 @@ import { ok as assert } from 'node:assert/strict';
 import { type Answer, AuditError, type EventId, type TenantId } from '@tallystick/contract';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
-import type { Call, Received } from '../call.ts';
+import { type Call, keyReused, type Received } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { DraftOutcome, Placed, UsedKey } from '../streams/log.ts';
-import { keyReused, type KeyTime, latestOf, onceOf } from '../streams/once.ts';
+import { type KeyTime, latestOf, onceOf } from '../streams/once.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
 import { conflictOf } from './conflict.ts';
 import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
@@ -35,7 +35,8 @@ export function createIngest(parts: IngestParts) {
   return {
     async take(call: Call, received: Received): Promise<IngestAnswer> {
       const nowMs = clock.now();
-      const judged = judge(received.input['event'], received.violations, '', latestAt(nowMs));
+      const { input, violations, unlisted } = received;
+      const judged = judge(input['event'], violations, '', latestAt(nowMs), unlisted);
       if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));

@@ -55,10 +55,15 @@ test('everything that is wrong is listed, with paths below the place of the even
     payload: { text: 'x'.repeat(LIMITS.payloadBytesMax) },
     eventId: EVENT_ID.toLowerCase(),
   };
-  const broken = [{ field: 'events[7].context.a', issue: 'key stands more than once in its object' }];
+  const broken = [
+    { field: 'events[7].context.a', issue: 'is given more than once; an object may have each key once' },
+  ];
   const { code, details, message } = refusalOf(judge, event, broken, 'events[7]');
   assert.equal(code, 'VALIDATION_FAILED');
-  assert.match(message, /^8 violations; the first: events\[7\]\.context\.a key stands more than once/);
+  assert.match(
+    message,
+    /^8 violations; the first: events\[7\]\.context\.a is given more than once; an object may/,
+  );
   assert.deepEqual(details.map(({ field }) => field).sort(), [
     'events[7].action',
     'events[7].actor.actorType',
@@ -165,6 +170,6 @@ test('an event with thousands of unknown members is refused in one line', () => 
 test('content that is nested too deep to be written is refused for its nesting, not by a failure', () => {
   let payload: object = {};
   for (let i = 0; i < 100_000; i++) payload = { a: payload };
-  const broken = [{ field: 'payload.a', issue: 'nesting is deeper than 32 levels' }];
+  const broken = [{ field: 'payload.a', issue: 'is nested deeper than 32 levels' }];
   assert.deepEqual(refusalOf(judge, { ...EVENT, payload }, broken).details, broken);
 });

@@ -21,8 +21,8 @@ import { isAfter, utcTimestamp } from './timestamp.ts';
 /** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
 export interface FieldRules {
   violations(value: unknown, at: string): readonly ErrorDetail[];
-  /** The message of an error with these details. */
-  message(details: readonly ErrorDetail[]): string;
+  /** The message of an error with these details, and so many more that it does not list. */
+  message(details: readonly ErrorDetail[], unlisted?: number): string;
 }
 
 export interface JudgeOptions {
@@ -49,14 +49,15 @@ export interface Refusal {
 
 export interface Judge {
   /**
-   * `value` may be unread, and then it breaks no rule of JSON. `broken` are those that it breaks, `at` is where it
-   * stands in the body, `latest` the latest timestamp that is accepted.
+   * `value` may be unread, and then it breaks no rule of JSON. `broken` are those that it breaks, `unlisted` is how
+   * many more there are; `at` is where it stands in the body, `latest` the latest timestamp that is accepted.
    */
   (
     value: unknown,
     broken: readonly ErrorDetail[],
     at: string,
     latest: string,
+    unlisted?: number,
   ): SoundEvent | PlainEvent | Refusal;
 }
 
@@ -65,28 +66,46 @@ export function isRefusal(judged: object): judged is Refusal {
 }
 
 export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Judge {
-  const refuse = (details: ErrorDetail[], code: ErrorCode = 'VALIDATION_FAILED'): Refusal => ({
+  const refuse = (
+    details: ErrorDetail[],
+    unlisted: number,
+    code: ErrorCode = 'VALIDATION_FAILED',
+  ): Refusal => ({
     code,
-    message: fields.message(details),
+    message: fields.message(details, unlisted),
     details,
   });
 
   /** All that is wrong, once it is known that something is. */
-  const refusalOf = (event: unknown, found: readonly ErrorDetail[], at: string, latest: string): Refusal => {
+  const refusalOf = (
+    event: unknown,
+    found: readonly ErrorDetail[],
+    at: string,
+    latest: string,
+    unlisted = 0,
+  ): Refusal => {
     const members = Object(event) as Members;
     const sizes = sizeBreaches(members, at);
     const others = [...timeBreaches(members, at, latest)];
     if (requireActorIdentity) others.push(...identityBreaches(members, at));
     const details = [...found, ...others, ...sizes];
-    return refuse(details, details.length === 1 && sizes.length === 1 ? 'PAYLOAD_TOO_LARGE' : undefined);
+    const isTooLarge = details.length === 1 && sizes.length === 1;
+    return refuse(details, unlisted, isTooLarge ? 'PAYLOAD_TOO_LARGE' : undefined);
   };
 
-  const judgeValue = (value: unknown, broken: readonly ErrorDetail[], at: string, latest: string) => {
+  const judgeValue = (
+    value: unknown,
+    broken: readonly ErrorDetail[],
+    at: string,
+    latest: string,
+    unlisted = 0,
+  ) => {
     const crowd = crowdBreach(value, at);
-    if (crowd !== undefined) return refuse([...broken, crowd]);
+    if (crowd !== undefined) return refuse([...broken, crowd], unlisted);
     const event = withoutNulls(value);
     const faults = fields.violations(event, at);
-    if (broken.length > 0 || faults.length > 0) return refusalOf(event, [...broken, ...faults], at, latest);
+    if (broken.length > 0 || faults.length > 0)
+      return refusalOf(event, [...broken, ...faults], at, latest, unlisted);
 
     // No rule of the schema is broken, so this is what the schema says.
     const sent = event as EventDraft;
@@ -102,8 +121,8 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     return { sent, timestamp, contentText: contentTextOf(context, payload) };
   };
 
-  return (value, broken, at, latest) => {
-    if (!(value instanceof UnreadValue)) return judgeValue(value, broken, at, latest);
+  return (value, broken, at, latest, unlisted) => {
+    if (!(value instanceof UnreadValue)) return judgeValue(value, broken, at, latest, unlisted);
     return plainEventOf(value, latest, requireActorIdentity) ?? judgeValue(value.read(), broken, at, latest);
   };
 }

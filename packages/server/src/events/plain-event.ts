@@ -2,9 +2,16 @@
 // made of them. What is found plain here, the judge finds sound; what is not found plain is undecided, and is read and
 // judged. Events with an id or a tenant of their own, with nulls, or with a time in another zone are not plain.
 
-import { type Classification, CLASSIFICATIONS, LIMITS } from '@tallystick/contract';
+import {
+  ACTOR_TYPES,
+  type Classification,
+  CLASSIFICATIONS,
+  EVENT_OUTCOMES,
+  LIMITS,
+} from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';
 import type { UnreadValue } from '../call.ts';
+import { IDENTITY_MEMBERS } from './breaches.ts';
 import {
   contentUpTo,
   fits,
@@ -42,7 +49,7 @@ export function isPlain(event: object): event is PlainEvent {
 
 // The members in the order of RFC 8785, which is that of the bytes.
 const ACTOR: readonly Rule[] = [
-  required('actorType', oneOf(['User', 'Service', 'System'])),
+  required('actorType', oneOf(ACTOR_TYPES)),
   optional('serviceId', identity),
   optional('serviceName', identity),
   optional('userId', identity),
@@ -59,16 +66,17 @@ const EVENT: readonly Rule[] = [
   optional('classification', oneOf(CLASSIFICATIONS)),
   optional('context', contentUpTo(LIMITS.contextBytesMax)),
   optional('correlationId', isUuidText),
-  optional('outcome', oneOf(['Success', 'Failure', 'Denied'])),
+  optional('outcome', oneOf(EVENT_OUTCOMES)),
   optional('payload', contentUpTo(LIMITS.payloadBytesMax)),
   required('resource', (outline, node) => fits(outline, node, RESOURCE)),
   required('timestamp', isUtcText),
 ];
 
 const classificationBytes = CLASSIFICATIONS.map((word) => Buffer.from(word));
-const [USER, SERVICE] = [Buffer.from('User'), Buffer.from('Service')];
-const USER_NAMES = [Buffer.from('userId'), Buffer.from('userName')];
-const SERVICE_NAMES = [Buffer.from('serviceId'), Buffer.from('serviceName')];
+const identityBytes = IDENTITY_MEMBERS.map(([type, members]) => ({
+  type: Buffer.from(type),
+  members: members.map((member) => Buffer.from(member)),
+}));
 const ACTOR_TYPE = Buffer.from('actorType');
 
 /** `latest` is the latest timestamp that is accepted. */
@@ -110,11 +118,8 @@ function classificationAt(outline: JsonOutline, node: number): Classification | 
   return CLASSIFICATIONS[classificationBytes.findIndex((word) => saysWord(outline, node, word))];
 }
 
-/** As hasIdentity of breaches.ts. */
 function hasIdentity(outline: JsonOutline, actor: number): boolean {
-  const type = outline.member(actor, ACTOR_TYPE) ?? 0;
-  const hasOne = (names: readonly Uint8Array[]) =>
-    names.some((name) => outline.member(actor, name) !== undefined);
-  if (saysWord(outline, type, USER)) return hasOne(USER_NAMES);
-  return !saysWord(outline, type, SERVICE) || hasOne(SERVICE_NAMES);
+  const typeAt = outline.member(actor, ACTOR_TYPE) ?? 0;
+  const demanded = identityBytes.find(({ type }) => saysWord(outline, typeAt, type));
+  return demanded?.members.some((name) => outline.member(actor, name) !== undefined) ?? true;
 }

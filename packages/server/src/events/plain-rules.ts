@@ -121,9 +121,9 @@ function isHexDigit(byte: number): boolean {
   return (byte >= ZERO && byte <= NINE) || (small >= 0x61 && small <= 0x66);
 }
 
-/** `2026-01-02T03:04:05`, a point, up to nine digits, `Z`. */
+/** `2026-01-02T03:04:05`; then a point and digits, or nothing, and `Z`. */
 const SECONDS_LENGTH = 19;
-const FRACTION_DIGITS_MAX = 9;
+const FRACTION_DIGITS_MAX = LIMITS.timestampFractionDigitsMax;
 /** Every month has so many days. */
 const COMMON_DAYS = 28;
 const PATTERN = Buffer.from('dddd-dd-ddTdd:dd:dd');

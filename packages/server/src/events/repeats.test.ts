@@ -2,20 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller, type EventCaller } from '../testing/event-caller.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
+import { startEventsApp } from '../testing/events-app.ts';
+import { startTestApp } from '../testing/test-app.ts';
 
-let app: TestApp;
-let acme: EventCaller;
-before(async () => {
-  app = await startTestApp({}, { authenticate: believeClearance });
-  acme = eventCaller(app);
-});
-after(() => app[Symbol.asyncDispose]());
+const { app, acme } = await startEventsApp();
 
 let made = 0;
 const newKey = () => ({ 'Idempotency-Key': `key-${++made}` });

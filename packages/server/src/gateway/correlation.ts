@@ -5,9 +5,7 @@
 import { AuditError, isUuid, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
 import { type Correlation, receivedMember } from '../call.ts';
 import type { Random } from '../runtime/random.ts';
-import { header, type HeaderValues } from './header-values.ts';
-
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+import { header, type HeaderValues, visibleIssue } from './header-values.ts';
 
 /** version, trace id, parent id, flags; a later version may append more. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
@@ -30,7 +28,8 @@ export class RequestCorrelation implements Correlation {
   constructor(headers: HeaderValues, source: CorrelationSource) {
     const given = header(headers, 'x-correlation-id');
     this.#source = source;
-    this.#correlationIsGiven = given !== undefined && isCorrelationId(given);
+    this.#correlationIsGiven =
+      given !== undefined && visibleIssue(given, LIMITS.correlationIdLengthMax) === undefined;
     this.#correlationId = this.#correlationIsGiven ? given : undefined;
     this.#traceId = readTraceId(header(headers, 'traceparent'));
   }
@@ -63,15 +62,11 @@ export class RequestCorrelation implements Correlation {
 
 export function checkCorrelation(headers: HeaderValues): void {
   const given = header(headers, 'x-correlation-id');
-  if (given === undefined || isCorrelationId(given)) return;
-  const issue = `must be 1 to ${LIMITS.correlationIdLengthMax} visible ASCII characters, no blanks`;
+  const issue = given === undefined ? undefined : visibleIssue(given, LIMITS.correlationIdLengthMax);
+  if (issue === undefined) return;
   throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}.`, {
     details: [{ field: 'X-Correlation-Id', issue, value: given }],
   });
-}
-
-function isCorrelationId(text: string): boolean {
-  return text.length <= LIMITS.correlationIdLengthMax && VISIBLE_ASCII.test(text);
 }
 
 /** A malformed trace context is ignored, as the W3C recommendation asks. */

@@ -72,6 +72,14 @@ test('a field is cut like a value: what was sent must not come back many times o
   assert.equal(error.details[0]?.field.length, 200);
 });
 
+test('a path of over 2,000 characters is cut, which shows', () => {
+  const shown = (path: string) =>
+    errorBody(new AuditError('ROUTE_NOT_FOUND', 'm'), { ...place, path }, 0).error.path;
+  const longest = `/${'a'.repeat(1999)}`;
+  assert.equal(shown(longest), longest);
+  assert.equal(shown(`${longest}a`), `${longest.slice(0, -1)}…`);
+});
+
 test('no answer outgrows its request: of many details the first thousand are listed', () => {
   const details = Array.from({ length: 2000 }, (_, i) => ({ field: `scopes[${i}]`, issue: 'is none' }));
   const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);

@@ -1,7 +1,7 @@
 // The body of every error (spec 7.1), and the rule that what is not in the catalogue is ours: it is written to
 // the diagnostics with its stack and shown to the caller as INTERNAL_ERROR, without a word about the cause.
 
-import { AuditError, type ErrorBody, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import { AuditError, cutText, type ErrorBody, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import type { Correlation } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -12,6 +12,9 @@ export interface ErrorPlace {
   readonly path: string;
 }
 
+/** No path that leads anywhere is as long; what is longer would only come back to whoever sent it. */
+const PATH_LENGTH_MAX = 2000;
+
 export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): ErrorBody {
   return {
     error: {
@@ -20,7 +23,7 @@ export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): 
       details: error.details.slice(0, LIMITS.errorDetailsMax).map(detail),
       traceId: place.correlation.traceId,
       timestamp: instant(nowMs),
-      path: place.path,
+      path: cutPath(place.path),
       requestId: place.correlation.requestId,
     },
   };
@@ -38,6 +41,10 @@ export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telem
   );
 }
 
+function cutPath(path: string): string {
+  return path.length <= PATH_LENGTH_MAX ? path : `${path.slice(0, PATH_LENGTH_MAX - 1)}…`;
+}
+
 function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
   return value === undefined
     ? { field: cutText(field), issue }
@@ -48,12 +55,4 @@ function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
 export function cutValue(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   return text.length <= LIMITS.errorValueLengthMax ? value : cutText(text);
-}
-
-/** A text of a caller as it is shown to them. */
-export function cutText(text: string): string {
-  const end = LIMITS.errorValueLengthMax;
-  if (text.length <= end) return text;
-  // Half of a surrogate pair is no character.
-  return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
 }

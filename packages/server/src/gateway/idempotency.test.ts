@@ -61,7 +61,7 @@ test('what was sent is taken down before anything is filled in', () => {
 });
 
 test('a body that has no canonical form is known by its bytes', () => {
-  const violations = [{ field: 'a', issue: 'key stands more than once in its object' }];
+  const violations = [{ field: 'a', issue: 'is given more than once; an object may have each key once' }];
   const print = (text: string) => printOf({ a: '\ud800' }, PATH, { violations, bytes: Buffer.from(text) });
   assert.equal(print('{"a":1,"a":2}'), print('{"a":1,"a":2}'));
   assert.notEqual(print('{"a":1,"a":2}'), print('{"a":3,"a":2}'));
@@ -103,7 +103,7 @@ function stage() {
     (await Promise.allSettled(asked)).map((each) =>
       each.status === 'fulfilled' ? each.value.kind : (each.reason as AuditError).code,
     );
-  return { ask, kinds, finds, count: () => performed };
+  return { ask, kinds, finds, kept, count: () => performed };
 }
 
 test('of two at once one performs, and the other waits and gets its answer', async () => {
@@ -145,4 +145,11 @@ test('a tenant that has not written yet is not looked up; whoever has waited too
   late.pass(new AuditError('BATCH_TIMEOUT', 'too late'));
   assert.deepEqual(await kinds([ask({ a: 1 }, { more: { deadline: late } })]), ['BATCH_TIMEOUT']);
   assert.equal(count(), 1);
+});
+
+test('a fingerprint of another length is that of another request', async () => {
+  const { ask, kinds, kept } = stage();
+  await ask({ a: 1 });
+  for (const [name, used] of kept) kept.set(name, { ...used, fingerprint: used.fingerprint.subarray(1) });
+  assert.deepEqual(await kinds([ask({ a: 1 })]), ['IDEMPOTENCY_KEY_REUSED']);
 });

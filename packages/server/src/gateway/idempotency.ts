@@ -3,21 +3,18 @@
 // by the commit that does the work, so only what succeeded counts. Requests with one key wait for one another here,
 // in this process; between processes the commit decides.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { AuditError, ERRORS, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
+import { createHmac } from 'node:crypto';
+import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
-import type { Call, Received, RequestKey } from '../call.ts';
+import { type Call, isSameFingerprint, keyReused, type Received, type RequestKey } from '../call.ts';
 import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
-import { header, type HeaderValues } from './header-values.ts';
-
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+import { header, type HeaderValues, visibleIssue } from './header-values.ts';
 
 /** The key of the request, if it has one; throws INVALID_HEADER. One that was sent twice arrives with a blank in it. */
 export function readKey(headers: HeaderValues): string | undefined {
   const key = header(headers, 'idempotency-key');
-  if (key === undefined || (key.length <= LIMITS.idempotencyKeyLengthMax && VISIBLE_ASCII.test(key)))
-    return key;
-  const issue = `must be 1 to ${LIMITS.idempotencyKeyLengthMax} visible ASCII characters, no blanks`;
+  const issue = key === undefined ? undefined : visibleIssue(key, LIMITS.idempotencyKeyLengthMax);
+  if (issue === undefined) return key;
   throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}, and sent once.`, {
     details: [{ field: 'Idempotency-Key', issue, value: key }],
   });
@@ -62,9 +59,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       call.deadline.throwIfPassed();
       const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
       if (used === undefined) return perform();
-      if (!timingSafeEqual(used.fingerprint, once.fingerprint(tenantRecord!))) {
-        throw new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
-      }
+      if (!isSameFingerprint(used.fingerprint, once.fingerprint(tenantRecord!))) throw keyReused();
       return again(call, received, used);
     });
   };

@@ -1,6 +1,6 @@
 // Where a request repeats its tenant, in the query or in the body, it must be the tenant of the call. This is
-// settled before anything is validated: whoever asks about another tenant learns that and nothing else. A value
-// that is no text is left to validation, as are items that the operation judges one by one.
+// settled before anything is validated: whoever asks about another tenant learns that and nothing else. Items that
+// the operation judges one by one are left to it.
 
 import {
   asJson,
@@ -10,6 +10,7 @@ import {
   ownTenantPaths,
   type TenantId,
 } from '@tallystick/contract';
+import { foreignTenant } from '../access/foreign-tenant.ts';
 import { receivedMember } from '../call.ts';
 
 const known = new WeakMap<object, string[][]>();
@@ -21,11 +22,8 @@ export function checkOwnTenant(
 ): void {
   if (tenant === undefined) return;
   for (const path of pathsOf(operation)) {
-    const value = path.reduce(receivedMember, input);
-    if (typeof value !== 'string' || value === tenant) continue;
-    const field = path.at(-1) ?? '';
-    const issue = `must be ${tenant}, the tenant of the request, or left out`;
-    throw new AuditError('TENANT_MISMATCH', `${field} ${issue}.`, { details: [{ field, issue, value }] });
+    const mismatch = foreignTenant(path.reduce(receivedMember, input), path.at(-1) ?? '', tenant);
+    if (mismatch !== undefined) throw new AuditError(mismatch.code, mismatch.message, mismatch);
   }
 }
 

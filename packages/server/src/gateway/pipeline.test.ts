@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AuditError, operationNamed } from '@tallystick/contract';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
-import type { Call, Place } from '../call.ts';
+import type { Call, Place, Received } from '../call.ts';
 import { bindOperations } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -172,9 +172,8 @@ test('an operation that honours keys is asked once, others do not look at the he
   const perform = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
   const gateway = build({
     operations: boundOperations({ 'events.ingest': { perform, again } }),
-    answerOnce: (call, _, answerAgain, performNow) => {
+    answerOnce: (call, _, __, performNow) => {
       asked.push(call.once!.key);
-      assert.equal(answerAgain, again);
       return performNow();
     },
   });
@@ -188,6 +187,31 @@ test('an operation that honours keys is asked once, others do not look at the he
     receive: () => received({ policyId: EVENT_ID }, 'Path'),
   });
   assert.equal(await codeOf(status, gateway), 'Removed');
+});
+
+test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {
+  const seen: unknown[] = [];
+  const again = (_: Call, { input }: Received) => {
+    seen.push(input);
+    return { kind: 'Repeated', body: RECEIPT } as const;
+  };
+  const never = () => assert.fail('it was done before');
+  const used = { fingerprint: new Uint8Array(), expiresAtMs: 0, note: '', outcomes: [] };
+  const event = { ...EVENT, payload: null };
+  for (const bound of [
+    { perform: never, again },
+    { take: never, again },
+  ]) {
+    const gateway = build({
+      operations: boundOperations({ 'events.ingest': bound }),
+      answerOnce: async (call, asked, answerAgain) => answerAgain(call, asked, used),
+    });
+    gateway.lifecycle.moveTo('Serving');
+    const headers = { ...HEADERS, 'idempotency-key': 'k-1' };
+    assert.equal(await codeOf(arrive({ headers, receive: () => received({ event }) }), gateway), 'Repeated');
+  }
+  const { payload: _, ...rest } = event;
+  assert.deepEqual(seen, [{ event: { ...rest, outcome: 'Success' } }, { event }]);
 });
 
 test("the body's correlation id goes into the call and into whatever is answered", async () => {

@@ -94,8 +94,17 @@ function answer(
   if (typeof bound === 'function' || bound.again === undefined) {
     throw new Error(`${call.operation} honours keys and cannot answer again`);
   }
-  return gateway.answerOnce(call, received, bound.again, () =>
-    perform(bound, call, received, operation, gateway),
+  const { again, take } = bound;
+  // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
+  const readAgain = (): Received =>
+    take === undefined
+      ? { ...received, input: gateway.validate(operation, received) as Received['input'] }
+      : received;
+  return gateway.answerOnce(
+    call,
+    received,
+    (known, _, used) => again(known, readAgain(), used),
+    () => perform(bound, call, received, operation, gateway),
   );
 }
 

@@ -19,12 +19,13 @@ function run(
   name: OperationName,
   input: Record<string, unknown>,
   violations: { field: string; issue: string }[] = [],
+  unlisted = 0,
 ) {
   const operation = operationNamed(name);
   return validate(operation, {
     input: structuredClone(input),
     violations,
-    unlisted: 0,
+    unlisted,
     bytes: undefined,
     canonical: undefined,
     placeOf: (member) => placeOf(operation, member),
@@ -35,9 +36,10 @@ function refusal(
   name: OperationName,
   input: Record<string, unknown>,
   violations?: { field: string; issue: string }[],
+  unlisted?: number,
 ) {
   try {
-    run(name, input, violations);
+    run(name, input, violations, unlisted);
   } catch (error) {
     assert.ok(error instanceof AuditError, String(error));
     return { code: error.code, message: error.message, details: error.details };
@@ -237,4 +239,11 @@ test('a body with a hundred thousand unknown members is refused in a moment', ()
   const startedMs = performance.now();
   assert.equal(refusal('policies.create', { policy: crowd }).code, 'VALIDATION_FAILED');
   assert.ok(performance.now() - startedMs < 5000, 'each is looked up, not searched for');
+});
+
+test('the message counts the broken rules of JSON that are not listed', () => {
+  const listed = [{ field: 'key.name', issue: 'is a duplicate key' }];
+  const { message, details } = refusal('apiKeys.create', { key: { roles: ['Viewer'] } }, listed, 7);
+  assert.equal(details.length, 2);
+  assert.equal(message, '9 violations; the first: key.name is a duplicate key.');
 });

@@ -6,13 +6,14 @@
 import type { ErrorObject } from 'ajv';
 import {
   AuditError,
+  cutText,
   type ErrorCode,
   type ErrorDetail,
   type JsonSchema,
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
 import type { Place, Received } from '../call.ts';
-import { cutText, cutValue } from './error-body.ts';
+import { cutValue } from './error-body.ts';
 import { issueOf, knownMembers } from './issue.ts';
 
 interface Violation {
@@ -50,7 +51,8 @@ export function refusal(
     ...chosen.filter((each) => each.code !== code),
   ];
   const details = inOrder.map((each) => each.detail);
-  return new AuditError(code, messageFor(details), { details });
+  const unlisted = place === 'Body' ? received.unlisted : 0;
+  return new AuditError(code, messageFor(details, unlisted), { details });
 }
 
 /** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
@@ -171,12 +173,11 @@ function refusedAs(schema: JsonSchema, schemaPath: string): ErrorCode | undefine
   return code as ErrorCode | undefined;
 }
 
-/** The message of an error that is about fields. */
-export function messageFor(details: readonly ErrorDetail[]): string {
+/** The message of an error that is about fields; `unlisted` are violations that no detail tells of. */
+export function messageFor(details: readonly ErrorDetail[], unlisted = 0): string {
   const [first] = details;
   if (first === undefined) return 'The request breaks a rule.';
   const what = first.field === '' ? 'The body' : first.field;
-  return details.length === 1
-    ? `${what} ${first.issue}.`
-    : `${details.length} violations; the first: ${what} ${first.issue}.`;
+  const count = details.length + unlisted;
+  return count === 1 ? `${what} ${first.issue}.` : `${count} violations; the first: ${what} ${first.issue}.`;
 }

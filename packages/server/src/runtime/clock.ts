@@ -48,6 +48,9 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
   });
 }
 
+/** The end of the year 9999: later instants have no text in the interface. */
+export const LATEST_MS = 253_402_300_799_999;
+
 /** An instant as the interface shows it: UTC, milliseconds, `Z`. */
 export function instant(unixMs: number): string {
   return new Date(unixMs).toISOString();

@@ -53,3 +53,16 @@ for (const asksEarly of [true, false]) {
     assert.throws(() => seen!.throwIfPassed(), LATE);
   });
 }
+
+test('work that throws before it waits leaves no timer behind', async () => {
+  const clock = createFakeClock();
+  const failure = new Error('at once');
+  const work = () => {
+    throw failure;
+  };
+  await assert.rejects(
+    withDeadline(clock, 10, () => LATE, work),
+    failure,
+  );
+  assert.equal(clock.pending(), 0);
+});

@@ -39,15 +39,21 @@ export function withDeadline<T>(
       reject(error);
       deadline.pass(error);
     });
-    work(deadline).then(
-      (value) => {
-        timer.cancel();
-        return resolve(value);
-      },
-      (error: Error) => {
-        timer.cancel();
-        return reject(error);
-      },
-    );
+    try {
+      work(deadline).then(
+        (value) => {
+          timer.cancel();
+          return resolve(value);
+        },
+        (error: Error) => {
+          timer.cancel();
+          return reject(error);
+        },
+      );
+    } catch (error) {
+      // Thrown before there was anything to wait for; thrown on, it rejects as well.
+      timer.cancel();
+      throw error;
+    }
   });
 }

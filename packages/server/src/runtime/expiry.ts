@@ -3,11 +3,10 @@
 
 import { ok as assert } from 'node:assert/strict';
 import type { Duration } from '@tallystick/contract';
+import { LATEST_MS } from './clock.ts';
 
 const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
 const DAY_MS = 86_400_000;
-/** The end of the year 9999: later instants have no text in the interface. */
-const LATEST_MS = 253_402_300_799_999;
 
 export function expiryAfter(fromMs: number, duration: Duration): number {
   const match = DURATION.exec(duration);

@@ -1,7 +1,6 @@
-// A request that is done once, however often it is asked: what uses its key up in the commit that does the work, and
-// how that is refused to another request.
+// A request that is done once, however often it is asked: what uses its key up in the commit that does the work.
 
-import { AuditError, ERRORS, LIMITS } from '@tallystick/contract';
+import { LIMITS } from '@tallystick/contract';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -29,8 +28,4 @@ export function onceOf(call: Call, tenant: TenantRecord, nowMs: number, note: st
     expiresAtMs: nowMs + LIMITS.idempotencyWindowMs,
     note,
   };
-}
-
-export function keyReused(): AuditError {
-  return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }

@@ -8,7 +8,7 @@ test('bodies are refused past the bound, and what is given back can be taken aga
   assert.equal(budget.take(40), undefined);
   const refusal = budget.take(1);
   assert.equal(refusal?.code, 'SERVICE_UNAVAILABLE');
-  assert.equal(refusal.message, '100 bytes of other bodies are being read; limit 100.');
+  assert.doesNotMatch(refusal.message, /\d/, 'how much others send is their affair');
   budget.giveBack(60);
   assert.equal(budget.take(60), undefined);
 });

@@ -14,8 +14,8 @@ export class BodyBudget {
   /** Undefined when the bytes may be held; they must then be given back. */
   take(bytes: number): AuditError | undefined {
     if (this.#bytes + bytes > this.#bytesMax) {
-      const message = `${this.#bytes} bytes of other bodies are being read; limit ${this.#bytesMax}.`;
-      return new AuditError('SERVICE_UNAVAILABLE', message);
+      // Without figures: how much others send is their affair.
+      return new AuditError('SERVICE_UNAVAILABLE', 'Too many bodies are being read at the moment.');
     }
     this.#bytes += bytes;
     return undefined;

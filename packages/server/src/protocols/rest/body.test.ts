@@ -197,6 +197,16 @@ test('other codings and broken ones are refused', async () => {
   assert.equal((await post(deflated, { 'Content-Encoding': 'deflate' })).code, '400 UNSUPPORTED_MEDIA_TYPE');
   assert.equal((await post(text, { 'Content-Encoding': 'gzip, br' })).code, '400 UNSUPPORTED_MEDIA_TYPE');
   assert.equal((await post(text, { 'Content-Encoding': 'gzip' })).code, '400 MALFORMED_JSON');
+  for (const [coding, packed] of [
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+  ] as const) {
+    for (const more of ['z', 'zzzz', text, 'z'.repeat(300_000)]) {
+      const body = Uint8Array.from(Buffer.concat([packed, Buffer.from(more)]));
+      const { code } = await post(body, { 'Content-Encoding': coding });
+      assert.equal(code, '400 MALFORMED_JSON', `${coding} and ${more.length} bytes more`);
+    }
+  }
   const cut = Uint8Array.from(gzipSync(text).subarray(0, 30));
   assert.equal((await post(cut, { 'Content-Encoding': 'gzip' })).code, '400 MALFORMED_JSON');
 });

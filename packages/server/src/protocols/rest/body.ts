@@ -5,9 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
-import { AuditError, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import { AuditError, cutText, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { canonicalBytes, EvidenceError, type JsonViolation, parseJson, scanJson } from '@tallystick/evidence';
-import { cutText } from '../../gateway/error-body.ts';
 import { giveBack } from '../../runtime/give-back.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -88,7 +87,12 @@ function checkMediaType(contentType: string | undefined): void {
   });
 }
 
-function decoded(request: IncomingMessage): Readable {
+interface Decoded extends Readable {
+  /** Bytes that the decoder was given and has not read. */
+  readonly writableLength?: number;
+}
+
+function decoded(request: IncomingMessage): Decoded {
   const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (coding === 'identity') return request;
   if (coding === 'gzip' || coding === 'x-gzip') return request.pipe(createGunzip());
@@ -148,9 +152,12 @@ function readBytes(
       finish(() => reject(malformed(`The body did not arrive within ${timeoutMs / 1000} seconds.`))),
     );
     stream.on('data', take);
-    stream.once('end', () =>
-      finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes))),
-    );
+    stream.once('end', () => {
+      // Brotli is over where it says so itself: what comes after that is no part of it.
+      const unreadBytes = stream.writableLength ?? 0;
+      if (unreadBytes > 0) return fail();
+      return finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)));
+    });
     const fail = () =>
       finish(() => reject(broken.get(request) ?? malformed('The body is broken off or badly encoded.')));
     if (broken.has(request)) fail();
@@ -212,7 +219,7 @@ function valueOf(text: string, details: readonly ErrorDetail[]): unknown {
 
 function detailOf({ path, issue: found, value }: JsonViolation): ErrorDetail {
   // The scanner counts from the outermost level of the body, the rule from that of an event.
-  const isNesting = found.startsWith('nesting is deeper');
+  const isNesting = found.startsWith('is nested deeper');
   const issue = isNesting ? `is nested deeper than ${LIMITS.nestingDepthMax} levels` : found;
   const field = cutText(path);
   return value === undefined ? { field, issue } : { field, issue, value };

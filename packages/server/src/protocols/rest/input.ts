@@ -24,8 +24,8 @@ import type { Query } from './query.ts';
 /** Names one of the version readers, so every operation takes it. */
 export const VERSION_PARAMETER = 'api-version';
 
-/** How many broken rules of JSON are listed: enough to see what is wrong, for each event where a body has many. */
-const VIOLATIONS_MAX = 100;
+/** How many broken rules of JSON are listed: as many as an error shows, and more where a body has many events. */
+const VIOLATIONS_MAX = LIMITS.errorDetailsMax;
 const LARGE_BODY_VIOLATIONS_MAX = 2 * LIMITS.batchEventsMax;
 
 /** An operation's binding, taken apart once instead of for each request. */
