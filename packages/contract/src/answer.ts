@@ -34,10 +34,21 @@ export const ANSWER_FACTS = [
   'contentRange',
 ] as const satisfies (keyof AnswerFacts)[];
 
+/**
+ * Other forms of the same answer, by the media types that the binding names in `alsoAs`; made when asked for. What is
+ * text is in UTF-8. Protocols that know no media types pass them over.
+ */
+export type Renderings = Readonly<Record<string, () => string | Uint8Array>>;
+
 /** An answer that is a file or a text of its own format. */
 export interface ByteAnswer {
   readonly mediaType: string;
+  /**
+   * What is iterated holds nothing open before the first step, and closes what it opened when it is left: it may be
+   * left early, or never be begun.
+   */
   readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Of what is iterated, where it is known before. */
   readonly byteLength?: number;
   readonly fileName?: string;
 }

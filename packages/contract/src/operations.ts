@@ -2,7 +2,7 @@
 // `InputOf<'events.ingest'>`, `OutputOf<'events.list'>`. What follows from an operation's form is computed here.
 
 import type { TSchema } from 'typebox';
-import type { AnswerFacts, AnswerKind } from './answer.ts';
+import type { AnswerFacts, AnswerKind, Renderings } from './answer.ts';
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -51,6 +51,8 @@ export interface Answer<N extends OperationName> {
   readonly kind: AnswerKindOf<N>;
   readonly body: OutputOf<N>;
   readonly facts?: AnswerFacts;
+  /** There when the binding has `alsoAs`. */
+  readonly alsoAs?: Renderings;
 }
 
 export const OPERATIONS: readonly Operation<OperationName>[] = Object.values(OPERATION_GROUPS).flat();

@@ -9,6 +9,7 @@ import {
   type InputOf,
   type OperationName,
   operationNamed,
+  type Renderings,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
 import type { Call, Received } from './call.ts';
@@ -42,11 +43,29 @@ export type Operations = { readonly [N in OperationName]?: Perform<N> | Bound<N>
 export interface Parts {
   readonly health: Health;
   readonly events?: EventOperations;
+  readonly streams?: StreamOperations;
   readonly apiKeys?: KeyOperations;
 }
 
 /** What the events' own files do. */
-export type EventOperations = Pick<Operations, 'events.ingest' | 'events.ingestBatch' | 'events.get'>;
+export type EventOperations = Pick<
+  Operations,
+  'events.ingest' | 'events.ingestBatch' | 'events.get' | 'events.prove' | 'streams.listEvents'
+>;
+
+/** What the files of streams do. */
+export type StreamOperations = Pick<
+  Operations,
+  | 'streams.list'
+  | 'streams.get'
+  | 'streams.seal'
+  | 'checkpoints.latest'
+  | 'checkpoints.proveConsistency'
+  | 'log.checkpoint'
+  | 'log.key'
+  | 'log.tile'
+  | 'log.entries'
+>;
 
 /** What the keys' own file does. */
 export type KeyOperations = Pick<
@@ -54,9 +73,10 @@ export type KeyOperations = Pick<
   'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
 >;
 
-export function bindOperations({ health, events, apiKeys }: Parts): Operations {
+export function bindOperations({ health, events, streams, apiKeys }: Parts): Operations {
   const operations: Operations = {
     ...events,
+    ...streams,
     ...apiKeys,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),
@@ -92,6 +112,7 @@ export interface AnyAnswer {
   readonly kind: AnswerKind;
   readonly body: unknown;
   readonly facts?: AnswerFacts;
+  readonly alsoAs?: Renderings;
 }
 
 /** A bound operation whose name is not known at compile time. */

@@ -19,13 +19,18 @@ export interface HeaderTemplate {
   readonly isPath: boolean;
 }
 
+/** Made of the answer itself: a name of a file may hold what no template can carry. */
+const OWN: readonly string[] = ['Content-Disposition'];
+
 export function headerTemplates({ rest }: Operation<OperationName>): HeaderTemplate[] {
-  return Object.entries(rest.answerHeaders ?? {}).map(([name, text]) => ({
-    name,
-    texts: text.split(/\{\w+\+?\}/),
-    members: placeholders(text),
-    isPath: name === 'Location' && rest.atRoot !== true,
-  }));
+  return Object.entries(rest.answerHeaders ?? {})
+    .filter(([name]) => !OWN.includes(name))
+    .map(([name, text]) => ({
+      name,
+      texts: text.split(/\{\w+\+?\}/),
+      members: placeholders(text),
+      isPath: name === 'Location' && rest.atRoot !== true,
+    }));
 }
 
 export function fillHeaders(
@@ -56,4 +61,20 @@ function memberOf(value: unknown, name: string): string | number | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   const member = (value as Readonly<Record<string, unknown>>)[name];
   return typeof member === 'string' || typeof member === 'number' ? member : undefined;
+}
+
+/** Whatever else stands in a name, as RFC 8187 has it; the plain form is for those that read only that. */
+const PLAIN = /[^A-Za-z0-9 !#$&()+,.=@^_`{}~-]/gu;
+const NOT_ATTRIBUTE = /[!'()*]/g;
+
+/** `Content-Disposition` of a file to be kept under this name (RFC 6266). */
+export function dispositionOf(fileName: string): string {
+  const name = fileName.toWellFormed();
+  const plain = name.replace(PLAIN, '_');
+  if (plain === name) return `attachment; filename="${name}"`;
+  const encoded = encodeURIComponent(name).replace(
+    NOT_ATTRIBUTE,
+    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

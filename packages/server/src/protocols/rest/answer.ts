@@ -12,26 +12,26 @@ import {
 import { errorBody, type ErrorPlace } from '../../gateway/error-body.ts';
 import type { AnyAnswer } from '../../operations.ts';
 import { fillHeaders } from './answer-headers.ts';
+import { ByteStream } from './byte-stream.ts';
 import { type Coding, codingFor } from './coding.ts';
 import { entityTagOf, namesTag } from './conditional.ts';
 import type { Reading } from './input.ts';
+import { type FormWishes, JSON_TYPE, render } from './rendering.ts';
 
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: no body. */
-  readonly body: string | undefined;
-  /** How the body is to be compressed, which the headers say already. */
+  readonly body: string | Uint8Array | ByteStream | undefined;
+  /** How the body, which is a text then, is to be compressed; the headers say it already. */
   readonly coding: Coding | undefined;
 }
 
 /** What a request says about the form of its answer. */
-export interface Wishes {
+export interface Wishes extends FormWishes {
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** How long a caller should wait when we cannot say better. */
 const RETRY_AFTER_SECONDS = '1';
@@ -42,28 +42,42 @@ export function replyTo(
   { operation, answerHeaders }: Reading,
   version: Version,
   input: object,
-  { ifNoneMatch, acceptEncoding }: Wishes,
+  wishes: Wishes,
 ): Reply {
   const status = REST_STATUS_OF_ANSWER[answer.kind];
   const hasBody = answer.body !== undefined && status !== 204 && status !== 304;
-  const body = hasBody ? JSON.stringify(answer.body) : undefined;
+  const form = hasBody ? render(answer, operation, wishes) : undefined;
+  const body = form?.body;
   const isTagged = operation.rest.answerHeaders?.ETag !== undefined;
   // A tag that the operation chose names a version, not bytes: it stays true only while these are sent as they are.
   const isOwnTag = answer.facts?.etag !== undefined;
-  const coding = body === undefined || isOwnTag ? undefined : codingFor(acceptEncoding, body.length);
-  const etag = answer.facts?.etag ?? (isTagged && body !== undefined ? entityTagOf(body, coding) : undefined);
+  const coding =
+    typeof body !== 'string' || isOwnTag ? undefined : codingFor(wishes.acceptEncoding, body.length);
+  const etag = answer.facts?.etag ?? (isTagged ? tagOf(answer, body, coding) : undefined);
   const facts = etag === undefined ? answer.facts : { ...answer.facts, etag };
   const headers = fillHeaders(answerHeaders, version, answer.body, facts, input);
+  if (form?.headers !== undefined) Object.assign(headers, form.headers);
   const isRead = operation.effect === 'Read' && answer.kind === 'Done';
-  if (isRead && etag !== undefined && namesTag(ifNoneMatch, etag)) {
+  if (isRead && etag !== undefined && namesTag(wishes.ifNoneMatch, etag)) {
     return { status: REST_STATUS_OF_ANSWER.Unchanged, headers, body: undefined, coding: undefined };
   }
-  if (hasBody) headers['Content-Type'] = JSON_TYPE;
+  if (form !== undefined) headers['Content-Type'] = form.contentType;
   if (coding !== undefined) headers['Content-Encoding'] = coding;
   return { status, headers, body, coding };
 }
 
-export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number): Reply {
+/** Undefined where the bytes are not all there to be hashed: then only the operation can know a tag. */
+function tagOf(answer: AnyAnswer, body: Reply['body'], coding: Coding | undefined): string | undefined {
+  if (body === undefined || body instanceof ByteStream || answer.kind === 'Part') return undefined;
+  return entityTagOf(body, coding);
+}
+
+/** What is refused or has failed is told in a text. */
+export interface ErrorReply extends Reply {
+  readonly body: string;
+}
+
+export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number): ErrorReply {
   const status = REST_STATUS_OF_ERROR[error.code];
   return {
     status,
@@ -78,14 +92,18 @@ export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number
 }
 
 /** A whole answer as bytes on the wire, for a connection without a request to answer. It is the last one there. */
-export function rawReply(reply: Reply, standing: Readonly<Record<string, string>>, nowMs: number): string {
+export function rawReply(
+  reply: ErrorReply,
+  standing: Readonly<Record<string, string>>,
+  nowMs: number,
+): string {
   const headers = {
     ...standing,
     ...reply.headers,
-    'Content-Length': String(Buffer.byteLength(reply.body ?? '')),
+    'Content-Length': String(Buffer.byteLength(reply.body)),
     Date: new Date(nowMs).toUTCString(),
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${reply.body ?? ''}`;
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${reply.body}`;
 }

@@ -7,8 +7,8 @@ import { hash } from 'node:crypto';
  * Strong, in quotes, and another one for each coding, because each has its own bytes. 128 bits are enough to tell the
  * versions of one resource apart.
  */
-export function entityTagOf(text: string, coding?: string): string {
-  const name = hash('sha256', text, 'base64url').slice(0, 22);
+export function entityTagOf(content: string | Uint8Array, coding?: string): string {
+  const name = hash('sha256', content, 'base64url').slice(0, 22);
   return coding === undefined ? `"${name}"` : `"${name}-${coding}"`;
 }
 

@@ -36,6 +36,12 @@ export function parseQuery(text: string): Query {
   return query;
 }
 
+/** The query as it was sent, with this one value under the name instead of whatever was there. */
+export function withParameter(text: string, name: string, value: string): string {
+  const others = text.split('&').filter((pair) => pair !== '' && decode(pair.split('=', 1)[0]!) !== name);
+  return [...others, `${name}=${encodeURIComponent(value)}`].join('&');
+}
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -75,8 +75,18 @@ test('segments are decoded once, after the path is split', () => {
   assert.equal(find('GET', '/events%2F42'), undefined);
 });
 
+test('a route that takes the rest of a path gets what was sent', () => {
+  assert.deepEqual(find('GET', '/tile/%30/000'), ['/tile/:level/*', { level: '%30', '*': '000' }]);
+  assert.deepEqual(find('GET', '/tile/%65ntries/000'), ['/tile/entries/*', { '*': '000' }]);
+  const rests = ['%78001/067', 'x001%2F067', '000.p%2f12', '../000', './000', '000/', '/000', '', '%2541'];
+  for (const rest of rests) {
+    assert.deepEqual(find('GET', `/tile/0/${rest}`), ['/tile/:level/*', { level: '0', '*': rest }]);
+    assert.deepEqual(find('GET', `/tile/entries/${rest}`), ['/tile/entries/*', { '*': rest }]);
+  }
+});
+
 test('what cannot be decoded is nowhere', () => {
-  for (const path of ['/events/%', '/events/%zz', '/events/%C3', '/%/42']) {
+  for (const path of ['/events/%', '/events/%zz', '/events/%C3', '/%/42', '/tile/0/%zz']) {
     assert.equal(find('GET', path), undefined, path);
   }
 });

@@ -1,6 +1,8 @@
 // From a method and a path to the route that serves them. A path is split at its slashes and decoded afterwards,
 // segment by segment: an encoded slash is part of a name and never a border. A name goes before a placeholder, and
-// one segment before the rest of the path. What cannot be decoded is nowhere. HEAD is served wherever GET is.
+// one segment before the rest of the path. A route that takes the rest gets its parameters as they were sent, because
+// the slashes in it mean something, and what it names has one spelling. What cannot be decoded is nowhere. HEAD is
+// served wherever GET is.
 
 import type { Route } from './routes.ts';
 
@@ -65,28 +67,33 @@ function add({ whole, tree }: Table, route: Route): void {
 function search({ tree }: Table, path: string): Routed | undefined {
   if (!path.startsWith('/')) return undefined;
   try {
-    const segments = path.slice(1).split('/');
-    return walk(tree, path.includes('%') ? segments.map(decodeURIComponent) : segments, 0, []);
+    const sent = path.slice(1).split('/');
+    return walk(tree, { sent, decoded: path.includes('%') ? sent.map(decodeURIComponent) : sent }, 0, []);
   } catch (error) {
     if (error instanceof URIError) return undefined;
     throw error;
   }
 }
 
-function walk(
-  place: Place,
-  segments: readonly string[],
-  at: number,
-  values: readonly string[],
-): Routed | undefined {
-  const segment = segments[at];
-  if (segment === undefined) return place.route && routed(place.route, values);
+interface Segments {
+  readonly sent: readonly string[];
+  readonly decoded: readonly string[];
+}
+
+/** `found` are the places in the path of the placeholders so far. */
+function walk(place: Place, segments: Segments, at: number, found: readonly number[]): Routed | undefined {
+  const { sent, decoded } = segments;
+  const segment = decoded[at];
+  if (segment === undefined) {
+    const values = found.map((i) => decoded[i]!);
+    return place.route && routed(place.route, values);
+  }
   const { placeholder, restRoute } = place;
   const named = place.names.get(segment);
   return (
-    (named && walk(named, segments, at + 1, values)) ??
-    (placeholder && walk(placeholder, segments, at + 1, [...values, segment])) ??
-    (restRoute && routed(restRoute, [...values, segments.slice(at).join('/')]))
+    (named && walk(named, segments, at + 1, found)) ??
+    (placeholder && walk(placeholder, segments, at + 1, [...found, at])) ??
+    (restRoute && routed(restRoute, [...found.map((i) => sent[i]!), sent.slice(at).join('/')]))
   );
 }
 

@@ -2,13 +2,7 @@
 // `/api/…`, where the version is read from elsewhere; probes of the process stand at the root. A path or method
 // that is not in this table does not exist.
 
-import {
-  type Operation,
-  type OperationName,
-  operationsIn,
-  type Version,
-  VERSIONS,
-} from '@tallystick/contract';
+import { type OperationName, operationsIn, type Version, VERSIONS } from '@tallystick/contract';
 import type { Operations } from '../../operations.ts';
 import { BodyBudget } from './body-budget.ts';
 import { prepareReading, type Reading } from './input.ts';
@@ -36,18 +30,11 @@ export function routesFor(bound: Operations): Route[] {
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
       if (bound[operation.name] === undefined) continue;
-      assertWritable(operation);
       const readings = byName.get(operation.name) ?? new Map<Version, Reading>();
       byName.set(operation.name, readings.set(version, prepareReading(operation, budget)));
     }
   }
   return [...byName.values()].flatMap(routesOf);
-}
-
-/** Fails at the start rather than at the first request. */
-function assertWritable({ name, output }: Operation<OperationName>): void {
-  if (output.kind === 'Json' || output.kind === 'None') return;
-  throw new Error(`${name} answers with ${output.kind}, which REST cannot write yet`);
 }
 
 function routesOf(readings: ReadonlyMap<Version, Reading>): Route[] {

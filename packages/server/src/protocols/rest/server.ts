@@ -13,7 +13,8 @@ import { securityHeaders, type Surroundings } from '../../gateway/security-heade
 import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from '../../gateway/versions.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { rawReply, type Reply, replyTo, replyToError } from './answer.ts';
-import { encode } from './coding.ts';
+import { ByteStream } from './byte-stream.ts';
+import { type Coding, encode } from './coding.ts';
 import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
@@ -56,7 +57,7 @@ export function createRestServer(options: RestOptions): HttpServer {
     const correlation = new RequestCorrelation(request.headers, ids);
     const exchange: Exchange = { correlation, request, ...splitTarget(request.url ?? '/') };
     const answer = await answerTo(exchange, router, options);
-    const body = answer.coding === undefined ? answer.body : await encode(answer.coding, answer.body ?? '');
+    const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
     noteRequest(exchange, answer.status, startedNs, options);
     write(response, answer, body, {
       correlationId: correlation.correlationId,
@@ -64,12 +65,15 @@ export function createRestServer(options: RestOptions): HttpServer {
       isLast: gateway.lifecycle.phase === 'Draining' || !isFramed(request),
     });
     if (!request.complete) closeUnlessComplete(request, response, clock);
+    if (body instanceof ByteStream) await body.sendTo(response, clock);
     // Small answers are gone by now, into the buffers of the system.
-    if (response.writableLength > 0) closeUnlessRead(response, clock);
+    if (response.writableLength > 0 && !response.destroyed) closeUnlessRead(response, clock);
   };
   const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {
-      telemetry.error('an answer could not be written', error);
+      telemetry.error('an answer could not be written', error, {
+        path: splitTarget(request.url ?? '/').path,
+      });
       response.destroy();
     });
   };
@@ -125,9 +129,17 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
   };
   const answer = await passThrough(arrival, gateway);
   return replyTo(answer, reading, version, input, {
+    path,
+    queryText: exchange.queryText,
+    accept: headers.accept,
     ifNoneMatch: headers['if-none-match'],
     acceptEncoding: header(headers, 'accept-encoding'),
   });
+}
+
+function encoded({ body }: Reply, coding: Coding): Promise<Buffer> {
+  if (typeof body !== 'string') throw new Error('only texts are compressed');
+  return encode(coding, body);
 }
 
 function notFound(method: string, path: string): AuditError {

@@ -3,6 +3,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Reply } from './answer.ts';
+import { ByteStream } from './byte-stream.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -14,10 +15,11 @@ export interface Envelope {
   readonly isLast: boolean;
 }
 
+/** Writes all of it, but of a stream only what comes before it. */
 export type Write = (
   response: ServerResponse,
   reply: Pick<Reply, 'status' | 'headers'>,
-  body: string | Buffer | undefined,
+  body: Reply['body'],
   envelope: Envelope,
 ) => void;
 
@@ -31,9 +33,15 @@ export function createWriter(standing: Headers): Write {
     for (const name in headers) sent.push(name, headers[name]!);
     if (headers['Cache-Control'] === undefined) sent.push('Cache-Control', cacheControl);
     if (isLast) sent.push('Connection', 'close');
-    if (body !== undefined) sent.push('Content-Length', String(Buffer.byteLength(body)));
-    else if (status !== 204 && status !== 304) sent.push('Content-Length', '0');
+    const length = lengthOf(body, status);
+    if (length !== undefined) sent.push('Content-Length', String(length));
     response.writeHead(status, sent);
-    response.end(body);
+    if (!(body instanceof ByteStream)) response.end(body);
   };
+}
+
+/** Undefined: it is not said, for it is not known yet, or must not be. */
+function lengthOf(body: Reply['body'], status: number): number | undefined {
+  if (body === undefined) return status === 204 || status === 304 ? undefined : 0;
+  return body instanceof ByteStream ? body.byteLength : Buffer.byteLength(body);
 }

@@ -1,0 +1,103 @@
+// Pages of a list, the same for every list and protocol. A cursor says where a page begins and which way it is read
+// (`Cursors`, which the gateway makes); the operation reads one row more than a page shows, from there and in that
+// direction, and gets a page of them. Rows are told apart by a key in the order of the list, so nothing is shown twice
+// or left out when rows are added meanwhile, and walking back shows the pages that were walked through.
+
+import { AuditError, ERRORS, LIMITS, type OperationName, type Page } from '@tallystick/contract';
+import type { TenantRecord } from './access/tenants.ts';
+import type { Call } from './call.ts';
+
+export type Direction = 'Next' | 'Previous';
+
+/** Where a page begins and which way it leads from there. */
+export interface Position {
+  readonly direction: Direction;
+  /** A small JSON value: the key of the row that the page lies beyond. Null: from the edge of the list. */
+  readonly at: unknown;
+}
+
+/** What a cursor is good for. */
+export interface CursorScope {
+  /** Undefined for a tenant that has not written yet: it has no list to page through. */
+  readonly tenant: TenantRecord | undefined;
+  readonly operation: OperationName;
+  /** All that decides which rows are listed, and in which order. */
+  readonly asked: Readonly<Record<string, unknown>>;
+}
+
+export interface Cursors {
+  seal(scope: CursorScope, position: Position): string;
+  /** Throws CURSOR_INVALID, CURSOR_MISMATCH or CURSOR_EXPIRED. */
+  open(scope: CursorScope, cursor: string): Position;
+}
+
+/** The input of an operation that lists. */
+export interface PagedInput {
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** What to read for one page, and what becomes of it. */
+export interface PageRead<Key> {
+  /** Next: in the order of the list. Previous: against it, the nearest rows first. */
+  readonly direction: Direction;
+  /** Only rows that lie strictly beyond this one; undefined: from the edge of the list. */
+  readonly beyond: Key | undefined;
+  /** One more than the page shows, which tells whether there is another page. */
+  readonly rowsMax: number;
+  /** `rows` as they were read; `count` is how many the whole list has, or has at least if it is past the exact limit. */
+  page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number): Page<Row>;
+}
+
+/** Keys that are an index or a sequence. */
+export const isIndex = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+/** `isKey` holds off what another version of this service has sealed. Throws CURSOR_*. */
+export function readPage<Key>(
+  cursors: Cursors,
+  call: Pick<Call, 'operation' | 'tenantRecord'>,
+  input: PagedInput,
+  isKey: (value: unknown) => value is Key,
+): PageRead<Key> {
+  const { limit = LIMITS.pageSizeDefault, cursor, ...asked } = input;
+  const scope = { tenant: call.tenantRecord, operation: call.operation, asked };
+  const { direction, at } = cursor === undefined ? FIRST : cursors.open(scope, cursor);
+  if (at !== null && !isKey(at)) throw cursorError('CURSOR_INVALID');
+  const beyond = at === null ? undefined : at;
+
+  return {
+    direction,
+    beyond,
+    rowsMax: limit + 1,
+    page(rows, keyOf, count) {
+      const data = rows.slice(0, limit);
+      if (direction === 'Previous') data.reverse();
+      const isMoreAhead = rows.length > limit;
+      // Whoever came by a cursor has left the row that it names behind.
+      const isMoreBehind = beyond !== undefined;
+      const hasMore = direction === 'Next' ? isMoreAhead : isMoreBehind;
+      const hasPrevious = direction === 'Next' ? isMoreBehind : isMoreAhead;
+      // Of a page that has become empty one gets back to the edge of the list.
+      const lead = (to: Direction, row: (typeof data)[number] | undefined) =>
+        cursors.seal(scope, { direction: to, at: row === undefined ? null : keyOf(row) });
+      return {
+        data,
+        pagination: {
+          total: count,
+          totalRelation: count > LIMITS.listExactTotalMax ? 'AtLeast' : 'Exact',
+          limit,
+          cursor: hasMore ? lead('Next', data.at(-1)) : null,
+          previousCursor: hasPrevious ? lead('Previous', data[0]) : null,
+          hasMore,
+        },
+      };
+    },
+  };
+}
+
+const FIRST: Position = { direction: 'Next', at: null };
+
+export function cursorError(code: 'CURSOR_INVALID' | 'CURSOR_MISMATCH' | 'CURSOR_EXPIRED'): AuditError {
+  return new AuditError(code, ERRORS[code].meaning);
+}

@@ -1,0 +1,67 @@
+// What an answer looks like on the wire: JSON, a page in its envelope with links, bytes as they are, or another
+// rendering that the operation offers and the caller prefers.
+
+import type { ByteAnswer, Operation, OperationName, Page } from '@tallystick/contract';
+import type { AnyAnswer } from '../../operations.ts';
+import { preferredType } from './accept.ts';
+import { dispositionOf } from './answer-headers.ts';
+import { ByteStream } from './byte-stream.ts';
+import { linkHeader, linksOf, type Target } from './links.ts';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export interface Rendering {
+  readonly contentType: string;
+  readonly body: string | Uint8Array | ByteStream;
+  /** What has to be said about this form beside what the binding asks for. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a request says about the form of its answer. */
+export interface FormWishes extends Target {
+  readonly accept: string | undefined;
+}
+
+export function render(
+  answer: AnyAnswer,
+  { output, rest }: Operation<OperationName>,
+  wishes: FormWishes,
+): Rendering {
+  if (output.kind === 'List') return renderPage(answer, wishes);
+  if (output.kind === 'Bytes') return renderBytes(answer);
+  if (rest.alsoAs !== undefined) return renderAsWished(answer, rest.alsoAs, wishes);
+  return { contentType: JSON_TYPE, body: JSON.stringify(answer.body) };
+}
+
+function renderPage({ body }: AnyAnswer, target: Target): Rendering {
+  // `Operations` has made sure that what lists gives a page.
+  const page = body as Page<unknown>;
+  const links = linksOf(target, page.pagination);
+  const link = linkHeader(links);
+  return {
+    contentType: JSON_TYPE,
+    body: JSON.stringify({ ...page, links }),
+    ...(link === undefined ? {} : { headers: { Link: link } }),
+  };
+}
+
+/** Never compressed: a file is what it is, and its readers may count on its length. */
+function renderBytes({ body }: AnyAnswer): Rendering {
+  // `Operations` has made sure that what gives bytes gives this.
+  const { mediaType, bytes, byteLength, fileName } = body as ByteAnswer;
+  return {
+    contentType: mediaType,
+    body: bytes instanceof Uint8Array ? bytes : new ByteStream(bytes, byteLength),
+    ...(fileName === undefined ? {} : { headers: { 'Content-Disposition': dispositionOf(fileName) } }),
+  };
+}
+
+/** JSON, unless the caller would rather have another form; one that was asked for in vain is no reason to refuse. */
+function renderAsWished(answer: AnyAnswer, others: Readonly<Record<string, string>>, { accept }: FormWishes) {
+  const headers = { Vary: 'Accept' };
+  const type = preferredType(accept, ['application/json', ...Object.keys(others)]);
+  const make = answer.alsoAs?.[type];
+  if (make === undefined) return { contentType: JSON_TYPE, body: JSON.stringify(answer.body), headers };
+  const contentType = type.startsWith('text/') ? `${type}; charset=utf-8` : type;
+  return { contentType, body: make(), headers };
+}
