@@ -1,0 +1,64 @@
+// The keys with which this service signs the heads of its logs, all of them under the name of each log. The newest one
+// signs, and beside it, after a rotation, the one before until its time is over. None is ever forgotten: a checkpoint
+// of long ago was signed by one that has retired.
+
+import { type KeyObject, sign } from 'node:crypto';
+import { type Checkpoint, formatCheckpoint, formatVerifierKey, signatureLine } from '@tallystick/evidence';
+
+export interface SigningKey {
+  /** Hex SHA-256 of the public key. */
+  readonly fingerprint: string;
+  readonly privateKey: KeyObject;
+  /** The 32 bytes of RFC 8032. */
+  readonly publicKey: Uint8Array;
+  readonly createdAtMs: number;
+  /** There once another key has followed; this one signs before that time and not from it on. */
+  readonly signsUntilMs?: number;
+}
+
+/** Newest first, and never none. */
+export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+
+/** The keys as they are kept, of which the command line may make a new one while the service runs. */
+export interface SigningKeyStore {
+  keys(): SigningKeys;
+  /** Looks whether there is a new one; cheap if not. Where it throws, the keys stay as they were. */
+  reload(): Promise<void>;
+}
+
+/** Ed25519 in a signed note (c2sp.org/signed-note). */
+const NOTE_KEY_TYPE = 0x01;
+
+/** Those that sign now, newest first. */
+export function activeKeys([newest, ...older]: SigningKeys, nowMs: number): SigningKeys {
+  return [newest, ...older.filter(({ signsUntilMs }) => signsUntilMs !== undefined && nowMs < signsUntilMs)];
+}
+
+/** What others verify this log by, newest first: give them those that sign now, or all. */
+export function verifierKeys(keys: readonly SigningKey[], origin: string): string[] {
+  return keys.map((key) => verifierKeyOf(key, origin));
+}
+
+/** The head as a checkpoint, signed by every key that signs now; what signCheckpoint of evidence gives, at once. */
+export function signCheckpointHead(head: Checkpoint, keys: SigningKeys, nowMs: number): string {
+  const text = formatCheckpoint(head);
+  const message = Buffer.from(text);
+  const lines = activeKeys(keys, nowMs).map((key) =>
+    signatureLine({
+      name: head.origin,
+      keyId: keyIdIn(verifierKeyOf(key, head.origin)),
+      signature: sign(null, message, key.privateKey),
+    }),
+  );
+  return `${text}\n${lines.join('')}`;
+}
+
+function verifierKeyOf({ publicKey }: SigningKey, origin: string): string {
+  return formatVerifierKey({ name: origin, type: NOTE_KEY_TYPE, publicKey });
+}
+
+/** The second of its three parts; the name, which is the first, has no plus sign. */
+function keyIdIn(verifierKey: string): string {
+  const at = verifierKey.indexOf('+') + 1;
+  return verifierKey.slice(at, verifierKey.indexOf('+', at));
+}

@@ -1,0 +1,40 @@
+// Signing as the rest of the service knows it: handed out before the keys are there, since the service listens first
+// and opens its data afterwards.
+
+import { AuditError } from '@tallystick/contract';
+import type { Checkpoint } from '@tallystick/evidence';
+import type { Clock } from '../runtime/clock.ts';
+import {
+  activeKeys,
+  signCheckpointHead,
+  type SigningKeys,
+  type SigningKeyStore,
+  verifierKeys,
+} from './signing-keys.ts';
+
+export interface Signing {
+  /** From now on these keys sign. */
+  use(keys: SigningKeyStore): void;
+  /** Looks whether the command line has made a new key. */
+  reload(): Promise<void>;
+  /** A signed note. */
+  sign(head: Checkpoint): string;
+  /** Of the keys that sign the log of this origin now, newest first. */
+  verifierKeys(origin: string): string[];
+}
+
+export function createSigning(clock: Pick<Clock, 'now'>): Signing {
+  let store: SigningKeyStore | undefined;
+  const keys = (): SigningKeys => {
+    if (store === undefined) throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
+    return store.keys();
+  };
+  return {
+    use(opened) {
+      store = opened;
+    },
+    reload: async () => store?.reload(),
+    sign: (head) => signCheckpointHead(head, keys(), clock.now()),
+    verifierKeys: (origin) => verifierKeys(activeKeys(keys(), clock.now()), origin),
+  };
+}

@@ -1,0 +1,30 @@
+// An anchor that can be handed out before it is open, like the storage beside it.
+
+import { AuditError } from '@tallystick/contract';
+import type { Anchor } from '../streams/anchor.ts';
+
+export interface LateAnchor extends Anchor {
+  /** From now on it is that one, which is closed with this one. */
+  use(opened: Anchor): void;
+}
+
+export function createLateAnchor(): LateAnchor {
+  let opened: Anchor | undefined;
+  const anchor = (): Anchor => {
+    if (opened === undefined) throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
+    return opened;
+  };
+  return {
+    use(other) {
+      opened = other;
+    },
+    get isNew() {
+      return anchor().isNew;
+    },
+    heads: () => anchor().heads(),
+    append: async (heads) => anchor().append(heads),
+    async [Symbol.asyncDispose]() {
+      await opened?.[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,222 @@
+// The keys that sign checkpoints, in the folder `signing-keys` of the data directory, for its owner alone. The n-th key
+// is two files: `000n.pem` (PKCS #8, Ed25519) and `000n.json`, its record, without which it does not count.
+// Files are added whole and never changed or replaced, the record last: a rotation that is interrupted anywhere has
+// happened or has not, of two at a time one succeeds, and a key that a crash left without its record is used next time.
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SigningKey, SigningKeys, SigningKeyStore } from '../keys/signing-keys.ts';
+import { StartError } from '../start-error.ts';
+import { formatKeyRecord, type KeyRecord, parseKeyRecord } from './signing-key-record.ts';
+import { addFile, codeOf, syncFolder } from './whole-file.ts';
+
+export const SIGNING_KEYS_FOLDER = 'signing-keys';
+const FILE_NAME = /^(\d{4,})\.(pem|json)$/;
+/** The last bytes of the SubjectPublicKeyInfo of an Ed25519 key are the key (RFC 8410). */
+const PUBLIC_KEY_BYTES = 32;
+const GROUP_AND_OTHERS = 0o077;
+
+/** Makes the first key if there is none; throws StartError when what is there cannot be used. */
+export async function openSigningKeys(directory: string, nowMs: number): Promise<SigningKeyStore> {
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  let keys = (await loadSigningKeys(directory)) ?? (await makeFirstKey(directory, nowMs));
+  // What signs must outlast a crash, also where whoever added it did not come to sync it.
+  const secure = () => orStartError(folder, () => syncFolder(folder));
+  await secure();
+  return {
+    keys: () => keys,
+    async reload() {
+      if (!(await isThere(recordPath(folder, keys.length + 1)))) return;
+      const found = await loadSigningKeys(directory);
+      const known = found?.slice(-keys.length);
+      if (
+        found === undefined ||
+        !keys.every(({ fingerprint }, i) => known?.[i]?.fingerprint === fingerprint)
+      ) {
+        throw new StartError(`the signing keys in ${folder} are not those of before; put those back`);
+      }
+      await secure();
+      keys = found;
+    },
+  };
+}
+
+/** Undefined when there is none; throws StartError when what is there cannot be used. */
+export async function loadSigningKeys(directory: string): Promise<SigningKeys | undefined> {
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  return orStartError(folder, async () => {
+    if (!(await isThere(folder))) return undefined;
+    await requireOwnerOnly(folder, 700);
+    const count = await countKeys(folder);
+    const keys: SigningKey[] = [];
+    let signsUntilMs: number | undefined;
+    for (let n = count; n > 0; n--) {
+      const record = await readRecord(folder, n);
+      const key = await readKey(folder, n);
+      if (key.fingerprint !== record.fingerprint) {
+        throw new StartError(
+          `${keyPath(folder, n)} is not the key of its record; put back the one with the fingerprint ${record.fingerprint}`,
+        );
+      }
+      keys.push({
+        ...key,
+        createdAtMs: record.createdAtMs,
+        ...(signsUntilMs === undefined ? {} : { signsUntilMs }),
+      });
+      signsUntilMs = record.previousSignsUntilMs;
+    }
+    const [newest, ...older] = keys;
+    return newest === undefined ? undefined : [newest, ...older];
+  });
+}
+
+/**
+ * A new key, which signs from now on; the one before signs beside it until the overlap ends. Refused with StartError
+ * while an overlap lasts. A service that runs takes it up at its next `reload`.
+ */
+export async function rotateSigningKey(
+  directory: string,
+  overlapMs: number,
+  nowMs: number,
+): Promise<SigningKeys> {
+  if (!Number.isSafeInteger(overlapMs) || overlapMs < 0)
+    throw new StartError(`the overlap is ${overlapMs} ms; it is 0 or more`);
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  const keys = await loadSigningKeys(directory);
+  if (keys === undefined)
+    throw new StartError(`there is no signing key in ${folder}; start the service once`);
+  const until = keys[1]?.signsUntilMs;
+  if (until !== undefined && nowMs < until) {
+    throw new StartError(
+      `the signing key was changed, and the one before signs until ${new Date(until).toISOString()}; change it again after that`,
+    );
+  }
+  const isAdded = await addKey(folder, keys.length + 1, {
+    createdAtMs: nowMs,
+    previousSignsUntilMs: nowMs + overlapMs,
+  });
+  if (!isAdded) throw new StartError(`the signing key in ${folder} was changed by another just now`);
+  return (await loadSigningKeys(directory))!;
+}
+
+async function makeFirstKey(directory: string, nowMs: number): Promise<SigningKeys> {
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  await orStartError(folder, async () => {
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    await syncFolder(directory);
+  });
+  // Where another was first, its key is ours.
+  await addKey(folder, 1, { createdAtMs: nowMs });
+  return (await loadSigningKeys(directory))!;
+}
+
+/** False if another added it first. */
+function addKey(folder: string, n: number, times: Omit<KeyRecord, 'fingerprint'>): Promise<boolean> {
+  return orStartError(folder, async () => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    await addFile(keyPath(folder, n), privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    // Not always the one just made: another's may be there, or one that a crash left without its record.
+    const { fingerprint } = await readKey(folder, n);
+    return addFile(recordPath(folder, n), formatKeyRecord({ fingerprint, ...times }));
+  });
+}
+
+/** How many have a record. One more may lie there, of a rotation that did not end; none may be missing. */
+async function countKeys(folder: string): Promise<number> {
+  const found = { pem: new Set<number>(), json: new Set<number>() };
+  for (const name of await readdir(folder)) {
+    const [, n, ending] = FILE_NAME.exec(name) ?? [];
+    if (ending === 'pem' || ending === 'json') found[ending].add(Number(n));
+  }
+  const [keysMax, count] = [Math.max(0, ...found.pem), Math.max(0, ...found.json)];
+  for (let n = 1; n <= Math.max(count, keysMax - 1); n++) {
+    const path = !found.json.has(n)
+      ? recordPath(folder, n)
+      : !found.pem.has(n)
+        ? keyPath(folder, n)
+        : undefined;
+    // One that was added while the folder was read may not have been seen.
+    if (path === undefined || (await isThere(path))) continue;
+    throw new StartError(
+      `${path} is missing, though there are files that follow it; put it back from a copy of ${folder}`,
+    );
+  }
+  return count;
+}
+
+async function readKey(
+  folder: string,
+  n: number,
+): Promise<Pick<SigningKey, 'fingerprint' | 'privateKey' | 'publicKey'>> {
+  const path = keyPath(folder, n);
+  await requireOwnerOnly(path, 600);
+  const privateKey = parseKey(await readFile(path, 'utf8'));
+  if (privateKey?.asymmetricKeyType !== 'ed25519') {
+    throw new StartError(`${path} is no Ed25519 private key in PEM; put the one back that was there`);
+  }
+  const info = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  const publicKey = new Uint8Array(info.subarray(-PUBLIC_KEY_BYTES));
+  return { fingerprint: createHash('sha256').update(publicKey).digest('hex'), privateKey, publicKey };
+}
+
+function parseKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readRecord(folder: string, n: number): Promise<KeyRecord> {
+  const path = recordPath(folder, n);
+  const record = parseKeyRecord(await readFile(path, 'utf8'));
+  if (record === undefined || (record.previousSignsUntilMs === undefined) !== (n === 1)) {
+    throw new StartError(`${path} is no record of a signing key; put the one back that was there`);
+  }
+  return record;
+}
+
+async function requireOwnerOnly(path: string, mode: 600 | 700): Promise<void> {
+  if (((await stat(path)).mode & GROUP_AND_OTHERS) === 0) return;
+  throw new StartError(
+    `${path} is open to others than its owner, and a key that others can read signs for them; run: chmod ${mode} ${path}`,
+  );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function orStartError<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`cannot use the signing keys in ${folder} (${codeOf(error)})`, { cause: error });
+  }
+}
+
+function keyPath(folder: string, n: number): string {
+  return join(folder, `${String(n).padStart(4, '0')}.pem`);
+}
+
+function recordPath(folder: string, n: number): string {
+  return join(folder, `${String(n).padStart(4, '0')}.json`);
+}
