@@ -1,0 +1,235 @@
+// Asks the witnesses of a policy to cosign a checkpoint (c2sp.org/tlog-witness), all at the same time. A cosignature
+// counts once it has verified against the witness's key. What a witness answers, or that it does not, is never an error
+// of the caller: it stands in that witness's report. Two answers are alarms, because they say that somebody has shown the
+// witness another log under our name: it has a larger one than ours, or one that ours does not extend.
+
+import {
+  cosignaturesBy,
+  formatAddCheckpoint,
+  isQuorum,
+  type NoteSignature,
+  openCosignature,
+  parseCheckpoint,
+  parseNote,
+  parseTreeSize,
+  type PolicyWitness,
+  TREE_SIZE_CONTENT_TYPE,
+  type WitnessPolicy,
+  withSignatures,
+} from '@tallystick/evidence';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { post, type Reply } from './witness-request.ts';
+
+export interface CollectOptions {
+  /** The checkpoint, signed by the log. */
+  readonly note: string;
+  /** The consistency proof from a smaller size, above 0, to that of the checkpoint. */
+  readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
+  readonly policy: WitnessPolicy;
+  readonly clock: Clock;
+  /** Aborted: whoever has not answered by now does not count. */
+  readonly signal?: AbortSignal;
+  /** What each witness had last, kept by the caller from one call to the next, so that most need one request. */
+  readonly sizes?: Map<string, number>;
+  /** For one witness, both requests together. */
+  readonly timeoutMs?: number;
+  /** How long the others are waited for once there is a quorum. */
+  readonly lateMs?: number;
+}
+
+export type Outcome =
+  | 'Cosigned'
+  /** It says that it has a larger log: ours was rolled back, or somebody else signs for it. An alarm. */
+  | 'Ahead'
+  /** It says that ours does not extend what it cosigned: a fork, or a wrong proof. An alarm. */
+  | 'Inconsistent'
+  /** It answered, and not with a cosignature. */
+  | 'Refused'
+  /** It gave no answer that can be used. */
+  | 'Failed'
+  /** The policy has no address for it. */
+  | 'NotAsked';
+
+export interface WitnessReport {
+  /** Its name in the policy. */
+  readonly witness: string;
+  readonly outcome: Outcome;
+  /** For people: what it answered. */
+  readonly message: string;
+  readonly status?: number;
+  /** Of a cosignature. */
+  readonly timeSeconds?: number;
+  /** The size that it says it has, where that is not what we thought. */
+  readonly size?: number;
+}
+
+export interface Collected {
+  /** With the cosignatures that were had, in an order that does not depend on who was first. */
+  readonly note: string;
+  readonly isQuorum: boolean;
+  readonly reports: readonly WitnessReport[];
+  readonly alarms: readonly WitnessReport[];
+}
+
+const TIMEOUT_MS = 10_000;
+const LATE_MS = 1000;
+
+interface Submission {
+  readonly note: string;
+  readonly origin: string;
+  readonly size: number;
+  readonly prove: CollectOptions['prove'];
+  readonly sizes: Map<string, number>;
+}
+
+type Asked = { report: WitnessReport; signature?: NoteSignature };
+
+/** Throws only for a note that is no checkpoint, or that has a cosignature of a witness which does not verify. */
+export async function collectCosignatures(options: CollectOptions): Promise<Collected> {
+  const { note, policy, clock, prove, signal, sizes = new Map() } = options;
+  const { origin, size } = parseCheckpoint(parseNote(note).text);
+  const submission: Submission = { note, origin, size, prove, sizes };
+  const has = new Map((await cosignaturesBy(policy, note)).map((each) => [each.witness, each.timeSeconds]));
+  const cosignedBy = new Set(has.keys());
+
+  const end = new AbortController();
+  const ends = signal === undefined ? end.signal : AbortSignal.any([end.signal, signal]);
+  let late: Timer | undefined;
+  const lookAtQuorum = () => {
+    if (late !== undefined || !isQuorum(policy, cosignedBy)) return;
+    late = clock.after(options.lateMs ?? LATE_MS, () => {
+      end.abort(new Error('it had not answered when the others were enough'));
+    });
+  };
+  const askOne = async (witness: PolicyWitness): Promise<Asked> => {
+    const timeSeconds = has.get(witness.name);
+    if (timeSeconds !== undefined) return { report: cosigned(witness, timeSeconds, 'had cosigned before') };
+    const asked = await askInTime(witness, submission, clock, options.timeoutMs ?? TIMEOUT_MS, ends);
+    if (asked.signature !== undefined) cosignedBy.add(witness.name);
+    lookAtQuorum();
+    return asked;
+  };
+
+  lookAtQuorum();
+  const asked = await Promise.all(policy.witnesses.map(askOne));
+  late?.cancel();
+  const reports = asked.map(({ report }) => report);
+  return {
+    note: withSignatures(
+      note,
+      asked.flatMap(({ signature }) => signature ?? []),
+    ),
+    isQuorum: isQuorum(policy, cosignedBy),
+    reports,
+    alarms: reports.filter(({ outcome }) => outcome === 'Ahead' || outcome === 'Inconsistent'),
+  };
+}
+
+async function askInTime(
+  witness: PolicyWitness,
+  submission: Submission,
+  clock: Clock,
+  timeoutMs: number,
+  ends: AbortSignal,
+): Promise<Asked> {
+  if (witness.url === undefined) {
+    return { report: reportOf(witness, 'NotAsked', 'the policy has no address for it') };
+  }
+  const address = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
+  const tooLate = () => new Error(`no answer within ${timeoutMs} ms`);
+  try {
+    return await withDeadline(clock, timeoutMs, tooLate, (deadline) => {
+      const signal = AbortSignal.any([deadline.signal, ends]);
+      return unlessAborted(signal, ask(witness, address, submission, signal));
+    });
+  } catch (error) {
+    return { report: reportOf(witness, 'Failed', explain(error)) };
+  }
+}
+
+/** Asks, and asks once more where the witness has another size than we thought. */
+async function ask(
+  witness: PolicyWitness,
+  address: string,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<Asked> {
+  const { origin, size, sizes } = submission;
+  const place = `${witness.verifier.name}+${witness.verifier.keyId} ${origin}`;
+  const remembered = sizes.get(place) ?? 0;
+  let oldSize = remembered <= size ? remembered : 0;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const reply = await post(address, await requestOf(submission, oldSize), signal);
+    if (reply.status === 200) {
+      const { signature, timeSeconds } = await openCosignature(submission.note, reply.body, witness.verifier);
+      sizes.set(place, size);
+      const report = cosigned(witness, timeSeconds, forgotten(remembered, oldSize));
+      return { report, signature };
+    }
+    const said = conflictSize(reply);
+    if (said === undefined) return { report: refused(witness, reply, oldSize === size) };
+    sizes.set(place, said);
+    if (said > size) return { report: ahead(witness, said, size) };
+    if (isRepeated || said === oldSize) {
+      const message = `it says its size is ${said} and did not take ${oldSize}`;
+      return { report: { ...reportOf(witness, 'Refused', message), status: reply.status, size: said } };
+    }
+    oldSize = said;
+  }
+}
+
+async function requestOf({ note, size, prove }: Submission, oldSize: number): Promise<string> {
+  const isPlain = oldSize === 0 || oldSize === size;
+  return formatAddCheckpoint({ oldSize, proof: isPlain ? [] : await prove(oldSize), note });
+}
+
+/** The size that the witness has, if it was asked from another one. */
+function conflictSize({ status, contentType, body }: Reply): number | undefined {
+  return status === 409 && contentType === TREE_SIZE_CONTENT_TYPE ? parseTreeSize(body) : undefined;
+}
+
+function refused(witness: PolicyWitness, reply: Reply, isSameSize: boolean): WitnessReport {
+  const { status } = reply;
+  const said = `it answers ${status}: ${JSON.stringify(reply.body.trim().slice(0, 200))}`;
+  // Of two roots for one size, witnesses of an earlier version of the protocol say 409, without a size.
+  if (status === 422 || (status === 409 && isSameSize)) {
+    const message = `${said}; our log is not an extension of what it cosigned, or our proof is wrong`;
+    return { ...reportOf(witness, 'Inconsistent', message), status };
+  }
+  return { ...reportOf(witness, 'Refused', said), status };
+}
+
+function ahead(witness: PolicyWitness, said: number, size: number): WitnessReport {
+  const message = `it says that it has cosigned ${said} entries, and our log has ${size}: our log was rolled back, or somebody else signs for it`;
+  return { ...reportOf(witness, 'Ahead', message), status: 409, size: said };
+}
+
+function cosigned(witness: PolicyWitness, timeSeconds: number, message: string): WitnessReport {
+  return { ...reportOf(witness, 'Cosigned', message), timeSeconds };
+}
+
+/** A witness that goes back has lost what it stored, and may have cosigned another log since. */
+function forgotten(remembered: number, oldSize: number): string {
+  if (oldSize >= remembered) return 'cosigned';
+  return `cosigned, but it had ${remembered} entries before and then said ${oldSize}: it has forgotten`;
+}
+
+function reportOf({ name }: PolicyWitness, outcome: Outcome, message: string): WitnessReport {
+  return { witness: name, outcome, message };
+}
+
+/** Work may wait for something that knows no signal. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // A fetch says only that it failed; why stands in its cause.
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
