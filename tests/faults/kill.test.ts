@@ -12,6 +12,8 @@ import { SIZE } from './size.ts';
 const CONNECTIONS = 32;
 const TENANTS = ['acme', 'globex'];
 const LARGE_BATCH = 200;
+/** So that kills fall upon boundaries of streams too. */
+const SHORT_STREAMS = { Streams__SealAfterEvents: '7' };
 
 interface Book {
   readonly acknowledged: Map<string, string>;
@@ -75,7 +77,11 @@ function lost(dataDirectory: string, book: Book): string[] {
 async function killRounds(dataDirectory: string, rounds: number, script?: string): Promise<Book> {
   const book: Book = { acknowledged: new Map(), unanswered: [], asked: 0 };
   for (let round = 0; round < rounds; round++) {
-    await using service = await startService({ dataDirectory, ...(script === undefined ? {} : { script }) });
+    await using service = await startService({
+      dataDirectory,
+      env: SHORT_STREAMS,
+      ...(script === undefined ? {} : { script }),
+    });
     await repeatUnanswered(service, book);
     const asking = askUntilKilled(service, book, round);
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 400));

@@ -36,6 +36,8 @@ export interface LogRow {
  */
 export function readLog(dataDirectory: string, tenant?: string): Map<string, FoundEvent[]> {
   using database = closing(new DatabaseSync(join(dataDirectory, 'journal.db'), { readOnly: true }));
+  // One state of all tables, also while the service runs.
+  database.at.exec('BEGIN');
   const { origin } = database.at
     .prepare(`SELECT value AS origin FROM meta WHERE name = 'log_origin'`)
     .get() as unknown as { origin: string };
@@ -55,7 +57,28 @@ export function readLog(dataDirectory: string, tenant?: string): Map<string, Fou
     events.push(checked(row, before, origin));
     before = row;
   }
+  for (const [tenantId, events] of log) demandStreams(database.at, tenantId, events);
   return log;
+}
+
+const EVENT = 1;
+const STREAM_SEAL = 8;
+
+/** The events of a tenant's log without the notices that the service puts between them. */
+export function eventsOf(dataDirectory: string, tenant: string): FoundEvent[] {
+  return (readLog(dataDirectory).get(tenant) ?? []).filter(({ kind }) => kind === EVENT);
+}
+
+/** Streams begin at 0 and behind each seal, and nowhere else. */
+function demandStreams(database: DatabaseSync, tenantId: string, events: readonly FoundEvent[]): void {
+  const begin = database
+    .prepare(
+      `SELECT first_index FROM streams JOIN tenants USING (tenant) WHERE tenant_id = ? ORDER BY first_index`,
+    )
+    .all(tenantId)
+    .map((row) => row['first_index']);
+  const sealed = events.filter(({ kind }) => kind === STREAM_SEAL).map(({ index }) => index + 1);
+  assert.deepEqual(begin, [0, ...sealed], `${tenantId}: streams`);
 }
 
 function checked(row: LogRow, before: LogRow | undefined, origin: string): FoundEvent {

@@ -6,7 +6,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Ask, Client, event } from './client.ts';
-import { markersIn, readLog } from './read-log.ts';
+import { eventsOf, markersIn, readLog } from './read-log.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
 
@@ -50,7 +50,7 @@ test('an answer that is lost after the commit, then a restart: the repeat gets t
     await assert.rejects(client.ask(batch));
     proxy.server.close();
   }
-  const eventIds = (readLog(dataDirectory).get('acme') ?? []).map(({ eventId }) => eventId);
+  const eventIds = eventsOf(dataDirectory, 'acme').map(({ eventId }) => eventId);
   assert.equal(eventIds.length, 3);
   await using service = await startService({ dataDirectory });
   using client = new Client(service.url);
@@ -73,7 +73,7 @@ test('an answer that is lost after the commit, then a restart: the repeat gets t
   );
   const other = await client.ask({ key: 'once', body: event('other') });
   assert.equal(other.status, 409);
-  assert.equal((readLog(dataDirectory).get('acme') ?? []).length, 3);
+  assert.equal(eventsOf(dataDirectory, 'acme').length, 3);
 });
 
 /** Passes requests on; where the answer begins, cuts the connection. */

@@ -10,7 +10,7 @@ import { loadOrMakeTokenKey } from '../../packages/server/src/storage/token-key.
 import type { LogWriter } from '../../packages/server/src/streams/log.ts';
 import { Client, event } from './client.ts';
 import { DAY_MS, HOUR_MS, type Sent, startInTime, START_MS, type TimedService } from './in-time.ts';
-import { readLog } from './read-log.ts';
+import { eventsOf } from './read-log.ts';
 import { startService, temporaryFolder } from './running.ts';
 
 /** A data directory and a way to start on it with the clock off by so much. */
@@ -45,7 +45,7 @@ test('whatever the clock says at a start, time in a log stands still rather than
     sent.map(({ receivedAtMs }) => receivedAtMs - START_MS),
     [0, 0, ...dayMs, DAY_MS + 1, DAY_MS + 1],
   );
-  const inLog = (readLog(place.dataDirectory).get('acme') ?? []).map(({ eventId }) => eventId);
+  const inLog = eventsOf(place.dataDirectory, 'acme').map(({ eventId }) => eventId);
   assert.deepEqual(
     inLog,
     sent.map(({ eventId }) => eventId),
@@ -157,6 +157,6 @@ test('killed, and started again by another clock: order, chain and keys hold', a
       );
     }
   }
-  const inLog = (readLog(dataDirectory).get('acme') ?? []).map(({ eventId }) => eventId);
+  const inLog = eventsOf(dataDirectory, 'acme').map(({ eventId }) => eventId);
   assert.deepEqual(inLog, eventIds);
 });

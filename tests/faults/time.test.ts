@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DAY_MS, HOUR_MS, startInTime } from './in-time.ts';
-import { readLog } from './read-log.ts';
+import { eventsOf } from './read-log.ts';
 import { temporaryFolder } from './running.ts';
 
 test('the clock goes an hour back, a day ahead and back again: order, chain and ids hold', async () => {
@@ -23,7 +23,7 @@ test('the clock goes an hour back, a day ahead and back again: order, chain and 
     sent.filter(({ status }) => status !== 201),
     [],
   );
-  const inLog = (readLog(dataDirectory).get('acme') ?? []).map(({ eventId, receivedAtMs }) => ({
+  const inLog = eventsOf(dataDirectory, 'acme').map(({ eventId, receivedAtMs }) => ({
     status: 201,
     eventId,
     receivedAtMs,

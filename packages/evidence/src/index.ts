@@ -37,7 +37,7 @@ export {
 export { commitmentOf, contentOf, ContentPool, groupRootOf } from './event/content-pool.ts';
 export { type EncodedEvent, type EncodedGroup, type EncodedUnit, encodeEvent } from './event/encode-event.ts';
 export { splitGroup } from './event/split-group.ts';
-export { closeUnits, openEvent, showRoots, withholdContent } from './event/show-event.ts';
+export { closeUnits, openEvent, openTexts, showRoots, withholdContent } from './event/show-event.ts';
 export {
   decodeEntry,
   encodeEntry,
@@ -58,6 +58,7 @@ export {
   payloadFault,
   readNotice,
 } from './event/notices.ts';
+export { encodeNotice, type NoticeFacts } from './event/encode-notice.ts';
 
 // The tree and its proofs
 export {
@@ -72,7 +73,7 @@ export {
 } from './tree/tree.ts';
 export { CompactRange } from './tree/compact-range.ts';
 export { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree/tree-proof.ts';
-export { proveRange, verifyRange } from './tree/range-proof.ts';
+export { compactRangeRoot, proveRange, verifyRange } from './tree/range-proof.ts';
 export {
   decodeTile,
   encodeTile,
@@ -90,6 +91,7 @@ export { decodeEntryBundle, encodeEntryBundle } from './tree/entry-bundle.ts';
 // Signatures
 export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note/verifier-key.ts';
 export {
+  type NoteSignature,
   noteSigner,
   noteVerifier,
   openNote,
@@ -109,6 +111,27 @@ export {
 export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from './note/cosignature.ts';
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 
+// Witnesses
+export {
+  type AddCheckpoint,
+  formatAddCheckpoint,
+  formatTreeSize,
+  openCosignature,
+  type OpenedCosignature,
+  parseAddCheckpoint,
+  type ParsedAddCheckpoint,
+  parseTreeSize,
+  TREE_SIZE_CONTENT_TYPE,
+  withSignatures,
+} from './witness/add-checkpoint.ts';
+export { isQuorum, parsePolicy, type PolicyWitness, type WitnessPolicy } from './witness/policy.ts';
+export {
+  cosignaturesBy,
+  type PolicyCosignature,
+  type PolicyVerdict,
+  verifyByPolicy,
+} from './witness/verify-policy.ts';
+
 // What is handed over, and the verdict on it
 export type { Trust } from './bundle/trust.ts';
 export {
@@ -122,3 +145,8 @@ export {
 export { BUNDLE_FORMAT, type BundleHeader, type Deleted, type EntryLine } from './bundle/bundle-line.ts';
 export { BundleWriter, type RunningHash } from './bundle/bundle-writer.ts';
 export { type BundleVerdict, BundleVerifier, verifyBundle } from './bundle/verify-bundle.ts';
+
+// The rules of that verdict, for whoever judges a whole store
+export { Deletions } from './bundle/deletions.ts';
+export { readNoticeAndKeys } from './bundle/notice-keys.ts';
+export { PurgedSubtrees } from './bundle/purged-subtrees.ts';

@@ -1,9 +1,8 @@
-// The composition root: everything is built here, by hand, and handed what it needs. The only file that names
-// concrete adapters. `start` listens first, so that probes are answered while the rest comes up; disposal takes
-// down in the reverse order of building.
+// The composition root of the service: everything is built here, by hand, and handed what it needs. Only this file,
+// and operate.ts for the command line, names concrete adapters. `start` listens first, so that probes are answered
+// while the rest comes up; disposal takes down in the reverse order of building.
 
 import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
-import type { ApiKeyStore } from './access/api-keys.ts';
 import { type Authenticate, createAuthenticate } from './access/credentials.ts';
 import { settleFirstKey } from './access/first-key.ts';
 import { createKeyChanges } from './access/key-changes.ts';
@@ -16,10 +15,12 @@ import { createLifecycle } from './admin/lifecycle.ts';
 import type { Config } from './config/settings.ts';
 import { readTlsFiles } from './config/tls-files.ts';
 import { createEvents } from './events/events.ts';
+import { createCursors } from './gateway/cursors.ts';
 import { createAnswerOnce } from './gateway/idempotency.ts';
 import type { Gateway } from './gateway/pipeline.ts';
 import { createRules, createValidate, type Validate } from './gateway/validate.ts';
 import { messageFor } from './gateway/violations.ts';
+import { createSigning, type Signing } from './keys/signing.ts';
 import { bindOperations, type Operations } from './operations.ts';
 import { createOpenIdIssuer } from './outbound/openid-issuer.ts';
 import { drain, type DrainTimes } from './protocols/rest/drain.ts';
@@ -30,13 +31,19 @@ import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom, type Random } from './runtime/random.ts';
 import { createSteadyTime } from './runtime/steady-time.ts';
 import { dataDirectoryCheck, openDataDirectory } from './storage/data-directory.ts';
+import { openAnchorFile } from './storage/anchor-file.ts';
+import { createLateAnchor, type LateAnchor } from './storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from './storage/late-storage.ts';
+import { openSigningKeys } from './storage/signing-key-files.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import { loadTokenKey } from './storage/token-key.ts';
 import { startKeySweeper } from './streams/key-sweeper.ts';
 import { logCheck, startLogWatch } from './streams/log-watch.ts';
-import type { LogReader, LogWriter } from './streams/log.ts';
+import { type Checkpointer, createCheckpointer } from './streams/checkpointer.ts';
+import type { LogWriter } from './streams/log.ts';
+import { startSealer } from './streams/sealer.ts';
 import { createSequencer, type Sequencer } from './streams/sequencer.ts';
+import { createStreams, type StreamsParts } from './streams/streams.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface App extends AsyncDisposable {
@@ -62,10 +69,13 @@ export interface Overrides {
   readonly around?: (log: LogWriter) => LogWriter;
 }
 
-/** What the operations on events need of a backend. */
-export interface EventStore {
-  readonly sequencer: Pick<Sequencer, 'append'>;
-  readonly log: LogReader;
+/** What keeps the data: handed out before it is open, and opened when the service starts. */
+interface Store {
+  readonly storage: LateStorage;
+  readonly anchor: LateAnchor;
+  readonly signing: Signing;
+  readonly sequencer: Sequencer;
+  readonly checkpointer: Checkpointer;
   readonly tenancy: Tenancy;
   /** Time that no jump of the wall clock moves. */
   readonly steadyNowMs: () => number;
@@ -83,38 +93,25 @@ export async function createApp(
   const nextId = createUlids(clock, random);
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
+  const surroundings = { config, clock, random, nextId, telemetry, validate: createValidate() };
+  const store = createStore(surroundings, overrides.around);
+  const { storage, anchor, sequencer, checkpointer, tenancy, steadyNowMs } = store;
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
+  health.add(logCheck(sequencer, checkpointer));
 
-  const storage = createLateStorage();
-  const steadyNowMs = createSteadyTime(clock);
-  const onFailure = (error: unknown) => telemetry.error('events could not be stored', error);
-  const sequencer = createSequencer({
-    writer: overrides.around?.(storage.log) ?? storage.log,
-    clock,
-    steadyNowMs,
-    onFailure,
-  });
-  health.add(logCheck(sequencer));
-  const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
+  const operations = bindOperations({ health, ...operationsOn(store, surroundings) });
   const tokens = createTokens(issuersOf(config), clock);
-  const store: EventStore = { sequencer, log: storage.log, tenancy, steadyNowMs };
-
-  const validate = createValidate();
-  const surroundings = { config, clock, random, nextId, validate };
-  const events = eventOperations(store, surroundings);
-  const apiKeys = keyOperations(storage.apiKeys, store, surroundings);
   const gateway: Gateway = {
     clock,
     lifecycle,
     versionStates: config.apiVersions,
     authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
-    tenancy: store.tenancy,
+    tenancy,
     answerOnce: createAnswerOnce({
-      find: (tenant, operation, key) =>
-        store.log.forTenant(tenant).usedKey(operation, key, store.steadyNowMs()),
+      find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
     }),
-    validate,
-    operations: { ...bindOperations({ health, events, apiKeys }), ...overrides.operations },
+    validate: surroundings.validate,
+    operations: { ...operations, ...overrides.operations },
   };
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
@@ -122,6 +119,8 @@ export async function createApp(
 
   const built = new AsyncDisposableStack();
   built.use(storage);
+  built.use(anchor);
+  built.use(checkpointer);
   built.use(sequencer);
   built.defer(async () => {
     lifecycle.moveTo('Draining');
@@ -131,9 +130,12 @@ export async function createApp(
   return {
     async start() {
       const address = await listen(server, config.server);
-      const firstKey = await openData(storage, surroundings, telemetry);
-      built.use(startKeySweeper({ writer: storage.log, steadyNowMs, clock, random, telemetry }));
+      const firstKey = await openData(store, surroundings);
+      const sweeping = { writer: storage.log, steadyNowMs, clock, random, telemetry };
+      built.use(startKeySweeper(sweeping));
+      built.use(startSealer({ ...sweeping, streams: config.streams }));
       built.use(startLogWatch({ sequencer, clock, random, telemetry }));
+      checkpointer.start();
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },
@@ -141,18 +143,47 @@ export async function createApp(
   };
 }
 
+function createStore({ config, clock, random, telemetry }: Surroundings, around: Overrides['around']): Store {
+  const storage = createLateStorage();
+  const anchor = createLateAnchor();
+  const signing = createSigning(clock);
+  const steadyNowMs = createSteadyTime(clock);
+  const { ms: intervalMs } = config.log.checkpointInterval;
+  const checkpointer = createCheckpointer({
+    tree: storage.tree,
+    anchor,
+    signing,
+    clock,
+    random,
+    telemetry,
+    intervalMs,
+  });
+  const sequencer = createSequencer({
+    writer: around?.(storage.log) ?? storage.log,
+    clock,
+    steadyNowMs,
+    refusalOf: (tenant) => checkpointer.refusalOf(tenant),
+    onFailure: (error) => telemetry.error('events could not be stored', error),
+  });
+  const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
+  return { storage, anchor, signing, sequencer, checkpointer, tenancy, steadyNowMs };
+}
+
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
 async function openData(
-  storage: LateStorage,
-  { config, clock, random, nextId }: Surroundings,
-  telemetry: Telemetry,
+  { storage, anchor, signing, checkpointer }: Store,
+  { config, clock, random, nextId, telemetry }: Surroundings,
 ): Promise<string | undefined> {
   const { dataDirectory: directory } = config.storage;
-  const { origin: logOrigin } = config.log;
+  const { origin: logOrigin, anchor: anchorPath = directory } = config.log;
   await openDataDirectory(directory);
   const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
   const ways = { threads: true, exclusive: true, onFailure, onFatal };
-  storage.use(await openSqliteStorage({ directory, logOrigin, clock, random, ...ways }));
+  const { streams } = config;
+  storage.use(await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways }));
+  signing.use(await openSigningKeys(directory, clock.now()));
+  anchor.use(await openAnchorFile(anchorPath));
+  await checkpointer.settle();
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);
   if (first.outcome === 'GivenButUseless') {
@@ -198,14 +229,46 @@ interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
+  readonly telemetry: Telemetry;
   readonly validate: Validate;
 }
 
-function eventOperations(store: EventStore, { config, clock, random, nextId, validate }: Surroundings) {
+function operationsOn(store: Store, surroundings: Surroundings) {
+  const { clock } = surroundings;
+  const { storage, checkpointer, signing, steadyNowMs } = store;
+  const reading = {
+    log: storage.log,
+    trees: storage.tree,
+    checkpointer,
+    signing,
+    steadyNowMs,
+    clock,
+    nextId: surroundings.nextId,
+    telemetry: surroundings.telemetry,
+    cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock }),
+    cosignaturesIn: () => 0,
+  };
+  return {
+    events: eventOperations(store, reading, surroundings),
+    streams: createStreams(reading),
+    apiKeys: keyOperations(store, surroundings),
+  };
+}
+
+type Reading = Omit<StreamsParts, 'clock'>;
+
+function eventOperations(
+  { sequencer, tenancy }: Store,
+  reading: Reading,
+  { config, clock, random, nextId, telemetry, validate }: Surroundings,
+) {
   const batch = operationNamed('events.ingestBatch');
   return createEvents({
-    ...store,
+    ...reading,
+    sequencer,
+    tenancy,
     clock,
+    telemetry,
     ids: { nextId, uuid: () => random.uuid() },
     fields: { violations: createRules(asJson(EventDraft)), message: messageFor },
     validateEnvelope: (received) => validate(batch, received),
@@ -213,14 +276,19 @@ function eventOperations(store: EventStore, { config, clock, random, nextId, val
   });
 }
 
-function keyOperations(keys: ApiKeyStore, store: EventStore, { clock, random, nextId }: Surroundings) {
+function keyOperations(
+  { storage, sequencer, tenancy, steadyNowMs }: Store,
+  { clock, random, nextId, telemetry }: Surroundings,
+) {
+  const keys = storage.apiKeys;
   const changes = createKeyChanges({
     keys,
-    provide: (tenantId) => store.tenancy.provide(tenantId),
-    append: (request) => store.sequencer.append(request),
+    provide: (tenantId) => tenancy.provide(tenantId),
+    append: (request) => sequencer.append(request),
     clock,
     random,
     nextId,
+    telemetry,
   });
-  return createKeyOperations({ keys, changes, clock, steadyNowMs: store.steadyNowMs });
+  return createKeyOperations({ keys, changes, clock, steadyNowMs });
 }

@@ -59,6 +59,8 @@ export type StreamOperations = Pick<
   | 'streams.list'
   | 'streams.get'
   | 'streams.seal'
+  | 'streams.verify'
+  | 'streams.getVerification'
   | 'checkpoints.latest'
   | 'checkpoints.proveConsistency'
   | 'log.checkpoint'

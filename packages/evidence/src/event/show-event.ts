@@ -1,8 +1,10 @@
 // Makers of what is shown: an event divided into open units, single units closed, a group shown by its root.
 // Whatever is done here leaves the content hash as it was (content-pool.ts).
 
+import { EvidenceError } from '../errors.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { commitmentOf, groupRootOf } from './content-pool.ts';
-import { byTag, isOpen, type OpenUnit, type ShownEvent, type ShownGroup } from './shown-event.ts';
+import { byTag, isOpen, type OpenUnit, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
 import { groupOf, tagOf, unitsOf } from './units.ts';
 
 /** Divides an event into units, all open. Salts must be unpredictable, one for each path. */
@@ -15,6 +17,34 @@ export function openEvent(
     groups[groupOf(path) - 1]!.push({ tag: tagOf(path), path, value, salt: saltOf(path) });
   }
   return [{ units: byTag(groups[0]) }, { units: byTag(groups[1]) }];
+}
+
+/**
+ * The same from what a store keeps: the RFC 8785 texts of both groups, and for each group the salts of its units one
+ * behind the other, in the order of their tags.
+ */
+export function openTexts(
+  texts: readonly [string, string],
+  salts: readonly [Uint8Array, Uint8Array],
+): ShownEvent {
+  const open = (group: 0 | 1): ShownGroup => {
+    const units = unitsOf(parseJson(texts[group]) as Readonly<Record<string, unknown>>);
+    const sorted = byTag(units.map((unit) => ({ ...unit, tag: tagOf(unit.path), salt: NO_SALT })));
+    if (salts[group].length !== sorted.length * SALT_BYTES) {
+      throw new EvidenceError(
+        'MALFORMED',
+        `${sorted.length} units have ${salts[group].length} bytes of salt`,
+      );
+    }
+    return { units: sorted.map((unit, i) => ({ ...unit, salt: saltAt(salts[group], i) })) };
+  };
+  return [open(0), open(1)];
+}
+
+const NO_SALT = new Uint8Array();
+
+function saltAt(salts: Uint8Array, place: number): Uint8Array {
+  return salts.subarray(place * SALT_BYTES, (place + 1) * SALT_BYTES);
 }
 
 /** Closes those of the open units for which `isClosed` says so. */

@@ -131,11 +131,19 @@ export const SETTINGS = {
       '`tallystick.local/` and the ULID of the installation',
       'Name of the log in every checkpoint; frozen at first start.',
     ),
-    Anchor: optional(path(), 'the data directory', 'Where signed heads are kept, apart from the log.'),
+    Anchor: optional(
+      path(),
+      'the data directory',
+      'Where signed heads are kept, apart from the log: a directory, which must be there, or a file in one.',
+    ),
     CheckpointInterval: setting(span(), { ms: 1000 }, 'How often changed logs get a signed checkpoint.'),
   },
   Streams: {
-    SealAfter: setting(span(), { ms: 86_400_000 }, 'Age at which the open stream is sealed.'),
+    SealAfter: setting(
+      span(),
+      { ms: 86_400_000 },
+      'Streams are cut at the whole multiples of this since 1970 UTC; an open one with events in it is sealed there.',
+    ),
     SealAfterEvents: setting(
       whole(1, COUNT_MAX),
       1_000_000,
@@ -237,9 +245,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Grpc',
   'Mcp',
   'Storage__Url',
-  'Log__Anchor',
-  'Log__CheckpointInterval',
-  'Streams',
   'Webhooks',
   'Exports',
   'Retention',

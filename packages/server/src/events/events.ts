@@ -1,6 +1,8 @@
 // The operations on events, put together from what they need.
 
 import type { Tenancy } from '../access/tenancy.ts';
+import type { Call } from '../call.ts';
+import type { Cursors } from '../paging.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
@@ -10,8 +12,11 @@ import type { NewIds } from './draft.ts';
 import { createGet } from './get.ts';
 import { createIngest } from './ingest.ts';
 import { createJudge, type FieldRules } from './judge.ts';
+import { createProve, type ProveParts } from './prove.ts';
+import type { Published } from './show.ts';
+import { createStreamPage } from './stream-page.ts';
 
-export interface EventParts {
+export interface EventParts extends ProveParts {
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly log: LogReader;
   readonly tenancy: Pick<Tenancy, 'provide'>;
@@ -22,13 +27,28 @@ export interface EventParts {
   readonly fields: FieldRules;
   readonly validateEnvelope: ValidateEnvelope;
   readonly requireActorIdentity: boolean;
+  readonly cursors: Cursors;
+  /** How many of the signatures of a note are those of witnesses. */
+  readonly cosignaturesIn: (note: string) => number;
 }
 
 export function createEvents(parts: EventParts) {
+  const readParts = { ...parts, publishedOf: publishedOf(parts) };
   const ingestParts = { ...parts, judge: createJudge(parts) };
   return {
     'events.ingest': createIngest(ingestParts),
     'events.ingestBatch': createBatchIngest(ingestParts),
-    'events.get': createGet(parts),
+    'events.get': createGet(readParts),
+    'events.prove': createProve(parts),
+    'streams.listEvents': createStreamPage(readParts),
+  };
+}
+
+function publishedOf({ trees, cosignaturesIn }: Pick<EventParts, 'trees' | 'cosignaturesIn'>) {
+  return async ({ tenant }: Call): Promise<Published> => {
+    const tree = tenant === undefined ? undefined : await trees.tree(tenant);
+    const latest = await tree?.latest();
+    if (tree === undefined || latest === undefined) return { endIndex: 0, isWitnessed: false };
+    return { endIndex: tree.firstIndex + latest.size, isWitnessed: cosignaturesIn(latest.note) > 0 };
   };
 }

@@ -2,22 +2,17 @@
 // another tenant's, not for this reader or no longer there is the same to whoever asks. That a secret was read is
 // itself in the log, and durable there before the answer.
 
-import { type Answer, AuditError, ERRORS, type InputOf, isUuid } from '@tallystick/contract';
-import { KINDS } from '@tallystick/evidence';
+import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
-import { draftNotice } from '../streams/notice.ts';
-import type { Sequencer } from '../streams/sequencer.ts';
-import type { NewIds } from './draft.ts';
 import { visibleTo } from './redact.ts';
-import { showEvent } from './show.ts';
+import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { type Published, showEvent } from './show.ts';
 
-export interface GetParts {
+export interface GetParts extends ReadNoticeParts {
   readonly log: LogReader;
-  readonly sequencer: Pick<Sequencer, 'append'>;
-  readonly clock: Clock;
-  readonly ids: NewIds;
+  /** How far the log is signed. */
+  readonly publishedOf: (call: Call) => Promise<Published>;
 }
 
 type GetAnswer = Answer<'events.get'>;
@@ -28,27 +23,11 @@ export function createGet(parts: GetParts) {
     // A tenant that nobody knows has no log.
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
     const stored = isKnown && (await parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)));
-    const body = stored ? showEvent(tenant, stored, caller.clearance) : undefined;
+    const body = stored
+      ? showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call))
+      : undefined;
     if (body === undefined) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
-    if (body.classification === 'Secret') await noteRead(call, body, parts);
+    if (body.classification === 'Secret') await noteSecretRead(call, [eventId], parts);
     return { kind: 'Done', body };
   };
-}
-
-async function noteRead(
-  { correlation: { requestId, correlationId } }: Call,
-  { tenantId, eventId }: Pick<GetAnswer['body'], 'tenantId' | 'eventId'>,
-  { sequencer, clock, ids }: GetParts,
-): Promise<void> {
-  const notice = draftNotice(
-    {
-      kind: KINDS.administration,
-      action: 'Read.SecretEvent',
-      resource: { resourceType: 'Event', resourceId: eventId },
-      payload: { act: 'SecretEventsRead', requestId, subjectIds: [eventId], count: 1 },
-      correlationId: isUuid(correlationId) ? correlationId : ids.uuid(),
-    },
-    { eventId: ids.nextId(), nowMs: clock.now() },
-  );
-  await sequencer.append({ tenant: tenantId, drafts: [notice], atomic: true });
 }

@@ -2,7 +2,7 @@
 // reader is not cleared for.
 
 import type { AuditEvent, Classification, EventIntegrity, TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, isNotice, parseJson, toHex } from '@tallystick/evidence';
+import { decodeEntry, isNotice, parseJson, toHex } from '@tallystick/evidence';
 import { instant } from '../runtime/clock.ts';
 import type { StoredContent, StoredEvent } from '../streams/log.ts';
 import { viewFor, WITHHELD } from './redact.ts';
@@ -12,6 +12,7 @@ export function showEvent(
   tenantId: TenantId,
   stored: StoredEvent,
   clearance: Classification,
+  published: Published,
 ): AuditEvent | undefined {
   const view = viewFor(clearance, stored.classification);
   if (view === 'Invisible' || stored.content === undefined) return undefined;
@@ -21,13 +22,21 @@ export function showEvent(
     eventId: entry.eventId,
     tenantId,
     kind: isNotice(entry.kind) ? 'Notice' : 'Event',
-    sequence: entry.index + 1,
+    sequence: stored.index + 1,
     receivedAt: instant(entry.receivedAtMs),
     ...(parseJson(facts) as Facts),
     ...(view === 'Whole' ? (parseJson(content) as Content) : withheld()),
     ...retentionOf(stored.content),
-    integrity: integrityOf(stored, entry),
+    integrity: integrityOf(stored, published),
   };
+}
+
+/** How far a tenant's log is signed. */
+export interface Published {
+  /** The first index that no checkpoint covers yet. */
+  readonly endIndex: number;
+  /** Witnesses have cosigned the newest checkpoint. */
+  readonly isWitnessed: boolean;
 }
 
 // The texts of a log are written by drafts alone, and have these members.
@@ -55,12 +64,16 @@ function retentionOf({ expiresAtMs }: StoredContent): Pick<AuditEvent, 'retentio
     : { retention: { expiresAt: instant(expiresAtMs), legalHold: false } };
 }
 
-function integrityOf({ streamId, leaf }: StoredEvent, { index, previous }: Entry): EventIntegrity {
+export function integrityOf(
+  { index, entry, streamId, leaf }: StoredEvent,
+  published: Published,
+): EventIntegrity {
+  const { index: leafIndex, previous } = decodeEntry(entry);
   return {
     streamId,
-    leafIndex: index,
+    leafIndex,
     leafHash: toHex(leaf),
     previousHash: toHex(previous),
-    status: 'Chained',
+    status: index >= published.endIndex ? 'Chained' : published.isWitnessed ? 'Witnessed' : 'Checkpointed',
   };
 }

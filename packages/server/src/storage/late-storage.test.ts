@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
+import { now, STREAMS } from './conformance/claims.ts';
 import { createLateStorage } from './late-storage.ts';
 import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
 
@@ -15,11 +16,14 @@ test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the 
   await assert.rejects(late.tenants.ensure('acme', 1), unavailable);
   await assert.rejects(late.apiKeys.list(), unavailable);
   await assert.rejects(late.log.probe(), unavailable);
+  await assert.rejects(late.log.seal({ tenant: 'acme', streamId: 'x' }, now()), unavailable);
+  await assert.rejects(late.log.sealAged(now()), unavailable);
   assert.throws(() => late.log.forTenant('acme'), unavailable);
   late.use(
     await openSqliteStorage({
       directory,
       logOrigin: undefined,
+      streams: STREAMS,
       clock: systemClock,
       random: createSystemRandom(),
       threads: false,
@@ -30,6 +34,8 @@ test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the 
   assert.equal((await late.tenants.ensure('acme', 1)).tenantId, 'acme');
   assert.deepEqual(await late.apiKeys.list(), []);
   await late.log.probe();
+  assert.deepEqual(await late.log.seal({ tenant: 'acme', streamId: 'x' }, now()), { status: 'Unknown' });
+  assert.equal(await late.log.sealAged(now()), false);
   await late[Symbol.asyncDispose]();
   await assert.rejects(late.apiKeys.list());
   rmSync(directory, { recursive: true });

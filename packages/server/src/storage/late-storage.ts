@@ -4,7 +4,7 @@
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
-export interface LateStorage extends Pick<Storage, 'log' | 'tenants' | 'apiKeys'>, AsyncDisposable {
+export interface LateStorage extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys'>, AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
 }
@@ -19,12 +19,26 @@ export function createLateStorage(): LateStorage {
     },
     log: {
       append: (requests, now) => opened?.log.append(requests, now) ?? starting(),
+      seal: (request, now) => opened?.log.seal(request, now) ?? starting(),
+      sealAged: (now) => opened?.log.sealAged(now) ?? starting(),
       sweepUsedKeys: (steadyNowMs) => opened?.log.sweepUsedKeys(steadyNowMs) ?? starting(),
       probe: () => opened?.log.probe() ?? starting(),
       forTenant(tenant) {
         if (opened === undefined) throw isStarting();
         return opened.log.forTenant(tenant);
       },
+    },
+    tree: {
+      standings: () => opened?.tree.standings() ?? starting(),
+      stopAt: (tenant, size) => opened?.tree.stopAt(tenant, size) ?? starting(),
+      readGrowth: () => opened?.tree.readGrowth() ?? starting(),
+      publish: (logs, nowMs) => opened?.tree.publish(logs, nowMs) ?? starting(),
+      cosign: (checkpoints) => opened?.tree.cosign(checkpoints) ?? starting(),
+      checkRange: (wish, onProgress) => opened?.tree.checkRange(wish, onProgress) ?? starting(),
+      tree: (tenant, index) => opened?.tree.tree(tenant, index) ?? starting(),
+      evidence: (tenant, eventId, visible) => opened?.tree.evidence(tenant, eventId, visible) ?? starting(),
+      evidenceRange: (tenant, from, end, limit) =>
+        opened?.tree.evidenceRange(tenant, from, end, limit) ?? starting(),
     },
     tenants: {
       find: (tenantId) => opened?.tenants.find(tenantId) ?? starting(),

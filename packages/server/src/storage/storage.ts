@@ -3,11 +3,13 @@
 import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { TenantStore } from '../access/tenants.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
+import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 
 export interface Storage extends AsyncDisposable {
   /** The name under which every log of this installation is signed. */
   readonly logOrigin: string;
   readonly log: LogWriter & LogReader;
+  readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { Checkpointer } from './checkpointer.ts';
 import type { Sequencer } from './sequencer.ts';
 
 export interface LogWatchOptions {
@@ -21,20 +22,29 @@ const PACE_MS = 1000;
 const BACK_OFF_MS = 500;
 const BACK_OFF_MS_MAX = 30_000;
 
-export function logCheck(sequencer: Pick<Sequencer, 'figures'>): Check {
+/** Anyone may ask, so it has no figure that tells how much tenants send. */
+export function logCheck(
+  sequencer: Pick<Sequencer, 'figures'>,
+  checkpointer: Pick<Checkpointer, 'figures'>,
+): Check {
   return {
     name: 'log',
     essential: true,
     async run() {
-      const { failure, commitMs, waitingDrafts } = sequencer.figures();
+      const { failure, commitMs } = sequencer.figures();
       if (failure !== undefined) throw failure.error;
       if (commitMs > COMMIT_MS_MAX) {
-        return {
-          status: 'Unhealthy',
-          description: `A commit has taken ${Math.round(commitMs / 1000)} s so far.`,
-        };
+        const description = `A commit has taken over ${COMMIT_MS_MAX / 1000} s so far.`;
+        return { status: 'Unhealthy', description };
       }
-      return { status: 'Healthy', description: `Commits succeed; ${waitingDrafts} events wait for theirs.` };
+      const checkpoints = checkpointer.figures();
+      if (checkpoints.refusedTenants > 0) {
+        return { status: 'Degraded', description: 'A log is refused; the diagnostics say which, and why.' };
+      }
+      if (checkpoints.failure !== undefined) {
+        return { status: 'Degraded', description: 'Events are stored, but not signed at the moment.' };
+      }
+      return { status: 'Healthy', description: 'No commit fails.' };
     },
   };
 }

@@ -73,6 +73,24 @@ export interface AppendFault {
   readonly error: Error;
 }
 
+/** Ends a stream before its time. */
+export interface SealRequest {
+  readonly tenant: TenantId;
+  readonly streamId: StreamId;
+  readonly once?: Once | undefined;
+}
+
+export type SealResult =
+  /** The notice that is now the last entry of the stream. */
+  | { readonly status: 'Sealed'; readonly notice: Placed }
+  | { readonly status: 'Repeated'; readonly used: UsedKey }
+  | { readonly status: 'KeyReused' }
+  /** The tenant has no such stream. */
+  | { readonly status: 'Unknown' }
+  | { readonly status: 'SealedBefore' }
+  /** There is nothing in it to seal. */
+  | { readonly status: 'Empty' };
+
 export interface LogWriter {
   /**
    * Appends all requests in one commit and resolves when they are durable: one result per request, in order.
@@ -81,6 +99,13 @@ export interface LogWriter {
    * same key or ids is safe. `nowMs` is the wall clock; keys that expired by `steadyNowMs` do not count.
    */
   append(requests: readonly AppendRequest[], now: AppendTime): Promise<(AppendResult | AppendFault)[]>;
+  /**
+   * Seals the tenant's open stream, if it is the one that is named: a notice becomes its last entry and the next stream
+   * opens, in one commit with the key. An append does the same by itself when a stream has reached its age or its size.
+   */
+  seal(request: SealRequest, now: AppendTime): Promise<SealResult>;
+  /** Seals a portion of the open streams that hold something and have reached their age; true when there may be more. */
+  sealAged(now: AppendTime): Promise<boolean>;
   /** Forgets a portion of the keys that expired by `steadyNowMs`; true when there may be more. */
   sweepUsedKeys(steadyNowMs: number): Promise<boolean>;
   /** Resolves when a commit without events is durable: tells whether appends would succeed. */
@@ -92,8 +117,21 @@ export interface AppendTime {
   readonly steadyNowMs: number;
 }
 
+/** When the open stream is sealed: by an append itself, or by `sealAged`. */
+export interface StreamLimits {
+  /**
+   * Streams are cut at the whole multiples of this since 1970 UTC: a stream ends before the first entry that is received
+   * behind another such cut than its own first entry. One without entries has no age.
+   */
+  readonly sealAfter: { readonly ms: number };
+  /** A stream that holds so many entries is sealed in the same commit; the notice that says so comes on top. */
+  readonly sealAfterEvents: number;
+}
+
 /** An event as it is stored. */
 export interface StoredEvent {
+  /** Its place in all that the tenant ever logged, from 0; the index in the entry is that in one log under one origin. */
+  readonly index: number;
   /** The 116 bytes. */
   readonly entry: Uint8Array;
   readonly leaf: Uint8Array;
@@ -108,6 +146,25 @@ export interface StoredContent {
   readonly expiresAtMs: number | undefined;
 }
 
+/** A contiguous run of a log. It is open until another one follows. */
+export interface StoredStream {
+  readonly streamId: StreamId;
+  readonly previousStreamId: StreamId | undefined;
+  readonly firstIndex: number;
+  /** The first index behind it; of an open stream, the size of the log. */
+  readonly endIndex: number;
+  readonly createdAtMs: number;
+  /** Undefined while it is open. */
+  readonly sealedAtMs: number | undefined;
+  /** What its first entry links to: the leaf before it, or the genesis of the log. */
+  readonly genesis: Uint8Array;
+  /** The leaf of its last entry; `genesis` while it is empty. */
+  readonly head: Uint8Array;
+}
+
+/** Streams that begin before an index, newest first, or behind it, oldest first; undefined: from that end of the log. */
+export type StreamsBeyond = { readonly before: number | undefined } | { readonly after: number | undefined };
+
 /** One tenant's log. Whoever holds it has no word for another tenant's. */
 export interface TenantLog {
   /**
@@ -115,6 +172,13 @@ export interface TenantLog {
    * else of it is read, so that one that may not be seen takes no longer than one that is not there.
    */
   event(eventId: EventId, visible: readonly Classification[]): Promise<StoredEvent | undefined>;
+  /** No more than `limit`, the nearest first. */
+  streams(beyond: StreamsBeyond, limit: number): Promise<StoredStream[]>;
+  stream(streamId: StreamId): Promise<StoredStream | undefined>;
+  /** How many there are. */
+  streamCount(): Promise<number>;
+  /** The events from `fromIndex` up to, not with, `endIndex`, in order and without a gap; no more than `limit`. */
+  events(fromIndex: number, endIndex: number, limit: number): Promise<StoredEvent[]>;
   /** What the key was used up for, unless that has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedKey | undefined>;
 }

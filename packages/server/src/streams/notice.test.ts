@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeEvent, KINDS, openEvent, parseJson, readNotice } from '@tallystick/evidence';
-import { draftNotice, type NoticeFacts } from './notice.ts';
+import { encodeEvent, KINDS, type NoticeFacts, openEvent, parseJson, readNotice } from '@tallystick/evidence';
+import { draftNotice } from './notice.ts';
 
 const KEY_ID = '01KE0000000000000000000042';
 const facts: NoticeFacts<typeof KINDS.administration> = {

@@ -6,7 +6,7 @@
 // is answered when the commit is durable; when it fails, everybody of that pool is told, and nothing is kept in
 // memory to be tried later: the caller repeats, safely, with the same key or ids.
 
-import { AuditError } from '@tallystick/contract';
+import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import type { AppendFault, AppendRequest, AppendResult, LogWriter } from './log.ts';
 
@@ -28,6 +28,7 @@ export interface SequencerFigures {
 }
 
 export interface SequencerLimits {
+  /** Of all tenants together. Past half of them, a tenant that has a quarter of them or more waits for its turn. */
   readonly waitingDraftsMax: number;
   readonly waitingBytesMax: number;
   /** What a pool holds at most, a single larger request aside: so that a commit takes tens of milliseconds. */
@@ -42,6 +43,8 @@ export interface SequencerOptions {
   readonly clock: Clock;
   /** Time that no jump of the wall clock moves: what keys expire by. */
   readonly steadyNowMs: () => number;
+  /** Why nothing may be appended to a tenant's log; undefined: it may. */
+  readonly refusalOf?: (tenant: TenantId) => string | undefined;
   /** Told when a pool has failed. */
   readonly onFailure?: (error: unknown) => void;
   readonly limits?: Partial<SequencerLimits>;
@@ -52,6 +55,12 @@ interface Waiting {
   readonly bytes: number;
   readonly resolve: (result: AppendResult) => void;
   readonly reject: (error: Error) => void;
+}
+
+/** What waits. */
+interface Load {
+  drafts: number;
+  bytes: number;
 }
 
 const LIMITS: SequencerLimits = {
@@ -74,8 +83,8 @@ class PoolingSequencer implements Sequencer {
   readonly #limits: SequencerLimits;
   #queue: Waiting[] = [];
   #queuedDrafts = 0;
-  #waitingDrafts = 0;
-  #waitingBytes = 0;
+  readonly #waiting: Load = { drafts: 0, bytes: 0 };
+  readonly #waitingOf = new Map<TenantId, Load>();
   /** When the pools under way were handed over, in order. */
   readonly #beganNs: number[] = [];
   /** Pending while anything waits or is under way; undefined when nothing does. */
@@ -93,7 +102,7 @@ class PoolingSequencer implements Sequencer {
     const { clock } = this.#options;
     const [oldestNs] = this.#beganNs;
     const commitMs = oldestNs === undefined ? 0 : (clock.monotonicNs() - oldestNs) / 1e6;
-    return { waitingDrafts: this.#waitingDrafts, commitMs, failure: this.#failure };
+    return { waitingDrafts: this.#waiting.drafts, commitMs, failure: this.#failure };
   }
 
   async probe(): Promise<void> {
@@ -103,10 +112,9 @@ class PoolingSequencer implements Sequencer {
 
   append(request: AppendRequest): Promise<AppendResult> {
     const bytes = bytesOf(request);
-    const refusal = this.#refusal(request.drafts.length, bytes);
+    const refusal = this.#refusal(request, bytes);
     if (refusal !== undefined) return Promise.reject(new AuditError('SERVICE_UNAVAILABLE', refusal));
-    this.#waitingDrafts += request.drafts.length;
-    this.#waitingBytes += bytes;
+    this.#count(request, bytes, 1);
     this.#queuedDrafts += request.drafts.length;
     this.#busy ??= Promise.withResolvers();
     return new Promise((resolve, reject) => {
@@ -122,16 +130,34 @@ class PoolingSequencer implements Sequencer {
     await this.#busy?.promise;
   }
 
-  #refusal(drafts: number, bytes: number): string | undefined {
-    const { waitingDraftsMax, waitingBytesMax } = this.#limits;
+  #refusal({ tenant, drafts }: AppendRequest, bytes: number): string | undefined {
     if (this.#isStopping) return 'The service is stopping.';
-    if (this.#waitingDrafts + drafts > waitingDraftsMax) {
-      return `${this.#waitingDrafts} events wait to be stored; limit ${waitingDraftsMax}.`;
-    }
-    if (this.#waitingBytes + bytes > waitingBytesMax) {
-      return `${this.#waitingBytes} bytes of events wait to be stored; limit ${waitingBytesMax}.`;
+    const refusal = this.#options.refusalOf?.(tenant);
+    if (refusal !== undefined) return `The log of ${tenant} is refused: ${refusal}`;
+    const part = this.#partTaken(this.#waiting, drafts.length, bytes);
+    if (part > 1) return 'Too many events wait to be stored.';
+    // Whoever sends more than can be stored must not take the room of those who do not.
+    const own = part <= 1 / 2 ? undefined : this.#waitingOf.get(tenant);
+    if (own !== undefined && this.#partTaken(own, drafts.length, bytes) > 1 / 4) {
+      return 'Too many events of this tenant wait to be stored.';
     }
     return undefined;
+  }
+
+  /** Of what may wait, with these. */
+  #partTaken(load: Load, drafts: number, bytes: number): number {
+    const { waitingDraftsMax, waitingBytesMax } = this.#limits;
+    return Math.max((load.drafts + drafts) / waitingDraftsMax, (load.bytes + bytes) / waitingBytesMax);
+  }
+
+  #count({ tenant, drafts }: AppendRequest, bytes: number, sign: 1 | -1): void {
+    let own = this.#waitingOf.get(tenant);
+    if (own === undefined) this.#waitingOf.set(tenant, (own = { drafts: 0, bytes: 0 }));
+    for (const load of [this.#waiting, own]) {
+      load.drafts += sign * drafts.length;
+      load.bytes += sign * bytes;
+    }
+    if (own.drafts === 0) this.#waitingOf.delete(tenant);
   }
 
   #handOverSoon(): void {
@@ -187,10 +213,7 @@ class PoolingSequencer implements Sequencer {
       this.#options.onFailure?.(error);
     } finally {
       this.#beganNs.splice(this.#beganNs.indexOf(beganNs), 1);
-      for (const { request, bytes } of pool) {
-        this.#waitingDrafts -= request.drafts.length;
-        this.#waitingBytes -= bytes;
-      }
+      for (const { request, bytes } of pool) this.#count(request, bytes, -1);
       this.#handOver();
     }
   }

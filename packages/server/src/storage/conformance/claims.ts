@@ -6,12 +6,21 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { encodeEvent } from '@tallystick/evidence';
 import type { TenantId } from '@tallystick/contract';
-import type { AppendRequest, AppendResult, Draft, DraftOutcome, Once, Placed } from '../../streams/log.ts';
+import type {
+  AppendRequest,
+  AppendResult,
+  Draft,
+  DraftOutcome,
+  Once,
+  Placed,
+  StreamLimits,
+} from '../../streams/log.ts';
 import type { Storage } from '../storage.ts';
 
 /** One installation of the backend under test; what it kept is there when it is opened again. */
 export interface Place {
-  open(): Promise<Storage>;
+  /** With STREAMS where nothing else is said. */
+  open(streams?: Partial<StreamLimits>): Promise<Storage>;
   /** The stored rows of a tenant's log by index, read without the code under test. */
   rows(tenant: TenantId): LogRow[];
   /** Removes the content of an event, as a purge does. */
@@ -28,6 +37,9 @@ export interface LogRow {
 }
 
 export type Claims = Readonly<Record<string, (place: Place) => Promise<void>>>;
+
+/** What the service does by itself. */
+export const STREAMS: StreamLimits = { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 };
 
 export const NOW_MS = 1_767_323_046_000;
 export const now = (nowMs = NOW_MS, steadyNowMs = nowMs) => ({ nowMs, steadyNowMs });

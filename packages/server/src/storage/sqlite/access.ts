@@ -1,8 +1,8 @@
 // API keys and tenants in journal.db. `createAccessTables` is the writing side, synchronous verbs for whoever holds
 // the connection that may write; `createAccessReader` is the reading side over a connection of its own, with what it
-// has read kept in memory. Each change counts `access_version` in `meta` up by one, and the reader looks at that
-// number once in every turn of the event loop in which it is asked: whoever revokes a key, in this process or another,
-// and then sends a request with it, is refused.
+// has read kept in memory. Each change counts `access_version` in `meta` up by one, and the reader, when it is asked,
+// looks at that number if it has not for 5 ms: a key that another process revokes is refused within 5 ms, and one that
+// this process revokes (`refresh`) with the next request.
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Classification, Duration, KeyId, Role, Scope, TenantId } from '@tallystick/contract';

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { decodeEntry, encodeEntry, leafHash } from '@tallystick/evidence';
 import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest } from '../../streams/log.ts';
-import { draftOf, nextId, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { createAccessTables } from './access.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { ChainGuard, TenantFault } from './chain-guard.ts';
@@ -23,8 +23,9 @@ function build() {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
   createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
-  const journal = new Journal(db, { logOrigin: 'x', nextId });
-  const committer = new PoolCommitter(createSystemRandom());
+  const random = createSystemRandom();
+  const committer = new PoolCommitter(random);
+  const journal = new Journal(db, { logOrigin: 'x', streams: STREAMS, nextId, random, committer });
   const append = (...requests: AppendRequest[]) => {
     const pool = decodePool(encodePool(requests, now()));
     return journal.append(pool, committer.make(pool.requests));

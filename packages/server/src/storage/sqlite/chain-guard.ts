@@ -39,3 +39,19 @@ export class TenantFault extends Error {
     this.tenant = tenant;
   }
 }
+
+/** What the tables refuse is of that log alone, too. */
+export function orTenantFault<T>(tenant: TenantId, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw isConstraint(error) ? new TenantFault(tenant, error.message, error) : error;
+  }
+}
+
+const SQLITE_CONSTRAINT = 19;
+
+function isConstraint(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
+  return (error.errcode & 0xff) === SQLITE_CONSTRAINT;
+}

@@ -25,6 +25,10 @@ export function numberOrNone(row: Row, column: string): number | undefined {
   return row?.[column] === null ? undefined : numberOf(row, column);
 }
 
+export function textOrNone(row: Row, column: string): string | undefined {
+  return row?.[column] === null ? undefined : textIn(row, column);
+}
+
 export function blobOrNone(row: Row, column: string): Uint8Array | undefined {
   return row?.[column] === null ? undefined : blobOf(row, column);
 }

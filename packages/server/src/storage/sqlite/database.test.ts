@@ -70,6 +70,7 @@ test('a schema of a newer program is one clear line', () => {
 });
 
 /** As a later program would have them. */
+const [THIS, NEXT] = [MIGRATIONS.length, MIGRATIONS.length + 1];
 const NEXT_MIGRATIONS = [...MIGRATIONS, 'CREATE TABLE more (x); INSERT INTO more SELECT value FROM meta'];
 
 test('a schema of an older program is brought up by whoever may, and by nobody else', () => {
@@ -80,7 +81,9 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     db.prepare("INSERT INTO meta VALUES ('x', 'kept')").run();
   }
   const before = readFileSync(path);
-  const isRefused = isStartError(/journal\.db has schema version 1; .* version 2: .*`tallystick migrate`$/);
+  const isRefused = isStartError(
+    new RegExp(`journal\\.db has schema version ${THIS}; .* version ${NEXT}: .*\`tallystick migrate\`$`),
+  );
   assert.throws(() => openJournal(directory, { migrations: NEXT_MIGRATIONS }), isRefused);
   assert.throws(() => openJournalForReading(directory, NEXT_MIGRATIONS), isRefused);
   const broken = [...MIGRATIONS, 'CREATE TABLE more (x); CREATE NONSENSE'];
@@ -89,11 +92,15 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     isStartError(/^cannot open .*journal\.db: .*NONSENSE/),
   );
   assert.ok(readFileSync(path).equals(before), 'what was refused has changed nothing');
-  assert.deepEqual(migrateJournal(directory, NEXT_MIGRATIONS), { from: 1, to: 2 });
-  assert.deepEqual(migrateJournal(directory, NEXT_MIGRATIONS), { from: 2, to: 2 }, 'nothing is left to do');
+  assert.deepEqual(migrateJournal(directory, NEXT_MIGRATIONS), { from: THIS, to: NEXT });
+  assert.deepEqual(
+    migrateJournal(directory, NEXT_MIGRATIONS),
+    { from: NEXT, to: NEXT },
+    'nothing is left to do',
+  );
   {
     using db = openJournal(directory, { migrations: NEXT_MIGRATIONS, mayMigrate: true });
-    assert.equal(pragma(db, 'user_version'), 2);
+    assert.equal(pragma(db, 'user_version'), NEXT);
     assert.equal(db.prepare('SELECT x FROM more').get()?.['x'], 'kept');
   }
   openJournal(directory, { migrations: NEXT_MIGRATIONS }).close();

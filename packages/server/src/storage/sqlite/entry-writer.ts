@@ -1,5 +1,5 @@
-// Gives a draft its place: links it to the head, writes entry and content, and moves the head on. The first entry of
-// a log opens the tenant's first stream. Time in a log never runs backwards, whatever the clock does.
+// Gives a draft its place: links it to the head, writes entry and content, and moves the head on. Time in a log never
+// runs backwards, whatever the clock does.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, leafHash, writeEntry } from '@tallystick/evidence';
@@ -8,25 +8,16 @@ import type { PooledDraft } from './append-message.ts';
 import type { Head, Heads } from './heads.ts';
 import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
 
-export interface EntryWriterOptions {
-  readonly heads: Heads;
-  readonly nextId: () => string;
-}
-
 export class EntryWriter {
-  readonly #options: EntryWriterOptions;
-  readonly #insertStream: StatementSync;
+  readonly #heads: Heads;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
   // Of the draft at hand; a statement has copied them when it returns.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
   readonly #row = new CommitmentRow();
 
-  constructor(db: DatabaseSync, options: EntryWriterOptions) {
-    this.#options = options;
-    this.#insertStream = db.prepare(
-      'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, 0, ?, ?)',
-    );
+  constructor(db: DatabaseSync, heads: Heads) {
+    this.#heads = heads;
     this.#insertEntry = db.prepare(
       `INSERT INTO entries (id, tenant, leaf_index, classification, entry, leaf, root1, root2)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -39,17 +30,15 @@ export class EntryWriter {
 
   /** `row` is that of the draft in the commitments. */
   append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
-    const { heads, nextId } = this.#options;
     const { kind, eventId, texts, sentFingerprint = null, expiresAtMs = null } = draft;
     const { tenant, nextIndex: index, previous } = head;
     const receivedAtMs = Math.max(nowMs, head.receivedAtMs);
-    if (index === 0) this.#insertStream.run(tenant, nextId(), receivedAtMs);
     this.#row.read(commitments, row);
     const { content, root1, root2, seeds } = this.#row;
     const entry = this.#entry;
     writeEntry({ kind, index, receivedAtMs, eventId, previous, content }, entry, 0);
     const leaf = leafHash(entry);
-    const id = heads.takeId();
+    const id = this.#heads.takeId();
     const { classification } = draft;
     this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
     this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);

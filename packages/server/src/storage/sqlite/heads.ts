@@ -1,12 +1,12 @@
-// The head of each tenant's log, as the one who appends needs it: where the next entry goes and what it links to.
-// Heads are not stored: the head is the newest entry. They are remembered between commits, and forgotten as soon as
-// another connection has committed or a commit of ours has failed.
+// The head of each tenant's log, as the one who appends needs it: where the next entry goes, what it links to, and
+// which stream is open. Heads are not stored: the head is the newest entry, the open stream the newest one. They are
+// remembered between commits, and forgotten as soon as another connection has committed or a commit of ours has failed.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import type { TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, EvidenceError, genesisHash, leafHash } from '@tallystick/evidence';
+import type { StreamId, TenantId } from '@tallystick/contract';
+import { decodeEntry, type Entry, EvidenceError, genesisHash, KINDS, leafHash } from '@tallystick/evidence';
 import { TenantFault } from './chain-guard.ts';
-import { blobOf, numberOf } from './columns.ts';
+import { blobOf, numberOf, textIn } from './columns.ts';
 
 export interface Head {
   /** The tenant's number. */
@@ -15,6 +15,15 @@ export interface Head {
   /** The newest leaf; genesis before the first one. */
   previous: Uint8Array;
   receivedAtMs: number;
+  /** Undefined before the first entry. */
+  stream: OpenStream | undefined;
+}
+
+export interface OpenStream {
+  readonly streamId: StreamId;
+  readonly firstIndex: number;
+  /** When its first entry was received, by which it ages; undefined while it is empty. */
+  firstReceivedAtMs: number | undefined;
 }
 
 const HEADS_REMEMBERED_MAX = 50_000;
@@ -23,6 +32,8 @@ export class Heads {
   readonly #logOrigin: string;
   readonly #tenant: StatementSync;
   readonly #newest: StatementSync;
+  readonly #stream: StatementSync;
+  readonly #entry: StatementSync;
   readonly #lastId: StatementSync;
   readonly #dataVersion: StatementSync;
   readonly #heads = new Map<TenantId, Head>();
@@ -34,6 +45,12 @@ export class Heads {
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#newest = db.prepare(
       'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? ORDER BY leaf_index DESC LIMIT 1',
+    );
+    this.#stream = db.prepare(
+      'SELECT stream_id, first_index FROM streams WHERE tenant = ? ORDER BY first_index DESC LIMIT 1',
+    );
+    this.#entry = db.prepare(
+      'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? AND leaf_index = ?',
     );
     this.#lastId = db.prepare('SELECT max(id) AS id FROM entries');
     this.#dataVersion = db.prepare('PRAGMA data_version');
@@ -76,21 +93,39 @@ export class Heads {
     const newest = this.#newest.get(tenant);
     if (newest === undefined) {
       const previous = genesisHash(`${this.#logOrigin}/t/${tenantId}`);
-      return { tenant, nextIndex: 0, previous, receivedAtMs: 0 };
+      return { tenant, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
     }
-    return { tenant, ...headAfter(tenantId, newest) };
+    const { index, receivedAtMs } = hashedEntry(tenantId, newest);
+    const stream = this.#openStream(tenantId, tenant, index + 1);
+    return { tenant, nextIndex: index + 1, previous: blobOf(newest, 'leaf'), receivedAtMs, stream };
+  }
+
+  #openStream(tenantId: TenantId, tenant: number, nextIndex: number): OpenStream {
+    const row = this.#stream.get(tenant);
+    if (row === undefined) throw new TenantFault(tenantId, 'it has entries and no stream');
+    const [streamId, firstIndex] = [textIn(row, 'stream_id'), numberOf(row, 'first_index')];
+    const refuse = (why: string) => new TenantFault(tenantId, `its stream ${streamId} ${why}`);
+    const entryAt = (index: number) => {
+      const found = this.#entry.get(tenant, index);
+      if (found === undefined) throw refuse(`is at ${firstIndex}, where the log is not`);
+      return hashedEntry(tenantId, found);
+    };
+    if (firstIndex > 0 && entryAt(firstIndex - 1).kind !== KINDS.streamSeal) {
+      throw refuse('follows upon one that is not sealed');
+    }
+    const firstReceivedAtMs = firstIndex === nextIndex ? undefined : entryAt(firstIndex).receivedAtMs;
+    return { streamId, firstIndex, firstReceivedAtMs };
   }
 }
 
-/** A log whose newest entry is not what was hashed is not continued: what is built on it could not be proven. */
-function headAfter(tenantId: TenantId, newest: Record<string, SQLOutputValue>): Omit<Head, 'tenant'> {
-  const index = numberOf(newest, 'leaf_index');
-  const leaf = blobOf(newest, 'leaf');
-  const entry = decoded(blobOf(newest, 'entry'));
-  if (entry?.index !== index || Buffer.compare(leafHash(blobOf(newest, 'entry')), leaf) !== 0) {
+/** A log whose entries are not what was hashed is not continued: what is built on it could not be proven. */
+function hashedEntry(tenantId: TenantId, row: Record<string, SQLOutputValue>): Entry {
+  const index = numberOf(row, 'leaf_index');
+  const entry = decoded(blobOf(row, 'entry'));
+  if (entry?.index !== index || Buffer.compare(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf')) !== 0) {
     throw new TenantFault(tenantId, `its entry ${index} is not what was hashed`);
   }
-  return { nextIndex: index + 1, previous: leaf, receivedAtMs: entry.receivedAtMs };
+  return entry;
 }
 
 function decoded(bytes: Uint8Array): Entry | undefined {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import { draftOf, nextId, now, NOW_MS, request } from '../conformance/claims.ts';
+import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { JOURNAL_FILE, openJournal } from './database.ts';
 import { JournalOwner } from './journal-owner.ts';
@@ -23,8 +23,10 @@ function build() {
     settleInstallation(db, { logOrigin: 'x', nextId });
   }
   const clock = createFakeClock();
-  const owner = new JournalOwner({ directory, logOrigin: 'x', clock, nextId });
-  const committer = new PoolCommitter(createSystemRandom());
+  const random = createSystemRandom();
+  const committer = new PoolCommitter(random);
+  const parts = { streams: STREAMS, clock, nextId, random, committer };
+  const owner = new JournalOwner({ directory, logOrigin: 'x', ...parts });
   owner.writeAccess({
     verb: 'EnsureTenants',
     tenants: [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }],

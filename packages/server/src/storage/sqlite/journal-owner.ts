@@ -6,7 +6,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { StartError } from '../../start-error.ts';
-import type { AppendFault, AppendResult } from '../../streams/log.ts';
+import type { AppendFault, AppendResult, AppendTime, SealRequest, SealResult } from '../../streams/log.ts';
+import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
 import type { AppendPool } from './append-message.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
@@ -14,6 +15,7 @@ import { Journal, type JournalOptions } from './journal.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from './meta.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
+import { TreePublisher } from './tree-publisher.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface JournalOwnerOptions extends JournalOptions {
@@ -27,6 +29,7 @@ interface Opened {
   readonly journal: Journal;
   readonly access: AccessTables;
   readonly tables: LogTables;
+  readonly publisher: TreePublisher;
 }
 
 /** Long enough to fold the same page once for many commits, short enough to fold in tens of milliseconds. */
@@ -52,8 +55,24 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ journal }) => journal.append(pool, commitments));
   }
 
+  seal(request: SealRequest, now: AppendTime): SealResult {
+    return this.#orOpenAnew(({ journal }) => journal.seal(request, now));
+  }
+
+  sealAged(now: AppendTime): boolean {
+    return this.#orOpenAnew(({ journal }) => journal.sealAged(now));
+  }
+
   writeAccess(change: AccessWrite): boolean {
     return this.#orOpenAnew(({ access }) => access.write(change));
+  }
+
+  publish(logs: readonly PublishedLog[], nowMs: number): void {
+    this.#orOpenAnew(({ db, publisher }) => inTransaction(db, () => publisher.publish(logs, nowMs)));
+  }
+
+  cosign(checkpoints: readonly CosignedCheckpoint[]): boolean[] {
+    return this.#orOpenAnew(({ db, publisher }) => inTransaction(db, () => publisher.cosign(checkpoints)));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {
@@ -98,7 +117,8 @@ export class JournalOwner implements Disposable {
         wal: new WriteAheadLog(db),
         journal: new Journal(db, this.#options),
         access: createAccessTables(db),
-        tables: new LogTables(db),
+        tables: new LogTables(db, logOrigin),
+        publisher: new TreePublisher(db),
       };
     } catch (error) {
       db.close();

@@ -1,29 +1,65 @@
 // Reads of the log, on a connection of their own: what they see is committed.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
-import { eventIdBytes } from '@tallystick/evidence';
-import type { StoredContent, StoredEvent, UsedKey } from '../../streams/log.ts';
-import { blobOf, numberOf, numberOrNone, textIn } from './columns.ts';
+import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
+import { eventIdBytes, genesisHash } from '@tallystick/evidence';
+import type { StoredContent, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../streams/log.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 import { CLASSIFICATIONS } from './schema.ts';
 import { findUsedKey, usedKeyOf } from './used-keys.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+type Row = Readonly<Record<string, unknown>>;
+
+const EVENT_COLUMNS = `leaf_index, entry, leaf, classification, contents.id AS content_id, text1, text2, expires_at_ms,
+  (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
+   ORDER BY first_index DESC LIMIT 1) AS stream_id`;
+
+/** A stream ends where the next one begins. One statement sees one state, also while events are appended. */
+const STREAMS = `
+  SELECT this.stream_id, this.first_index, this.created_at_ms, next.created_at_ms AS sealed_at_ms,
+    before.stream_id AS previous_stream_id,
+    coalesce(next.first_index, (SELECT max(leaf_index) + 1 FROM entries WHERE tenant = this.tenant), 0) AS end_index,
+    (SELECT leaf FROM entries WHERE tenant = this.tenant AND leaf_index = this.first_index - 1) AS previous_leaf,
+    (SELECT leaf FROM entries WHERE tenant = this.tenant
+       AND leaf_index < coalesce(next.first_index, 9007199254740991) ORDER BY leaf_index DESC LIMIT 1) AS last_leaf
+  FROM streams AS this
+  LEFT JOIN streams AS next ON next.tenant = this.tenant AND next.first_index =
+    (SELECT min(first_index) FROM streams WHERE tenant = this.tenant AND first_index > this.first_index)
+  LEFT JOIN streams AS before ON before.tenant = this.tenant AND before.first_index =
+    (SELECT max(first_index) FROM streams WHERE tenant = this.tenant AND first_index < this.first_index)`;
+
 export class LogTables {
+  readonly #logOrigin: string;
   readonly #tenant: StatementSync;
   readonly #event: StatementSync;
+  readonly #events: StatementSync;
+  readonly #streamsBefore: StatementSync;
+  readonly #streamsAfter: StatementSync;
+  readonly #stream: StatementSync;
+  readonly #streamCount: StatementSync;
   readonly #usedKey: StatementSync;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#logOrigin = logOrigin;
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#event = db.prepare(
-      `SELECT entry, leaf, classification, contents.id AS content_id, text1, text2, expires_at_ms,
-         (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
-          ORDER BY first_index DESC LIMIT 1) AS stream_id
-       FROM entries LEFT JOIN contents USING (id)
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ? AND (? >> classification) & 1`,
     );
+    this.#events = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index LIMIT ?`,
+    );
+    this.#streamsBefore = db.prepare(
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
+    );
+    this.#streamsAfter = db.prepare(
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index > ? ORDER BY this.first_index LIMIT ?`,
+    );
+    this.#stream = db.prepare(`${STREAMS} WHERE this.stream_id = ? AND this.tenant = ?`);
+    this.#streamCount = db.prepare('SELECT count(*) AS count FROM streams WHERE tenant = ?');
     this.#usedKey = findUsedKey(db);
   }
 
@@ -31,16 +67,35 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    if (row === undefined) return undefined;
-    const classification = CLASSIFICATIONS[numberOf(row, 'classification')];
-    if (classification === undefined) throw new Error(`event ${eventId} has an unknown classification`);
-    return {
-      entry: blobOf(row, 'entry'),
-      leaf: blobOf(row, 'leaf'),
-      classification,
-      streamId: textIn(row, 'stream_id'),
-      content: row['content_id'] === null ? undefined : contentIn(row),
-    };
+    return row === undefined ? undefined : eventIn(row);
+  }
+
+  events(tenantId: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvent[] {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return [];
+    return this.#events.all(tenant, fromIndex, endIndex, limit).map(eventIn);
+  }
+
+  streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return [];
+    const rows =
+      'before' in beyond
+        ? this.#streamsBefore.all(tenant, beyond.before ?? Number.MAX_SAFE_INTEGER, limit)
+        : this.#streamsAfter.all(tenant, beyond.after ?? -1, limit);
+    return rows.map((row) => streamIn(row, this.#genesisOf(tenantId)));
+  }
+
+  stream(tenantId: TenantId, streamId: StreamId): StoredStream | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    const row = this.#stream.get(streamId, tenant);
+    return row === undefined ? undefined : streamIn(row, this.#genesisOf(tenantId));
+  }
+
+  streamCount(tenantId: TenantId): number {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? 0 : numberOf(this.#streamCount.get(tenant), 'count');
   }
 
   usedKey(
@@ -54,6 +109,10 @@ export class LogTables {
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
   }
 
+  #genesisOf(tenantId: TenantId): Uint8Array {
+    return genesisHash(`${this.#logOrigin}/t/${tenantId}`);
+  }
+
   #numberOf(tenantId: TenantId): number | undefined {
     const row = this.#tenant.get(tenantId);
     return row === undefined ? undefined : numberOf(row, 'tenant');
@@ -61,11 +120,44 @@ export class LogTables {
 }
 
 /** One bit for each classification, at its place in the list of the schema. */
-function bitsOf(classifications: readonly Classification[]): number {
+export function bitsOf(classifications: readonly Classification[]): number {
   return classifications.reduce((bits, each) => bits | (1 << CLASSIFICATIONS.indexOf(each)), 0);
 }
 
-function contentIn(row: Readonly<Record<string, unknown>>): StoredContent {
+export function classificationIn(row: Row): Classification {
+  const place = numberOf(row, 'classification');
+  const classification = CLASSIFICATIONS[place];
+  if (classification === undefined) throw new Error(`an event has the unknown classification ${place}`);
+  return classification;
+}
+
+function eventIn(row: Row): StoredEvent {
+  return {
+    index: numberOf(row, 'leaf_index'),
+    entry: blobOf(row, 'entry'),
+    leaf: blobOf(row, 'leaf'),
+    classification: classificationIn(row),
+    streamId: textIn(row, 'stream_id'),
+    content: row['content_id'] === null ? undefined : contentIn(row),
+  };
+}
+
+function streamIn(row: Row, genesisOfLog: Uint8Array): StoredStream {
+  const firstIndex = numberOf(row, 'first_index');
+  const genesis = firstIndex === 0 ? genesisOfLog : blobOf(row, 'previous_leaf');
+  return {
+    streamId: textIn(row, 'stream_id'),
+    previousStreamId: textOrNone(row, 'previous_stream_id'),
+    firstIndex,
+    endIndex: numberOf(row, 'end_index'),
+    createdAtMs: numberOf(row, 'created_at_ms'),
+    sealedAtMs: numberOrNone(row, 'sealed_at_ms'),
+    genesis,
+    head: blobOrNone(row, 'last_leaf') ?? genesis,
+  };
+}
+
+function contentIn(row: Row): StoredContent {
   return {
     texts: [decoder.decode(blobOf(row, 'text1')), decoder.decode(blobOf(row, 'text2'))],
     expiresAtMs: numberOrNone(row, 'expires_at_ms'),

@@ -3,13 +3,27 @@
 // the reader thread.
 
 import { MessageChannel } from 'node:worker_threads';
-import type { AppendRequest, LogReader, LogWriter, StoredEvent, UsedKey } from '../../streams/log.ts';
+import type { Growth, Standing, TreeReader, TreeWriter } from '../../streams/tree.ts';
+import type {
+  AppendRequest,
+  LogReader,
+  LogWriter,
+  SealResult,
+  StoredEvent,
+  StoredStream,
+  StreamLimits,
+  UsedKey,
+} from '../../streams/log.ts';
 import type { AccessWrite } from './access.ts';
 import { encodePool } from './append-message.ts';
 import { decodeResults } from './append-results.ts';
 import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
+import { RangeThread } from './ranges.ts';
 import type { ReaderData, ReaderMessage } from './reader-thread.ts';
 import { startThread, type ThreadHandle } from './thread.ts';
+import { publishedSizes } from './tree-growth.ts';
+import { treeReader } from './tree-reads.ts';
+import type { TreeData, TreeMessage } from './tree-thread.ts';
 import type { WriterData, WriterMessage } from './writer-thread.ts';
 
 /** The log and the writing side of access, wherever they run. */
@@ -17,12 +31,14 @@ export interface SqliteLog extends AsyncDisposable {
   /** Settles when it can be used, or cannot. */
   readonly opened: Promise<unknown>;
   readonly log: LogWriter & LogReader;
+  readonly tree: TreeWriter & TreeReader;
   writeAccess(change: AccessWrite): Promise<boolean>;
 }
 
 export interface LogThreadsOptions {
   readonly directory: string;
   readonly logOrigin: string;
+  readonly streams: StreamLimits;
   readonly onCrash: (error: Error) => void;
 }
 
@@ -31,19 +47,22 @@ const ROOM_BYTES_MAX = 8 * 1024 * 1024;
 const ROOMS_MAX = 2;
 const LARGE_POOL_DRAFTS = 128;
 
-export function startLogThreads({ directory, logOrigin, onCrash }: LogThreadsOptions): SqliteLog {
+export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogThreadsOptions): SqliteLog {
   const between = new MessageChannel();
-  const writerData: WriterData = { directory, logOrigin, fromCommitments: between.port1 };
+  const writerData: WriterData = { directory, logOrigin, streams, fromCommitments: between.port1 };
   const commitmentsData: CommitmentsData = { toWriter: between.port2 };
-  const readerData: ReaderData = { directory };
+  const readerData: ReaderData = { directory, logOrigin };
+  const treeData: TreeData = { directory, logOrigin };
   const writer = startThread<WriterMessage>('writer-thread', writerData, onCrash, [between.port1]);
   const commitments = startThread<CommitmentsMessage>('commitments-thread', commitmentsData, onCrash, [
     between.port2,
   ]);
   const reader = startThread<ReaderMessage>('reader-thread', readerData, onCrash);
+  const growth = startThread<TreeMessage>('tree-thread', treeData, onCrash);
+  const ranges = new RangeThread(treeData, onCrash);
   const rooms: ArrayBuffer[] = [];
   return {
-    opened: Promise.all([writer.opened, commitments.opened, reader.opened]),
+    opened: Promise.all([writer.opened, commitments.opened, reader.opened, growth.opened]),
     log: {
       async append(requests, now) {
         const pool = encodePool(requests, now, rooms.pop());
@@ -55,14 +74,24 @@ export function startLogThreads({ directory, logOrigin, onCrash }: LogThreadsOpt
         if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);
         return results;
       },
+      // The writer answers what the journal gave it, so this cast only repeats its type.
+      seal: async (request, now) => (await writer.ask({ verb: 'Seal', request, now })) as SealResult,
+      sealAged: async (now) => (await writer.ask({ verb: 'SealAged', now })) === true,
       sweepUsedKeys: async (steadyNowMs) =>
         (await writer.ask({ verb: 'SweepUsedKeys', steadyNowMs })) === true,
       probe: async () => void (await writer.ask({ verb: 'Probe' })),
       ...readsThrough(reader),
     },
+    tree: {
+      ...growthThrough(growth, writer),
+      checkRange: (wish, onProgress) => ranges.check(wish, onProgress),
+      ...treeReader((read) => reader.ask({ verb: 'Tree', read })),
+    },
     writeAccess: async (change) => (await writer.ask({ verb: 'Access', change })) === true,
     async [Symbol.asyncDispose]() {
       // Whoever closes last folds the write-ahead log and removes it, if it may write.
+      await ranges[Symbol.asyncDispose]();
+      await growth[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
       await commitments[Symbol.asyncDispose]();
       await writer[Symbol.asyncDispose]();
@@ -77,12 +106,33 @@ function isLarge(requests: readonly AppendRequest[]): boolean {
   return drafts >= LARGE_POOL_DRAFTS;
 }
 
+// The threads answer what TreeGrowth and TreePublisher gave them, so these casts only repeat their types.
+function growthThrough(growth: ThreadHandle<TreeMessage>, writer: ThreadHandle<WriterMessage>): TreeWriter {
+  return {
+    standings: async () => (await growth.ask({ verb: 'Standings' })) as Standing[],
+    stopAt: async (tenant, size) => void (await growth.ask({ verb: 'StopAt', tenant, size })),
+    readGrowth: async () => (await growth.ask({ verb: 'Read' })) as Growth,
+    async publish(logs, nowMs) {
+      await writer.ask({ verb: 'Publish', logs, nowMs });
+      await growth.ask({ verb: 'Published', sizes: publishedSizes(logs) });
+    },
+    cosign: async (checkpoints) => (await writer.ask({ verb: 'Cosign', checkpoints })) as boolean[],
+  };
+}
+
 // The reader answers what LogTables gave it, so these casts only repeat its types.
 function readsThrough(reader: ThreadHandle<ReaderMessage>): LogReader {
   return {
     forTenant: (tenant) => ({
       event: async (eventId, visible) =>
         (await reader.ask({ verb: 'Event', tenant, eventId, visible })) as StoredEvent | undefined,
+      events: async (fromIndex, endIndex, limit) =>
+        (await reader.ask({ verb: 'Events', tenant, fromIndex, endIndex, limit })) as StoredEvent[],
+      streams: async (beyond, limit) =>
+        (await reader.ask({ verb: 'Streams', tenant, beyond, limit })) as StoredStream[],
+      stream: async (streamId) =>
+        (await reader.ask({ verb: 'Stream', tenant, streamId })) as StoredStream | undefined,
+      streamCount: async () => (await reader.ask({ verb: 'StreamCount', tenant })) as number,
       usedKey: async (operation, key, steadyNowMs) =>
         (await reader.ask({ verb: 'UsedKey', tenant, operation, key, steadyNowMs })) as UsedKey | undefined,
     }),

@@ -27,7 +27,7 @@ export class PoolCommitter {
     this.#random = random;
   }
 
-  make(requests: readonly PooledRequest[]): PoolCommitments {
+  make(requests: readonly Pick<PooledRequest, 'drafts'>[]): PoolCommitments {
     const count = requests.reduce((sum, { drafts }) => sum + drafts.length, 0);
     const faults = new Map<number, string>();
     const commitments = this.#commitments;

@@ -2,8 +2,8 @@
 // after a release. `entries` and everything that is unique stay for ever; `contents` can be removed row by row
 // without touching a proof. A tenant is a small number here, so that it costs a byte and not its name.
 //
-// What is evidence: entries, contents, streams. What is not, and is named so by the verifier of a store: meta,
-// tenants, api_keys, used_keys.
+// What is evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. What is not, and is named so by the
+// verifier of a store: meta, tenants, api_keys, used_keys.
 
 import type { Classification } from '@tallystick/contract';
 
@@ -105,5 +105,38 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (tenant, operation, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX used_keys_by_expiry ON used_keys (expires_at_ms);
+  `,
+  `
+  -- What the tree of a log is read from beside its entries. All of it follows from them and can be made again, but for
+  -- the signatures.
+  CREATE TABLE checkpoints (
+    tenant          INTEGER NOT NULL REFERENCES tenants,
+    -- 0 for the first log of a tenant; one more for each time that it went on after a restore.
+    epoch           INTEGER NOT NULL,
+    size            INTEGER NOT NULL,
+    note            TEXT NOT NULL,
+    published_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (tenant, epoch, size)
+  ) STRICT, WITHOUT ROWID;
+
+  -- The hash over a full tile of the level below, 256 hashes wide; level 1 is over leaves.
+  CREATE TABLE tile_hashes (
+    tenant INTEGER NOT NULL,
+    epoch  INTEGER NOT NULL,
+    level  INTEGER NOT NULL,
+    place  INTEGER NOT NULL,
+    hash   BLOB NOT NULL,
+    PRIMARY KEY (tenant, epoch, level, place)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE epochs (
+    tenant              INTEGER NOT NULL REFERENCES tenants,
+    epoch               INTEGER NOT NULL,
+    -- Of its first entry in the tenant's sequence; the entry's own index is 0.
+    first_index         INTEGER NOT NULL,
+    -- The text of the last anchored checkpoint of the log before, which the genesis of this one names.
+    previous_checkpoint TEXT NOT NULL,
+    PRIMARY KEY (tenant, epoch)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -10,7 +10,7 @@ import { decodeEntry, leafHash } from '@tallystick/evidence';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
-import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request } from '../conformance/claims.ts';
+import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { encodePool } from './append-message.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
@@ -23,6 +23,7 @@ const open = (directory: string, threads: boolean, more: Partial<SqliteOptions> 
   openSqliteStorage({
     directory,
     logOrigin: undefined,
+    streams: STREAMS,
     clock: systemClock,
     random: createSystemRandom(),
     threads,

@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
+import type { StreamLimits } from '../../streams/log.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
@@ -15,11 +16,14 @@ import { takeLock } from './lock.ts';
 import { type SqliteLog, startLogThreads } from './log-threads.ts';
 import { settleInstallation } from './meta.ts';
 import { PoolCommitter } from './pool-commitments.ts';
+import { treeInProcess } from './tree-in-process.ts';
+import type { TreeData } from './tree-thread.ts';
 
 export interface SqliteOptions {
   readonly directory: string;
   /** As set; undefined: whatever is settled, or will be. */
   readonly logOrigin: string | undefined;
+  readonly streams: StreamLimits;
   readonly clock: Clock;
   readonly random: Random;
   /** The service's way: threads for writing and reading. */
@@ -34,14 +38,19 @@ export interface SqliteOptions {
 
 /** Throws StartError. The data directory must be there. */
 export async function openSqliteStorage(options: SqliteOptions): Promise<Storage> {
-  const { directory, clock, random } = options;
+  const { directory, streams, clock, random } = options;
   await using parts = new AsyncDisposableStack();
   if (options.exclusive) parts.use(takeLock(directory));
   const nextId = createUlids(clock, random);
   const logOrigin = settle(options, nextId);
+  const committer = new PoolCommitter(random);
   const log = options.threads
-    ? startLogThreads({ directory, logOrigin, onCrash: options.onFatal })
-    : logInProcess(new JournalOwner({ directory, logOrigin, clock, nextId }), new PoolCommitter(random));
+    ? startLogThreads({ directory, logOrigin, streams, onCrash: options.onFatal })
+    : logInProcess(
+        new JournalOwner({ directory, logOrigin, streams, clock, nextId, random, committer }),
+        committer,
+        { directory, logOrigin },
+      );
   parts.use(log);
   const reading = parts.use(openJournalForReading(directory));
   const access = createAccessStores(
@@ -55,6 +64,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   return {
     logOrigin,
     log: log.log,
+    tree: log.tree,
     tenants: access.tenants,
     apiKeys: access.keys,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -72,7 +82,8 @@ function settle({ directory, logOrigin, exclusive }: SqliteOptions, nextId: () =
   }
 }
 
-function logInProcess(owner: JournalOwner, committer: PoolCommitter): SqliteLog {
+function logInProcess(owner: JournalOwner, committer: PoolCommitter, treeData: TreeData): SqliteLog {
+  const reading = openJournalForReading(treeData.directory);
   return {
     opened: Promise.resolve(),
     log: {
@@ -83,15 +94,29 @@ function logInProcess(owner: JournalOwner, committer: PoolCommitter): SqliteLog 
         owner.rest();
         return results;
       },
+      seal: async (request, now) => {
+        const result = owner.seal(request, now);
+        owner.rest();
+        return result;
+      },
+      sealAged: async (now) => owner.sealAged(now),
       sweepUsedKeys: async (steadyNowMs) => owner.sweepUsedKeys(steadyNowMs),
       probe: async () => owner.probe(),
       forTenant: (tenant) => ({
         event: async (eventId, visible) => owner.tables.event(tenant, eventId, visible),
+        events: async (fromIndex, endIndex, limit) => owner.tables.events(tenant, fromIndex, endIndex, limit),
+        streams: async (beyond, limit) => owner.tables.streams(tenant, beyond, limit),
+        stream: async (streamId) => owner.tables.stream(tenant, streamId),
+        streamCount: async () => owner.tables.streamCount(tenant),
         usedKey: async (operation, key, steadyNowMs) =>
           owner.tables.usedKey(tenant, operation, key, steadyNowMs),
       }),
     },
+    tree: treeInProcess(reading, owner, treeData.logOrigin),
     writeAccess: async (change) => owner.writeAccess(change),
-    [Symbol.asyncDispose]: async () => owner[Symbol.dispose](),
+    async [Symbol.asyncDispose]() {
+      reading.close();
+      owner[Symbol.dispose]();
+    },
   };
 }

@@ -5,13 +5,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import type { LogRow, Place } from '../conformance/claims.ts';
+import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../commitments.ts';
 import { byteClaims } from '../conformance/log-bytes.ts';
 import { chainClaims } from '../conformance/log-chain.ts';
 import { idClaims } from '../conformance/log-ids.ts';
 import { keyClaims } from '../conformance/log-keys.ts';
+import { sealRequestClaims } from '../conformance/seal-requests.ts';
+import { streamReadClaims } from '../conformance/stream-reads.ts';
+import { streamSealClaims } from '../conformance/stream-seals.ts';
 import { tenantClaims } from '../conformance/tenants.ts';
+import { treeClaims } from '../conformance/tree.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
@@ -22,10 +26,11 @@ function placeFor(threads: boolean): Place {
   const directory = mkdtempSync(join(folder, 'data-'));
   const raw = () => new DatabaseSync(join(directory, JOURNAL_FILE));
   return {
-    open: () =>
+    open: (streams) =>
       openSqliteStorage({
         directory,
         logOrigin: 'audit.example.com',
+        streams: { ...STREAMS, ...streams },
         clock: systemClock,
         random: createSystemRandom(),
         threads,
@@ -64,9 +69,21 @@ function placeFor(threads: boolean): Place {
   };
 }
 
+const CLAIMS = [
+  chainClaims,
+  keyClaims,
+  idClaims,
+  byteClaims,
+  tenantClaims,
+  treeClaims,
+  streamSealClaims,
+  sealRequestClaims,
+  streamReadClaims,
+];
+
 for (const threads of [false, true]) {
   describe(`SQLite ${threads ? 'with threads' : 'in process'}`, () => {
-    for (const claims of [chainClaims, keyClaims, idClaims, byteClaims, tenantClaims]) {
+    for (const claims of CLAIMS) {
       for (const [claim, holds] of Object.entries(claims)) it(claim, () => holds(placeFor(threads)));
     }
   });

@@ -3,13 +3,14 @@
 
 import { timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { OperationName } from '@tallystick/contract';
-import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import type { AppendResult, DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import { blobOf, numberOf, textIn } from './columns.ts';
 import { inTransaction } from './database.ts';
 import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
 
 const SWEEP_ROWS_MAX = 1000;
+
+type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
 
 export class UsedKeys {
   readonly #db: DatabaseSync;
@@ -30,8 +31,13 @@ export class UsedKeys {
     );
   }
 
-  find(tenant: number, operation: OperationName, key: string, steadyNowMs: number): UsedKey | undefined {
-    return usedKeyOf(this.#find.get(tenant, operation, key), steadyNowMs);
+  /** What there is to say to a request whose key was used up before. */
+  answer(tenant: number, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined {
+    if (once === undefined) return undefined;
+    const used = usedKeyOf(this.#find.get(tenant, once.operation, once.key), steadyNowMs);
+    if (used === undefined) return undefined;
+    const isSame = isSameFingerprint(used.fingerprint, once.fingerprint);
+    return isSame ? { status: 'Repeated', used } : { status: 'KeyReused' };
   }
 
   /** Takes the place of a row that has expired. */

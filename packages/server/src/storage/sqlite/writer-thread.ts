@@ -4,6 +4,8 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
+import type { AppendTime, SealRequest, StreamLimits } from '../../streams/log.ts';
+import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import type { AccessWrite } from './access.ts';
 import { decodePool } from './append-message.ts';
 import { encodeResults } from './append-results.ts';
@@ -14,21 +16,27 @@ import { serveThread, type ThreadWork } from './thread.ts';
 export interface WriterData {
   readonly directory: string;
   readonly logOrigin: string;
+  readonly streams: StreamLimits;
   /** Where pools arrive whose commitments are made already. */
   readonly fromCommitments: MessagePort;
 }
 
 export type WriterMessage =
   | { readonly verb: 'Append'; readonly pool: ArrayBuffer; readonly commitments?: PoolCommitments }
+  | { readonly verb: 'Seal'; readonly request: SealRequest; readonly now: AppendTime }
+  | { readonly verb: 'SealAged'; readonly now: AppendTime }
   | { readonly verb: 'Access'; readonly change: AccessWrite }
+  | { readonly verb: 'Publish'; readonly logs: readonly PublishedLog[]; readonly nowMs: number }
+  | { readonly verb: 'Cosign'; readonly checkpoints: readonly CosignedCheckpoint[] }
   | { readonly verb: 'SweepUsedKeys'; readonly steadyNowMs: number }
   | { readonly verb: 'Probe' };
 
-const { directory, logOrigin, fromCommitments } = workerData as WriterData;
+const { directory, logOrigin, streams, fromCommitments } = workerData as WriterData;
 const random = createSystemRandom();
 const committer = new PoolCommitter(random);
 const nextId = createUlids(systemClock, random);
-const owner = new JournalOwner({ directory, logOrigin, clock: systemClock, nextId });
+const clock = systemClock;
+const owner = new JournalOwner({ directory, logOrigin, streams, clock, nextId, random, committer });
 
 function append(message: ArrayBuffer, commitments?: PoolCommitments): ArrayBuffer {
   const pool = decodePool(message);
@@ -44,8 +52,16 @@ const work: ThreadWork<WriterMessage> = {
         const results = append(message.pool, message.commitments);
         return { value: results, handOver: [results] };
       }
+      case 'Seal':
+        return { value: owner.seal(message.request, message.now) };
+      case 'SealAged':
+        return { value: owner.sealAged(message.now) };
       case 'Access':
         return { value: owner.writeAccess(message.change) };
+      case 'Publish':
+        return { value: owner.publish(message.logs, message.nowMs) };
+      case 'Cosign':
+        return { value: owner.cosign(message.checkpoints) };
       case 'SweepUsedKeys':
         return { value: owner.sweepUsedKeys(message.steadyNowMs) };
       case 'Probe':

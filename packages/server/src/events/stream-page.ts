@@ -1,0 +1,92 @@
+// A page of a stream: its events in order, without a gap for any reader. What this reader may not see, or what is no
+// longer there, is shown as its bare place.
+
+import { type Answer, AuditError, type EventId, type InputOf, type StreamEvent } from '@tallystick/contract';
+import { decodeEntry } from '@tallystick/evidence';
+import type { Call } from '../call.ts';
+import { type Cursors, isIndex, readPage } from '../paging.ts';
+import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
+import { logOf, streamOf } from '../streams/stream-operations.ts';
+import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { integrityOf, type Published, showEvent } from './show.ts';
+import { viewFor } from './redact.ts';
+
+export interface StreamPageParts extends ReadNoticeParts {
+  readonly log: LogReader;
+  readonly cursors: Cursors;
+  /** How far the log is signed. */
+  readonly publishedOf: (call: Call) => Promise<Published>;
+}
+
+type ListInput = InputOf<'streams.listEvents'>;
+
+export function createStreamPage(parts: StreamPageParts) {
+  return async (call: Call, input: ListInput): Promise<Answer<'streams.listEvents'>> => {
+    const read = readPage(parts.cursors, call, input, isIndex);
+    const stream = await streamOf(call, input.streamId, parts.log);
+    const { begin, end } = boundsOf(stream, input);
+    const rows = await rowsOf(call, begin, end, read, parts);
+    const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin));
+    const published = await parts.publishedOf(call);
+    const data = page.data.map((stored) => shown(call, stored, published));
+    const [first, ...others] = secretsShown(page.data, data);
+    if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
+    return { kind: 'Done', body: { ...page, data } };
+  };
+}
+
+function boundsOf({ firstIndex, endIndex }: StoredStream, { fromSequence, toSequence }: ListInput) {
+  if (fromSequence !== undefined && toSequence !== undefined && fromSequence > toSequence) {
+    throw new AuditError(
+      'INVALID_PARAMETER',
+      `fromSequence ${fromSequence} is after toSequence ${toSequence}.`,
+      {
+        details: [
+          { field: 'fromSequence', issue: 'must not be after toSequence', value: String(fromSequence) },
+        ],
+      },
+    );
+  }
+  const begin = Math.max(firstIndex, (fromSequence ?? 1) - 1);
+  return { begin, end: Math.max(begin, Math.min(endIndex, toSequence ?? endIndex)) };
+}
+
+async function rowsOf(
+  call: Call,
+  begin: number,
+  end: number,
+  {
+    direction,
+    beyond,
+    rowsMax,
+  }: { direction: 'Next' | 'Previous'; beyond: number | undefined; rowsMax: number },
+  parts: StreamPageParts,
+): Promise<StoredEvent[]> {
+  const log = logOf(call, parts.log)!;
+  if (direction === 'Next')
+    return log.events(Math.max(begin, beyond === undefined ? begin : beyond + 1), end, rowsMax);
+  const before = Math.min(end, beyond ?? end);
+  const rows = await log.events(Math.max(begin, before - rowsMax), before, rowsMax);
+  return rows.toReversed();
+}
+
+function shown({ tenant, caller }: Call, stored: StoredEvent, published: Published): StreamEvent {
+  const event = showEvent(tenant!, stored, caller!.clearance, published);
+  if (event !== undefined) return event;
+  const isPurged =
+    stored.content === undefined && viewFor(caller!.clearance, stored.classification) !== 'Invisible';
+  return {
+    sequence: stored.index + 1,
+    eventId: idOf(stored),
+    withheld: isPurged ? 'Purged' : 'Clearance',
+    integrity: integrityOf(stored, published),
+  };
+}
+
+function secretsShown(stored: readonly StoredEvent[], data: readonly StreamEvent[]): EventId[] {
+  return stored.filter((each, i) => each.classification === 'Secret' && !('withheld' in data[i]!)).map(idOf);
+}
+
+function idOf({ entry }: StoredEvent): EventId {
+  return decodeEntry(entry).eventId;
+}

@@ -1,0 +1,110 @@
+// Puts drafts into streams. A stream that has reached its age is sealed before the next draft is written, one that has
+// reached its size right after the last: the seal notice becomes its last entry, and the next stream opens behind it.
+// All of it belongs to the transaction that the drafts are written in, so a boundary is there with them or not at all.
+
+import { ok as assert } from 'node:assert/strict';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StreamId } from '@tallystick/contract';
+import { encodeNotice, KINDS, type NoticePayload } from '@tallystick/evidence';
+import { instant } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Placed, StreamLimits } from '../../streams/log.ts';
+import type { PooledDraft } from './append-message.ts';
+import { EntryWriter } from './entry-writer.ts';
+import type { Head, Heads, OpenStream } from './heads.ts';
+import type { PoolCommitments, PoolCommitter } from './pool-commitments.ts';
+import { CLASSIFICATIONS } from './schema.ts';
+
+export interface StreamWriterOptions {
+  readonly streams: StreamLimits;
+  /** Makes the commitments of seal notices. */
+  readonly committer: PoolCommitter;
+  readonly nextId: () => string;
+  readonly random: Random;
+}
+
+type SealPayload = NoticePayload<typeof KINDS.streamSeal>;
+
+export class StreamWriter {
+  readonly #options: StreamWriterOptions;
+  readonly #entryWriter: EntryWriter;
+  readonly #insertStream: StatementSync;
+
+  constructor(db: DatabaseSync, heads: Heads, options: StreamWriterOptions) {
+    this.#options = options;
+    this.#entryWriter = new EntryWriter(db, heads);
+    this.#insertStream = db.prepare(
+      'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
+    );
+  }
+
+  /** `row` is that of the draft in the commitments. */
+  append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
+    if (head.stream === undefined) this.#open(head, this.#options.nextId(), nowMs);
+    else if (this.isAged(head, nowMs)) this.seal(head, 'Age', nowMs);
+    const stream = openStreamOf(head);
+    const placed = this.#entryWriter.append(draft, commitments, row, head, nowMs);
+    stream.firstReceivedAtMs ??= placed.receivedAtMs;
+    if (head.nextIndex - stream.firstIndex >= this.#options.streams.sealAfterEvents) {
+      this.seal(head, 'Size', nowMs);
+    }
+    return placed;
+  }
+
+  /** Whether an entry that is received now belongs into another stream than the first one of the open stream does. */
+  isAged({ stream, receivedAtMs }: Head, nowMs: number): boolean {
+    if (stream?.firstReceivedAtMs === undefined) return false;
+    const { ms } = this.#options.streams.sealAfter;
+    return Math.floor(Math.max(nowMs, receivedAtMs) / ms) !== Math.floor(stream.firstReceivedAtMs / ms);
+  }
+
+  /** The last cut before now: a stream whose first entry was received before it has reached its age. */
+  lastCutMs(nowMs: number): number {
+    const { ms } = this.#options.streams.sealAfter;
+    return Math.floor(nowMs / ms) * ms;
+  }
+
+  /** Seals the open stream, which must hold something; gives the place of the notice. */
+  seal(head: Head, cause: SealPayload['cause'], nowMs: number): Placed {
+    const { streamId, firstIndex, firstReceivedAtMs } = openStreamOf(head);
+    assert(firstReceivedAtMs !== undefined, 'an empty stream is never sealed');
+    const nextStreamId = this.#options.nextId();
+    const payload = { streamId, nextStreamId, firstIndex, lastIndex: head.nextIndex, cause };
+    const notice = this.#notice(payload, Math.max(nowMs, head.receivedAtMs));
+    const commitments = this.#options.committer.make([{ drafts: [notice] }]);
+    assert(commitments.faults.size === 0, 'a seal notice is an event');
+    const placed = this.#entryWriter.append(notice, commitments, 0, head, nowMs);
+    this.#open(head, nextStreamId, placed.receivedAtMs);
+    return placed;
+  }
+
+  #open(head: Head, streamId: StreamId, createdAtMs: number): void {
+    const firstIndex = head.nextIndex;
+    this.#insertStream.run(head.tenant, firstIndex, streamId, createdAtMs);
+    head.stream = { streamId, firstIndex, firstReceivedAtMs: undefined };
+  }
+
+  #notice(payload: SealPayload, receivedAtMs: number): PooledDraft {
+    const { nextId, random } = this.#options;
+    const facts = {
+      kind: KINDS.streamSeal,
+      action: 'Seal.EventStream',
+      resource: { resourceType: 'EventStream', resourceId: payload.streamId },
+      payload,
+      correlationId: random.uuid(),
+    };
+    return {
+      kind: facts.kind,
+      eventId: nextId(),
+      texts: encodeNotice(facts, instant(receivedAtMs)),
+      classification: CLASSIFICATIONS.indexOf('Internal'),
+      expiresAtMs: undefined,
+      sentFingerprint: undefined,
+    };
+  }
+}
+
+function openStreamOf({ stream }: Head): OpenStream {
+  assert(stream !== undefined, 'a log with entries has an open stream');
+  return stream;
+}

@@ -1,0 +1,228 @@
+// Finds the logs that have grown since their last checkpoint and reads them back. What is new is found by the row ids
+// that were given since the last look, which costs the same however many tenants are idle; what an earlier run has left
+// without a checkpoint is found once, when it starts.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import {
+  CompactRange,
+  EvidenceError,
+  HashPool,
+  parseCheckpoint,
+  parseNote,
+  subtreesOf,
+} from '@tallystick/evidence';
+import type { GrownLog, Growth, LogFault, PublishedLog, Standing } from '../../streams/tree.ts';
+import { GrowingTree, type StoredEntry } from '../growing-tree.ts';
+import { blobOf, numberOf, textIn } from './columns.ts';
+import { type LogPlace, TreeTables } from './tree-tables.ts';
+
+/** A log on its way: what was read of it, and where it stands. */
+interface Growing {
+  readonly tenantId: TenantId;
+  readonly log: LogPlace;
+  readonly tree: GrowingTree;
+}
+
+export type PublishedSize = readonly [tenant: TenantId, size: number];
+
+/** So many entries are read at once: a tenth of a second of work, and a few megabytes. */
+const ENTRIES_MAX = 20_000;
+const TREES_KEPT_MAX = 20_000;
+
+export class TreeGrowth {
+  readonly #tables: TreeTables;
+  readonly #tenantId: StatementSync;
+  readonly #rowsAfter: StatementSync;
+  readonly #lastRow: StatementSync;
+  readonly #standings: StatementSync;
+  readonly #pool = new HashPool();
+  /** By the tenant's number; those used last come last. */
+  readonly #trees = new Map<number, Growing>();
+  /** Logs that have entries which no look at new rows will find. */
+  readonly #behind = new Set<number>();
+  /** Logs with something to publish. */
+  readonly #grown = new Map<TenantId, Growing>();
+  readonly #faulty = new Set<number>();
+  readonly #stops = new Map<TenantId, number>();
+  #lastSeenRow: number | undefined;
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#tables = new TreeTables(db, logOrigin);
+    this.#tenantId = db.prepare('SELECT tenant_id FROM tenants WHERE tenant = ?');
+    this.#rowsAfter = db.prepare(
+      'SELECT id, tenant, leaf_index, entry, leaf FROM entries WHERE id > ? ORDER BY id LIMIT ?',
+    );
+    this.#lastRow = db.prepare('SELECT coalesce(max(id), 0) AS id FROM entries');
+    this.#standings = db.prepare(
+      `SELECT tenant, tenant_id, (SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant) AS last
+       FROM tenants WHERE last IS NOT NULL`,
+    );
+  }
+
+  /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
+  standings(): Standing[] {
+    // Before the logs are looked at: what comes between is seen twice rather than never.
+    this.#lastSeenRow ??= numberOf(this.#lastRow.get(), 'id');
+    const found: Standing[] = [];
+    for (const row of this.#standings.iterate()) {
+      const tenantId = textIn(row, 'tenant_id');
+      const log = this.#tables.log(tenantId)!;
+      const entries = numberOf(row, 'last') + 1 - log.firstIndex;
+      const latest = this.#tables.latest(log);
+      if (entries > (latest?.size ?? 0)) this.#behind.add(log.tenant);
+      found.push({
+        tenant: tenantId,
+        origin: log.origin,
+        entries,
+        checkpoint: latest && headIn(latest.note),
+      });
+    }
+    return found;
+  }
+
+  /** The head at exactly this size is to be among those that are given. */
+  stopAt(tenant: TenantId, size: number): void {
+    this.#stops.set(tenant, size);
+  }
+
+  read(): Growth {
+    const faults: LogFault[] = [];
+    let hasMore = this.#readBehind(faults);
+    if (!hasMore) hasMore = this.#readNew(faults);
+    const grown = [...this.#grown.values()].map(
+      ({ tenantId, log, tree }): GrownLog => ({ tenant: tenantId, epoch: log.epoch, ...tree.pending() }),
+    );
+    return { grown, faults, hasMore };
+  }
+
+  /** All of these logs up to these sizes is stored. */
+  published(sizes: readonly PublishedSize[]): void {
+    for (const [tenantId, size] of sizes) this.#publishedOne(tenantId, size);
+  }
+
+  #publishedOne(tenantId: TenantId, size: number): void {
+    const growing = this.#grown.get(tenantId);
+    growing?.tree.published(size);
+    if (growing?.tree.size === size) this.#grown.delete(tenantId);
+  }
+
+  /** One log that is behind, or a portion of it; true when there may be more of any. */
+  #readBehind(faults: LogFault[]): boolean {
+    const [tenant] = this.#behind;
+    if (tenant === undefined) return false;
+    const isRead = this.#orFault(tenant, faults, () => {
+      const { log, tree } = this.#growing(tenant);
+      const entries = this.#tables.entries(log, tree.size, ENTRIES_MAX);
+      if (entries.length > 0) this.#take(tenant, entries);
+      return entries.length < ENTRIES_MAX;
+    });
+    if (isRead ?? true) this.#behind.delete(tenant);
+    return true;
+  }
+
+  #readNew(faults: LogFault[]): boolean {
+    const rows = this.#rowsAfter.all((this.#lastSeenRow ??= 0), ENTRIES_MAX);
+    const byTenant = new Map<number, { first: number; entries: StoredEntry[] }>();
+    for (const row of rows) {
+      const tenant = numberOf(row, 'tenant');
+      let own = byTenant.get(tenant);
+      if (own === undefined)
+        byTenant.set(tenant, (own = { first: numberOf(row, 'leaf_index'), entries: [] }));
+      own.entries.push({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') });
+    }
+    for (const [tenant, { first, entries }] of byTenant) {
+      this.#orFault(tenant, faults, () => {
+        const { log, tree } = this.#growing(tenant);
+        // Some may have been read already when the log was behind.
+        const known = tree.size - (first - log.firstIndex);
+        if (known < 0) this.#behind.add(tenant);
+        else if (known < entries.length) this.#take(tenant, entries.slice(known));
+      });
+    }
+    this.#lastSeenRow = rows.length === 0 ? this.#lastSeenRow : numberOf(rows.at(-1), 'id');
+    return rows.length === ENTRIES_MAX || this.#behind.size > 0;
+  }
+
+  #take(tenant: number, entries: readonly StoredEntry[]): void {
+    const growing = this.#growing(tenant);
+    growing.tree.take(entries);
+    this.#grown.set(growing.tenantId, growing);
+  }
+
+  /** A log at fault is not read again: what follows the fault would be built on it. */
+  #orFault<T>(tenant: number, faults: LogFault[], work: () => T): T | undefined {
+    if (this.#faulty.has(tenant)) return undefined;
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof EvidenceError)) throw error;
+      const tenantId = this.#nameOf(tenant);
+      this.#faulty.add(tenant);
+      this.#grown.delete(tenantId);
+      this.#trees.delete(tenant);
+      faults.push({ tenant: tenantId, message: error.message });
+      return undefined;
+    }
+  }
+
+  #growing(tenant: number): Growing {
+    const known = this.#trees.get(tenant);
+    if (known !== undefined) return known;
+    this.#forgetOld();
+    const tenantId = this.#nameOf(tenant);
+    const log = this.#tables.log(tenantId)!;
+    const tree = new GrowingTree(this.#publishedState(log), this.#pool);
+    const stop = this.#stops.get(tenantId);
+    if (stop !== undefined) tree.stopAt(stop);
+    const growing = { tenantId, log, tree };
+    this.#trees.set(tenant, growing);
+    return growing;
+  }
+
+  #forgetOld(): void {
+    if (this.#trees.size < TREES_KEPT_MAX) return;
+    for (const [tenant, { tenantId }] of this.#trees) {
+      if (this.#grown.has(tenantId)) continue;
+      this.#trees.delete(tenant);
+      return;
+    }
+  }
+
+  /** The tree as it was last signed, made again from what is stored: it must still have the root that was signed. */
+  #publishedState(log: LogPlace) {
+    const { origin, genesis } = log;
+    const latest = this.#tables.latest(log);
+    if (latest === undefined) return { origin, range: new CompactRange(), previous: genesis };
+    const { size } = latest;
+    const signed = headIn(latest.note);
+    const read = this.#tables.hashes(log, size);
+    const hashes = subtreesOf({ begin: 0, end: size }).map(({ level, index }) => read(level, index));
+    const range = CompactRange.restore({ begin: 0, end: size, bytes: Buffer.concat(hashes) });
+    if (signed?.size !== size || Buffer.compare(range.root(), signed.root) !== 0) {
+      throw new EvidenceError('ROOT_MISMATCH', `the first ${size} entries are not those that were signed`);
+    }
+    const [last] = this.#tables.entries(log, size - 1, 1);
+    return { origin, range, previous: last!.leaf };
+  }
+
+  #nameOf(tenant: number): TenantId {
+    return textIn(this.#tenantId.get(tenant), 'tenant_id');
+  }
+}
+
+/** The largest size that was published of each log. */
+export function publishedSizes(logs: readonly PublishedLog[]): PublishedSize[] {
+  return logs.map(({ tenant, checkpoints }) => [tenant, checkpoints.at(-1)?.size ?? 0]);
+}
+
+/** What a stored checkpoint says; undefined for one that cannot be read. Its signature is for others to verify. */
+function headIn(note: string): { readonly size: number; readonly root: Uint8Array } | undefined {
+  try {
+    const { size, root } = parseCheckpoint(parseNote(note).text);
+    return { size, root };
+  } catch (error) {
+    if (error instanceof EvidenceError) return undefined;
+    throw error;
+  }
+}

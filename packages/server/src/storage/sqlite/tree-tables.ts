@@ -1,0 +1,162 @@
+// Reads of the tree, on whatever connection: checkpoints as they are stored, tiles and proofs out of the entries and
+// the hashes of full tiles. Nothing of a log is shown beyond its newest checkpoint.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import {
+  encodeEntryBundle,
+  encodeTile,
+  epochGenesisHash,
+  EvidenceError,
+  genesisHash,
+  type HashReader,
+  HASH_BYTES,
+  proveConsistency,
+  proveInclusion,
+  type Tile,
+  TILE_WIDTH,
+  tileHashReader,
+  tileSizes,
+  treeRoot,
+} from '@tallystick/evidence';
+import type { StoredCheckpoint } from '../../streams/tree.ts';
+import { blobOf, numberOf, textIn } from './columns.ts';
+
+/** One log of a tenant: all of it, or what came after a restore. */
+export interface LogPlace {
+  /** The tenant's number. */
+  readonly tenant: number;
+  readonly epoch: number;
+  readonly origin: string;
+  /** Of its first entry, in the tenant's sequence. */
+  readonly firstIndex: number;
+  /** What its first entry links to. */
+  readonly genesis: Uint8Array;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+export class TreeTables {
+  readonly #logOrigin: string;
+  readonly #log: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #checkpoint: StatementSync;
+  readonly #between: StatementSync;
+  readonly #leaves: StatementSync;
+  readonly #entries: StatementSync;
+  readonly #tileHashes: StatementSync;
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#logOrigin = logOrigin;
+    this.#log = db.prepare(
+      `SELECT tenants.tenant, coalesce(epoch, 0) AS epoch, coalesce(first_index, 0) AS first_index, previous_checkpoint
+       FROM tenants LEFT JOIN epochs ON epochs.tenant = tenants.tenant AND epochs.first_index <= ?2
+       WHERE tenant_id = ?1 ORDER BY epoch DESC LIMIT 1`,
+    );
+    const checkpoints = 'SELECT size, note, published_at_ms FROM checkpoints WHERE tenant = ? AND epoch = ?';
+    this.#newest = db.prepare(`${checkpoints} ORDER BY size DESC LIMIT 1`);
+    this.#checkpoint = db.prepare(`${checkpoints} AND size = ?`);
+    this.#between = db.prepare(`${checkpoints} AND size >= ? AND size < ? LIMIT 1`);
+    const entries =
+      'FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index';
+    this.#leaves = db.prepare(`SELECT leaf ${entries}`);
+    this.#entries = db.prepare(`SELECT entry, leaf ${entries}`);
+    this.#tileHashes = db.prepare(
+      `SELECT hash FROM tile_hashes
+       WHERE tenant = ? AND epoch = ? AND level = ? AND place >= ? AND place < ? ORDER BY place`,
+    );
+  }
+
+  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
+  log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogPlace | undefined {
+    const row = this.#log.get(tenantId, index);
+    if (row === undefined) return undefined;
+    const epoch = numberOf(row, 'epoch');
+    const place = { tenant: numberOf(row, 'tenant'), epoch, firstIndex: numberOf(row, 'first_index') };
+    const first = `${this.#logOrigin}/t/${tenantId}`;
+    if (epoch === 0) return { ...place, origin: first, genesis: genesisHash(first) };
+    const origin = `${first}/${epoch}`;
+    return { ...place, origin, genesis: epochGenesisHash(origin, textIn(row, 'previous_checkpoint')) };
+  }
+
+  latest({ tenant, epoch }: LogPlace): StoredCheckpoint | undefined {
+    return checkpointIn(this.#newest.get(tenant, epoch));
+  }
+
+  checkpoint({ tenant, epoch }: LogPlace, size: number): StoredCheckpoint | undefined {
+    return checkpointIn(this.#checkpoint.get(tenant, epoch, size));
+  }
+
+  /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
+  tile(log: LogPlace, tile: Tile): Uint8Array | undefined {
+    const size = this.latest(log)?.size ?? 0;
+    const { from, to } = tileSizes(tile);
+    if (from > size) return undefined;
+    const isPublished = tile.width === TILE_WIDTH || this.#isPublished(log, from, to);
+    if (!isPublished) return undefined;
+    if (tile.level !== 'entries') return this.#hashTile(log, tile.level, tile.index, tile.width);
+    return encodeEntryBundle(
+      this.entries(log, tile.index * TILE_WIDTH, tile.width).map(({ entry }) => entry),
+    );
+  }
+
+  root(log: LogPlace, size: number): Uint8Array {
+    return treeRoot(size, this.hashes(log, size));
+  }
+
+  inclusion(log: LogPlace, index: number, size: number): Uint8Array[] {
+    return proveInclusion(index, size, this.hashes(log, size));
+  }
+
+  consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
+    return proveConsistency(from, to, this.hashes(log, to));
+  }
+
+  /** A reader of the tree at one size, which must not be larger than what is stored of it. */
+  hashes(log: LogPlace, size: number): HashReader {
+    return tileHashReader(size, ({ level, index, width }) => this.#hashTile(log, level, index, width));
+  }
+
+  /** So many entries from an index of the log on, as they are stored. */
+  entries(log: LogPlace, index: number, count: number): { entry: Uint8Array; leaf: Uint8Array }[] {
+    const from = log.firstIndex + index;
+    return this.#entries
+      .all(log.tenant, from, from + count)
+      .map((row) => ({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') }));
+  }
+
+  #isPublished({ tenant, epoch }: LogPlace, from: number, to: number): boolean {
+    return this.#between.get(tenant, epoch, from, to) !== undefined;
+  }
+
+  #hashTile(log: LogPlace, level: number, index: number, width: number): Uint8Array {
+    const begin = index * TILE_WIDTH;
+    const rows =
+      level === 0
+        ? this.#leaves.all(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
+        : this.#tileHashes.all(log.tenant, log.epoch, level, begin, begin + width);
+    const column = level === 0 ? 'leaf' : 'hash';
+    if (rows.length !== width) {
+      const message = `${log.origin} has ${rows.length} of ${width} hashes of its tile ${level}/${index}`;
+      throw new EvidenceError('TRUNCATED', message);
+    }
+    return encodeTile(rows.map((row) => hashIn(row, column)));
+  }
+}
+
+function hashIn(row: Row, column: string): Uint8Array {
+  const hash = blobOf(row, column);
+  if (hash.length !== HASH_BYTES) {
+    throw new EvidenceError('MALFORMED', `column ${column} holds ${hash.length} bytes, not ${HASH_BYTES}`);
+  }
+  return hash;
+}
+
+function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined {
+  if (row === undefined) return undefined;
+  return {
+    size: numberOf(row, 'size'),
+    note: textIn(row, 'note'),
+    publishedAtMs: numberOf(row, 'published_at_ms'),
+  };
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
+import { createSigning } from '../keys/signing.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { openAnchorFile } from '../storage/anchor-file.ts';
+import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
+import { openSigningKeys } from '../storage/signing-key-files.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { createTelemetry } from '../telemetry.ts';
+import type { Anchor } from './anchor.ts';
+import { createCheckpointer } from './checkpointer.ts';
+import type { TreeWriter } from './tree.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Around {
+  readonly anchor?: (anchor: Anchor) => Anchor;
+  readonly tree?: (tree: TreeWriter) => TreeWriter;
+}
+
+/** A store with real files, its checkpointer settled and running. */
+async function open(directory: string, around: Around = {}) {
+  const stack = new AsyncDisposableStack();
+  const random = createSystemRandom();
+  const storage = stack.use(
+    await openSqliteStorage({
+      directory,
+      logOrigin: 'audit.example.com',
+      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
+      clock: systemClock,
+      random,
+      threads: false,
+      exclusive: false,
+      onFatal: assert.fail,
+    }),
+  );
+  const lines: string[] = [];
+  const telemetry = createTelemetry({
+    level: 'Info',
+    form: 'json',
+    secrets: [],
+    clock: systemClock,
+    write: (line) => void lines.push(line),
+  });
+  const signing = createSigning(systemClock);
+  signing.use(await openSigningKeys(directory, NOW_MS));
+  const file = stack.use(await openAnchorFile(directory));
+  const checkpointer = stack.use(
+    createCheckpointer({
+      tree: around.tree?.(storage.tree) ?? storage.tree,
+      anchor: around.anchor?.(file) ?? file,
+      signing,
+      clock: systemClock,
+      random,
+      telemetry,
+      intervalMs: 5,
+    }),
+  );
+  await checkpointer.settle();
+  checkpointer.start();
+  const fill = async (tenant: string, count: number) => {
+    await storage.tenants.ensure(tenant, NOW_MS);
+    await append(
+      storage,
+      request(
+        tenant,
+        Array.from({ length: count }, () => draftOf()),
+      ),
+    );
+  };
+  const latest = async (tenant: string) => (await storage.tree.tree(tenant))?.latest();
+  const covers = async (tenant: string, size: number) =>
+    checkpointer.covers(
+      { tenant, size, deadline: new Deadline() },
+      async () => ((await latest(tenant))?.size ?? 0) >= size,
+    );
+  const close = () => stack.disposeAsync();
+  return { storage, signing, anchor: file, checkpointer, lines, fill, latest, covers, close };
+}
+
+const newPlace = () => mkdtempSync(join(folder, 'data-'));
+const headOf = (anchor: Anchor, tenant: string) => anchor.heads().get(`audit.example.com/t/${tenant}`);
+
+test('what was appended is signed, anchored and stored, each tenant by itself', async () => {
+  const store = await open(newPlace());
+  await store.fill('acme', 3);
+  await store.fill('other', 1);
+  await Promise.all([store.covers('acme', 3), store.covers('other', 1)]);
+  for (const [tenant, size] of [
+    ['acme', 3],
+    ['other', 1],
+  ] as const) {
+    const origin = `audit.example.com/t/${tenant}`;
+    const verifiers = await Promise.all(store.signing.verifierKeys(origin).map(noteVerifier));
+    const opened = await openCheckpoint((await store.latest(tenant))!.note, { origin, verifiers });
+    assert.equal(opened.size, size);
+    assert.deepEqual(headOf(store.anchor, tenant), { origin, size, root: opened.root });
+  }
+  await store.close();
+});
+
+test('a crash between the anchor and the store is made good by the next turn, and by the next start', async () => {
+  const directory = newPlace();
+  let isBroken = true;
+  const broken = (tree: TreeWriter): TreeWriter => ({
+    ...tree,
+    publish: (...logs) => (isBroken ? Promise.reject(new Error('the disk is full')) : tree.publish(...logs)),
+  });
+  {
+    const store = await open(directory, { tree: broken });
+    await store.fill('acme', 3);
+    await until(() => headOf(store.anchor, 'acme') !== undefined);
+    await store.close();
+    assert.equal(headOf(store.anchor, 'acme')!.size, 3);
+  }
+  const store = await open(directory, { tree: broken });
+  await store.fill('acme', 2);
+  isBroken = false;
+  await store.covers('acme', 5);
+  assert.equal(store.checkpointer.refusalOf('acme'), undefined);
+  // What was anchored was signed, and is stored too.
+  assert.equal((await (await store.storage.tree.tree('acme'))!.checkpoint(3))?.size, 3);
+  await store.close();
+});
+
+test('nothing is stored that is not anchored', async () => {
+  let isBroken = true;
+  const broken = (anchor: Anchor): Anchor => ({
+    isNew: false,
+    heads: () => anchor.heads(),
+    append: (heads) => (isBroken ? Promise.reject(new Error('not mounted')) : anchor.append(heads)),
+    [Symbol.asyncDispose]: async () => {},
+  });
+  const store = await open(newPlace(), { anchor: broken });
+  await store.fill('acme', 1);
+  await until(() => store.checkpointer.figures().failure !== undefined);
+  assert.equal(await store.latest('acme'), undefined);
+  isBroken = false;
+  await store.covers('acme', 1);
+  assert.equal(store.checkpointer.figures().failure, undefined);
+  await store.close();
+});
+
+test('a log that was put back to an earlier state is refused, and the others are not', async () => {
+  const directory = newPlace();
+  const earlier = newPlace();
+  {
+    const store = await open(directory);
+    await store.fill('acme', 2);
+    await store.fill('other', 2);
+    await Promise.all([store.covers('acme', 2), store.covers('other', 2)]);
+    await store.close();
+    cpSync(join(directory, 'journal.db'), join(earlier, 'journal.db'));
+  }
+  {
+    const store = await open(directory);
+    await store.fill('acme', 3);
+    await store.covers('acme', 5);
+    await store.close();
+  }
+  cpSync(join(earlier, 'journal.db'), join(directory, 'journal.db'));
+  {
+    const store = await open(directory);
+    assert.match(
+      store.checkpointer.refusalOf('acme')!,
+      /signed with 5 entries and has 2\..*recover --new-epoch/,
+    );
+    assert.equal(store.checkpointer.refusalOf('other'), undefined);
+    assert.equal(store.checkpointer.figures().refusedTenants, 1);
+    await store.fill('other', 1);
+    await store.covers('other', 3);
+    // Whoever goes on all the same gets no signature: it would be a fork.
+    await store.fill('acme', 9);
+    await store.fill('other', 1);
+    await store.covers('other', 4);
+    assert.equal((await store.latest('acme'))!.size, 2);
+    await store.close();
+  }
+  // Now it is as long as it was, with another history.
+  const store = await open(directory);
+  await until(() => store.checkpointer.refusalOf('acme') !== undefined);
+  assert.match(store.checkpointer.refusalOf('acme')!, /its first 5 entries are not those that were signed/);
+  await store.close();
+});
+
+test('a bit of an entry that flips before it is signed is found, and nothing of that log is signed any more', async () => {
+  const directory = newPlace();
+  const open1 = await open(directory);
+  await open1.fill('acme', 3);
+  await open1.covers('acme', 3);
+  await open1.close();
+  const hold = await open(directory, {
+    tree: (tree) => ({ ...tree, readGrowth: async () => ({ grown: [], faults: [], hasMore: false }) }),
+  });
+  await hold.fill('acme', 3);
+  await hold.close();
+  using db = new DatabaseSync(join(directory, 'journal.db'));
+  db.exec('DROP TRIGGER entries_do_not_change');
+  const { entry } = db.prepare('SELECT entry FROM entries WHERE leaf_index = 4').get() as {
+    entry: Uint8Array;
+  };
+  entry[100]! ^= 1;
+  db.prepare('UPDATE entries SET entry = ? WHERE leaf_index = 4').run(entry);
+  const store = await open(directory);
+  await until(() => store.checkpointer.refusalOf('acme') !== undefined);
+  assert.match(store.checkpointer.refusalOf('acme')!, /entry 4 is not what was hashed/);
+  assert.equal((await store.latest('acme'))!.size, 3);
+  assert.ok(store.lines.some((line) => line.includes('"tenant":"acme"')));
+  await store.close();
+});
+
+test('who waits for a checkpoint is told when the time is over, or the service stops', async () => {
+  const store = await open(newPlace());
+  await store.storage.tenants.ensure('acme', NOW_MS);
+  const deadline = new Deadline();
+  const isPublished = async () => false;
+  const late = store.checkpointer.covers({ tenant: 'acme', size: 1, deadline }, isPublished);
+  deadline.pass(new Error('too late'));
+  await assert.rejects(late, /too late/);
+  const stopped = store.checkpointer.covers(
+    { tenant: 'acme', size: 1, deadline: new Deadline() },
+    isPublished,
+  );
+  const told = assert.rejects(stopped, /The service is stopping/);
+  await store.close();
+  await told;
+});
+
+test('an anchor that was lost is noticed', async () => {
+  const directory = newPlace();
+  const before = await open(directory);
+  await before.fill('acme', 1);
+  await before.covers('acme', 1);
+  await before.close();
+  rmSync(join(directory, 'anchor'));
+  const store = await open(directory);
+  assert.ok(
+    store.lines.some((line) => line.includes('the anchor is empty although logs were signed before')),
+  );
+  await store.close();
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    assert.ok(turns < 5000, 'it does not come');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

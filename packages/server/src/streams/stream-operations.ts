@@ -1,0 +1,166 @@
+// The operations on streams themselves: list, get, seal. What a stream says of its hash chain is under a checkpoint: a
+// sealed one under that of its end, the open one under the newest.
+
+import { ok as assert } from 'node:assert/strict';
+import {
+  type Answer,
+  AuditError,
+  ERRORS,
+  type EventStream,
+  type InputOf,
+  type StreamId,
+} from '@tallystick/contract';
+import { EMPTY_ROOT, parseCheckpoint, parseNote, toHex } from '@tallystick/evidence';
+import { type Call, keyReused, type Received } from '../call.ts';
+import { type Cursors, isIndex, readPage } from '../paging.ts';
+import { instant } from '../runtime/clock.ts';
+import type { LogReader, LogWriter, StoredStream, TenantLog, UsedKey } from './log.ts';
+import { type KeyTime, latestOf, onceOf } from './once.ts';
+import { covering, type ProvableParts } from './provable.ts';
+import type { StoredCheckpoint } from './tree.ts';
+
+export interface StreamParts extends KeyTime, ProvableParts {
+  readonly log: LogReader & Pick<LogWriter, 'seal'>;
+  readonly cursors: Cursors;
+  /** Throws where nothing may be appended to the tenant's log. */
+  readonly requireSound: (call: Call) => void;
+}
+
+type SealAnswer = Answer<'streams.seal'>;
+
+export function createStreamOperations(parts: StreamParts) {
+  return {
+    'streams.list': (call: Call, input: InputOf<'streams.list'>) => list(call, input, parts),
+    'streams.get': async (
+      call: Call,
+      { streamId }: InputOf<'streams.get'>,
+    ): Promise<Answer<'streams.get'>> => ({
+      kind: 'Done',
+      body: await shown(call, await streamOf(call, streamId, parts.log), parts),
+    }),
+    'streams.seal': {
+      perform: (call: Call, { streamId }: InputOf<'streams.seal'>) => seal(call, streamId, parts),
+      again: async (call: Call, received: Received, _: UsedKey): Promise<SealAnswer> =>
+        sealed(call, String(received.input['streamId']), parts),
+    },
+  };
+}
+
+/** The stream of that name, if the tenant has it. */
+export async function streamOf(call: Call, streamId: StreamId, log: LogReader): Promise<StoredStream> {
+  const stream = await logOf(call, log)?.stream(streamId);
+  if (stream === undefined) throw new AuditError('STREAM_NOT_FOUND', ERRORS.STREAM_NOT_FOUND.meaning);
+  return stream;
+}
+
+/** Undefined for a tenant that nobody knows: it has no log. */
+export function logOf({ tenant, tenantRecord }: Call, log: LogReader): TenantLog | undefined {
+  return tenant === undefined || tenantRecord === undefined ? undefined : log.forTenant(tenant);
+}
+
+async function list(
+  call: Call,
+  input: InputOf<'streams.list'>,
+  parts: StreamParts,
+): Promise<Answer<'streams.list'>> {
+  const read = readPage(parts.cursors, call, input, isIndex);
+  const log = logOf(call, parts.log);
+  const all = log === undefined ? [] : await pageOf(log, input.status, read);
+  const count = log === undefined ? 0 : await countOf(log, input.status);
+  const page = read.page(all, ({ firstIndex }) => firstIndex, count);
+  const data = await Promise.all(page.data.map((stream) => shown(call, stream, parts)));
+  return { kind: 'Done', body: { ...page, data } };
+}
+
+type Statuses = InputOf<'streams.list'>['status'];
+
+/** Exactly one stream is open, the newest; until content expires, none is purged. */
+async function pageOf(
+  log: TenantLog,
+  status: Statuses,
+  {
+    direction,
+    beyond,
+    rowsMax,
+  }: { direction: 'Next' | 'Previous'; beyond: number | undefined; rowsMax: number },
+): Promise<StoredStream[]> {
+  const wants = (each: 'Open' | 'Sealed') => status === undefined || status.includes(each);
+  if (!wants('Sealed') && !wants('Open')) return [];
+  // The list is newest first.
+  const from = direction === 'Next' ? { before: beyond } : { after: beyond };
+  const rows = await log.streams(from, rowsMax + 1);
+  return rows
+    .filter((stream) => wants(stream.sealedAtMs === undefined ? 'Open' : 'Sealed'))
+    .slice(0, rowsMax);
+}
+
+async function countOf(log: TenantLog, status: Statuses): Promise<number> {
+  const count = await log.streamCount();
+  const open = Math.min(count, 1);
+  if (status === undefined) return count;
+  return (status.includes('Open') ? open : 0) + (status.includes('Sealed') ? count - open : 0);
+}
+
+async function seal(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
+  await streamOf(call, streamId, parts.log);
+  parts.requireSound(call);
+  const { tenant, tenantRecord } = call;
+  assert(tenant !== undefined && tenantRecord !== undefined, 'a stream belongs to a tenant');
+  const once = onceOf(call, tenantRecord, latestOf(parts), '');
+  call.deadline.throwIfPassed();
+  const now = { nowMs: parts.clock.now(), steadyNowMs: parts.steadyNowMs() };
+  const { status } = await parts.log.seal({ tenant, streamId, once }, now);
+  switch (status) {
+    case 'Sealed':
+    case 'Repeated':
+      return sealed(call, streamId, parts);
+    case 'KeyReused':
+      throw keyReused();
+    case 'Unknown':
+      throw new AuditError('STREAM_NOT_FOUND', ERRORS.STREAM_NOT_FOUND.meaning);
+    case 'SealedBefore':
+      throw new AuditError('STREAM_SEALED', ERRORS.STREAM_SEALED.meaning);
+    case 'Empty':
+      throw new AuditError('STREAM_SEALED', 'The stream is empty: there is nothing in it to seal yet.');
+  }
+}
+
+/** With the checkpoint of its end, which takes a moment. */
+async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
+  const { endIndex } = await streamOf(call, streamId, parts.log);
+  const tree = await parts.trees.tree(call.tenant!, endIndex - 1);
+  await covering(call, endIndex - tree!.firstIndex, parts);
+  return { kind: 'Done', body: await shown(call, await streamOf(call, streamId, parts.log), parts) };
+}
+
+async function shown({ tenant }: Call, stream: StoredStream, { trees }: StreamParts): Promise<EventStream> {
+  assert(tenant !== undefined, 'a stream belongs to a tenant');
+  const { firstIndex, endIndex, sealedAtMs, previousStreamId } = stream;
+  const tree = await trees.tree(tenant, firstIndex);
+  const isSealed = sealedAtMs !== undefined;
+  const latest = await tree?.latest();
+  const end = isSealed ? await tree?.checkpoint(endIndex - tree.firstIndex) : undefined;
+  return {
+    streamId: stream.streamId,
+    tenantId: tenant,
+    status: isSealed ? 'Sealed' : 'Open',
+    metadata: {},
+    eventCount: endIndex - firstIndex,
+    ...(endIndex > firstIndex ? { firstSequence: firstIndex + 1, lastSequence: endIndex } : {}),
+    createdAt: instant(stream.createdAtMs),
+    ...(isSealed ? { sealedAt: instant(sealedAtMs) } : {}),
+    ...(previousStreamId === undefined ? {} : { previousStreamId }),
+    hashChain: {
+      algorithm: 'SHA-256',
+      genesisHash: toHex(stream.genesis),
+      headHash: toHex(stream.head),
+      ...treeFacts(end ?? latest),
+    },
+  };
+}
+
+function treeFacts(checkpoint: StoredCheckpoint | undefined) {
+  if (checkpoint === undefined) return { treeSize: 0, rootHash: toHex(EMPTY_ROOT) };
+  const { size, root } = parseCheckpoint(parseNote(checkpoint.note).text);
+  return { treeSize: size, rootHash: toHex(root), checkpoint: checkpoint.note };
+}

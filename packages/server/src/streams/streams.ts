@@ -1,0 +1,20 @@
+// The operations on streams and on the log as a whole, put together from what they need.
+
+import type { Call } from '../call.ts';
+import { createCheckpointOperations, type CheckpointParts } from './checkpoints.ts';
+import { createLogFiles } from './log-files.ts';
+import { requireSound } from './provable.ts';
+import { createVerifications, type VerificationParts } from './verifications.ts';
+import { createStreamOperations, type StreamParts } from './stream-operations.ts';
+
+export type StreamsParts = CheckpointParts & Omit<StreamParts, 'requireSound'> & VerificationParts;
+
+export function createStreams(parts: StreamsParts) {
+  const sound = ({ tenant }: Call) => requireSound(tenant!, parts.checkpointer);
+  return {
+    ...createStreamOperations({ ...parts, requireSound: sound }),
+    ...createCheckpointOperations(parts),
+    ...createLogFiles(parts),
+    ...createVerifications(parts),
+  };
+}

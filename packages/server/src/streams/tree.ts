@@ -1,0 +1,176 @@
+// The log as a Merkle tree: the port through which checkpoints are made, and the one through which checkpoints, tiles
+// and proofs are read. Sizes and indexes here are those of one log under one origin; a tenant that went on after a
+// restore has a new one, which begins at 0 again.
+
+import type { Classification, EventId, TenantId } from '@tallystick/contract';
+import type { Reason, Tile } from '@tallystick/evidence';
+
+/** A log's size and root: what a checkpoint says, before anybody has signed it. */
+export interface TreeHead {
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Uint8Array;
+}
+
+/** The hash of the full tile `place` of the level below. */
+export interface TileHash {
+  readonly level: number;
+  readonly place: number;
+  readonly hash: Uint8Array;
+}
+
+/** What a log has become since its last checkpoint, read back from the store and recomputed. */
+export interface GrownLog {
+  readonly tenant: TenantId;
+  readonly epoch: number;
+  /** Ascending: the end of every stream that was sealed, and the newest size. Each is signed before the next. */
+  readonly heads: readonly TreeHead[];
+  readonly tileHashes: readonly TileHash[];
+}
+
+/** A log that is not what was hashed: it is not signed, and nothing is built on it. */
+export interface LogFault {
+  readonly tenant: TenantId;
+  readonly message: string;
+}
+
+export interface Growth {
+  readonly grown: readonly GrownLog[];
+  readonly faults: readonly LogFault[];
+  /** There is more than was read this time. */
+  readonly hasMore: boolean;
+}
+
+export interface SignedCheckpoint {
+  readonly size: number;
+  readonly note: string;
+}
+
+/** What is stored of a grown log, in one commit. */
+export interface PublishedLog {
+  readonly tenant: TenantId;
+  readonly epoch: number;
+  readonly checkpoints: readonly SignedCheckpoint[];
+  readonly tileHashes: readonly TileHash[];
+}
+
+/** A stored checkpoint with more signatures than it was stored with. */
+export interface CosignedCheckpoint extends SignedCheckpoint {
+  readonly tenant: TenantId;
+  readonly epoch: number;
+}
+
+/** What the store has of a log that it is written to now. */
+export interface Standing {
+  readonly tenant: TenantId;
+  readonly origin: string;
+  readonly entries: number;
+  readonly checkpoint: { readonly size: number; readonly root: Uint8Array } | undefined;
+}
+
+export interface TreeWriter {
+  /** Every log that has entries. Asked once, before anything is read. */
+  standings(): Promise<Standing[]>;
+  /** The head at exactly this size will be among those that `readGrowth` gives. */
+  stopAt(tenant: TenantId, size: number): Promise<void>;
+  /**
+   * Reads a portion of what was appended since the last checkpoints, and recomputes leaves, chain and roots from the
+   * bytes that are stored. Asked again without `publish` between, it gives the same or more.
+   */
+  readGrowth(): Promise<Growth>;
+  /** Stores checkpoints and hashes of tiles; a size that is not larger than the newest stored one is left out. */
+  publish(logs: readonly PublishedLog[], nowMs: number): Promise<void>;
+  /**
+   * Puts each note in the place of the stored one of exactly that size, in one commit. Of each: whether it is stored now.
+   * Not, and nothing is changed, where there is none of that size, where the note has another text, or where it lacks
+   * a signature that the stored one has.
+   */
+  cosign(checkpoints: readonly CosignedCheckpoint[]): Promise<boolean[]>;
+}
+
+export interface StoredCheckpoint {
+  readonly note: string;
+  readonly size: number;
+  readonly publishedAtMs: number;
+}
+
+/** The tree of one log. All of it is under a checkpoint: what is not is not there yet. */
+export interface LogTree {
+  readonly origin: string;
+  readonly epoch: number;
+  /** Of its first entry, in the tenant's sequence. */
+  readonly firstIndex: number;
+  latest(): Promise<StoredCheckpoint | undefined>;
+  /** The one of exactly this size. */
+  checkpoint(size: number): Promise<StoredCheckpoint | undefined>;
+  /** The bytes of a tile or of an entry bundle; undefined where the log has none of that width. */
+  tile(tile: Tile): Promise<Uint8Array | undefined>;
+  root(size: number): Promise<Uint8Array>;
+  inclusion(leafIndex: number, size: number): Promise<Uint8Array[]>;
+  consistency(from: number, to: number): Promise<Uint8Array[]>;
+}
+
+/** What an event is proven by. */
+export interface StoredEvidence {
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly classification: Classification;
+  /** The 116 bytes. */
+  readonly entry: Uint8Array;
+  readonly roots: readonly [Uint8Array, Uint8Array];
+  /** Undefined once the content is removed. */
+  readonly content:
+    | {
+        readonly texts: readonly [string, string];
+        /** Of each group, those of its units one behind the other, in the order of their tags. */
+        readonly salts: readonly [Uint8Array, Uint8Array];
+      }
+    | undefined;
+}
+
+/** A part of a tenant's sequence; `endIndex` is the first outside. */
+export interface RangeWish {
+  readonly tenant: TenantId;
+  readonly fromIndex: number;
+  readonly endIndex: number;
+}
+
+export interface RangeVerdict {
+  readonly checkedEvents: number;
+  /** Content gone, under a notice. */
+  readonly expiredEvents: number;
+  /** Some fields gone, under a notice. */
+  readonly redactedEvents: number;
+  /** Of the checkpoint that the range was held against; 0 and the empty root before the first one. */
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  readonly fault?: {
+    /** In the tenant's sequence. */
+    readonly index: number | undefined;
+    readonly reason: Reason;
+    readonly message: string;
+  };
+}
+
+export interface TreeReader {
+  /** Recomputes entries and values of a range; a broken one is a verdict too. */
+  checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
+  /** Undefined when there is none, or its classification is not among `visible`. */
+  evidence(
+    tenant: TenantId,
+    eventId: EventId,
+    visible: readonly Classification[],
+  ): Promise<StoredEvidence | undefined>;
+  /** Of the events from `fromIndex` up to, not with, `endIndex`, in order; no more than `limit`. */
+  evidenceRange(
+    tenant: TenantId,
+    fromIndex: number,
+    endIndex: number,
+    limit: number,
+  ): Promise<StoredEvidence[]>;
+  /**
+   * The log that holds an index of the tenant's sequence; the one that is written to now, where none is asked for.
+   * Undefined for a tenant that is not there.
+   */
+  tree(tenant: TenantId, index?: number): Promise<LogTree | undefined>;
+}
