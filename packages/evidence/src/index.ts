@@ -43,11 +43,13 @@ export {
   encodeEntry,
   type Entry,
   ENTRY_BYTES,
+  type EntryLink,
   epochGenesisHash,
   genesisHash,
   isNotice,
   type Kind,
   KINDS,
+  readLink,
   writeEntry,
 } from './event/entry.ts';
 export {

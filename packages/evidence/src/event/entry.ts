@@ -69,28 +69,47 @@ export function decodeEntry(bytes: Uint8Array): Entry {
   if (bytes.length !== ENTRY_BYTES) {
     throw new EvidenceError('MALFORMED', `entry is ${bytes.length} bytes; an entry has ${ENTRY_BYTES}`);
   }
-  if (!equalBytes(bytes.subarray(0, KIND_AT), LABEL_ENTRY)) {
-    throw new EvidenceError('MALFORMED', 'entry does not begin with its label');
-  }
-  const kind = bytes[KIND_AT]!;
-  if (kind < KINDS.event || kind > KINDS.administration) {
-    throw new EvidenceError('MALFORMED', `entry is of kind ${kind}; kinds are 1 to 9`);
-  }
-  if (bytes[KIND_AT + 1] !== 0 || bytes[KIND_AT + 2] !== 0 || bytes[KIND_AT + 3] !== 0) {
-    throw new EvidenceError('MALFORMED', 'entry has reserved bytes that are not zero');
-  }
-  const receivedAtMs = readU64(bytes, RECEIVED_AT);
-  if (receivedAtMs > RECEIVED_AT_MS_MAX) {
-    throw new EvidenceError('MALFORMED', 'entry was received after the year 9999');
-  }
+  requireForm(bytes, 0);
   return {
-    kind: kind as Kind,
+    kind: bytes[KIND_AT] as Kind,
     index: readU64(bytes, INDEX_AT),
-    receivedAtMs,
+    receivedAtMs: readU64(bytes, RECEIVED_AT),
     eventId: eventIdText(bytes.subarray(EVENT_ID_AT, PREVIOUS_AT)),
     previous: bytes.slice(PREVIOUS_AT, CONTENT_AT),
     content: bytes.slice(CONTENT_AT, ENTRY_BYTES),
   };
+}
+
+function requireForm(bytes: Uint8Array, at: number): void {
+  for (let i = 0; i < LABEL_ENTRY.length; i++) {
+    if (bytes[at + i] !== LABEL_ENTRY[i]) {
+      throw new EvidenceError('MALFORMED', 'entry does not begin with its label');
+    }
+  }
+  const kind = bytes[at + KIND_AT]!;
+  if (kind < KINDS.event || kind > KINDS.administration) {
+    throw new EvidenceError('MALFORMED', `entry is of kind ${kind}; kinds are 1 to 9`);
+  }
+  if (bytes[at + KIND_AT + 1] !== 0 || bytes[at + KIND_AT + 2] !== 0 || bytes[at + KIND_AT + 3] !== 0) {
+    throw new EvidenceError('MALFORMED', 'entry has reserved bytes that are not zero');
+  }
+  if (readU64(bytes, at + RECEIVED_AT) > RECEIVED_AT_MS_MAX) {
+    throw new EvidenceError('MALFORMED', 'entry was received after the year 9999');
+  }
+}
+
+/** What ties an entry to its place, read where it stands among other bytes: for whoever goes through many. */
+export interface EntryLink {
+  readonly kind: Kind;
+  readonly index: number;
+  /** Where in the entry the 32 bytes of `previous` begin. */
+  readonly previousAt: number;
+}
+
+/** Refuses what `decodeEntry` refuses. */
+export function readLink(bytes: Uint8Array, at: number): EntryLink {
+  requireForm(bytes, at);
+  return { kind: bytes[at + KIND_AT] as Kind, index: readU64(bytes, at + INDEX_AT), previousAt: PREVIOUS_AT };
 }
 
 /** Throws unless the units that were shown have led to the content inside the entry. */

@@ -4,22 +4,17 @@
 
 import { ok as assert } from 'node:assert/strict';
 import {
-  CompactRange,
-  decodeEntry,
+  type CompactRange,
   ENTRY_BYTES,
   EvidenceError,
   HASH_BYTES,
   HashPool,
   KINDS,
+  readLink,
   TILE_WIDTH,
 } from '@tallystick/evidence';
 import type { TileHash, TreeHead } from '../streams/tree.ts';
-
-/** An entry as the store has it. */
-export interface StoredEntry {
-  readonly entry: Uint8Array;
-  readonly leaf: Uint8Array;
-}
+import { TreeStack } from './tree-stack.ts';
 
 /** What follows from a published checkpoint, or from nothing. */
 export interface TreeState {
@@ -29,14 +24,19 @@ export interface TreeState {
   readonly previous: Uint8Array;
 }
 
+/** An entry and its leaf as they are stored, one behind the other. */
+export const ROW_BYTES = ENTRY_BYTES + HASH_BYTES;
+
 const LEAF_BYTES = 1 + ENTRY_BYTES;
 const LEAF_PREFIX = 0x00;
 /** The levels of a tree whose hashes stand in tiles. */
 const TILE_HEIGHT = Math.log2(TILE_WIDTH);
+/** So many are hashed at once: enough to fill the lanes, few enough to stay in cache. */
+const LOT_ROWS = 512;
 
 export class GrowingTree {
   readonly #origin: string;
-  readonly #range: CompactRange;
+  readonly #stack: TreeStack;
   readonly #pool: HashPool;
   #previous: Uint8Array;
   /** Sizes at which a head is wanted beside the ends of streams. */
@@ -47,13 +47,13 @@ export class GrowingTree {
   /** `pool` may be shared among trees, one at a time. */
   constructor({ origin, range, previous }: TreeState, pool = new HashPool()) {
     this.#origin = origin;
-    this.#range = range;
+    this.#stack = new TreeStack(range, pool);
     this.#previous = previous;
     this.#pool = pool;
   }
 
   get size(): number {
-    return this.#range.size;
+    return this.#stack.size;
   }
 
   /** The head at exactly this size will be among those that are given. */
@@ -61,25 +61,11 @@ export class GrowingTree {
     if (size > this.size) this.#stops.add(size);
   }
 
-  /** The entries that follow, in order; throws EvidenceError at the first that is not what was hashed. */
-  take(entries: readonly StoredEntry[]): void {
-    const leavesAt = this.#hashLeaves(entries);
-    for (const [i, { entry, leaf }] of entries.entries()) {
-      const index = this.size;
-      const computed = this.#pool.digest(leavesAt + i * HASH_BYTES);
-      if (!isSame(computed, leaf)) throw fault('LEAF_MISMATCH', index, 'is not what was hashed');
-      const { kind, index: own, previous } = decodeEntry(entry);
-      if (own !== index) throw fault('INDEX_MISMATCH', index, `says that it is entry ${own}`);
-      if (!isSame(previous, this.#previous)) {
-        throw fault('CHAIN_BROKEN', index, 'does not name the leaf before it');
-      }
-      this.#range.append(computed, (level, place, hash) => {
-        if (level > 0 && level % TILE_HEIGHT === 0) {
-          this.#tileHashes.push({ level: level / TILE_HEIGHT, place, hash });
-        }
-      });
-      this.#previous = computed;
-      if (kind === KINDS.streamSeal || this.#stops.delete(this.size)) this.#heads.push(this.#head());
+  /** The rows that follow, in order; throws EvidenceError at the first that is not what was hashed. */
+  take(rows: Uint8Array): void {
+    assert(rows.length % ROW_BYTES === 0, 'rows are whole');
+    for (let at = 0; at < rows.length; at += LOT_ROWS * ROW_BYTES) {
+      this.#takeLot(rows.subarray(at, at + LOT_ROWS * ROW_BYTES));
     }
   }
 
@@ -99,31 +85,62 @@ export class GrowingTree {
     );
   }
 
-  #head(): TreeHead {
-    return { origin: this.#origin, size: this.size, root: this.#range.root() };
+  #takeLot(rows: Uint8Array): void {
+    const count = rows.length / ROW_BYTES;
+    const leaves = this.#leavesOf(rows, count);
+    const first = this.size;
+    let taken = 0;
+    const joinUpTo = (end: number) => {
+      this.#stack.append(leaves.subarray(taken * HASH_BYTES, end * HASH_BYTES), this.#onComplete);
+      taken = end;
+    };
+    for (let i = 0; i < count; i++) {
+      const index = first + i;
+      const at = i * ROW_BYTES;
+      const leaf = leaves.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
+      if (!isAt(rows, at + ENTRY_BYTES, leaf)) throw fault('LEAF_MISMATCH', index, 'is not what was hashed');
+      const link = readLink(rows, at);
+      if (link.index !== index) throw fault('INDEX_MISMATCH', index, `says that it is entry ${link.index}`);
+      if (!isAt(rows, at + link.previousAt, this.#previous)) {
+        throw fault('CHAIN_BROKEN', index, 'does not name the leaf before it');
+      }
+      this.#previous = leaf;
+      if (link.kind !== KINDS.streamSeal && !this.#stops.delete(index + 1)) continue;
+      joinUpTo(i + 1);
+      this.#heads.push(this.#head());
+    }
+    joinUpTo(count);
   }
 
-  /** All at once, four at a time; returns where in the pool their hashes are. */
-  #hashLeaves(entries: readonly StoredEntry[]): number {
+  readonly #onComplete = (level: number, place: number, hash: Uint8Array): void => {
+    if (level % TILE_HEIGHT !== 0) return;
+    this.#tileHashes.push({ level: level / TILE_HEIGHT, place, hash: Uint8Array.from(hash) });
+  };
+
+  #head(): TreeHead {
+    return { origin: this.#origin, size: this.size, root: this.#stack.root() };
+  }
+
+  /** All at once, four at a time. */
+  #leavesOf(rows: Uint8Array, count: number): Uint8Array {
     const pool = this.#pool;
     pool.reset();
-    const leavesAt = pool.room(entries.length * HASH_BYTES);
-    for (const [i, { entry }] of entries.entries()) {
-      if (entry.length !== ENTRY_BYTES) {
-        throw fault('MALFORMED', this.size + i, `is ${entry.length} bytes, not ${ENTRY_BYTES}`);
-      }
+    const leavesAt = pool.room(count * HASH_BYTES);
+    for (let i = 0; i < count; i++) {
       const at = pool.room(LEAF_BYTES);
       pool.bytes[at] = LEAF_PREFIX;
-      pool.bytes.set(entry, at + 1);
+      pool.bytes.set(rows.subarray(i * ROW_BYTES, i * ROW_BYTES + ENTRY_BYTES), at + 1);
       pool.hash(at, LEAF_BYTES, leavesAt + i * HASH_BYTES);
     }
     pool.run();
-    return leavesAt;
+    return pool.bytes.slice(leavesAt, leavesAt + count * HASH_BYTES);
   }
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
+/** Whether these bytes stand there. */
+function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
 }
 
 function fault(reason: EvidenceError['reason'], index: number, why: string): EvidenceError {

@@ -19,7 +19,12 @@ import { createCheckpointer } from './checkpointer.ts';
 import type { TreeWriter } from './tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
-after(() => rmSync(folder, { recursive: true }));
+/** What a test that failed has left open would keep the process from ending. */
+const stacks: AsyncDisposableStack[] = [];
+after(async () => {
+  for (const stack of stacks) await stack.disposeAsync();
+  rmSync(folder, { recursive: true });
+});
 
 interface Around {
   readonly anchor?: (anchor: Anchor) => Anchor;
@@ -29,6 +34,7 @@ interface Around {
 /** A store with real files, its checkpointer settled and running. */
 async function open(directory: string, around: Around = {}) {
   const stack = new AsyncDisposableStack();
+  stacks.push(stack);
   const random = createSystemRandom();
   const storage = stack.use(
     await openSqliteStorage({

@@ -13,8 +13,9 @@ import {
   subtreesOf,
 } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing } from '../../streams/tree.ts';
-import { GrowingTree, type StoredEntry } from '../growing-tree.ts';
-import { blobOf, numberOf, textIn } from './columns.ts';
+import { GrowingTree, ROW_BYTES } from '../growing-tree.ts';
+import { numberOf, textIn } from './columns.ts';
+import { type EntryRun, EntryRows, requireWhole } from './entry-rows.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
 /** A log on its way: what was read of it, and where it stands. */
@@ -33,7 +34,7 @@ const TREES_KEPT_MAX = 20_000;
 export class TreeGrowth {
   readonly #tables: TreeTables;
   readonly #tenantId: StatementSync;
-  readonly #rowsAfter: StatementSync;
+  readonly #rows: EntryRows;
   readonly #lastRow: StatementSync;
   readonly #standings: StatementSync;
   readonly #pool = new HashPool();
@@ -50,9 +51,7 @@ export class TreeGrowth {
   constructor(db: DatabaseSync, logOrigin: string) {
     this.#tables = new TreeTables(db, logOrigin);
     this.#tenantId = db.prepare('SELECT tenant_id FROM tenants WHERE tenant = ?');
-    this.#rowsAfter = db.prepare(
-      'SELECT id, tenant, leaf_index, entry, leaf FROM entries WHERE id > ? ORDER BY id LIMIT ?',
-    );
+    this.#rows = new EntryRows(db);
     this.#lastRow = db.prepare('SELECT coalesce(max(id), 0) AS id FROM entries');
     this.#standings = db.prepare(
       `SELECT tenant, tenant_id, (SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant) AS last
@@ -113,40 +112,37 @@ export class TreeGrowth {
     if (tenant === undefined) return false;
     const isRead = this.#orFault(tenant, faults, () => {
       const { log, tree } = this.#growing(tenant);
-      const entries = this.#tables.entries(log, tree.size, ENTRIES_MAX);
-      if (entries.length > 0) this.#take(tenant, entries);
-      return entries.length < ENTRIES_MAX;
+      const run = this.#rows.from(tenant, log.firstIndex + tree.size, ENTRIES_MAX);
+      if (run !== undefined) this.#take(tenant, run, 0);
+      return run === undefined || run.rows.length < ENTRIES_MAX * ROW_BYTES;
     });
     if (isRead ?? true) this.#behind.delete(tenant);
     return true;
   }
 
   #readNew(faults: LogFault[]): boolean {
-    const rows = this.#rowsAfter.all((this.#lastSeenRow ??= 0), ENTRIES_MAX);
-    const byTenant = new Map<number, { first: number; entries: StoredEntry[] }>();
-    for (const row of rows) {
-      const tenant = numberOf(row, 'tenant');
-      let own = byTenant.get(tenant);
-      if (own === undefined)
-        byTenant.set(tenant, (own = { first: numberOf(row, 'leaf_index'), entries: [] }));
-      own.entries.push({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') });
-    }
-    for (const [tenant, { first, entries }] of byTenant) {
+    const { runs, lastId, count } = this.#rows.behind((this.#lastSeenRow ??= 0), ENTRIES_MAX);
+    for (const run of runs) {
+      const { tenant } = run;
       this.#orFault(tenant, faults, () => {
         const { log, tree } = this.#growing(tenant);
+        const firstIndex = run.firstIndex - log.firstIndex;
         // Some may have been read already when the log was behind.
-        const known = tree.size - (first - log.firstIndex);
-        if (known < 0) this.#behind.add(tenant);
-        else if (known < entries.length) this.#take(tenant, entries.slice(known));
+        if (firstIndex > tree.size) this.#behind.add(tenant);
+        else this.#take(tenant, run, tree.size - firstIndex);
       });
     }
-    this.#lastSeenRow = rows.length === 0 ? this.#lastSeenRow : numberOf(rows.at(-1), 'id');
-    return rows.length === ENTRIES_MAX || this.#behind.size > 0;
+    this.#lastSeenRow = lastId;
+    return count === ENTRIES_MAX || this.#behind.size > 0;
   }
 
-  #take(tenant: number, entries: readonly StoredEntry[]): void {
+  /** Without the first so many rows, which are known. */
+  #take(tenant: number, run: EntryRun, known: number): void {
+    requireWhole(run);
+    const rows = run.rows.subarray(known * ROW_BYTES);
+    if (rows.length === 0) return;
     const growing = this.#growing(tenant);
-    growing.tree.take(entries);
+    growing.tree.take(rows);
     this.#grown.set(growing.tenantId, growing);
   }
 
@@ -198,7 +194,11 @@ export class TreeGrowth {
     const signed = headIn(latest.note);
     const read = this.#tables.hashes(log, size);
     const hashes = subtreesOf({ begin: 0, end: size }).map(({ level, index }) => read(level, index));
-    const range = CompactRange.restore({ begin: 0, end: size, bytes: Buffer.concat(hashes) });
+    const range = CompactRange.restore({
+      begin: 0,
+      end: size,
+      bytes: Uint8Array.from(Buffer.concat(hashes)),
+    });
     if (signed?.size !== size || Buffer.compare(range.root(), signed.root) !== 0) {
       throw new EvidenceError('ROOT_MISMATCH', `the first ${size} entries are not those that were signed`);
     }
