@@ -10,6 +10,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   evidence: () => import('./evidence.ts'),
   ingest: () => import('./ingest.ts'),
   store: () => import('./store.ts'),
+  proofs: () => import('./proofs.ts'),
 };
 
 const asked = process.argv.slice(2);

@@ -25,6 +25,7 @@ export interface RunningService extends Running {
 export async function startService(
   given?: string,
   nodeOptions: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const dataDirectory = given ?? mkdtempSync(join(tmpdir(), 'tallystick-bench-'));
   const env = {
@@ -33,6 +34,7 @@ export async function startService(
     Storage__DataDirectory: dataDirectory,
     Telemetry__Level: 'Warn',
     TALLYSTICK_ADMIN_KEY: ADMIN_KEY,
+    ...settings,
   };
   const running = await start(
     [...NODE, ...nodeOptions, COMMAND, 'serve'],

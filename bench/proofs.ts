@@ -1,0 +1,98 @@
+// What it costs to make the log provable: batches with a checkpoint every second against batches without any; and how
+// long a proof takes through the whole service (W6), how fast a data directory is verified.
+
+import { checkStore } from '@tallystick/server';
+import { type Benchmark, median, type Row } from './measure.ts';
+import { ADMIN_KEY, applyLoad, type RunningService, startService } from './processes/processes.ts';
+
+const ROUNDS = 8;
+const DURATION_MS = 2000;
+const PROOFS = 500;
+
+const batch = {
+  connections: 8,
+  eventsPerRequest: 500,
+  durationMs: DURATION_MS,
+  apiKey: ADMIN_KEY,
+  tenants: 1,
+  tenantPrefix: 'acme',
+  path: '/api/v1/audit-events/batch',
+};
+
+export const benchmark: Benchmark = {
+  name: 'proofs',
+  title: 'W6: checkpoints, proofs, verification of a store',
+  async run() {
+    await using signing = await startService();
+    await using silent = await startService(undefined, [], { Log__CheckpointInterval: 'PT10H' });
+    const [one, other]: number[][] = [[], []];
+    for (const service of [signing, silent]) await applyLoad({ ...batch, port: service.port });
+    for (let round = 0; round < ROUNDS; round++) {
+      other!.push((await applyLoad({ ...batch, port: silent.port })).eventsPerSecond);
+      one!.push((await applyLoad({ ...batch, port: signing.port })).eventsPerSecond);
+    }
+    const rows: Row[] = [
+      {
+        name: 'batches of 500, a checkpoint every second',
+        figure: `${Math.round(Math.max(...one!))}/s`,
+        against: 'without checkpoints',
+        ratio: Math.max(...one!) / Math.max(...other!),
+        medianRatio: median(one!.map((rate, i) => rate / other![i]!)),
+        goal: '>= 0.90',
+      },
+    ];
+    rows.push(...(await proofRows(signing)), await checkRow(signing));
+    return rows;
+  },
+};
+
+async function proofRows({ port }: RunningService): Promise<Row[]> {
+  const headers = { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': 'acme-0' };
+  const get = async <T>(path: string): Promise<T> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, { headers });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  const streams = await get<{ data: { streamId: string; eventCount: number }[] }>(
+    '/event-streams?status=Open',
+  );
+  const { streamId } = streams.data[0]!;
+  const { treeSize } = await get<{ treeSize: number }>('/checkpoints/latest');
+  const first = await get<{ data: { eventId: string }[] }>(
+    `/event-streams/${streamId}/events?limit=${PROOFS}`,
+  );
+  const proofs = await timed(first.data, ({ eventId }) => get(`/audit-events/${eventId}/proof`));
+  const sizes = Array.from({ length: PROOFS }, (_, i) => 1 + Math.floor((i * (treeSize - 1)) / PROOFS));
+  const consistency = await timed(sizes, (from) => get(`/checkpoints/consistency?from=${from}`));
+  return [
+    {
+      name: `W6 proof of one event of ${treeSize}, by HTTP`,
+      figure: `p95 ${proofs.toFixed(2)} ms`,
+      goal: '< 5 ms',
+    },
+    { name: 'W6 consistency proof, by HTTP', figure: `p95 ${consistency.toFixed(2)} ms`, goal: '< 5 ms' },
+  ];
+}
+
+async function checkRow({ dataDirectory }: RunningService): Promise<Row> {
+  const startedAt = performance.now();
+  const { totals, verified } = await checkStore(dataDirectory, { keys: [], seen: [] });
+  if (!verified) throw new Error('the store does not verify');
+  const perSecond = totals.entries / ((performance.now() - startedAt) / 1000);
+  return {
+    name: `verification of a data directory of ${totals.entries} events`,
+    figure: `${Math.round(perSecond)}/s`,
+    goal: '>= 30,000/s',
+  };
+}
+
+/** The 95th percentile, one after the other. */
+async function timed<T>(items: readonly T[], ask: (item: T) => Promise<unknown>): Promise<number> {
+  const took: number[] = [];
+  for (const item of items) {
+    const startedAt = performance.now();
+    await ask(item);
+    took.push(performance.now() - startedAt);
+  }
+  return took.toSorted((a, b) => a - b)[Math.floor(took.length * 0.95)]!;
+}
