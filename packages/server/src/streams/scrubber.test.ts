@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { createTelemetry } from '../telemetry.ts';
+import { startScrubber } from './scrubber.ts';
+import type { RangeVerdict, RangeWish } from './tree.ts';
+
+const SOUND: RangeVerdict = {
+  checkedEvents: 0,
+  expiredEvents: 0,
+  redactedEvents: 0,
+  treeSize: 0,
+  rootHash: new Uint8Array(32),
+};
+
+/** Logs of so many events, in the order of their names, and what is asked of them: the pace is what is tested here. */
+function build(logs: Readonly<Record<string, number>>, damagedAt?: number) {
+  const clock = createFakeClock(1_000_000);
+  const asked: string[] = [];
+  const lines: string[] = [];
+  const trees = {
+    async nextLog(tenant = '', index = 0) {
+      const found = Object.entries(logs).find(
+        ([name, size]) => (name > tenant && size > 0) || (name === tenant && size > index),
+      );
+      return found && { tenant: found[0], endIndex: found[1] };
+    },
+    async checkRange({ tenant, fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
+      asked.push(`${tenant} ${fromIndex}-${endIndex}`);
+      if (damagedAt === undefined || damagedAt < fromIndex || damagedAt >= endIndex) return SOUND;
+      return {
+        ...SOUND,
+        fault: { index: damagedAt, reason: 'LEAF_MISMATCH', message: `entry ${damagedAt}` },
+      };
+    },
+  };
+  const telemetry = createTelemetry({
+    clock,
+    level: 'Info',
+    form: 'json',
+    secrets: [],
+    write: (line) => void lines.push(line),
+  });
+  const limits = { eventsMax: 10, paceMs: 100, roundMs: 10_000 };
+  const scrubber = startScrubber({ trees, clock, random: createSystemRandom(), telemetry, limits });
+  return { clock, scrubber, asked, lines };
+}
+
+async function advance(clock: ReturnType<typeof createFakeClock>, turns: number): Promise<void> {
+  for (let i = 0; i < turns; i++) await clock.advance(100);
+}
+
+test('a round goes through every log in portions, and then rests until its day is over', async () => {
+  const { clock, scrubber, asked } = build({ acme: 25, other: 3, quiet: 0 });
+  await advance(clock, 10);
+  const round = ['acme 0-10', 'acme 10-20', 'acme 20-25', 'other 0-3'];
+  assert.deepEqual(asked, round);
+  await advance(clock, 80);
+  assert.deepEqual(asked, round);
+  await advance(clock, 20);
+  assert.deepEqual(asked, [...round, ...round]);
+  await scrubber[Symbol.asyncDispose]();
+});
+
+test('what is damaged is told once a round, and the round goes on', async () => {
+  const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, 12);
+  await advance(clock, 10);
+  assert.equal(asked.length, 4);
+  assert.equal(scrubber.figures().damagedLogs, 1);
+  const told = lines.filter((line) => line.includes('what is stored is not what was accepted'));
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /"tenant":"acme".*"index":12.*"reason":"LEAF_MISMATCH"/);
+  await scrubber[Symbol.asyncDispose]();
+});
