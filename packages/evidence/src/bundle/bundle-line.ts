@@ -108,8 +108,9 @@ export function formatEntryLine(line: EntryLine): string {
     o: open,
     c: closed,
     g: groups,
-    ...(deleted === undefined ? {} : { d: deleted }),
-    ...(inclusion === undefined ? {} : { i: inclusion.map(toBase64) }),
+    // What is not there is left out.
+    d: deleted,
+    i: inclusion?.map(toBase64),
   });
 }
 

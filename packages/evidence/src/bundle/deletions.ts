@@ -87,7 +87,8 @@ export class Deletions {
   }
 
   #firstGapInRanges(): number | undefined {
-    this.#purged.sort((a, b) => a.from - b.from || a.notice - b.notice);
+    // Stable: of those that begin together the earlier notice comes first, as it did in the log.
+    this.#purged.sort((a, b) => a.from - b.from);
     let next = 0;
     for (const [from, to] of this.#wholly) {
       while (next < this.#purged.length && this.#purged[next]!.to <= from) next++;

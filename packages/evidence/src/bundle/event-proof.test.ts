@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
+  type EntryLine,
   formatEntryLine,
   formatHeader,
   formatNoticeLine,
@@ -13,7 +14,8 @@ import {
   parseNoticeLine,
   parseTrailer,
 } from './bundle-line.ts';
-import { textOf, utf8 } from '../bytes.ts';
+import { textOf, toBase64, toHex, utf8 } from '../bytes.ts';
+import { decodeEntry, KINDS } from '../event/entry.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
 import {
@@ -24,6 +26,7 @@ import {
   verifyEventProof,
 } from './event-proof.ts';
 import { parseNote } from '../note/note.ts';
+import { formatTlogProof } from '../note/tlog-proof.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
 import { closeUnits, showRoots, withholdContent } from '../event/show-event.ts';
 import type { Trust } from './trust.ts';
@@ -62,6 +65,32 @@ describe('the proof of an event', () => {
     assert.deepEqual(JSON.parse(JSON.stringify((await verifyEventProof(proof, trust)).event)), rest);
   });
 
+  it('says which leaf it is of, and which checkpoint it leads to', async () => {
+    const proof = await log.proofOf(4);
+    const { origin, leaf, checkpoint, entry } = await verifyEventProof(proof, trust);
+    const { root } = parseCheckpoint(parseNote(proof.checkpoint).text);
+    assert.deepEqual([origin, leaf], [log.origin, toHex(log.entries[4]!.leaf)]);
+    assert.deepEqual(checkpoint, { size: 33, root: toHex(root), cosignedBy: [] });
+    assert.deepEqual(entry, decodeEntry(proof.entry));
+    assert.equal((await verifyEventProof(proof, { ...trust, allowWithheld: false })).whole, true);
+  });
+
+  it('of a notice is refused when the notice is withheld or is none', async () => {
+    const odd = await SampleLog.create();
+    odd.notice(KINDS.legalHold, { holdId: '01KE0000000000000000000001', act: 'Placed', policyId: null });
+    odd.notice(KINDS.legalHold, { holdId: 'none', act: 'Placed', policyId: null });
+    assert.equal((await verifyEventProof(await odd.proofOf(0), trust)).entry.kind, KINDS.legalHold);
+    await refused(await odd.proofOf(0, withholdContent(odd.entries[0]!.shown)), 'NOTICE_INVALID', trust, 0);
+    await refused(await odd.proofOf(1), 'NOTICE_INVALID', trust, 1);
+  });
+
+  it('of the first entry after a restore is not held to the log it goes on from', async () => {
+    const next = await SampleLog.create(undefined, () => new Uint8Array(32));
+    const anchoredRoot = toBase64(new Uint8Array(32));
+    next.notice(KINDS.newEpoch, { previousOrigin: 'x', anchoredSize: 1, anchoredRoot, restoredSize: 1 });
+    assert.equal((await verifyEventProof(await next.proofOf(0), trust)).entry.index, 0);
+  });
+
   it('is refused when it is of another leaf, root, key, or hides what must be shown', async () => {
     const proof = await log.proofOf(4);
     const other = await log.proofOf(5);
@@ -70,7 +99,7 @@ describe('the proof of an event', () => {
     await refused({ ...proof, hashes: proof.hashes.slice(1) }, 'PROOF_INVALID');
     await refused(proof, 'KEY_UNKNOWN', { verifiers: [] });
     const withheld = { ...proof, shown: withholdContent(proof.shown) };
-    await refused(withheld, 'GAP_UNEXPLAINED', { ...trust, allowWithheld: false });
+    await refused(withheld, 'GAP_UNEXPLAINED', { ...trust, allowWithheld: false }, 4);
     const since = { ...parseCheckpoint(parseNote(proof.checkpoint).text), size: 34 };
     await refused(proof, 'ROLLBACK', { ...trust, since });
     await refused(proof, 'FORK', { ...trust, since: { ...since, size: 33, root: proof.hashes[0]! } });
@@ -80,7 +109,9 @@ describe('the proof of an event', () => {
   it('of a first entry that names no log of ours is refused', async () => {
     const foreign = await SampleLog.create(undefined, () => new Uint8Array(32));
     foreign.append(sampleEvent(0));
-    await refused(await foreign.proofOf(0), 'CHAIN_BROKEN');
+    await refused(await foreign.proofOf(0), 'CHAIN_BROKEN', trust, 0);
+    foreign.append(sampleEvent(1));
+    assert.equal((await verifyEventProof(await foreign.proofOf(1), trust)).entry.index, 1);
   });
 
   it('shows keys as they were hashed, whatever was read before', async () => {
@@ -107,6 +138,17 @@ describe('the proof of an event', () => {
     const text = formatEventProofText(await log.proofOf(4));
     malformed(() => parseEventProof(text.replace('index 4', 'index 5')));
     malformed(() => parseEventProof(text.replace(/extra .*\n/, '')));
+    const { entry, shown, hashes, checkpoint } = await log.proofOf(4);
+    const textWith = (line: Partial<EntryLine>, form = shown): string => {
+      const extra = utf8(formatEntryLine({ entry, shown: form, ...line }));
+      return formatTlogProof({ extra, index: 4, hashes, checkpoint });
+    };
+    assert.equal(textWith({}), text);
+    malformed(() => parseEventProof(textWith({ inclusion: [] })));
+    malformed(() => parseEventProof(textWith({ deleted: true }, showRoots(shown))));
+    for (const member of ['entry', 'checkpoint']) {
+      malformed(() => parseEventProof(JSON.stringify({ ...JSON.parse(json), [member]: 7 })));
+    }
     for (const rubbish of ['', '[]', 'null', '"x"', '{}']) malformed(() => parseEventProof(rubbish));
   });
 });
@@ -219,10 +261,11 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-async function refused(proof: EventProof, reason: Reason, by: Trust = trust): Promise<void> {
+async function refused(proof: EventProof, reason: Reason, by: Trust = trust, index?: number): Promise<void> {
   await assert.rejects(
     verifyEventProof(proof, by),
-    (error) => error instanceof EvidenceError && error.reason === reason,
+    (error) =>
+      error instanceof EvidenceError && error.reason === reason && (index ?? error.index) === error.index,
   );
 }
 

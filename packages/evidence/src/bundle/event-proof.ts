@@ -116,10 +116,9 @@ function parseTextForm(text: string): EventProof {
 function parseJsonForm(text: string): EventProof {
   const { syntax, violations } = scanJson(utf8(text));
   if (syntax !== undefined || violations.length > 0) {
-    throw new EvidenceError(
-      'MALFORMED',
-      `the proof is not JSON that means one thing: ${syntax?.issue ?? violations[0]!.issue}`,
-    );
+    const [{ path, issue } = { path: '', issue: '' }] = violations;
+    const fault = syntax?.issue ?? `${path} ${issue}`;
+    throw new EvidenceError('MALFORMED', `the proof is not JSON that means one thing: ${fault}`);
   }
   const value = parseJson(text);
   const members = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;

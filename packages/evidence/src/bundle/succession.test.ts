@@ -43,6 +43,7 @@ describe('a succession of entries', () => {
     assert.throws(() => repeat(0, WINDOW).close(), refusedFor('EVENT_ID_REPEATED', WINDOW));
     const last = 2 * WINDOW + 1;
     assert.throws(() => repeat(last - WINDOW, last).close(), refusedFor('EVENT_ID_REPEATED', last));
+    assert.throws(() => repeat(0, last - 1).close(), refusedFor('EVENT_ID_REPEATED', last - 1));
     repeat(0, last).close();
   });
 

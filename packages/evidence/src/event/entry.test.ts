@@ -1,9 +1,9 @@
-// Entries and event ids: 116 bytes that come back as they were, and nothing else is taken for one.
+// Entries: 116 bytes that come back as they were, and nothing else is taken for one.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { toHex } from '../bytes.ts';
+import { concat, toHex } from '../bytes.ts';
 import {
   decodeEntry,
   encodeEntry,
@@ -13,9 +13,13 @@ import {
   genesisHash,
   isNotice,
   KINDS,
+  readLink,
+  requireContent,
+  writeEntry,
 } from './entry.ts';
 import { EvidenceError } from '../errors.ts';
-import { eventIdBytes, eventIdText } from './event-id.ts';
+import { refusal } from '../testing/refusal.ts';
+import { eventIdText } from './event-id.ts';
 
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const index = fc.nat({ max: Number.MAX_SAFE_INTEGER });
@@ -56,20 +60,67 @@ describe('an entry', () => {
     }
   });
 
-  it('received after the year 9999 is refused, for no instant could show it', () => {
-    const entry = fc.sample(entries, { seed: 3, numRuns: 1 })[0]!;
+  it('of another length is refused, though all else is right', () => {
+    const bytes = encodeEntry(fc.sample(entries, { seed: 5, numRuns: 1 })[0]!);
+    for (const other of [new Uint8Array(), bytes.subarray(0, -1), concat(bytes, Uint8Array.of(0))]) {
+      assert.throws(() => decodeEntry(other), refusal('MALFORMED'));
+    }
+  });
+
+  it('has its label, a known kind and nothing in its reserved bytes', () => {
+    const bytes = encodeEntry({ ...fc.sample(entries, { seed: 6, numRuns: 1 })[0]!, kind: KINDS.event });
+    for (let at = 0; at < 16; at++) {
+      assert.throws(() => decodeEntry(bytes.with(at, bytes[at]! ^ 1)), refusal('MALFORMED'));
+    }
+    for (const kind of Object.values(KINDS)) assert.equal(decodeEntry(bytes.with(16, kind)).kind, kind);
+    for (const kind of [0, 10, 255]) {
+      assert.throws(() => decodeEntry(bytes.with(16, kind)), refusal('MALFORMED'));
+    }
+    for (const at of [17, 18, 19]) {
+      assert.throws(() => decodeEntry(bytes.with(at, 1)), refusal('MALFORMED'));
+    }
+  });
+
+  it('is written where it is wanted, over whatever stood there, and nowhere else', () => {
+    const entry = fc.sample(entries, { seed: 7, numRuns: 1 })[0]!;
+    const into = new Uint8Array(ENTRY_BYTES + 4).fill(9);
+    writeEntry(entry, into, 2);
+    const edge = Uint8Array.of(9, 9);
+    assert.deepEqual(into, concat(edge, encodeEntry(entry), edge));
+  });
+
+  it('is read where it stands among other bytes, as far as it ties to its place', () => {
+    const entry = fc.sample(entries, { seed: 10, numRuns: 1 })[0]!;
+    const among = concat(new Uint8Array(50), encodeEntry(entry), new Uint8Array(50));
+    const { kind, index, previousAt } = readLink(among, 50);
+    assert.deepEqual([kind, index], [entry.kind, entry.index]);
+    assert.deepEqual(among.slice(50 + previousAt, 50 + previousAt + 32), entry.previous);
+    assert.throws(() => readLink(among, 49), refusal('MALFORMED'));
+    for (const at of [0, 16, 17, 18, 19, 28]) {
+      assert.throws(() => readLink(among.with(50 + at, 0xff), 50), refusal('MALFORMED'));
+    }
+  });
+
+  it('is not that of other content', () => {
+    const entry = fc.sample(entries, { seed: 8, numRuns: 1 })[0]!;
+    requireContent(entry, entry.content.slice());
     assert.throws(
-      () => decodeEntry(encodeEntry({ ...entry, receivedAtMs: 253_402_300_800_000 })),
-      EvidenceError,
+      () => requireContent(entry, new Uint8Array(32)),
+      (error) =>
+        error instanceof EvidenceError && error.reason === 'LEAF_MISMATCH' && error.index === entry.index,
     );
   });
 
-  it('of another length is refused', () => {
-    for (const length of [0, 115, 117])
-      assert.throws(() => decodeEntry(new Uint8Array(length)), EvidenceError);
+  it('may be received in the last millisecond of the year 9999', () => {
+    const entry = { ...fc.sample(entries, { seed: 9, numRuns: 1 })[0]!, receivedAtMs: 253_402_300_799_999 };
+    assert.equal(decodeEntry(encodeEntry(entry)).receivedAtMs, entry.receivedAtMs);
+    const later = encodeEntry({ ...entry, receivedAtMs: entry.receivedAtMs + 1 });
+    assert.throws(() => decodeEntry(later), refusal('MALFORMED'));
   });
 
   it('is a notice unless it is of kind 1', () => {
+    assert.deepEqual(Object.values(KINDS), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert.deepEqual([KINDS.redaction, KINDS.purge, KINDS.newEpoch], [2, 3, 7]);
     assert.deepEqual(
       Object.values(KINDS).filter((kind) => !isNotice(kind)),
       [1],
@@ -86,33 +137,7 @@ describe('the genesis hash', () => {
       epochGenesisHash('a/t/x', ''),
       epochGenesisHash('a/t/x', 'c'),
     ].map(toHex);
+    assert.deepEqual(epochGenesisHash('a/t/x', 'c\n'), genesisHash('a/t/x\nc\n'));
     assert.equal(new Set(hashes).size, 4, 'an epoch without a checkpoint would be the origin with a newline');
-  });
-});
-
-describe('an event id', () => {
-  it('has one text', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
-        const text = eventIdText(bytes);
-        assert.match(text, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
-        assert.deepEqual(eventIdBytes(text), bytes);
-      }),
-      { seed: 3, numRuns: 1000 },
-    );
-    assert.equal(eventIdText(new Uint8Array(16).fill(255)), '7ZZZZZZZZZZZZZZZZZZZZZZZZZ');
-    assert.equal(toHex(eventIdBytes('01KE0000000000000000000042')).slice(0, 4), '019b');
-  });
-
-  it('that is not a ULID is refused', () => {
-    for (const text of [
-      '',
-      '01KE000000000000000000004',
-      '81KE0000000000000000000042',
-      '01ke0000000000000000000042',
-      '01KE000000000000000000004U',
-    ]) {
-      assert.throws(() => eventIdBytes(text), EvidenceError, text);
-    }
   });
 });

@@ -29,8 +29,8 @@ export function writeEventId(eventId: string, into: Uint8Array, at: number): voi
     bitCount += 5;
     if (bitCount < 8) continue;
     bitCount -= 8;
+    // What stands above the eight bits was written before, and a byte does not keep it.
     into[next++] = bits >>> bitCount;
-    bits &= (1 << bitCount) - 1;
   }
   if (isUlid) return;
   throw new EvidenceError('MALFORMED', `event id ${JSON.stringify(eventId.slice(0, 40))} is not a ULID`);

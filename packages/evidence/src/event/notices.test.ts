@@ -7,7 +7,7 @@ import { decodeEntry, type Kind, KINDS } from './entry.ts';
 import { EvidenceError } from '../errors.ts';
 import { NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
-import { withholdContent } from './show-event.ts';
+import { closeUnits, withholdContent } from './show-event.ts';
 
 const ULID = '01KE0000000000000000000001';
 const HASH = toBase64(new Uint8Array(32).fill(3));
@@ -90,7 +90,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
 describe('a notice that contradicts itself', () => {
   const contradictions: [string, Kind, Record<string, unknown>][] = [
     ['redacts itself', KINDS.redaction, { leafIndex: 5 }],
-    ['purges itself', KINDS.purge, { ranges: [[0, 6]] }],
+    ['purges itself', KINDS.purge, { ranges: [[0, 6]], subtrees: [HASH, HASH] }],
     ['purges nothing', KINDS.purge, { ranges: [[2, 2]], count: 0 }],
     [
       'has ranges out of order',
@@ -117,6 +117,8 @@ describe('a notice that contradicts itself', () => {
     ['has a subtree too few', KINDS.purge, { subtrees: [HASH, HASH] }],
     ['names half a policy', KINDS.purge, { policyVersion: null }],
     ['rotates to a key of another log', KINDS.keyRotation, { newKey: KEY.replace('acme', 'bolt') }],
+    ['rotates to a key of a log with nearly its name', KINDS.keyRotation, { newKey: `b${KEY.slice(1)}` }],
+    ['has a payload that is none', KINDS.legalHold, { act: 'Forgotten' }],
     ['seals somewhere else', KINDS.streamSeal, { lastIndex: 4 }],
     ['seals backwards', KINDS.streamSeal, { firstIndex: 6 }],
     ['restores more than was anchored', KINDS.newEpoch, { restoredSize: 10 }],
@@ -129,7 +131,208 @@ describe('a notice that contradicts itself', () => {
   }
 });
 
+describe('a notice at the edge of what may be', () => {
+  const edges: [string, Kind, Record<string, unknown>][] = [
+    [
+      'purges up to itself, in ranges that touch',
+      KINDS.purge,
+      {
+        ranges: [
+          [0, 2],
+          [2, 5],
+        ],
+        count: 5,
+      },
+    ],
+    ['purges one event of many', KINDS.purge, { count: 1 }],
+    ['purges under no policy', KINDS.purge, { policyId: null, policyVersion: null }],
+    ['seals a stream of itself alone', KINDS.streamSeal, { firstIndex: 5 }],
+    ['restores all that was anchored', KINDS.newEpoch, { restoredSize: 9 }],
+    ['redacts the first event', KINDS.redaction, { leafIndex: 0 }],
+    [
+      'rotates to another key of its log',
+      KINDS.keyRotation,
+      { newKey: KEY.replace('+38df7d1a+', '+00000000+') },
+    ],
+    ['names a hash of any digits', KINDS.redaction, { tags: [toBase64(new Uint8Array(32).fill(0xfb))] }],
+  ];
+  for (const [deed, kind, change] of edges) {
+    it(`is read when it ${deed}`, async () => {
+      const { entry, shown } = await noticeOf(kind, { ...PAYLOADS[kind as NoticeKind], ...change });
+      assert.equal(readNotice(entry, shown).kind, kind);
+    });
+  }
+
+  it('is refused when its ranges are of no length, or stand the wrong way round', async () => {
+    // Each with as many subtrees as its ranges would have.
+    const faulty: [number[][], number][] = [
+      [
+        [
+          [0, 2],
+          [4, 4],
+          [4, 5],
+        ],
+        2,
+      ],
+      [
+        [
+          [4, 4],
+          [4, 5],
+        ],
+        1,
+      ],
+      [[[2, 2]], 0],
+      [
+        [
+          [0, 4],
+          [3, 4],
+        ],
+        2,
+      ],
+    ];
+    for (const [ranges, count] of faulty) {
+      const three = { count: 1, subtrees: Array.from({ length: count }, () => HASH) };
+      const { entry, shown } = await noticeOf(KINDS.purge, { ...PAYLOADS[KINDS.purge], ...three, ranges });
+      assert.throws(() => readNotice(entry, shown), isInvalid);
+    }
+  });
+});
+
+describe('a member of a notice', () => {
+  const accepts = (kind: NoticeKind, member: string, value: unknown): boolean =>
+    payloadFault(kind, { ...PAYLOADS[kind], [member]: value }) === undefined;
+
+  it('takes each of the words it is listed with, and no other', () => {
+    const words: [NoticeKind, string, string[]][] = [
+      [KINDS.redaction, 'cause', ['Redaction', 'Erasure']],
+      [KINDS.purge, 'cause', ['Retention', 'KeyDestroyed']],
+      [KINDS.legalHold, 'act', ['Placed', 'Released']],
+      [KINDS.policyChange, 'policyType', ['Classification', 'Retention', 'Access', 'Alert']],
+      [KINDS.policyChange, 'act', ['Created', 'Updated', 'Deleted']],
+      [KINDS.streamSeal, 'cause', ['Age', 'Size', 'Request']],
+    ];
+    for (const [kind, member, known] of words) {
+      for (const word of known) assert.ok(accepts(kind, member, word), word);
+      for (const word of ['', 'Other', known[0]!.toLowerCase(), ` ${known[0]}`])
+        assert.ok(!accepts(kind, member, word));
+    }
+  });
+
+  it('that is an id, a hash, a key or a name is matched from end to end', () => {
+    const texts: [NoticeKind, string, string[], string[]][] = [
+      [
+        KINDS.legalHold,
+        'holdId',
+        [ULID, '7ZZZZZZZZZZZZZZZZZZZZZZZZZ'],
+        [`8${ULID.slice(1)}`, `${ULID}0`, `x${ULID}`, ULID.replace('K', 'I'), ULID.slice(1)],
+      ],
+      [
+        KINDS.newEpoch,
+        'anchoredRoot',
+        [HASH],
+        [`A${HASH}`, `${HASH}=`, HASH.slice(1), HASH.replace(/.=$/, 'B='), HASH.replace('=', '')],
+      ],
+      [
+        KINDS.keyRotation,
+        'newKey',
+        [KEY, `${KEY}==`],
+        [
+          '',
+          ` ${KEY}`,
+          `${KEY}===`,
+          KEY.replace('+38', '+3'),
+          KEY.replace('+38d', '+38D'),
+          KEY.slice(KEY.indexOf('+')),
+          'a+00000000+',
+        ],
+      ],
+      [KINDS.newEpoch, 'previousOrigin', ['a', 'a.example/t/x'], ['', 'a b', 'a+b', 'a\n', ' a']],
+      [
+        KINDS.administration,
+        'act',
+        ['A', 'Z'.repeat(64), 'KeyCreated'],
+        ['', 'Z'.repeat(65), 'Key1', 'Key Created', 'A\n'],
+      ],
+      [KINDS.administration, 'requestId', ['!', '~'.repeat(128)], ['', '~'.repeat(129), 'a b', 'é', 'a\n']],
+      [KINDS.newEpoch, 'previousOrigin', ['a'.repeat(1024)], ['a'.repeat(1025)]],
+    ];
+    for (const [kind, member, good, bad] of texts) {
+      for (const text of good) assert.ok(accepts(kind, member, text), text);
+      for (const text of [...bad, 7, null, [good[0]]]) assert.ok(!accepts(kind, member, text), String(text));
+    }
+    assert.ok(accepts(KINDS.legalHold, 'policyId', ULID) && !accepts(KINDS.legalHold, 'policyId', 'x'));
+  });
+
+  it('that is an index, a range, an instant or a list has one form', () => {
+    for (const index of [0, 1, Number.MAX_SAFE_INTEGER]) assert.ok(accepts(KINDS.purge, 'count', index));
+    for (const index of [-1, 0.5, 2 ** 53, '1', null, NaN]) assert.ok(!accepts(KINDS.purge, 'count', index));
+    assert.ok(
+      accepts(KINDS.purge, 'ranges', [
+        [0, 1],
+        [2, 3],
+      ]),
+    );
+    for (const range of [
+      [0],
+      [0, 1, 2],
+      [-1, 1],
+      [0, -1],
+      ['0', 1],
+      [0, '1'],
+      7,
+      '01',
+      { 0: 0, 1: 1, length: 2 },
+    ]) {
+      assert.ok(!accepts(KINDS.purge, 'ranges', [range]), JSON.stringify(range));
+    }
+    const instants = [
+      '2026-01-02',
+      '2026-01-02T03:04:05Z',
+      '2026-02-30T00:00:00.000Z',
+      'x',
+      1_767_323_046_000,
+      null,
+    ];
+    for (const instant of instants) assert.ok(!accepts(KINDS.keyRotation, 'overlapEndsAt', instant));
+    const list = (length: number): string[] => Array.from({ length }, () => ULID);
+    assert.ok(accepts(KINDS.administration, 'subjectIds', []));
+    assert.ok(accepts(KINDS.administration, 'subjectIds', list(10_000)));
+    assert.ok(!accepts(KINDS.administration, 'subjectIds', list(10_001)));
+    assert.ok(!accepts(KINDS.administration, 'subjectIds', [ULID, 'x']));
+    assert.ok(!accepts(KINDS.administration, 'subjectIds', { length: 0 }));
+  });
+
+  it('is unknown though every object has one of its name', () => {
+    const payload = PAYLOADS[KINDS.legalHold];
+    assert.equal(
+      payloadFault(KINDS.legalHold, { ...payload, constructor: 1 }),
+      'has the unknown member payload.constructor',
+    );
+    for (const none of [undefined, null, 'x', 7])
+      assert.equal(payloadFault(KINDS.legalHold, none), 'has no payload');
+  });
+});
+
 describe('what is no notice', () => {
+  it('is an event though the System made it, and a notice of which any unit is closed', async () => {
+    const log = await SampleLog.create();
+    const event = { ...sampleEvent(0), actor: { actorType: 'System' }, payload: PAYLOADS[KINDS.legalHold] };
+    const made = log.append(event, KINDS.event);
+    assert.throws(() => readNotice(decodeEntry(made.entry), made.shown), isInvalid);
+    const { entry, shown } = log.notice(KINDS.legalHold, PAYLOADS[KINDS.legalHold]);
+    const closed = closeUnits(shown, (path) => path === '/outcome');
+    assert.throws(() => readNotice(decodeEntry(entry), closed), isInvalid);
+  });
+
+  it('is one without an actor, or by an actor that is more than System', async () => {
+    const log = await SampleLog.create();
+    const { actor: _actor, ...nobodys } = sampleEvent(0);
+    for (const event of [nobodys, { ...nobodys, actor: { actorType: 'System', userId: 'u' } }]) {
+      const made = log.append({ ...event, payload: PAYLOADS[KINDS.legalHold] }, KINDS.legalHold);
+      assert.throws(() => readNotice(decodeEntry(made.entry), made.shown), isInvalid);
+    }
+  });
+
   it('is an event, one by a user, or an epoch in the middle of a log', async () => {
     const { entry, shown } = five.entries[0]!;
     assert.throws(() => readNotice(decodeEntry(entry), shown), isInvalid);

@@ -40,7 +40,7 @@ describe('units', () => {
     assert.equal(unitsOf({ payload: { ['k'.repeat(257)]: 1, b: 2 } }).length, 1);
     assert.equal(unitsOf({ payload: { ['€'.repeat(85)]: 1, b: 2 } }).length, 2);
     assert.equal(unitsOf({ payload: { ['€'.repeat(86)]: 1, b: 2 } }).length, 1);
-    assert.equal(unitsOf({ payload: [1, 2] }).length, 1);
+    for (const payload of [[1, 2], null, 'x', 7]) assert.equal(unitsOf({ payload }).length, 1);
   });
 
   it('give the event back', () => {

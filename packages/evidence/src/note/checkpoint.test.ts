@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromHex, toBase64, utf8 } from '../bytes.ts';
-import { formatCheckpoint, openCheckpoint, parseCheckpoint, signCheckpoint } from './checkpoint.ts';
+import {
+  formatCheckpoint,
+  openCheckpoint,
+  parseCheckpoint,
+  parseDecimal,
+  signCheckpoint,
+} from './checkpoint.ts';
 import { EvidenceError } from '../errors.ts';
 import { noteSigner, noteVerifier, signNote } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
@@ -64,6 +70,33 @@ test('refuses the checkpoint of another log, and the key of another log', async 
     openCheckpoint(foreign, { origin: ORIGIN, verifiers: [verifier] }),
     refusal('KEY_UNKNOWN'),
   );
+});
+
+test('refuses a text about another log that a key of this log has signed', async () => {
+  const about = formatCheckpoint({ origin: stranger.name, size: 1, root: ROOT });
+  await assert.rejects(
+    openCheckpoint(await signNote(about, [signer]), { origin: ORIGIN, verifiers: [verifier] }),
+    refusal('ORIGIN_MISMATCH'),
+  );
+});
+
+test('a number has one spelling and stays below 2^53', () => {
+  for (const value of [0, 1, 10, Number.MAX_SAFE_INTEGER]) assert.equal(parseDecimal(`${value}`, 'n'), value);
+  for (const text of [
+    '',
+    '00',
+    '01',
+    '-1',
+    '+1',
+    ' 1',
+    '1 ',
+    '1e3',
+    '1.0',
+    '9007199254740992',
+    '1'.repeat(20),
+  ]) {
+    assert.throws(() => parseDecimal(text, 'n'), refusal('MALFORMED'), text);
+  }
 });
 
 test('refuses a checkpoint that was changed, or that no known key has signed', async () => {

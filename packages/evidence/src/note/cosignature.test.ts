@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOf, utf8 } from '../bytes.ts';
+import { concat, textOf, utf8 } from '../bytes.ts';
 import { signCheckpoint } from './checkpoint.ts';
 import { cosignatureVerifier, cosigner, verifyCosignatures } from './cosignature.ts';
+import { ed25519Key } from './ed25519.ts';
 import { EvidenceError } from '../errors.ts';
 import { noteSigner, openNote, parseNote, signatureLine } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
@@ -88,6 +89,15 @@ test('refuses cosignatures of other lengths, and times past 2^53 - 1', async () 
 test('cosigns checkpoints only, at times that can be', async () => {
   await assert.rejects(first.cosign('not a checkpoint\n', TIME), refusal('MALFORMED'));
   for (const time of [-1, 1.5, 2 ** 53]) await assert.rejects(first.cosign(text, time), refusal('MALFORMED'));
+});
+
+test('a witness that cosigned what is no checkpoint has cosigned none', async () => {
+  const { sign } = await ed25519Key(sha256(utf8('first witness')));
+  const rubbish = 'no checkpoint\n';
+  const signature = concat(new Uint8Array(8), await sign(utf8(`cosignature/v1\ntime 0\n${rubbish}`)));
+  const note = `${rubbish}\n${signatureLine({ name: first.name, keyId: first.keyId, signature })}`;
+  assert.equal((await openNote(note, witnesses)).signatures.length, 1);
+  await assert.rejects(verifyCosignatures(note, { witnesses, witnessesMin: 0 }), refusal('MALFORMED'));
 });
 
 test('keys for notes and keys for cosignatures do not stand in for one another', async () => {

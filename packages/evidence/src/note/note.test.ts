@@ -131,7 +131,9 @@ test('refuses notes that are not in the form', async () => {
     'text alone': TEXT,
     'no newline at the end': note.slice(0, -1),
     'no blank line': `text\n${line}`,
+    'no blank line, and one character before the signature': `x${line}`,
     'no signature': `${TEXT}\n`,
+    'no text before the blank line': `\n${line}`,
     'a blank line after the signatures': `${note}\n`,
     'a tab': `a\tb\n\n${line}`,
     'a carriage return': note.replaceAll('\n', '\r\n'),
@@ -166,6 +168,43 @@ test('limits a note to 100 signatures and a million bytes', async () => {
   const long = formatNote({ text: `${'€'.repeat(300_000)}\n`, signatures });
   assert.equal(parseNote(long).text.length, 300_001);
   assert.throws(() => parseNote(`${'€'.repeat(100_000)}${long}`), refusal('MALFORMED'));
+  for (const letter of ['a', 'é']) {
+    const filling = (1_000_000 - utf8(note).length) / utf8(letter).length;
+    const fitting =
+      letter.repeat(Math.floor(filling)) + 'a'.repeat(Math.ceil(filling) - Math.floor(filling)) + note;
+    assert.equal(utf8(fitting).length, 1_000_000);
+    assert.equal(parseNote(fitting).signatures.length, 100);
+    assert.throws(() => parseNote(`a${fitting}`), refusal('MALFORMED'));
+    // As many characters as there may be bytes.
+    const wider = fitting.replace('line', 'liné').padStart(1_000_000, 'a');
+    assert.throws(() => parseNote(wider), refusal('MALFORMED'));
+  }
+});
+
+test('a text may be a blank line and nothing else', async () => {
+  const note = await signNote('\n', [ana]);
+  assert.equal((await openNote(note, [anaVerifier])).text, '\n');
+});
+
+test('gives no key a text to sign that could not be opened', async () => {
+  const asked: string[] = [];
+  const recording = {
+    ...ana,
+    sign: (text: string) => {
+      asked.push(text);
+      return ana.sign(text);
+    },
+  };
+  await assert.rejects(signNote('no newline', [recording]), refusal('MALFORMED'));
+  assert.deepEqual(asked, []);
+});
+
+test('writes no note that could not be read', async () => {
+  const { signatures } = parseNote(await signNote(TEXT, [ana]));
+  assert.throws(() => formatNote({ text: 'no newline', signatures }), refusal('MALFORMED'));
+  for (const name of ['', 'a b', 'a+b']) {
+    assert.throws(() => signatureLine({ ...signatures[0]!, name }), refusal('MALFORMED'));
+  }
 });
 
 test('signs no text that could not be opened', async () => {

@@ -51,6 +51,11 @@ test('the only leaf of a log is proven by no hash', async () => {
   await verifyTlogProof(parseTlogProof(written), { leaf: root, origin: ORIGIN, verifiers });
 });
 
+test('has at most 63 hashes', () => {
+  const longest = { ...proof, hashes: Array.from({ length: 63 }, () => leaf) };
+  assert.deepEqual(parseTlogProof(formatTlogProof(longest)), longest);
+});
+
 test('refuses another leaf, another index, another log and another key', async () => {
   const trust = { leaf, origin: ORIGIN, verifiers };
   await assert.rejects(verifyTlogProof(proof, { ...trust, leaf: tree.leaves[4]! }), refusal('ROOT_MISMATCH'));

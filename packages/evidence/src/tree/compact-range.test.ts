@@ -23,7 +23,7 @@ test('holds the fewest perfect subtrees of every span to 64 leaves', () => {
     for (let end = begin; end <= 64; end++) {
       assert.deepEqual(range.hashes, subtreeHashes({ begin, end }, tree.read), `${begin} to ${end}`);
       range.append(tree.leaves[end]!);
-      assert.equal(range.end, end + 1);
+      assert.deepEqual([range.end, range.size], [end + 1, end + 1 - begin]);
     }
   }
 });

@@ -133,6 +133,7 @@ test('refuses ranges that the tree does not have', () => {
     [3, 2, 5],
     [0, 6, 5],
     [-1, 2, 5],
+    [0, 1.5, 5],
     [0, 2, 2.5],
     [0, 2, 2 ** 53],
   ] as const) {

@@ -11,6 +11,8 @@ import {
   formatTilePath,
   parseTilePath,
   type Tile,
+  TILE_HEIGHT,
+  TILE_WIDTH,
   tileSizes,
   tilesOf,
   tileWidth,
@@ -59,6 +61,7 @@ test('refuses to write the path of a tile that cannot be', () => {
     { level: 0, index: 2 ** 53, width: 256 },
     { level: 0, index: 0, width: 0 },
     { level: 0, index: 0, width: 257 },
+    { level: 0, index: 0, width: 1.5 },
   ]) {
     assert.throws(() => formatTilePath(tile), refusal('MALFORMED'));
   }
@@ -111,6 +114,9 @@ test('a tree of 70,000 leaves has the tiles that the specification counts', () =
   ]);
   assert.deepEqual([...tilesOf(256)].map(formatTilePath), ['tile/0/000', 'tile/1/000.p/1']);
   assert.deepEqual([...tilesOf(0)], []);
+  for (const size of [-1, 1.5, 2 ** 53]) {
+    assert.throws(() => tilesOf(size).next(), refusal('MALFORMED'));
+  }
 });
 
 test('says of every tree size which tiles it has, the same in all three ways', () => {
@@ -134,6 +140,7 @@ test('says of every tree size which tiles it has, the same in all three ways', (
 });
 
 test('a tile is its hashes, one after the other', () => {
+  assert.equal(2 ** TILE_HEIGHT, TILE_WIDTH);
   const { leaves } = new NaiveTree(256);
   for (const width of [1, 44, 256]) {
     const bytes = encodeTile(leaves.slice(0, width));
@@ -142,7 +149,10 @@ test('a tile is its hashes, one after the other', () => {
     assert.throws(() => decodeTile(bytes.subarray(1), width), refusal('MALFORMED'));
     assert.throws(() => decodeTile(bytes, width - 1), refusal('MALFORMED'));
   }
+  assert.throws(() => decodeTile(new Uint8Array(0), 0), refusal('MALFORMED'));
+  assert.throws(() => decodeTile(new Uint8Array(257 * 32), 257), refusal('MALFORMED'));
   assert.throws(() => encodeTile([]), refusal('MALFORMED'));
   assert.throws(() => encodeTile([...leaves, leaves[0]!]), refusal('MALFORMED'));
   assert.throws(() => encodeTile([new Uint8Array(31)]), refusal('MALFORMED'));
+  assert.throws(() => encodeTile([leaves[0]!, new Uint8Array(31)]), refusal('MALFORMED'));
 });

@@ -1,0 +1,18 @@
+// What the verifier is: the files of evidence that a verdict depends on. Whatever only writes – a bundle, an entry,
+// tiles – is held to account by the verifier itself, and stays out.
+
+const ROOMS = /^(bundle|tree|note|event)\//;
+const WRITERS = new Set([
+  'bundle/bundle-writer.ts',
+  'event/encode-event.ts',
+  'event/encode-notice.ts',
+  'event/key-cache.ts',
+  'event/show-event.ts',
+  'event/split-group.ts',
+  'tree/entry-bundle.ts',
+  'tree/tile-reader.ts',
+]);
+
+export function isVerifier(path: string): boolean {
+  return ROOMS.test(path) && !path.endsWith('.test.ts') && !WRITERS.has(path);
+}
