@@ -13,3 +13,13 @@ it('docs/guides/send.md does what it says', async () => {
   assert.match(repeated!, /"idempotent":false[\s\S]*"idempotent":true/);
   assert.match(batch!, /"status":"PartialSuccess".*"successCount":1,"failureCount":1/);
 });
+
+it('docs/guides/verify.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const [setUp, proof, bundle, first, next] = service.run(shellBlocks('docs/guides/verify.md'));
+  assert.match(setUp!.trim(), /^tallystick\.local\/\w{26}\/t\/demo\+[0-9a-f]{8}\+\S+$/);
+  assert.match(proof!, /^verified [^]*shown +whole\n[^]*"action": "Delete\.Invoice"/m);
+  assert.match(bundle!, /^wrote [^]*^verified [^]*none left out/m);
+  assert.match(first!, /^verified [^]*nothing was seen of this log before[^]*, as given/m);
+  assert.match(next!, /^verified [^]*extends the checkpoint[^]*all 2 read[^]*known from before/m);
+});

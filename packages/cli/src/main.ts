@@ -3,12 +3,15 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { recoverCommand } from './commands/recover.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { witnessCommand } from './commands/witness.ts';
 
 const WRONG_USAGE = 2;
 
@@ -28,8 +31,11 @@ const commands = [
   keysCommand(),
   tokenCommand(),
   verifyCommand(),
+  bundleCommand(),
+  witnessCommand(),
   configCommand(),
   migrateCommand(),
+  recoverCommand(),
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program));

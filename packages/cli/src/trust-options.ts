@@ -15,6 +15,7 @@ import {
   type VerifierKey,
 } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
+import { policyIn } from './policy-option.ts';
 
 export interface TrustOptions {
   readonly key?: string[];
@@ -22,6 +23,7 @@ export interface TrustOptions {
   readonly consistency?: string;
   readonly witness?: string[];
   readonly witnessesMin?: string;
+  readonly policy?: string;
   readonly nothingWithheld?: true;
   readonly filter?: string;
 }
@@ -32,10 +34,17 @@ export async function trustOf(options: TrustOptions): Promise<Trust> {
   if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
     throw new CannotRun('--witnesses-min is given and no --witness');
   }
-  if (keys.length === 0) {
+  const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
+  if (policy !== undefined && witnessKeys.length > 0)
+    throw new CannotRun('--policy and --witness are both given');
+  const given = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
+  const verifiers = given.length > 0 ? given : (policy?.logs ?? []).map(({ verifier }) => verifier);
+  if (verifiers.length === 0) {
     throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
   }
-  const verifiers = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
+  if (given.length === 0 && new Set(verifiers.map(({ name }) => name)).size > 1) {
+    throw new CannotRun('--key is missing: the policy has several logs');
+  }
   const trust: Trust = { verifiers };
   if (options.nothingWithheld) trust.allowWithheld = false;
   if (options.filter !== undefined) trust.filter = jsonOf(options.filter, '--filter');
@@ -43,6 +52,10 @@ export async function trustOf(options: TrustOptions): Promise<Trust> {
     requireDifferentWitnesses(witnessKeys);
     const witnesses = await Promise.all(witnessKeys.map((key) => keyOf(key, cosignatureVerifier)));
     trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
+  }
+  // Their cosignatures are verified with the rest; whether they are enough is looked at when there is a verdict.
+  if (policy !== undefined) {
+    trust.witnesses = { verifiers: policy.witnesses.map(({ verifier }) => verifier), countMin: 0 };
   }
   if (options.since !== undefined) trust.since = await checkpointIn(options.since, verifiers);
   if (options.consistency !== undefined) trust.consistency = hashesIn(options.consistency);
@@ -75,7 +88,7 @@ function parsedKey(text: string): VerifierKey {
   }
 }
 
-function keyText(textOrFile: string): string {
+export function keyText(textOrFile: string): string {
   return /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile) ? textOrFile : readText(textOrFile).trim();
 }
 

@@ -3,8 +3,15 @@
 export type { ApiKeyRecord } from './access/api-keys.ts';
 export type { MadeKey } from './access/key-changes.ts';
 export { TOKEN_LIFETIME_SECONDS_MAX } from './access/local-issuer.ts';
+export { checkStore, isStore } from './check-store.ts';
 export { ConfigError } from './config/config-error.ts';
 export { showAsJson, showAsText } from './config/show.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
 export { createKey, type ListedKey, listKeys, makeToken, migrate, revokeKey, rotateKey } from './operate.ts';
+export { openRecovery, type Recovery } from './operate/recover.ts';
+export { rotateSigning, type SigningRotation } from './operate/rotate-signing.ts';
+export { type BundleWish, openBundle, type OpenedBundle } from './operate/make-bundle.ts';
+export { systemClock } from './runtime/clock.ts';
 export { StartError } from './start-error.ts';
+export type { Disagreement } from './streams/anchor-comparison.ts';
+export type { NewEpoch } from './streams/recovery.ts';

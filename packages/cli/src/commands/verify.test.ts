@@ -125,6 +125,45 @@ describe('tallystick verify', () => {
     }
   });
 
+  it('demands the quorum of a policy, which may name the log too', async () => {
+    const [log, w1] = ['log', 'witness'].map((name) =>
+      readFileSync(join(ROOT, `vectors/valid/${name}.key`), 'utf8').trim(),
+    );
+    const w2 = (await cosigner('other.example/w', new Uint8Array(32).fill(5))).verifierKey;
+    const policy = (name: string, text: string) => {
+      const file = join(scratch, name);
+      writeFileSync(file, text);
+      return ['--policy', file];
+    };
+    const both = `witness one ${w1}\nwitness two ${w2} https://other.example/\n`;
+    const any = policy('any', `${both}group g any one two\nquorum g\n`);
+    const all = policy('all', `${both}group g all one two\nquorum g\n`);
+    const withLog = policy('with-log', `log ${log}\nwitness one ${w1}\nquorum one\n`);
+    const cosigned = 'vectors/valid/cosigned.jsonl';
+    const met = verify(cosigned, ...KEY, ...any);
+    assert.deepEqual([met.code, /witnesses +witness\.example\.org\/w1/.test(met.out)], [0, true], met.err);
+    assert.equal(verify(cosigned, ...withLog).code, 0);
+    const unmet = verify(cosigned, ...KEY, ...all);
+    assert.deepEqual(
+      [unmet.code, /WITNESS_MISSING[\s\S]*one cosigned; that is not/.test(unmet.out)],
+      [1, true],
+    );
+    for (const file of ['vectors/valid/whole-log.jsonl', 'vectors/valid/event-proof.json']) {
+      assert.match(verify(file, ...KEY, ...any).out, /WITNESS_MISSING/, file);
+    }
+    const cannotRun: [string[], RegExp][] = [
+      [[...KEY, ...policy('wrong', 'quorum one\n')], /is no policy: line 1: "one" is no witness/],
+      [[...KEY, '--policy', join(scratch, 'nowhere')], /no such file/],
+      [[...KEY, ...any, '--witness', w1!], /--policy and --witness are both given/],
+      [any, /--key is missing/],
+    ];
+    for (const [words, expected] of cannotRun) {
+      const { code, err } = verify(cosigned, ...words);
+      assert.equal(code, 2, err);
+      assert.match(err, expected);
+    }
+  });
+
   it('exits with 2 and one line when it could not run', () => {
     const empty = join(scratch, 'no.key');
     writeFileSync(empty, 'nothing\n');

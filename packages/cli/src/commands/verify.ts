@@ -1,5 +1,6 @@
-// tallystick verify: checks a bundle or the proof of one event, offline, with nothing but the log's public key.
-// Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours).
+// tallystick verify: checks a bundle or the proof of one event, offline, with nothing but the log's public key; a log
+// that is served, at its address; or a data directory, with all that is in it.
+// Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours, no data).
 
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
@@ -12,13 +13,16 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
-import { cannotRead, readText, type TrustOptions, trustOf } from '../trust-options.ts';
+import { policyIn, requireQuorum } from '../policy-option.ts';
+import { cannotRead, readText, trustOf } from '../trust-options.ts';
 import { startProgress } from '../progress.ts';
+import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
 import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
+import { refuseStoreOptions, type StoreOptions, verifyStore } from '../verify-store.ts';
 
 export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
-interface Options extends TrustOptions {
+interface Options extends StoreOptions, LogOptions {
   readonly json?: true;
 }
 
@@ -28,12 +32,14 @@ const HEAD_BYTES = 64;
 export function verifyCommand(): Command {
   const collect = (value: string, all: string[] = []): string[] => [...all, value];
   return new Command('verify')
-    .summary('verify a bundle or a proof')
+    .summary('verify a bundle, a proof, a log or a data directory')
     .description(
-      'Verifies a bundle (an export with proofs) or the proof of one event, offline.\n' +
+      'Verifies a bundle (an export with proofs) or the proof of one event, offline; a log that is served, at its\n' +
+        'address, against the checkpoint that was kept of it; or the data directory of a service,\n' +
+        'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor.\n' +
         'Exit code 0: verified. 1: not verified, with the first index that does not fit and the reason. 2: could not run.',
     )
-    .argument('<file>', 'a bundle, or a proof as JSON or as text')
+    .argument('<file>', 'a bundle, a proof as JSON or as text, the address of a log, or a data directory')
     .option(
       '--key <vkey>',
       "the log's public key, or a file that holds it; repeat while a key is rotated",
@@ -46,12 +52,31 @@ export function verifyCommand(): Command {
       collect,
     )
     .option('--witnesses-min <n>', 'how many of the witnesses must have cosigned (default: all)')
+    .option('--policy <file>', 'a witness policy: its quorum must have cosigned; in the place of --witness')
     .option(
       '--nothing-withheld',
       'refuse events that are not shown whole: for a reader who may see everything',
     )
     .option('--filter <json>', 'with --nothing-withheld: the filter that was asked for (default: none)')
     .option('--consistency <file>', 'with --since: a consistency proof, where the file holds none')
+    .option(
+      '--tenant <tenant>',
+      'of a data directory: this tenant alone; with the address of a service: whose log',
+    )
+    .option('--anchor <file>', 'of a data directory: where the anchor is, if Log__Anchor keeps it elsewhere')
+    .option(
+      '--entries',
+      'with an address: read every entry and tile, and not only what shows that the log grew',
+    )
+    .option(
+      '--state <directory>',
+      'with an address: where the newest checkpoint is kept (~/.local/state/tallystick)',
+    )
+    .option('--api-key <key>', 'with an address: what to log in with (default: TALLYSTICK_API_KEY)')
+    .option(
+      '--pin-first-key',
+      'with an address seen for the first time: believe the key that it shows itself',
+    )
     .option('--json', 'print the verdict as JSON')
     .action(async (file: string, options: Options) => {
       process.exitCode = await run(file, options);
@@ -63,10 +88,22 @@ async function run(file: string, options: Options): Promise<number> {
     process.stdout.write(options.json ? `${JSON.stringify(report.json)}\n` : report.text);
   };
   try {
+    const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
+    if (isAddress(file)) {
+      show(requireQuorum(await verifyLogAt(file, options), policy));
+      return VERIFY_EXIT.verified;
+    }
+    requireNoLogOptions(options);
+    if (isDirectory(file)) {
+      if (policy !== undefined) throw new CannotRun('--policy is not for a data directory');
+      const { isVerified, report } = await verifyStore(file, options);
+      show(report);
+      return isVerified ? VERIFY_EXIT.verified : VERIFY_EXIT.notVerified;
+    }
+    refuseStoreOptions(options);
     const trust = await trustOf(options);
-    show(
-      kindOf(file) === 'Bundle' ? await verifyBundleFile(file, trust) : await verifyProofFile(file, trust),
-    );
+    const verify = kindOf(file) === 'Bundle' ? verifyBundleFile : verifyProofFile;
+    show(requireQuorum(await verify(file, trust), policy));
     return VERIFY_EXIT.verified;
   } catch (error) {
     if (error instanceof EvidenceError) {
@@ -106,14 +143,17 @@ async function verifyProofFile(file: string, trust: Trust): Promise<Report> {
 function kindOf(file: string): 'Bundle' | 'Proof' {
   let head: string;
   try {
-    if (statSync(file).isDirectory()) throw new CannotRun(`${file} is a directory; give a bundle or a proof`);
     head = readHead(file);
   } catch (error) {
-    throw error instanceof CannotRun ? error : cannotRead(file, error);
+    throw cannotRead(file, error);
   }
   if (head === '' || head.startsWith('{"format":')) return 'Bundle';
   if (head.startsWith('c2sp.org/tlog-proof') || head.trimStart().startsWith('{')) return 'Proof';
   throw new CannotRun(`${file} is neither a bundle nor a proof`);
+}
+
+function isDirectory(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function readHead(file: string): string {

@@ -1,0 +1,115 @@
+// A real service with a tenant's log, on a data directory that outlives it, and a proxy before it that can lie; for tests.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { serve } from './command.ts';
+import type { Place } from './place.ts';
+
+export const ADMIN_KEY = 'the-platform-key-of-these-tests';
+export const TENANT = 'acme';
+
+export interface RunningLog extends AsyncDisposable {
+  /** Of the service. */
+  readonly url: string;
+  /** Of the log. */
+  readonly address: string;
+  get(path: string): Promise<string>;
+  /** Sends so many events and waits until a checkpoint covers them; gives its size. */
+  send(count: number, action?: string): Promise<number>;
+  seal(): Promise<void>;
+}
+
+/** Killed when it is disposed; what it has acknowledged is there all the same. */
+export async function startLog(place: Place): Promise<RunningLog> {
+  const running = await serve({ env: { ...place.env, TALLYSTICK_ADMIN_KEY: ADMIN_KEY } });
+  const url = `http://127.0.0.1:${running.port}`;
+  const headers = { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': TENANT, 'Content-Type': 'application/json' };
+  const ask = async (path: string, body?: unknown) => {
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      headers,
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} answers ${response.status}: ${text}`);
+    return text;
+  };
+  const get = (path: string) => ask(path);
+  return {
+    url,
+    address: `${url}/api/v1/log/t/${TENANT}`,
+    get,
+    async send(count, action = 'Delete.Invoice') {
+      const events = Array.from({ length: count }, () => eventOf(action));
+      const { results } = JSON.parse(await ask('audit-events/batch', { events })) as BatchAnswer;
+      // The service itself waits for a checkpoint before it proves anything.
+      const proof = await get(`audit-events/${results.at(-1)!.eventId}/proof`);
+      return (JSON.parse(proof) as { treeSize: number }).treeSize;
+    },
+    async seal() {
+      await ask(`event-streams/${await openStream(get)}/seal`, {});
+    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+function eventOf(action: string) {
+  return {
+    timestamp: '2026-01-02T03:04:05.678Z',
+    actor: { actorType: 'User', userId: 'u-42' },
+    action,
+    resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
+    payload: { note: 'duplicate of INV-41' },
+  };
+}
+
+interface BatchAnswer {
+  readonly results: readonly { readonly eventId: string }[];
+}
+
+interface Listed {
+  readonly data: readonly { readonly streamId: string; readonly status: string }[];
+}
+
+async function openStream(get: (path: string) => Promise<string>): Promise<string> {
+  const { data } = JSON.parse(await get('event-streams')) as Listed;
+  return data.find(({ status }) => status === 'Open')!.streamId;
+}
+
+/** What goes to the reader in place of what the service said; undefined leaves it as it is. */
+export type Lie = (path: string, bytes: Buffer) => Buffer | undefined;
+
+export interface LyingProxy extends AsyncDisposable {
+  readonly url: string;
+  lie: Lie;
+  target: string;
+  /** Every path that was asked for. */
+  readonly asked: string[];
+}
+
+export async function startProxy(target: string): Promise<LyingProxy> {
+  const server: Server = createServer((request, response) => void answer(request, response));
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '/';
+    proxy.asked.push(path);
+    const { status, bytes } = await forward(`${proxy.target}${path}`, request.headers['x-api-key']);
+    response.writeHead(status);
+    response.end(proxy.lie(path, bytes) ?? bytes);
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy: LyingProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lie: () => undefined,
+    target,
+    asked: [],
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}
+
+async function forward(url: string, key: string | string[] | undefined) {
+  const response = await fetch(url, { headers: typeof key === 'string' ? { 'x-api-key': key } : {} });
+  return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+}

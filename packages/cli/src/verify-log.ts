@@ -1,0 +1,237 @@
+// Verifies a log that is served, without trust in who serves it: the checkpoint is signed by a key that was given or is
+// known from before, it extends the one that was kept here, and the tiles lead to its root; with `--entries`, so does
+// every entry. Only then the checkpoint is kept in the place of the one before. A key that the service shows of itself
+// is believed once, and only if that was asked for.
+
+import {
+  type Checkpoint,
+  EvidenceError,
+  type HashReader,
+  openCheckpoint,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  treeRoot,
+  type Trust,
+  verifyCosignatures,
+} from '@tallystick/evidence';
+import { tenantIn } from './access-options.ts';
+import { authenticHashes } from './authentic-hashes.ts';
+import { CannotRun } from './cannot-run.ts';
+import { startCountProgress } from './count-progress.ts';
+import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
+import { policyIn, requireQuorum } from './policy-option.ts';
+import { logAddress, servedLog, type ServedLog } from './served-log.ts';
+import { readText, type TrustOptions, trustOf } from './trust-options.ts';
+import type { Report } from './verify-report.ts';
+import { defaultStateDirectory, keptCheckpoint, type WatchedLog, WatchedLogs } from './watched-log.ts';
+import { verifyWholeLog, type WholeLogVerdict } from './whole-log.ts';
+
+export interface LogOptions extends TrustOptions {
+  readonly tenant?: string;
+  readonly state?: string;
+  readonly entries?: true;
+  readonly apiKey?: string;
+  readonly pinFirstKey?: true;
+  /** Of data directories; refused here. */
+  readonly anchor?: string;
+}
+
+export function isAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+/** Throws CannotRun for options that say something about a served log where there is none. */
+export function requireNoLogOptions({ state, entries, apiKey, pinFirstKey }: LogOptions): void {
+  const given = Object.entries({ state, entries, 'api-key': apiKey, 'pin-first-key': pinFirstKey });
+  const name = given.find(([, value]) => value !== undefined)?.[0];
+  if (name !== undefined) throw new CannotRun(`--${name} is for the address of a log`);
+}
+
+export async function verifyLogAt(text: string, options: LogOptions): Promise<Report> {
+  requireOptionsOfLogs(options);
+  const apiKey = options.apiKey ?? process.env['TALLYSTICK_API_KEY'];
+  const tenant = options.tenant === undefined ? undefined : tenantIn(options.tenant);
+  const log = servedLog(logAddress(text, tenant), { apiKey });
+  const watched = new WatchedLogs(options.state ?? defaultStateDirectory());
+  // Whoever can verify nothing asks nothing.
+  const known = knownBefore(log.address, options, watched);
+  const note = await log.checkpoint();
+  const trusted = known ?? (await firstKeys(log, note, watched));
+  const trust = await trustOf({ ...options, key: [...trusted.keys] });
+  const { checkpoint, cosignedBy } = await openTrusted(note, trusted.origin, trust);
+  // Before anything is kept: what is not witnessed as was asked for is not verified.
+  const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
+  requireQuorum({ json: { checkpoint: { cosignedBy } } }, policy);
+  const { kept } = trusted;
+  const seen = [...(kept === undefined ? [] : [keptCheckpoint(kept)]), ...(trust.since ? [trust.since] : [])];
+  await orPutAside(watched, note, checkpoint, () => verifyGrowth(log, checkpoint, seen));
+  const entries = options.entries === true ? await verifyEntries(log, checkpoint) : undefined;
+  const keptIn = keep(watched, { note, checkpoint, trusted, address: log.address });
+  const sizes = seen.map(({ size }) => size);
+  const verdict: LogVerdict = {
+    address: log.address,
+    checkpoint,
+    cosignedBy,
+    extends: sizes.length === 0 ? undefined : Math.max(...sizes),
+    keys: trusted.keys,
+    keysFrom: trusted.from,
+    entries,
+    keptIn,
+  };
+  return reportLog(verdict);
+}
+
+/** Which keys count for which log, who says so, and what was seen of that log before. */
+interface Trusted {
+  readonly origin: string;
+  readonly keys: readonly string[];
+  readonly from: KeysFrom;
+  readonly kept: WatchedLog | undefined;
+}
+
+function requireOptionsOfLogs(options: LogOptions): void {
+  const { nothingWithheld, filter, consistency, anchor, key, pinFirstKey } = options;
+  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, consistency, anchor });
+  const name = given.find(([, value]) => value !== undefined)?.[0];
+  if (name !== undefined) throw new CannotRun(`--${name} is not for the address of a log`);
+  if (key !== undefined && pinFirstKey) {
+    throw new CannotRun(
+      '--key and --pin-first-key are both given: with the key at hand, no other is believed',
+    );
+  }
+}
+
+function knownBefore(address: string, options: LogOptions, watched: WatchedLogs): Trusted | undefined {
+  if (options.key !== undefined) return givenKeys(options.key, watched);
+  const kept = watched.at(address);
+  if (kept !== undefined) return { origin: kept.origin, keys: kept.keys, from: 'Kept', kept };
+  if (options.pinFirstKey) return undefined;
+  throw new CannotRun(
+    "--key is missing, and no key is known for this address from before. Get the log's public key from somebody you trust; --pin-first-key believes the one that the service itself shows, this once, and holds it to that from then on",
+  );
+}
+
+function givenKeys(textsOrFiles: readonly string[], watched: WatchedLogs): Trusted {
+  const keys = textsOrFiles.flatMap(keysIn);
+  const origins = new Set(keys.map(nameOf));
+  const [origin = ''] = origins;
+  if (origins.size > 1) throw new CannotRun('the keys are of different logs; give those of one');
+  return { origin, keys, from: 'Given', kept: watched.of(origin) };
+}
+
+/** A file may hold several, as what the service shows does while a key is rotated. */
+function keysIn(textOrFile: string): string[] {
+  if (/^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile)) return [textOrFile];
+  return readText(textOrFile).trim().split('\n');
+}
+
+function nameOf(key: string): string {
+  try {
+    return parseVerifierKey(key).name;
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    throw new CannotRun(`${JSON.stringify(key.slice(0, 120))} is no usable key: ${error.message}`);
+  }
+}
+
+/** The service's own word for whose log this is. A log that is known by another address keeps its keys. */
+async function firstKeys(log: ServedLog, note: string, watched: WatchedLogs): Promise<Trusted> {
+  const { origin } = parseCheckpoint(parseNote(note).text);
+  const kept = watched.of(origin);
+  if (kept !== undefined && kept.keys.length > 0) return { origin, keys: kept.keys, from: 'Kept', kept };
+  const keys = await log.keys();
+  // Said to be keys by a stranger: anything else is nothing to look for in a file.
+  if (keys.length === 0 || keys.some((key) => nameOf(key) !== origin)) {
+    throw new CannotRun(`${log.address}/key does not show keys of the log of its own checkpoint`);
+  }
+  return { origin, keys, from: 'FirstUse', kept };
+}
+
+async function openTrusted(
+  note: string,
+  origin: string,
+  { verifiers, witnesses }: Trust,
+): Promise<{ checkpoint: Checkpoint; cosignedBy: string[] }> {
+  const checkpoint = await openCheckpoint(note, { origin, verifiers });
+  if (witnesses === undefined) return { checkpoint, cosignedBy: [] };
+  const { verifiers: known, countMin: witnessesMin } = witnesses;
+  const cosignatures = await verifyCosignatures(note, { witnesses: known, witnessesMin });
+  return { checkpoint, cosignedBy: cosignatures.map(({ name }) => name) };
+}
+
+/** What was seen before is the beginning of what is signed now, and the tiles that show it lead to the signed root. */
+async function verifyGrowth(log: ServedLog, now: Checkpoint, seen: readonly Checkpoint[]): Promise<void> {
+  for (const then of seen) requireNotLess(then, now);
+  const older = seen.filter(({ size }) => size > 0 && size < now.size);
+  const rootsThen = (hashes: HashReader) => older.map(({ size }) => treeRoot(size, hashes));
+  const roots = rootsThen(await authenticHashes(log, now, rootsThen));
+  for (const [i, then] of older.entries()) requireRoot(then, roots[i]!);
+}
+
+function requireNotLess(then: Checkpoint, now: Checkpoint): void {
+  if (then.origin !== now.origin) {
+    const message = `the older checkpoint is of ${then.origin}, not of ${now.origin}`;
+    throw new EvidenceError('ORIGIN_MISMATCH', message);
+  }
+  if (then.size > now.size) {
+    throw new EvidenceError('ROLLBACK', `the log has ${now.size} entries; it had ${then.size}`);
+  }
+  if (then.size === now.size) requireRoot(then, now.root);
+}
+
+function requireRoot({ size, root }: Checkpoint, found: Uint8Array): void {
+  if (Buffer.compare(root, found) === 0) return;
+  throw new EvidenceError('FORK', `the log is not an extension of what it was at size ${size}`);
+}
+
+/** Two checkpoints that one key has signed and that do not fit are the proof for others: neither may get lost. */
+async function orPutAside(
+  watched: WatchedLogs,
+  note: string,
+  { origin }: Checkpoint,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof EvidenceError) || (error.reason !== 'FORK' && error.reason !== 'ROLLBACK'))
+      throw error;
+    const message = `${error.message}. ${putAside(watched, origin, note)}`;
+    throw new EvidenceError(error.reason, message, { cause: error });
+  }
+}
+
+/** Says where it is. That it could not be written must not take the place of the verdict. */
+function putAside(watched: WatchedLogs, origin: string, note: string): string {
+  try {
+    const file = watched.keepRefused(origin, note);
+    return `What it has signed now is kept in ${file}; it proves this beside the older checkpoint`;
+  } catch (error) {
+    if (!(error instanceof CannotRun)) throw error;
+    return `What it has signed now could not be kept: ${error.message}`;
+  }
+}
+
+async function verifyEntries(log: ServedLog, checkpoint: Checkpoint): Promise<WholeLogVerdict> {
+  const progress = startCountProgress(`reading ${log.address}`, checkpoint.size);
+  try {
+    return await verifyWholeLog(log, checkpoint, (count) => progress.add(count));
+  } finally {
+    progress.end();
+  }
+}
+
+interface Verified {
+  readonly note: string;
+  readonly checkpoint: Checkpoint;
+  readonly trusted: Trusted;
+  readonly address: string;
+}
+
+function keep(watched: WatchedLogs, { note, checkpoint, trusted, address }: Verified): string {
+  const { origin, keys, kept } = trusted;
+  const isNewer = kept === undefined || keptCheckpoint(kept).size < checkpoint.size;
+  const addresses = [...new Set([...(kept?.addresses ?? []), address])];
+  return watched.keep(kept, { origin, keys, addresses, checkpoint: isNewer ? note : kept.checkpoint });
+}

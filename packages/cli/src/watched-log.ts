@@ -1,0 +1,207 @@
+// What `tallystick verify <url>` remembers of the logs that it has verified, in a folder for each:
+//
+//   <state>/<SHA-256 of the origin, hex>/checkpoint   the newest checkpoint that was verified, as the signed note it was
+//                              …/log.json            {"origin":…,"keys":[…],"addresses":[…]}: whose keys count, and where
+//                              …/refused-checkpoint  one that the log has signed too and that does not fit: keep it
+//
+// A file is replaced whole or not at all, and only after everything was verified. The checkpoint is written first: a
+// folder with `log.json` alone has lost its memory, and is refused rather than begun anew.
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import {
+  type Checkpoint,
+  EvidenceError,
+  parseCheckpoint,
+  parseJson,
+  parseNote,
+  sha256,
+  toHex,
+} from '@tallystick/evidence';
+import { CannotRun } from './cannot-run.ts';
+
+export interface WatchedLog {
+  readonly origin: string;
+  /** Verifier keys; none if only a checkpoint is known. */
+  readonly keys: readonly string[];
+  /** Where the log was found with these keys. */
+  readonly addresses: readonly string[];
+  /** A signed note. */
+  readonly checkpoint: string;
+}
+
+const CHECKPOINT_FILE = 'checkpoint';
+const LOG_FILE = 'log.json';
+const REFUSED_FILE = 'refused-checkpoint';
+
+export function defaultStateDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  const base = env['XDG_STATE_HOME'] ?? '';
+  return join(isAbsolute(base) ? base : join(homedir(), '.local/state'), 'tallystick');
+}
+
+export class WatchedLogs {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  of(origin: string): WatchedLog | undefined {
+    return logIn(this.#folderOf(origin));
+  }
+
+  /** The log that was verified at this address before. */
+  at(address: string): WatchedLog | undefined {
+    return this.#allAt(address)[0];
+  }
+
+  /** Replaces what is remembered, unless somebody else has in the meantime. Gives the file of the checkpoint. */
+  keep(before: WatchedLog | undefined, next: WatchedLog): string {
+    const folder = this.#folderOf(next.origin);
+    const path = join(folder, CHECKPOINT_FILE);
+    if (this.of(next.origin)?.checkpoint !== before?.checkpoint) {
+      throw new CannotRun(
+        `${path} was changed by another run in the meantime, and was left as it is: run it again`,
+      );
+    }
+    if (before?.checkpoint !== next.checkpoint) replaceFile(path, next.checkpoint);
+    this.#keepFacts(next);
+    for (const address of next.addresses) this.#leave(address, next.origin);
+    return path;
+  }
+
+  /** Puts a checkpoint aside that contradicts what is remembered; gives its file. */
+  keepRefused(origin: string, note: string): string {
+    const path = join(this.#folderOf(origin), REFUSED_FILE);
+    replaceFile(path, note);
+    return path;
+  }
+
+  #keepFacts({ origin, keys, addresses }: WatchedLog): void {
+    const path = join(this.#folderOf(origin), LOG_FILE);
+    const facts = `${JSON.stringify({ origin, keys, addresses })}\n`;
+    if (readOrNone(path) !== facts) replaceFile(path, facts);
+  }
+
+  /** Where one log has taken the place of another, as after a restore, the address is that of the new one. */
+  #leave(address: string, newOrigin: string): void {
+    for (const log of this.#allAt(address)) {
+      if (log.origin === newOrigin) continue;
+      this.#keepFacts({ ...log, addresses: log.addresses.filter((each) => each !== address) });
+    }
+  }
+
+  #allAt(address: string): WatchedLog[] {
+    const logs = foldersIn(this.#directory).map((folder) => logIn(join(this.#directory, folder)));
+    return logs.filter((log) => log !== undefined).filter(({ addresses }) => addresses.includes(address));
+  }
+
+  #folderOf(origin: string): string {
+    return join(this.#directory, toHex(sha256(new TextEncoder().encode(origin))));
+  }
+}
+
+/** What a kept note says; its signature was verified when it was kept. */
+export function keptCheckpoint({ checkpoint }: WatchedLog): Checkpoint {
+  return parseCheckpoint(parseNote(checkpoint).text);
+}
+
+function foldersIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => /^[0-9a-f]{64}$/.test(name));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw new CannotRun(`cannot read the state directory ${directory}: ${codeOf(error)}`);
+  }
+}
+
+function logIn(folder: string): WatchedLog | undefined {
+  const [checkpoint, facts] = [join(folder, CHECKPOINT_FILE), join(folder, LOG_FILE)].map(readOrNone);
+  if (checkpoint === undefined) {
+    if (facts === undefined) return undefined;
+    throw new CannotRun(
+      `${join(folder, CHECKPOINT_FILE)} is gone: what was seen of the log is forgotten, and a rollback would not be noticed. Put it back, or remove ${folder} to begin anew`,
+    );
+  }
+  try {
+    const { origin } = parseCheckpoint(parseNote(checkpoint).text);
+    return { origin, checkpoint, ...factsIn(facts, origin) };
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    throw new CannotRun(
+      `what is kept in ${folder} cannot be read: ${error.message}. Put it back, or remove the folder`,
+    );
+  }
+}
+
+function factsIn(text: string | undefined, origin: string): Pick<WatchedLog, 'keys' | 'addresses'> {
+  if (text === undefined) return { keys: [], addresses: [] };
+  const value = parseJson(text);
+  const facts: Record<string, unknown> = typeof value === 'object' && value !== null ? { ...value } : {};
+  const { keys, addresses } = facts;
+  if (facts['origin'] !== origin || !areTexts(keys) || !areTexts(addresses)) {
+    throw new EvidenceError('MALFORMED', `${LOG_FILE} does not belong to the checkpoint beside it`);
+  }
+  return { keys, addresses };
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function readOrNone(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new CannotRun(`cannot read ${path}: ${codeOf(error)}`);
+  }
+}
+
+/** The old text or the new one, whenever the power fails. */
+function replaceFile(path: string, text: string): void {
+  const folder = dirname(path);
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    const isNew = !existsSync(folder);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = openSync(draft, 'w', 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+    syncFolder(folder);
+    if (isNew) syncFolder(dirname(folder));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw new CannotRun(`cannot write ${path}: ${codeOf(error)}`);
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
