@@ -1,8 +1,9 @@
 // The composition root of the service: everything is built here, by hand, and handed what it needs. Only this file,
-// and operate.ts for the command line, names concrete adapters. `start` listens first, so that probes are answered
+// and operate for the command line, names concrete adapters. `start` listens first, so that probes are answered
 // while the rest comes up; disposal takes down in the reverse order of building.
 
 import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
+import type { WitnessPolicy } from '@tallystick/evidence';
 import { type Authenticate, createAuthenticate } from './access/credentials.ts';
 import { settleFirstKey } from './access/first-key.ts';
 import { createKeyChanges } from './access/key-changes.ts';
@@ -14,6 +15,7 @@ import { createHealth } from './admin/health.ts';
 import { createLifecycle } from './admin/lifecycle.ts';
 import type { Config } from './config/settings.ts';
 import { readTlsFiles } from './config/tls-files.ts';
+import { readWitnessPolicy } from './config/witness-policy.ts';
 import { createEvents } from './events/events.ts';
 import { createCursors } from './gateway/cursors.ts';
 import { createAnswerOnce } from './gateway/idempotency.ts';
@@ -23,6 +25,7 @@ import { messageFor } from './gateway/violations.ts';
 import { createSigning, type Signing } from './keys/signing.ts';
 import { bindOperations, type Operations } from './operations.ts';
 import { createOpenIdIssuer } from './outbound/openid-issuer.ts';
+import { collectCosignatures } from './outbound/witness.ts';
 import { drain, type DrainTimes } from './protocols/rest/drain.ts';
 import { listen } from './protocols/rest/listen.ts';
 import { createRestServer } from './protocols/rest/server.ts';
@@ -41,9 +44,13 @@ import { startKeySweeper } from './streams/key-sweeper.ts';
 import { logCheck, startLogWatch } from './streams/log-watch.ts';
 import { type Checkpointer, createCheckpointer } from './streams/checkpointer.ts';
 import type { LogWriter } from './streams/log.ts';
+import { createScrubber } from './streams/scrubber.ts';
 import { startSealer } from './streams/sealer.ts';
 import { createSequencer, type Sequencer } from './streams/sequencer.ts';
 import { createStreams, type StreamsParts } from './streams/streams.ts';
+import type { AskWitnesses } from './streams/witness-answers.ts';
+import { createWitnessed } from './streams/witnessed.ts';
+import { createWitnessing, type Witnessing } from './streams/witnessing.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface App extends AsyncDisposable {
@@ -76,6 +83,8 @@ interface Store {
   readonly signing: Signing;
   readonly sequencer: Sequencer;
   readonly checkpointer: Checkpointer;
+  /** Undefined: there are no witnesses. */
+  readonly witnessing: Witnessing | undefined;
   readonly tenancy: Tenancy;
   /** Time that no jump of the wall clock moves. */
   readonly steadyNowMs: () => number;
@@ -93,11 +102,14 @@ export async function createApp(
   const nextId = createUlids(clock, random);
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
-  const surroundings = { config, clock, random, nextId, telemetry, validate: createValidate() };
+  const witnessPolicy = await readWitnessPolicy(config);
+  const validate = createValidate();
+  const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
-  const { storage, anchor, sequencer, checkpointer, tenancy, steadyNowMs } = store;
+  const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
-  health.add(logCheck(sequencer, checkpointer));
+  const scrubber = createScrubber({ trees: storage.tree, clock, random, telemetry });
+  health.add(logCheck({ ...store, scrubber }));
 
   const operations = bindOperations({ health, ...operationsOn(store, surroundings) });
   const tokens = createTokens(issuersOf(config), clock);
@@ -110,7 +122,7 @@ export async function createApp(
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
     }),
-    validate: surroundings.validate,
+    validate,
     operations: { ...operations, ...overrides.operations },
   };
   const tls = readTlsFiles(config);
@@ -120,7 +132,9 @@ export async function createApp(
   const built = new AsyncDisposableStack();
   built.use(storage);
   built.use(anchor);
+  built.use(witnessing);
   built.use(checkpointer);
+  built.use(scrubber);
   built.use(sequencer);
   built.defer(async () => {
     lifecycle.moveTo('Draining');
@@ -133,9 +147,12 @@ export async function createApp(
       const firstKey = await openData(store, surroundings);
       const sweeping = { writer: storage.log, steadyNowMs, clock, random, telemetry };
       built.use(startKeySweeper(sweeping));
-      built.use(startSealer({ ...sweeping, streams: config.streams }));
+      const refusedTenants = () => checkpointer.refusedTenants();
+      built.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
       built.use(startLogWatch({ sequencer, clock, random, telemetry }));
       checkpointer.start();
+      witnessing?.start();
+      scrubber.start();
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },
@@ -143,12 +160,14 @@ export async function createApp(
   };
 }
 
-function createStore({ config, clock, random, telemetry }: Surroundings, around: Overrides['around']): Store {
+function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
+  const { config, clock, random, telemetry } = surroundings;
   const storage = createLateStorage();
   const anchor = createLateAnchor();
   const signing = createSigning(clock);
   const steadyNowMs = createSteadyTime(clock);
   const { ms: intervalMs } = config.log.checkpointInterval;
+  const witnessing = witnessingOf(storage, surroundings);
   const checkpointer = createCheckpointer({
     tree: storage.tree,
     anchor,
@@ -157,6 +176,7 @@ function createStore({ config, clock, random, telemetry }: Surroundings, around:
     random,
     telemetry,
     intervalMs,
+    onPublished: (tenant) => witnessing?.published(tenant),
   });
   const sequencer = createSequencer({
     writer: around?.(storage.log) ?? storage.log,
@@ -166,7 +186,16 @@ function createStore({ config, clock, random, telemetry }: Surroundings, around:
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
-  return { storage, anchor, signing, sequencer, checkpointer, tenancy, steadyNowMs };
+  return { storage, anchor, signing, sequencer, checkpointer, witnessing, tenancy, steadyNowMs };
+}
+
+function witnessingOf(
+  { tree }: LateStorage,
+  { witnessPolicy: policy, clock, random, telemetry }: Surroundings,
+): Witnessing | undefined {
+  if (policy === undefined) return undefined;
+  const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, clock });
+  return createWitnessing({ policy, trees: tree, writer: tree, ask, clock, random, telemetry });
 }
 
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
@@ -180,10 +209,11 @@ async function openData(
   const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
   const ways = { threads: true, exclusive: true, onFailure, onFatal };
   const { streams } = config;
-  storage.use(await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways }));
+  const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
+  storage.use(opened);
   signing.use(await openSigningKeys(directory, clock.now()));
   anchor.use(await openAnchorFile(anchorPath));
-  await checkpointer.settle();
+  await checkpointer.settle(opened.logOrigin);
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);
   if (first.outcome === 'GivenButUseless') {
@@ -231,10 +261,11 @@ interface Surroundings {
   readonly nextId: () => string;
   readonly telemetry: Telemetry;
   readonly validate: Validate;
+  readonly witnessPolicy: WitnessPolicy | undefined;
 }
 
 function operationsOn(store: Store, surroundings: Surroundings) {
-  const { clock } = surroundings;
+  const { clock, witnessPolicy } = surroundings;
   const { storage, checkpointer, signing, steadyNowMs } = store;
   const reading = {
     log: storage.log,
@@ -246,7 +277,7 @@ function operationsOn(store: Store, surroundings: Surroundings) {
     nextId: surroundings.nextId,
     telemetry: surroundings.telemetry,
     cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock }),
-    cosignaturesIn: () => 0,
+    witnessed: createWitnessed(witnessPolicy),
   };
   return {
     events: eventOperations(store, reading, surroundings),

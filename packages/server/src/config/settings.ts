@@ -129,7 +129,7 @@ export const SETTINGS = {
     Origin: optional(
       origin,
       '`tallystick.local/` and the ULID of the installation',
-      'Name of the log in every checkpoint; frozen at first start.',
+      'Name of the log in every checkpoint; frozen at first start. `<host>/api/v1/log` makes it the address that tools read.',
     ),
     Anchor: optional(
       path(),
@@ -137,6 +137,11 @@ export const SETTINGS = {
       'Where signed heads are kept, apart from the log: a directory, which must be there, or a file in one.',
     ),
     CheckpointInterval: setting(span(), { ms: 1000 }, 'How often changed logs get a signed checkpoint.'),
+    WitnessPolicy: optional(
+      path(),
+      'no witnesses',
+      'File with the witnesses that are asked to cosign every checkpoint, and which of them are enough.',
+    ),
   },
   Streams: {
     SealAfter: setting(

@@ -6,6 +6,7 @@ import type { Cursors } from '../paging.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
+import type { Witnessed } from '../streams/witnessed.ts';
 import type { ValidateEnvelope } from './batch-request.ts';
 import { createBatchIngest } from './batch.ts';
 import type { NewIds } from './draft.ts';
@@ -28,8 +29,7 @@ export interface EventParts extends ProveParts {
   readonly validateEnvelope: ValidateEnvelope;
   readonly requireActorIdentity: boolean;
   readonly cursors: Cursors;
-  /** How many of the signatures of a note are those of witnesses. */
-  readonly cosignaturesIn: (note: string) => number;
+  readonly witnessed: Witnessed;
 }
 
 export function createEvents(parts: EventParts) {
@@ -44,11 +44,11 @@ export function createEvents(parts: EventParts) {
   };
 }
 
-function publishedOf({ trees, cosignaturesIn }: Pick<EventParts, 'trees' | 'cosignaturesIn'>) {
-  return async ({ tenant }: Call): Promise<Published> => {
-    const tree = tenant === undefined ? undefined : await trees.tree(tenant);
+function publishedOf({ trees, witnessed }: Pick<EventParts, 'trees' | 'witnessed'>) {
+  return async ({ tenant }: Call, index: number): Promise<Published> => {
+    const tree = tenant === undefined ? undefined : await trees.tree(tenant, index);
     const latest = await tree?.latest();
     if (tree === undefined || latest === undefined) return { endIndex: 0, isWitnessed: false };
-    return { endIndex: tree.firstIndex + latest.size, isWitnessed: cosignaturesIn(latest.note) > 0 };
+    return { endIndex: tree.firstIndex + latest.size, isWitnessed: witnessed.isWitnessed(latest.note) };
   };
 }

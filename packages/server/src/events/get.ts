@@ -11,8 +11,8 @@ import { type Published, showEvent } from './show.ts';
 
 export interface GetParts extends ReadNoticeParts {
   readonly log: LogReader;
-  /** How far the log is signed. */
-  readonly publishedOf: (call: Call) => Promise<Published>;
+  /** How far the log is signed that holds this index of the tenant's sequence. */
+  readonly publishedOf: (call: Call, index: number) => Promise<Published>;
 }
 
 type GetAnswer = Answer<'events.get'>;
@@ -24,7 +24,7 @@ export function createGet(parts: GetParts) {
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
     const stored = isKnown && (await parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)));
     const body = stored
-      ? showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call))
+      ? showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call, stored.index))
       : undefined;
     if (body === undefined) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
     if (body.classification === 'Secret') await noteSecretRead(call, [eventId], parts);

@@ -39,7 +39,7 @@ export function createProve(parts: ProveParts) {
 
 async function prove(call: Call, stored: StoredEvidence, view: View, parts: ProveParts): Promise<EventProof> {
   const { index } = decodeEntry(stored.entry);
-  const { tree, checkpoint } = await covering(call, index + 1, parts);
+  const { tree, checkpoint } = await covering(call, stored.index, parts);
   return {
     entry: stored.entry,
     shown: shownTo(view, stored),

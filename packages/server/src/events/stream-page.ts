@@ -14,8 +14,8 @@ import { viewFor } from './redact.ts';
 export interface StreamPageParts extends ReadNoticeParts {
   readonly log: LogReader;
   readonly cursors: Cursors;
-  /** How far the log is signed. */
-  readonly publishedOf: (call: Call) => Promise<Published>;
+  /** How far the log is signed that holds this index of the tenant's sequence. */
+  readonly publishedOf: (call: Call, index: number) => Promise<Published>;
 }
 
 type ListInput = InputOf<'streams.listEvents'>;
@@ -27,7 +27,8 @@ export function createStreamPage(parts: StreamPageParts) {
     const { begin, end } = boundsOf(stream, input);
     const rows = await rowsOf(call, begin, end, read, parts);
     const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin));
-    const published = await parts.publishedOf(call);
+    // A stream is of one log.
+    const published = await parts.publishedOf(call, stream.firstIndex);
     const data = page.data.map((stored) => shown(call, stored, published));
     const [first, ...others] = secretsShown(page.data, data);
     if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);

@@ -13,10 +13,10 @@ import { openAnchorFile } from '../storage/anchor-file.ts';
 import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { createTelemetry } from '../telemetry.ts';
 import type { Anchor } from './anchor.ts';
 import { createCheckpointer } from './checkpointer.ts';
-import type { TreeWriter } from './tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
 /** What a test that failed has left open would keep the process from ending. */
@@ -28,7 +28,7 @@ after(async () => {
 
 interface Around {
   readonly anchor?: (anchor: Anchor) => Anchor;
-  readonly tree?: (tree: TreeWriter) => TreeWriter;
+  readonly tree?: (tree: Storage['tree']) => Storage['tree'];
 }
 
 /** A store with real files, its checkpointer settled and running. */
@@ -70,7 +70,7 @@ async function open(directory: string, around: Around = {}) {
       intervalMs: 5,
     }),
   );
-  await checkpointer.settle();
+  await checkpointer.settle(storage.logOrigin);
   checkpointer.start();
   const fill = async (tenant: string, count: number) => {
     await storage.tenants.ensure(tenant, NOW_MS);
@@ -116,7 +116,7 @@ test('what was appended is signed, anchored and stored, each tenant by itself', 
 test('a crash between the anchor and the store is made good by the next turn, and by the next start', async () => {
   const directory = newPlace();
   let isBroken = true;
-  const broken = (tree: TreeWriter): TreeWriter => ({
+  const broken = (tree: Storage['tree']): Storage['tree'] => ({
     ...tree,
     publish: (...logs) => (isBroken ? Promise.reject(new Error('the disk is full')) : tree.publish(...logs)),
   });

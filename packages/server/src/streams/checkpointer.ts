@@ -12,25 +12,33 @@ import type { Random } from '../runtime/random.ts';
 import type { Signing } from '../keys/signing.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor } from './anchor.ts';
+import { AnchorComparison } from './anchor-comparison.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
-import type { GrownLog, PublishedLog, Standing, TreeWriter } from './tree.ts';
+import type { GrownLog, PublishedLog, TreeReader, TreeWriter } from './tree.ts';
 
 export interface CheckpointerParts {
-  readonly tree: TreeWriter;
+  readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
   readonly anchor: Anchor;
   readonly signing: Pick<Signing, 'reload' | 'sign'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
   readonly intervalMs: number;
+  /** Told of each log with a checkpoint: of those that are there already, and of each that gets one. */
+  readonly onPublished?: (tenant: TenantId) => void;
 }
 
 export interface Checkpointer extends AsyncDisposable {
-  /** Compares the store with what was anchored. To be called once, before anything is appended. */
-  settle(): Promise<void>;
+  /**
+   * Compares the store with what was anchored. To be called once, before anything is appended, with the name of the
+   * installation.
+   */
+  settle(logOrigin: string): Promise<void>;
   start(): void;
   /** Why nothing may be appended to the tenant's log, nor be proven of it; undefined: it may. */
   refusalOf(tenant: TenantId): string | undefined;
+  /** All that have a refusal. */
+  refusedTenants(): readonly TenantId[];
   /**
    * Resolves when a checkpoint of at least this size is published; rejects when the time is over. `isPublished` is asked
    * once, after which nothing is missed any more.
@@ -66,9 +74,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 class TurningCheckpointer implements Checkpointer {
   readonly #parts: CheckpointerParts;
   readonly #refused = new Map<TenantId, string>();
-  /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
-  readonly #unsettled = new Map<string, { readonly size: number; readonly root: Uint8Array }>();
   readonly #waiters = new CheckpointWaiters();
+  #comparison: AnchorComparison | undefined;
   #loop: Loop | undefined;
   #failure: unknown;
 
@@ -76,20 +83,12 @@ class TurningCheckpointer implements Checkpointer {
     this.#parts = parts;
   }
 
-  async settle(): Promise<void> {
-    const { tree, anchor, telemetry } = this.#parts;
-    const standings = new Map((await tree.standings()).map((standing) => [standing.origin, standing]));
-    if (anchor.isNew && [...standings.values()].some(({ checkpoint }) => checkpoint !== undefined)) {
-      // Whoever took it away could have put the store back to an earlier state as well.
-      telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
-    }
-    for (const [origin, anchored] of anchor.heads()) {
-      const standing = standings.get(origin);
-      if (standing === undefined) {
-        telemetry.warn('a log was anchored that the store does not have', { origin, size: anchored.size });
-        continue;
-      }
-      await this.#compare(standing, anchored);
+  async settle(logOrigin: string): Promise<void> {
+    const comparison = await AnchorComparison.make({ ...this.#parts, logOrigin });
+    this.#comparison = comparison;
+    for (const { tenant, message } of comparison.found) this.#refuse(tenant, message);
+    for (const { tenant, checkpoint } of comparison.standings) {
+      if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
     }
   }
 
@@ -118,6 +117,10 @@ class TurningCheckpointer implements Checkpointer {
     return this.#refused.get(tenant);
   }
 
+  refusedTenants(): readonly TenantId[] {
+    return [...this.#refused.keys()];
+  }
+
   covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
     const waiter = this.#waiters.add(tenant, size, deadline.signal);
     this.#loop?.wake();
@@ -132,31 +135,6 @@ class TurningCheckpointer implements Checkpointer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop?.[Symbol.asyncDispose]();
     this.#waiters.end();
-  }
-
-  async #compare(
-    { tenant, origin, entries, checkpoint }: Standing,
-    anchored: { readonly size: number; readonly root: Uint8Array },
-  ): Promise<void> {
-    if (entries < anchored.size) {
-      this.#refuse(
-        tenant,
-        `it was signed with ${anchored.size} entries and has ${entries}. It was probably restored from a copy; ` +
-          'to go on openly as a new log, run `tallystick recover --new-epoch`.',
-      );
-    } else if (checkpoint !== undefined && checkpoint.size > anchored.size) {
-      // What is stored was anchored before it was: the anchor is an older one.
-      const facts = { tenant, anchoredSize: anchored.size, size: checkpoint.size };
-      this.#parts.telemetry.warn(
-        'a log was signed beyond its anchor: the anchor was put back to an earlier state',
-        facts,
-      );
-    } else if (checkpoint?.size === anchored.size) {
-      if (!isSame(checkpoint.root, anchored.root)) this.#refuse(tenant, otherHistory(anchored.size));
-    } else {
-      this.#unsettled.set(origin, anchored);
-      await this.#parts.tree.stopAt(tenant, anchored.size);
-    }
   }
 
   async #turn(signal: AbortSignal): Promise<'more' | void> {
@@ -199,24 +177,20 @@ class TurningCheckpointer implements Checkpointer {
     for (let i = 0; i < logs.length; i += LOGS_IN_A_COMMIT) {
       const portion = logs.slice(i, i + LOGS_IN_A_COMMIT);
       await tree.publish(portion, clock.now());
-      for (const { tenant, checkpoints } of portion)
+      for (const { tenant, checkpoints } of portion) {
         this.#waiters.published(tenant, checkpoints.at(-1)!.size);
+        this.#parts.onPublished?.(tenant);
+      }
     }
   }
 
   /** Its history is the one that was anchored, as far as that went. */
   #isSound({ tenant, heads }: GrownLog): boolean {
     if (this.#refused.has(tenant)) return false;
-    const { origin, size } = heads.at(-1)!;
-    const anchored = this.#unsettled.get(origin);
-    if (anchored === undefined) return true;
-    // It has not come so far yet.
-    if (size < anchored.size) return false;
-    this.#unsettled.delete(origin);
-    const then = heads.find((head) => head.size === anchored.size);
-    if (then !== undefined && isSame(then.root, anchored.root)) return true;
-    this.#refuse(tenant, otherHistory(anchored.size));
-    return false;
+    assert(this.#comparison !== undefined, 'settled before it is started');
+    const judgement = this.#comparison.judge({ heads });
+    if (typeof judgement === 'object') this.#refuse(tenant, judgement.message);
+    return judgement === 'Sound';
   }
 
   #refuse(tenant: TenantId, why: string): void {
@@ -224,12 +198,4 @@ class TurningCheckpointer implements Checkpointer {
     this.#refused.set(tenant, why);
     this.#parts.telemetry.error('the log of a tenant is refused', new Error(why), { tenant });
   }
-}
-
-function otherHistory(size: number): string {
-  return `its first ${size} entries are not those that were signed.`;
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
 }

@@ -5,11 +5,11 @@ import { parseCheckpoint, parseNote, toBase64, toHex } from '@tallystick/evidenc
 import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import { latestOf, type ProvableParts } from './provable.ts';
+import type { Witnessed } from './witnessed.ts';
 
 export interface CheckpointParts extends ProvableParts {
   readonly clock: { now(): number };
-  /** How many of the signatures of a note are those of witnesses. */
-  readonly cosignaturesIn: (note: string) => number;
+  readonly witnessed: Witnessed;
 }
 
 export function createCheckpointOperations(parts: CheckpointParts) {
@@ -31,7 +31,7 @@ async function latest(call: Call, parts: CheckpointParts): Promise<Answer<'check
       rootHash: toHex(root),
       checkpoint: checkpoint.note,
       publishedAt: instant(checkpoint.publishedAtMs === 0 ? parts.clock.now() : checkpoint.publishedAtMs),
-      cosignatures: parts.cosignaturesIn(checkpoint.note),
+      cosignatures: parts.witnessed.cosignersOf(checkpoint.note).length,
     },
   };
 }

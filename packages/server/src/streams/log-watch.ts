@@ -7,7 +7,9 @@ import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Checkpointer } from './checkpointer.ts';
+import type { Scrubber } from './scrubber.ts';
 import type { Sequencer } from './sequencer.ts';
+import type { Witnessing } from './witnessing.ts';
 
 export interface LogWatchOptions {
   readonly sequencer: Pick<Sequencer, 'figures' | 'probe'>;
@@ -22,11 +24,17 @@ const PACE_MS = 1000;
 const BACK_OFF_MS = 500;
 const BACK_OFF_MS_MAX = 30_000;
 
+/** Those who know something of the log's state. */
+export interface LogParts {
+  readonly sequencer: Pick<Sequencer, 'figures'>;
+  readonly checkpointer: Pick<Checkpointer, 'figures'>;
+  /** Undefined: there are no witnesses. */
+  readonly witnessing?: Pick<Witnessing, 'figures'> | undefined;
+  readonly scrubber?: Pick<Scrubber, 'figures'>;
+}
+
 /** Anyone may ask, so it has no figure that tells how much tenants send. */
-export function logCheck(
-  sequencer: Pick<Sequencer, 'figures'>,
-  checkpointer: Pick<Checkpointer, 'figures'>,
-): Check {
+export function logCheck({ sequencer, checkpointer, witnessing, scrubber }: LogParts): Check {
   return {
     name: 'log',
     essential: true,
@@ -43,6 +51,14 @@ export function logCheck(
       }
       if (checkpoints.failure !== undefined) {
         return { status: 'Degraded', description: 'Events are stored, but not signed at the moment.' };
+      }
+      if ((witnessing?.figures().contradictedLogs ?? 0) > 0) {
+        const description = 'A witness has seen another log under our name; the diagnostics say which.';
+        return { status: 'Degraded', description };
+      }
+      if ((scrubber?.figures().damagedLogs ?? 0) > 0) {
+        const description = 'What is stored of a log is not what was accepted; the diagnostics say which.';
+        return { status: 'Degraded', description };
       }
       return { status: 'Healthy', description: 'No commit fails.' };
     },

@@ -91,6 +91,27 @@ export type SealResult =
   /** There is nothing in it to seal. */
   | { readonly status: 'Empty' };
 
+/** A log of the tenant that was signed, as it was anchored last: the newest one, if it had several. */
+export interface EpochRequest {
+  readonly tenant: TenantId;
+  readonly anchored: { readonly origin: string; readonly size: number; readonly root: Uint8Array };
+}
+
+export type EpochResult =
+  | {
+      readonly status: 'Begun';
+      /** Of the log that is written to from now on. */
+      readonly origin: string;
+      /** How many entries of the anchored log the store still has; in the notice, too. */
+      readonly restoredSize: number;
+      /** The first entry of the new log. */
+      readonly notice: Placed;
+    }
+  /** There is no such tenant, or the anchored log is not one of its logs. */
+  | { readonly status: 'Unknown' }
+  /** The store has what was anchored, or goes on from it already. */
+  | { readonly status: 'NotNeeded' };
+
 export interface LogWriter {
   /**
    * Appends all requests in one commit and resolves when they are durable: one result per request, in order.
@@ -104,8 +125,18 @@ export interface LogWriter {
    * opens, in one commit with the key. An append does the same by itself when a stream has reached its age or its size.
    */
   seal(request: SealRequest, now: AppendTime): Promise<SealResult>;
-  /** Seals a portion of the open streams that hold something and have reached their age; true when there may be more. */
-  sealAged(now: AppendTime): Promise<boolean>;
+  /**
+   * Where the store is behind what was anchored of the tenant, or has another history: the tenant's sequence goes on in a
+   * new log under a new origin, which begins with the notice of that, in one commit. Nothing of the old one changes, and
+   * its last stream ends without a seal: that would be one more entry of a log which must not go on. Whoever has read
+   * growth of this tenant opens the store anew before reading more.
+   */
+  beginEpoch(request: EpochRequest, now: AppendTime): Promise<EpochResult>;
+  /**
+   * Seals a portion of the open streams that hold something and have reached their age, but none of the tenants in
+   * `except`, whose logs must not go on; true when there may be more.
+   */
+  sealAged(now: AppendTime, except?: readonly TenantId[]): Promise<boolean>;
   /** Forgets a portion of the keys that expired by `steadyNowMs`; true when there may be more. */
   sweepUsedKeys(steadyNowMs: number): Promise<boolean>;
   /** Resolves when a commit without events is durable: tells whether appends would succeed. */
@@ -146,7 +177,10 @@ export interface StoredContent {
   readonly expiresAtMs: number | undefined;
 }
 
-/** A contiguous run of a log. It is open until another one follows. */
+/**
+ * A contiguous run of a log. It is open until another one follows. The last one of a log that ended with a restore has no
+ * seal notice.
+ */
 export interface StoredStream {
   readonly streamId: StreamId;
   readonly previousStreamId: StreamId | undefined;
@@ -156,7 +190,7 @@ export interface StoredStream {
   readonly createdAtMs: number;
   /** Undefined while it is open. */
   readonly sealedAtMs: number | undefined;
-  /** What its first entry links to: the leaf before it, or the genesis of the log. */
+  /** What its first entry links to: the leaf before it, or the genesis of the log that begins there. */
   readonly genesis: Uint8Array;
   /** The leaf of its last entry; `genesis` while it is empty. */
   readonly head: Uint8Array;

@@ -46,14 +46,26 @@ export async function latestOf(call: Call, parts: ProvableParts): Promise<Provab
     const note = parts.signing.sign({ origin: tree.origin, size: 0, root: EMPTY_ROOT });
     return { tree, checkpoint: { note, size: 0, publishedAtMs: 0 } };
   }
-  return covering(call, 1, parts);
+  return covering(call, tree.firstIndex, parts);
 }
 
-/** A checkpoint of at least this size: the newest one, or the next. */
-export async function covering(call: Call, size: number, parts: ProvableParts): Promise<ProvableLog> {
-  const tree = await treeOf(call, parts);
+/**
+ * A checkpoint that covers this index of the tenant's sequence, of the log that holds it: the newest one, or the next. A
+ * log that ended with a restore gets no more of them.
+ */
+export async function covering(call: Call, index: number, parts: ProvableParts): Promise<ProvableLog> {
+  const current = await treeOf(call, parts);
+  const tree = index < current.firstIndex ? (await parts.trees.tree(call.tenant!, index))! : current;
+  const size = index - tree.firstIndex + 1;
   const known = await tree.latest();
   if (known !== undefined && known.size >= size) return { tree, checkpoint: known };
+  if (tree.epoch !== current.epoch) {
+    throw new AuditError(
+      'EVENT_NOT_FOUND',
+      `There is no proof of this event, and there will be none: it was never signed under ${tree.origin}, and after a ` +
+        `restore the log goes on as ${current.origin}.`,
+    );
+  }
   const isPublished = async () => ((await tree.latest())?.size ?? 0) >= size;
   await parts.checkpointer.covers({ tenant: call.tenant!, size, deadline: call.deadline }, isPublished);
   const checkpoint = await tree.latest();

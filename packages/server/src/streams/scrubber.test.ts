@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { createTelemetry } from '../telemetry.ts';
-import { startScrubber } from './scrubber.ts';
+import { createScrubber } from './scrubber.ts';
 import type { RangeVerdict, RangeWish } from './tree.ts';
 
 const SOUND: RangeVerdict = {
@@ -43,7 +43,8 @@ function build(logs: Readonly<Record<string, number>>, damagedAt?: number) {
     write: (line) => void lines.push(line),
   });
   const limits = { eventsMax: 10, paceMs: 100, roundMs: 10_000 };
-  const scrubber = startScrubber({ trees, clock, random: createSystemRandom(), telemetry, limits });
+  const scrubber = createScrubber({ trees, clock, random: createSystemRandom(), telemetry, limits });
+  scrubber.start();
   return { clock, scrubber, asked, lines };
 }
 

@@ -24,7 +24,8 @@ export interface ScrubLimits {
   readonly roundMs: number;
 }
 
-export interface Scrubber extends Loop {
+export interface Scrubber extends AsyncDisposable {
+  start(): void;
   /** How many logs the last round, or the one under way, has found damaged. */
   figures(): { readonly damagedLogs: number };
 }
@@ -33,7 +34,7 @@ const LIMITS: ScrubLimits = { eventsMax: 1000, paceMs: 5000, roundMs: 24 * 3_600
 const BACK_OFF_MS = 10_000;
 const BACK_OFF_MS_MAX = 10 * 60_000;
 
-export function startScrubber({ trees, clock, random, telemetry, limits = {} }: ScrubberOptions): Scrubber {
+export function createScrubber({ trees, clock, random, telemetry, limits = {} }: ScrubberOptions): Scrubber {
   const { eventsMax, paceMs, roundMs } = { ...LIMITS, ...limits };
   const damaged = new Set<TenantId>();
   let roundBeganMs = clock.now();
@@ -67,15 +68,22 @@ export function startScrubber({ trees, clock, random, telemetry, limits = {} }: 
     damaged.add(log.tenant);
   };
 
-  const loop = startLoop({
-    clock,
-    random,
-    paceMs,
-    backOffMs: BACK_OFF_MS,
-    backOffMsMax: BACK_OFF_MS_MAX,
-    turn,
-    onFailure: ({ error }) => telemetry.warn('what is stored could not be checked', { cause: String(error) }),
-    onBroken: (error) => telemetry.error('the scrubber has ended', error),
-  });
-  return Object.assign(loop, { figures: () => ({ damagedLogs: damaged.size }) });
+  let loop: Loop | undefined;
+  return {
+    start() {
+      loop ??= startLoop({
+        clock,
+        random,
+        paceMs,
+        backOffMs: BACK_OFF_MS,
+        backOffMsMax: BACK_OFF_MS_MAX,
+        turn,
+        onFailure: ({ error }) =>
+          telemetry.warn('what is stored could not be checked', { cause: String(error) }),
+        onBroken: (error) => telemetry.error('the scrubber has ended', error),
+      });
+    },
+    figures: () => ({ damagedLogs: damaged.size }),
+    [Symbol.asyncDispose]: async () => loop?.[Symbol.asyncDispose](),
+  };
 }

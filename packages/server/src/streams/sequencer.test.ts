@@ -208,12 +208,12 @@ test('when a pool fails, everybody in it is told so, and the next pool is tried'
     commitMs: 0,
     failure: { atMs: clock.now(), error: cause },
   });
-  await assert.rejects(logCheck(sequencer, sound).run(), cause);
+  await assert.rejects(logCheck({ sequencer, checkpointer: sound }).run(), cause);
   await turn();
   pools[1]!.finish();
   assert.equal((await next).status, 'Done');
   assert.equal(sequencer.figures().failure, undefined);
-  assert.equal((await logCheck(sequencer, sound).run()).status, 'Healthy');
+  assert.equal((await logCheck({ sequencer, checkpointer: sound }).run()).status, 'Healthy');
 });
 
 test('a fault of one request is its own', async () => {
@@ -231,16 +231,16 @@ test('a commit that does not end makes the log Unhealthy, until it ends', async 
   const waiting = sequencer.append(request());
   await turn();
   await clock.advance(9000);
-  const healthy = await logCheck(sequencer, sound).run();
+  const healthy = await logCheck({ sequencer, checkpointer: sound }).run();
   assert.equal(healthy.status, 'Healthy');
   // Everybody may read a report: how much others send is not in it.
   assert.doesNotMatch(healthy.description ?? '', /\d/);
   await clock.advance(2000);
-  const { status, description } = await logCheck(sequencer, sound).run();
+  const { status, description } = await logCheck({ sequencer, checkpointer: sound }).run();
   assert.deepEqual([status, description], ['Unhealthy', 'A commit has taken over 10 s so far.']);
   pools[0]!.finish();
   await waiting;
-  assert.equal((await logCheck(sequencer, sound).run()).status, 'Healthy');
+  assert.equal((await logCheck({ sequencer, checkpointer: sound }).run()).status, 'Healthy');
 });
 
 test('stopping takes nothing more in and waits for what it has', async () => {

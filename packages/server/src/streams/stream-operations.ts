@@ -14,7 +14,7 @@ import { EMPTY_ROOT, parseCheckpoint, parseNote, toHex } from '@tallystick/evide
 import { type Call, keyReused, type Received } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
-import type { LogReader, LogWriter, StoredStream, TenantLog, UsedKey } from './log.ts';
+import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
 import { type KeyTime, latestOf, onceOf } from './once.ts';
 import { covering, type ProvableParts } from './provable.ts';
 import type { StoredCheckpoint } from './tree.ts';
@@ -40,7 +40,7 @@ export function createStreamOperations(parts: StreamParts) {
     }),
     'streams.seal': {
       perform: (call: Call, { streamId }: InputOf<'streams.seal'>) => seal(call, streamId, parts),
-      again: async (call: Call, received: Received, _: UsedKey): Promise<SealAnswer> =>
+      again: async (call: Call, received: Received): Promise<SealAnswer> =>
         sealed(call, String(received.input['streamId']), parts),
     },
   };
@@ -128,8 +128,7 @@ async function seal(call: Call, streamId: StreamId, parts: StreamParts): Promise
 /** With the checkpoint of its end, which takes a moment. */
 async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
   const { endIndex } = await streamOf(call, streamId, parts.log);
-  const tree = await parts.trees.tree(call.tenant!, endIndex - 1);
-  await covering(call, endIndex - tree!.firstIndex, parts);
+  await covering(call, endIndex - 1, parts);
   return { kind: 'Done', body: await shown(call, await streamOf(call, streamId, parts.log), parts) };
 }
 

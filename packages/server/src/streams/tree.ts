@@ -64,12 +64,15 @@ export interface CosignedCheckpoint extends SignedCheckpoint {
 export interface Standing {
   readonly tenant: TenantId;
   readonly origin: string;
+  readonly epoch: number;
+  /** Of its first entry, in the tenant's sequence. */
+  readonly firstIndex: number;
   readonly entries: number;
   readonly checkpoint: { readonly size: number; readonly root: Uint8Array } | undefined;
 }
 
 export interface TreeWriter {
-  /** Every log that has entries. Asked once, before anything is read. */
+  /** Every log that is written to now and has entries. Asked before anything is read. */
   standings(): Promise<Standing[]>;
   /** The head at exactly this size will be among those that `readGrowth` gives. */
   stopAt(tenant: TenantId, size: number): Promise<void>;
@@ -153,6 +156,14 @@ export interface RangeVerdict {
 }
 
 export interface TreeReader {
+  /**
+   * The tenant's log if it holds the index, else that of the tenant behind it by name, if it holds anything; undefined
+   * at the end. Without a tenant, the first.
+   */
+  nextLog(
+    tenant: TenantId | undefined,
+    index: number,
+  ): Promise<{ readonly tenant: TenantId; readonly endIndex: number } | undefined>;
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
   checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
   /** Undefined when there is none, or its classification is not among `visible`. */

@@ -53,7 +53,7 @@ test('a stream that is as it was accepted is verified, whole and in part', async
   const whole = await ask('sound', `/event-streams/${streamId}/verify`, {});
   assert.equal(whole.code, '202');
   assert.equal(whole.location, `/api/v1/event-streams/${streamId}/verifications/${whole.body.operationId}`);
-  const { status, progress, verdict } = await done('sound', whole.location!);
+  const { status, progress, verdict } = await done('sound', whole.location);
   assert.deepEqual(
     [status, progress],
     ['Completed', { percent: 100, processedEvents: 300, totalEvents: 300 }],

@@ -1,0 +1,193 @@
+// Holds the store against what was anchored, log by log: for the checkpointer, which refuses whatever does not agree, and
+// for the command that goes on openly after a restore. Most is decided at once; a log whose anchored head is not stored
+// as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
+
+import type { TenantId } from '@tallystick/contract';
+import { EvidenceError } from '@tallystick/evidence';
+import type { Telemetry } from '../telemetry.ts';
+import type { Anchor, AnchoredHead } from './anchor.ts';
+import { logNamed } from './origin.ts';
+import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
+
+export interface ComparisonParts {
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
+  readonly anchor: Pick<Anchor, 'isNew' | 'heads'>;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+  /** The name of the installation, with which its origins begin. */
+  readonly logOrigin: string;
+}
+
+/** The head of one of a tenant's logs. */
+export interface AnchoredLog extends AnchoredHead {
+  readonly epoch: number;
+}
+
+/** A tenant whose log is not the one that was signed. */
+export interface Disagreement {
+  readonly tenant: TenantId;
+  /** What was anchored last of it. */
+  readonly anchored: AnchoredLog;
+  /** The store has less than was signed, or it has something else. */
+  readonly kind: 'Behind' | 'OtherHistory';
+  /** How many entries the store has of the log that was anchored. */
+  readonly entries: number;
+  /** Of the first of them in the tenant's sequence; undefined where the store has never heard of that log. */
+  readonly firstIndex: number | undefined;
+  /** What happened and what to do, for people. */
+  readonly message: string;
+}
+
+/** `NotYet`: it has not come so far that it could be told. */
+export type Judgement = 'Sound' | 'NotYet' | Disagreement;
+
+const TO_GO_ON = 'to go on openly as a new log, stop the service and run `tallystick recover --new-epoch`.';
+
+export class AnchorComparison {
+  readonly #parts: ComparisonParts;
+  /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
+  readonly #unsettled = new Map<string, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
+  readonly #found: Disagreement[] = [];
+  #standings: readonly Standing[] = [];
+
+  private constructor(parts: ComparisonParts) {
+    this.#parts = parts;
+  }
+
+  /** To be made before anything is appended. */
+  static async make(parts: ComparisonParts): Promise<AnchorComparison> {
+    const comparison = new AnchorComparison(parts);
+    await comparison.#compareAll();
+    return comparison;
+  }
+
+  /** What was found at once. */
+  get found(): readonly Disagreement[] {
+    return this.#found;
+  }
+
+  /** All that the store has. */
+  get standings(): readonly Standing[] {
+    return this.#standings;
+  }
+
+  /** Otherwise some logs have to be read back before it is known whether they agree. */
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
+  /** Whether the history of a log, as it was read back, is the one that was anchored, as far as that went. */
+  judge({ heads }: Pick<GrownLog, 'heads'>): Judgement {
+    const { origin, size } = heads.at(-1)!;
+    const unsettled = this.#unsettled.get(origin);
+    if (unsettled === undefined) return 'Sound';
+    const { standing, anchored } = unsettled;
+    if (size < anchored.size) return 'NotYet';
+    this.#unsettled.delete(origin);
+    const then = heads.find((head) => head.size === anchored.size);
+    if (then !== undefined && isSame(then.root, anchored.root)) return 'Sound';
+    return otherHistory(standing, anchored);
+  }
+
+  async #compareAll(): Promise<void> {
+    const { tree, anchor, telemetry, logOrigin } = this.#parts;
+    const newest = newestByTenant(anchor.heads(), logOrigin, ({ origin, size }) =>
+      telemetry.warn('a log was anchored that is none of this installation', { origin, size }),
+    );
+    this.#standings = await tree.standings();
+    const standings = new Map(this.#standings.map((standing) => [standing.tenant, standing]));
+    if (anchor.isNew && this.#standings.some(({ checkpoint }) => checkpoint !== undefined)) {
+      // Whoever took it away could have put the store back to an earlier state as well.
+      telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
+    }
+    for (const [tenant, anchored] of newest) {
+      const standing = standings.get(tenant);
+      if (standing !== undefined && standing.epoch > anchored.epoch) {
+        // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
+        if (standing.checkpoint !== undefined) this.#warnOfOlderAnchor(standing, 0);
+        continue;
+      }
+      const disagreement =
+        standing === undefined || standing.epoch < anchored.epoch
+          ? goneAltogether(tenant, anchored)
+          : await this.#compare(standing, anchored);
+      if (disagreement !== undefined) this.#found.push(disagreement);
+    }
+  }
+
+  async #compare(standing: Standing, anchored: AnchoredLog): Promise<Disagreement | undefined> {
+    const { tenant, entries, checkpoint } = standing;
+    if (entries < anchored.size) return behind(standing, anchored);
+    if (checkpoint?.size === anchored.size) {
+      return isSame(checkpoint.root, anchored.root) ? undefined : otherHistory(standing, anchored);
+    }
+    if (checkpoint === undefined || checkpoint.size < anchored.size) {
+      this.#unsettled.set(anchored.origin, { standing, anchored });
+      await this.#parts.tree.stopAt(tenant, anchored.size);
+      return undefined;
+    }
+    // What is stored was anchored before it was: the anchor is an older one.
+    if (!(await this.#extends(tenant, anchored))) return otherHistory(standing, anchored);
+    this.#warnOfOlderAnchor(standing, anchored.size);
+    return undefined;
+  }
+
+  #warnOfOlderAnchor({ tenant, checkpoint }: Standing, anchoredSize: number): void {
+    this.#parts.telemetry.warn(
+      'a log was signed beyond its anchor: the anchor was put back to an earlier state',
+      { tenant, anchoredSize, size: checkpoint?.size },
+    );
+  }
+
+  async #extends(tenant: TenantId, { size, root }: AnchoredHead): Promise<boolean> {
+    const tree = await this.#parts.tree.tree(tenant);
+    try {
+      return tree !== undefined && isSame(await tree.root(size), root);
+    } catch (error) {
+      // Hashes are missing: then it is not what was signed either.
+      if (error instanceof EvidenceError) return false;
+      throw error;
+    }
+  }
+}
+
+/** Of each tenant the log that it had last. */
+function newestByTenant(
+  heads: ReadonlyMap<string, AnchoredHead>,
+  logOrigin: string,
+  onStranger: (head: AnchoredHead) => void,
+): Map<TenantId, AnchoredLog> {
+  const newest = new Map<TenantId, AnchoredLog>();
+  for (const [origin, head] of heads) {
+    const named = logNamed(origin, logOrigin);
+    if (named === undefined) onStranger(head);
+    else if (named.epoch >= (newest.get(named.tenant)?.epoch ?? 0)) {
+      newest.set(named.tenant, { ...head, epoch: named.epoch });
+    }
+  }
+  return newest;
+}
+
+function behind({ tenant, entries, firstIndex }: Standing, anchored: AnchoredLog): Disagreement {
+  const message =
+    `it was signed with ${anchored.size} entries and has ${entries}. It was probably restored from a copy; ` +
+    TO_GO_ON;
+  return { tenant, anchored, kind: 'Behind', entries, firstIndex, message };
+}
+
+function goneAltogether(tenant: TenantId, anchored: AnchoredLog): Disagreement {
+  const message =
+    `it was signed as ${anchored.origin} with ${anchored.size} entries, and none of them is there. The store was ` +
+    `probably restored from a copy; ${TO_GO_ON}`;
+  return { tenant, anchored, kind: 'Behind', entries: 0, firstIndex: undefined, message };
+}
+
+function otherHistory({ tenant, entries, firstIndex }: Standing, anchored: AnchoredLog): Disagreement {
+  const message =
+    `its first ${anchored.size} entries are not those that were signed. Put back a copy that has them, or, ` +
+    TO_GO_ON;
+  return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
+}

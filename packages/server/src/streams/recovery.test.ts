@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { AuditError } from '@tallystick/contract';
+import { createSigning } from '../keys/signing.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { openAnchorFile } from '../storage/anchor-file.ts';
+import { NOW_MS } from '../storage/conformance/claims.ts';
+import { fill } from '../storage/conformance/tree.ts';
+import { openSigningKeys } from '../storage/signing-key-files.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { createTelemetry } from '../telemetry.ts';
+import { testCall } from '../testing/test-call.ts';
+import { createCheckpointer } from './checkpointer.ts';
+import { covering } from './provable.ts';
+import { beginEpoch, findAffected } from './recovery.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-recovery-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const newPlace = () => mkdtempSync(join(folder, 'data-'));
+const journalOf = (directory: string) => join(directory, 'journal.db');
+const anchorOf = (directory: string) => join(directory, 'anchor');
+
+/** A store with its anchor, and what recovery needs of both. */
+async function open(directory: string) {
+  const stack = new AsyncDisposableStack();
+  const random = createSystemRandom();
+  const storage = stack.use(
+    await openSqliteStorage({
+      directory,
+      logOrigin: 'audit.example.com',
+      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
+      clock: systemClock,
+      random,
+      threads: false,
+      exclusive: false,
+      onFatal: assert.fail,
+    }),
+  );
+  const anchor = stack.use(await openAnchorFile(directory));
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const telemetry = createTelemetry({ level: 'Info', form: 'json', secrets: [], clock: systemClock, write });
+  const { log, tree, tenants, logOrigin } = storage;
+  const parts = { log, tree, tenants, logOrigin, anchor, telemetry, clock: systemClock };
+  const signing = createSigning(systemClock);
+  signing.use(await openSigningKeys(directory, NOW_MS));
+  const checkpointer = stack.use(
+    createCheckpointer({ tree, anchor, signing, clock: systemClock, random, telemetry, intervalMs: 5 }),
+  );
+  return {
+    storage,
+    parts,
+    lines,
+    checkpointer,
+    signing,
+    /** Signs whatever is there, up to so many entries of a tenant. */
+    async sign(tenant: string, size: number) {
+      await checkpointer.settle(logOrigin);
+      checkpointer.start();
+      const isPublished = async () => ((await (await tree.tree(tenant))?.latest())?.size ?? 0) >= size;
+      await checkpointer.covers({ tenant, size, deadline: new Deadline() }, isPublished);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** A log of so many entries, all of them signed. */
+async function grow(directory: string, tenant: string, count: number, size: number): Promise<void> {
+  await using store = await open(directory);
+  await store.storage.tenants.ensure(tenant, NOW_MS);
+  await fill(store.storage, tenant, count);
+  await store.sign(tenant, size);
+}
+
+async function affected(directory: string) {
+  await using store = await open(directory);
+  const { disagreements, damaged } = await findAffected(store.parts);
+  const found = disagreements.map(({ tenant, kind, entries, anchored }) => [
+    tenant,
+    kind,
+    entries,
+    anchored.size,
+  ]);
+  return { found, damaged: [...damaged.keys()], lines: store.lines };
+}
+
+/** Recovers whoever is affected; gives their new origins. */
+async function recoverAll(directory: string): Promise<string[]> {
+  await using store = await open(directory);
+  const { disagreements } = await findAffected(store.parts);
+  const begun = [];
+  for (const each of disagreements) begun.push((await beginEpoch(each, store.parts)).origin);
+  return begun;
+}
+
+test('who is behind the anchor is found, and after recovery nobody is, however often', async () => {
+  const [directory, copies] = [newPlace(), newPlace()];
+  await grow(directory, 'acme', 2, 2);
+  await grow(directory, 'other', 2, 2);
+  cpSync(journalOf(directory), journalOf(copies));
+  for (const [epoch, total] of [
+    [1, 7],
+    [2, 6],
+  ] as const) {
+    await grow(directory, 'acme', 5, total);
+    cpSync(journalOf(copies), journalOf(directory));
+    assert.equal((await affected(directory)).found.length, 1);
+    assert.deepEqual(await recoverAll(directory), [`audit.example.com/t/acme/${epoch}`]);
+    const { found, lines } = await affected(directory);
+    assert.deepEqual([found, lines], [[], []], 'nothing is said of former logs');
+  }
+  await grow(directory, 'acme', 1, 2);
+  assert.deepEqual((await affected(directory)).found, []);
+});
+
+test('another history is found where it is as long as the anchored one, or longer, signed or not', async () => {
+  const [directory, other] = [newPlace(), newPlace()];
+  await grow(directory, 'acme', 2, 2);
+  for (const name of ['journal.db', 'anchor']) {
+    cpSync(join(directory, name), join(other, name));
+  }
+  await grow(directory, 'acme', 3, 5);
+  // The same log with three other entries, signed by an installation that did not know better.
+  await grow(other, 'acme', 3, 5);
+  cpSync(journalOf(other), journalOf(directory));
+  assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 5, 5]]);
+  await grow(other, 'acme', 300, 305);
+  cpSync(journalOf(other), journalOf(directory));
+  assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 305, 5]]);
+  assert.deepEqual(await recoverAll(directory), ['audit.example.com/t/acme/1']);
+  assert.deepEqual((await affected(directory)).found, []);
+});
+
+test('another history that is not signed is found by reading it back', async () => {
+  const [directory, copies] = [newPlace(), newPlace()];
+  await grow(directory, 'acme', 2, 2);
+  cpSync(journalOf(directory), journalOf(copies));
+  await grow(directory, 'acme', 3, 5);
+  cpSync(journalOf(copies), journalOf(directory));
+  {
+    await using store = await open(directory);
+    await fill(store.storage, 'acme', 9);
+  }
+  assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 11, 5]]);
+  assert.deepEqual(await recoverAll(directory), ['audit.example.com/t/acme/1']);
+  {
+    await using store = await open(directory);
+    await store.sign('acme', 1);
+    assert.equal((await store.storage.tree.tree('acme', 10))!.epoch, 0);
+  }
+});
+
+test('an anchor that is older than the store is warned of and nobody is affected', async () => {
+  const directory = newPlace();
+  await grow(directory, 'acme', 2, 2);
+  cpSync(anchorOf(directory), join(directory, 'older'));
+  await grow(directory, 'acme', 300, 302);
+  cpSync(join(directory, 'older'), anchorOf(directory));
+  const { found, lines } = await affected(directory);
+  assert.deepEqual(found, []);
+  assert.match(lines.join(), /the anchor was put back to an earlier state/);
+});
+
+test('a log that is damaged is said to be, and gets no new epoch', async () => {
+  const directory = newPlace();
+  await grow(directory, 'acme', 2, 2);
+  {
+    await using store = await open(directory);
+    await fill(store.storage, 'acme', 3);
+    const anchored = { origin: 'audit.example.com/t/acme', size: 5, root: new Uint8Array(32) };
+    await store.parts.anchor.append([anchored]);
+  }
+  {
+    using db = new DatabaseSync(journalOf(directory));
+    db.exec(
+      'DROP TRIGGER entries_do_not_change; UPDATE entries SET leaf = zeroblob(32) WHERE leaf_index = 3',
+    );
+  }
+  const { found, damaged } = await affected(directory);
+  assert.deepEqual([found, damaged], [[], ['acme']]);
+});
+
+test('an event that was never signed before the restore has no proof, and others have theirs', async () => {
+  const [directory, copies] = [newPlace(), newPlace()];
+  await grow(directory, 'acme', 2, 2);
+  {
+    await using store = await open(directory);
+    await fill(store.storage, 'acme', 2);
+  }
+  cpSync(journalOf(directory), journalOf(copies));
+  await grow(directory, 'acme', 3, 7);
+  cpSync(journalOf(copies), journalOf(directory));
+  await recoverAll(directory);
+  await using store = await open(directory);
+  await store.sign('acme', 1);
+  const { checkpointer, signing } = store;
+  const parts = { trees: store.storage.tree, checkpointer, signing };
+  const call = testCall({ tenant: 'acme', tenantRecord: await store.storage.tenants.find('acme') });
+  const covered = async (index: number) => {
+    const { tree, checkpoint } = await covering(call, index, parts);
+    return [tree.origin, checkpoint.size];
+  };
+  assert.deepEqual(await covered(1), ['audit.example.com/t/acme', 2]);
+  assert.deepEqual(await covered(4), ['audit.example.com/t/acme/1', 1]);
+  await assert.rejects(covered(3), (error) => {
+    assert.ok(error instanceof AuditError);
+    assert.equal(error.code, 'EVENT_NOT_FOUND');
+    assert.match(error.message, /never signed under audit\.example\.com\/t\/acme, and .* as \S+acme\/1\.$/);
+    return true;
+  });
+});

@@ -1,0 +1,67 @@
+// After a restore: finds the tenants whose log is not the one that was signed, and goes on with each in a new log, openly.
+// Nothing is changed before that is asked for, tenant by tenant, and nobody else may use the store meanwhile.
+
+import { AuditError, type TenantId } from '@tallystick/contract';
+import type { TenantStore } from '../access/tenants.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Anchor } from './anchor.ts';
+import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
+import type { EpochResult, LogWriter } from './log.ts';
+import type { TreeReader, TreeWriter } from './tree.ts';
+
+export interface RecoveryParts {
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
+  readonly log: Pick<LogWriter, 'beginEpoch'>;
+  readonly tenants: Pick<TenantStore, 'ensure'>;
+  readonly anchor: Pick<Anchor, 'isNew' | 'heads'>;
+  readonly logOrigin: string;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export type NewEpoch = Extract<EpochResult, { status: 'Begun' }>;
+
+export interface Affected {
+  /** By tenant. */
+  readonly disagreements: readonly Disagreement[];
+  /** Logs that cannot even be read as what was hashed: no restore did that, and a new log would not mend it. */
+  readonly damaged: ReadonlyMap<TenantId, string>;
+}
+
+/** Who is refused by the service, for the reasons for which it refuses them. */
+export async function findAffected(parts: RecoveryParts): Promise<Affected> {
+  const comparison = await AnchorComparison.make(parts);
+  const found = new Map(comparison.found.map((each) => [each.tenant, each]));
+  const damaged = new Map<TenantId, string>();
+  for (let hasMore = !comparison.isSettled; hasMore && !comparison.isSettled; ) {
+    const growth = await parts.tree.readGrowth();
+    for (const { tenant, message } of growth.faults) damaged.set(tenant, message);
+    for (const log of growth.grown) {
+      const judgement = comparison.judge(log);
+      if (typeof judgement === 'object') found.set(log.tenant, judgement);
+    }
+    ({ hasMore } = growth);
+  }
+  const disagreements = [...found.values()].filter(({ tenant }) => !damaged.has(tenant));
+  return { disagreements: disagreements.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)), damaged };
+}
+
+/** Goes on with one of those that were found. */
+export async function beginEpoch(
+  { tenant, anchored }: Disagreement,
+  { log, tenants, clock }: RecoveryParts,
+): Promise<NewEpoch> {
+  const nowMs = clock.now();
+  try {
+    // The copy may be older than the tenant.
+    await tenants.ensure(tenant, nowMs);
+    const result = await log.beginEpoch({ tenant, anchored }, { nowMs, steadyNowMs: nowMs });
+    if (result.status === 'Begun') return result;
+    throw new Error(`the answer of the store is ${result.status}`);
+  } catch (cause) {
+    throw new AuditError('SERVICE_UNAVAILABLE', `The log of ${tenant} could not go on in a new epoch.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,32 @@
+// The port to the witnesses: a checkpoint goes out, and what each of them answered comes back.
+
+import type { WitnessPolicy } from '@tallystick/evidence';
+
+/** Asks every witness of the policy that has an address. Rejects only for a note that cannot be submitted. */
+export type AskWitnesses = (asking: {
+  readonly note: string;
+  readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
+  readonly policy: WitnessPolicy;
+  /** What each witness had last, from one call to the next. */
+  readonly sizes: Map<string, number>;
+  readonly signal: AbortSignal;
+}) => Promise<WitnessAnswers>;
+
+export interface WitnessAnswers {
+  /** With the cosignatures that were had and have verified. */
+  readonly note: string;
+  readonly isQuorum: boolean;
+  readonly reports: readonly WitnessAnswer[];
+}
+
+export interface WitnessAnswer {
+  readonly witness: string;
+  readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'NotAsked';
+  readonly message: string;
+  readonly status?: number;
+}
+
+/** No answer at all, or one that says that it cannot at the moment. */
+export function isAway({ outcome, status = 0 }: WitnessAnswer): boolean {
+  return outcome === 'Failed' || (outcome === 'Refused' && (status === 429 || status >= 500));
+}
