@@ -37,7 +37,7 @@ import { dataDirectoryCheck, openDataDirectory } from './storage/data-directory.
 import { openAnchorFile } from './storage/anchor-file.ts';
 import { createLateAnchor, type LateAnchor } from './storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from './storage/late-storage.ts';
-import { openSigningKeys } from './storage/signing-key-files.ts';
+import { openSigningKeys, requireSigningKeys } from './storage/signing-key-files.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import { loadTokenKey } from './storage/token-key.ts';
 import { startKeySweeper } from './streams/key-sweeper.ts';
@@ -211,8 +211,9 @@ async function openData(
   const { streams } = config;
   const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
   storage.use(opened);
-  signing.use(await openSigningKeys(directory, clock.now()));
   anchor.use(await openAnchorFile(anchorPath));
+  if (!anchor.isNew) await requireSigningKeys(directory);
+  signing.use(await openSigningKeys(directory, clock.now()));
   await checkpointer.settle(opened.logOrigin);
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);

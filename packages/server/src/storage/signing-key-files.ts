@@ -48,6 +48,18 @@ export async function openSigningKeys(directory: string, nowMs: number): Promise
   };
 }
 
+/**
+ * Throws StartError when there is none: where logs were signed before, a new key would sign on under the same name, and
+ * nobody who holds the old one could verify anything any more.
+ */
+export async function requireSigningKeys(directory: string): Promise<void> {
+  if ((await loadSigningKeys(directory)) !== undefined) return;
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  throw new StartError(
+    `${folder} has no key, and logs were signed before: put back the keys that signed them`,
+  );
+}
+
 /** Undefined when there is none; throws StartError when what is there cannot be used. */
 export async function loadSigningKeys(directory: string): Promise<SigningKeys | undefined> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);

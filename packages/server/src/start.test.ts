@@ -1,0 +1,41 @@
+// What a start refuses, on a data directory that was used before.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { StartError } from './start-error.ts';
+import { EVENT } from './testing/bound-operations.ts';
+import { believeClearance, eventCaller } from './testing/event-caller.ts';
+import { startTestApp } from './testing/test-app.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-start-'));
+after(() => rmSync(folder, { recursive: true }));
+
+test('a start without the keys that signed the logs is refused, and with them it goes on', async () => {
+  const directory = join(folder, 'data');
+  const start = () => startTestApp({ Storage__DataDirectory: directory }, { authenticate: believeClearance });
+  const proofOf = async (url: string, eventId: string) =>
+    (
+      await fetch(`${url}/api/v1/audit-events/${eventId}/proof`, {
+        headers: { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' },
+      })
+    ).status;
+  let eventId: string;
+  {
+    await using app = await start();
+    ({ eventId } = (await eventCaller(app).ingest(EVENT)).body);
+    assert.equal(await proofOf(app.url, eventId), 200);
+  }
+  const keys = join(directory, 'signing-keys');
+  renameSync(keys, `${keys}.away`);
+  await assert.rejects(start(), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /signing-keys has no key, and logs were signed before/);
+    return true;
+  });
+  renameSync(`${keys}.away`, keys);
+  await using app = await start();
+  assert.equal(await proofOf(app.url, eventId), 200);
+});
