@@ -39,6 +39,7 @@ const EVIDENCE_ROOMS: Record<string, readonly string[]> = {
   tree: ['hash'],
   event: ['json', 'hash', 'tree'],
   note: ['hash', 'tree'],
+  witness: ['tree', 'note'],
   bundle: ['json', 'hash', 'tree', 'event', 'note'],
 };
 
@@ -53,7 +54,7 @@ const NOUNS = [
   'followers',
   'admin',
 ];
-const EVERYWHERE = ['runtime', 'telemetry', 'call', 'start-error'];
+const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'start-error'];
 
 /** Which room of the server may import which; app.ts names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -61,6 +62,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'start-error': [],
   telemetry: ['runtime'],
   call: ['runtime', 'access'],
+  paging: ['call', 'access'],
   config: ['runtime'],
   ...Object.fromEntries(NOUNS.map((noun) => [noun, [...NOUNS, ...EVERYWHERE]])),
   operations: [...NOUNS, ...EVERYWHERE],
@@ -70,8 +72,9 @@ const ROOMS: Record<string, readonly string[]> = {
   outbound: [...NOUNS, ...EVERYWHERE],
   app: ['config', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...NOUNS, ...EVERYWHERE],
   operate: ['config', 'storage', ...NOUNS, ...EVERYWHERE],
+  'check-store': ['storage', ...NOUNS, ...EVERYWHERE],
   main: ['app', 'config', ...EVERYWHERE],
-  index: ['app', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],
+  index: ['app', 'check-store', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],
 };
 
 /** Calls that have one home each, so that tests can put their own thing in its place. */

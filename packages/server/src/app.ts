@@ -108,7 +108,7 @@ export async function createApp(
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
-  const scrubber = createScrubber({ trees: storage.tree, clock, random, telemetry });
+  const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
 
   const operations = bindOperations({ health, ...operationsOn(store, surroundings) });

@@ -19,6 +19,8 @@ export interface Signing {
   reload(): Promise<void>;
   /** A signed note. */
   sign(head: Checkpoint): string;
+  /** Of all keys that ever signed. */
+  publicKeys(): Uint8Array[];
   /** Of the keys that sign the log of this origin now, newest first. */
   verifierKeys(origin: string): string[];
 }
@@ -35,6 +37,7 @@ export function createSigning(clock: Pick<Clock, 'now'>): Signing {
     },
     reload: async () => store?.reload(),
     sign: (head) => signCheckpointHead(head, keys(), clock.now()),
+    publicKeys: () => keys().map(({ publicKey }) => publicKey),
     verifierKeys: (origin) => verifierKeys(activeKeys(keys(), clock.now()), origin),
   };
 }

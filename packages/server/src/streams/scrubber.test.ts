@@ -43,7 +43,14 @@ function build(logs: Readonly<Record<string, number>>, damagedAt?: number) {
     write: (line) => void lines.push(line),
   });
   const limits = { eventsMax: 10, paceMs: 100, roundMs: 10_000 };
-  const scrubber = createScrubber({ trees, clock, random: createSystemRandom(), telemetry, limits });
+  const scrubber = createScrubber({
+    trees,
+    signing: { publicKeys: () => [] },
+    clock,
+    random: createSystemRandom(),
+    telemetry,
+    limits,
+  });
   scrubber.start();
   return { clock, scrubber, asked, lines };
 }

@@ -4,6 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
+import type { Signing } from '../keys/signing.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -11,6 +12,7 @@ import type { TreeReader } from './tree.ts';
 
 export interface ScrubberOptions {
   readonly trees: Pick<TreeReader, 'checkRange' | 'nextLog'>;
+  readonly signing: Pick<Signing, 'publicKeys'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
@@ -34,7 +36,14 @@ const LIMITS: ScrubLimits = { eventsMax: 1000, paceMs: 5000, roundMs: 24 * 3_600
 const BACK_OFF_MS = 10_000;
 const BACK_OFF_MS_MAX = 10 * 60_000;
 
-export function createScrubber({ trees, clock, random, telemetry, limits = {} }: ScrubberOptions): Scrubber {
+export function createScrubber({
+  trees,
+  signing,
+  clock,
+  random,
+  telemetry,
+  limits = {},
+}: ScrubberOptions): Scrubber {
   const { eventsMax, paceMs, roundMs } = { ...LIMITS, ...limits };
   const damaged = new Set<TenantId>();
   let roundBeganMs = clock.now();
@@ -58,7 +67,10 @@ export function createScrubber({ trees, clock, random, telemetry, limits = {} }:
     }
     const fromIndex = log.tenant === tenant ? index : 0;
     const endIndex = Math.min(log.endIndex, fromIndex + eventsMax);
-    const { fault } = await trees.checkRange({ tenant: log.tenant, fromIndex, endIndex }, () => {});
+    const { fault } = await trees.checkRange(
+      { tenant: log.tenant, fromIndex, endIndex, publicKeys: signing.publicKeys() },
+      () => {},
+    );
     [tenant, index] = [log.tenant, endIndex];
     if (fault === undefined) return;
     if (!damaged.has(log.tenant)) {

@@ -136,6 +136,8 @@ export interface RangeWish {
   readonly tenant: TenantId;
   readonly fromIndex: number;
   readonly endIndex: number;
+  /** The checkpoint that it is held against must be signed by one of these, and by no other under the log's name. */
+  readonly publicKeys: readonly Uint8Array[];
 }
 
 export interface RangeVerdict {

@@ -16,6 +16,7 @@ import {
 import { toHex } from '@tallystick/evidence';
 import { type Call, isSameFingerprint, keyReused } from '../call.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
+import type { Signing } from '../keys/signing.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, StoredStream } from './log.ts';
 import { streamOf } from './stream-operations.ts';
@@ -26,6 +27,7 @@ export interface VerificationParts {
   readonly trees: Pick<TreeReader, 'checkRange'>;
   readonly clock: Clock;
   readonly nextId: () => string;
+  readonly signing: Pick<Signing, 'publicKeys'>;
   readonly telemetry: Telemetry;
 }
 
@@ -139,15 +141,17 @@ class Verifications {
   }
 
   async #run(verification: Verification): Promise<void> {
-    const { trees, clock, telemetry } = this.#parts;
+    const { trees, clock, telemetry, signing } = this.#parts;
     verification.startedAtMs = clock.now();
     try {
-      verification.verdict = await trees.checkRange(verification, (checkedEvents) => {
+      const { tenant, fromIndex, endIndex } = verification;
+      const wish = { tenant, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+      verification.verdict = await trees.checkRange(wish, (checkedEvents) => {
         verification.checkedEvents = checkedEvents;
       });
       const { fault } = verification.verdict;
       if (fault !== undefined) {
-        const { tenant, streamId } = verification;
+        const { streamId } = verification;
         telemetry.error('a stream does not verify', new Error(fault.message), { tenant, streamId });
       }
     } catch (error) {

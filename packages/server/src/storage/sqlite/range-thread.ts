@@ -4,7 +4,8 @@
 import { workerData } from 'node:worker_threads';
 import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import { openJournalForReading } from './database.ts';
-import { checkRange } from './fsck-range.ts';
+import { checkRange } from './fsck/range.ts';
+import { trustedOf } from './fsck/notes.ts';
 import { serveThread } from './thread.ts';
 
 export interface RangeData {
@@ -28,7 +29,7 @@ const ranges = new Map<number, ReturnType<typeof checkRange>>();
 let lastNumber = 0;
 
 function begin(wish: RangeWish): number {
-  ranges.set(++lastNumber, checkRange(db, logOrigin, wish));
+  ranges.set(++lastNumber, checkRange(db, logOrigin, wish, trustedOf(wish)));
   return lastNumber;
 }
 

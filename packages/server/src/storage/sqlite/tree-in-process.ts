@@ -9,7 +9,8 @@ import type {
   RangeVerdict,
   RangeWish,
 } from '../../streams/tree.ts';
-import { checkRange } from './fsck-range.ts';
+import { trustedOf } from './fsck/notes.ts';
+import { checkRange } from './fsck/range.ts';
 import { publishedSizes, TreeGrowth } from './tree-growth.ts';
 import { readTree, treeReader, treeReads } from './tree-reads.ts';
 
@@ -46,7 +47,7 @@ async function checkInSteps(
   wish: RangeWish,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {
-  const steps = checkRange(reading, logOrigin, wish);
+  const steps = checkRange(reading, logOrigin, wish, trustedOf(wish));
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

@@ -1,0 +1,72 @@
+// What `tallystick verify` says of a data directory: for people, and as JSON for programs.
+
+import { lines, type Report } from './verify-report.ts';
+
+export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server').checkStore>>;
+
+/** What is shown to people of long lists; JSON has all of it. */
+const ROWS_MAX = 50;
+
+export function reportStore(directory: string, verdict: StoreVerdict): Report {
+  const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
+  const title = `${verified ? 'verified' : 'NOT verified'}  ${directory}`;
+  const rows: [string, string][] = [...faultRows(verdict)];
+  const { entries, values, deleted, streams, tiles, checkpoints } = totals;
+  rows.push(
+    [
+      'entries',
+      `${entries} of ${totals.tenants} tenants: ${values} with their values, ${deleted} deleted under notices`,
+    ],
+    ['tree', `${checkpoints} checkpoints, ${tiles} hashes of tiles, ${streams} streams`],
+    [
+      'keys',
+      keysFrom === 'Given'
+        ? 'the newest checkpoint of each log is signed by a key that was given'
+        : 'those in the directory itself: --key tells whether they are the right ones',
+    ],
+    ...logRows(verdict),
+    ['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`],
+  );
+  const json = {
+    verified,
+    kind: 'Store',
+    directory,
+    faults: faults.map(faultJson),
+    totals,
+    keysFrom,
+    tenants: tenants.map(tenantJson),
+    notEvidence,
+  };
+  return { text: lines(title, rows), json };
+}
+
+function faultRows({ faults }: StoreVerdict): [string, string][] {
+  const rows = faults.slice(0, ROWS_MAX).flatMap(({ tenant, index, reason, message }): [string, string][] => [
+    ['fault', `${tenant ?? 'the store'}: ${reason}${index === undefined ? '' : ` at index ${index}`}`],
+    ['because', message],
+  ]);
+  return more(rows, faults.length, 'faults');
+}
+
+/** How far what was verified goes. */
+function logRows({ tenants }: StoreVerdict): [string, string][] {
+  const logs = tenants.flatMap((tenant) => tenant.logs);
+  const rows = logs.slice(0, ROWS_MAX).map(({ origin, entries, signedSize }): [string, string] => {
+    const rest = entries - signedSize;
+    const unsigned = rest > 0 ? `, the last ${rest} not signed yet` : '';
+    return ['log', `${origin}: ${entries} entries${unsigned}`];
+  });
+  return more(rows, logs.length, 'logs');
+}
+
+function more(rows: [string, string][], count: number, what: string): [string, string][] {
+  return count > ROWS_MAX ? [...rows, ['', `and ${count - ROWS_MAX} more ${what}; see --json`]] : rows;
+}
+
+function faultJson({ tenant, index, reason, message }: StoreVerdict['faults'][number]) {
+  return { tenant: tenant ?? null, index: index ?? null, reason, message };
+}
+
+function tenantJson({ tenant, logs, streams, fault }: StoreVerdict['tenants'][number]) {
+  return { tenant, verified: fault === undefined, streams, logs };
+}

@@ -1,0 +1,72 @@
+// tallystick verify on a data directory: everything that the service has stored, whether it runs or not. The service's
+// package is loaded only here, so that bundles and proofs are verified without it.
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EvidenceError, parseVerifierKey } from '@tallystick/evidence';
+import { CannotRun } from './cannot-run.ts';
+import { startProgress } from './progress.ts';
+import { reportStore, type StoreVerdict } from './store-report.ts';
+import { keyText, readText, type TrustOptions } from './trust-options.ts';
+import type { Report } from './verify-report.ts';
+
+export interface StoreOptions extends TrustOptions {
+  readonly tenant?: string;
+  readonly anchor?: string;
+}
+
+/** What only bundles and proofs have. */
+const OF_FILES = ['witness', 'witnessesMin', 'nothingWithheld', 'filter', 'consistency'] as const;
+
+export async function verifyStore(
+  directory: string,
+  options: StoreOptions,
+): Promise<{ readonly isVerified: boolean; readonly report: Report }> {
+  const stranger = OF_FILES.find((name) => options[name] !== undefined);
+  if (stranger !== undefined) {
+    const option = stranger.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new CannotRun(`--${option} is for bundles and proofs; ${directory} is a directory`);
+  }
+  const keys = (options.key ?? []).map(keyIn);
+  const seen = options.since === undefined ? [] : [readText(options.since)];
+  const server = await import('@tallystick/server');
+  if (!server.isStore(directory))
+    throw new CannotRun(`${directory} is a directory without data; give the data directory of a service`);
+  const bytes = statSync(join(directory, 'journal.db')).size;
+  const progress = startProgress(`verifying ${directory}`, bytes);
+  let shown = 0;
+  try {
+    const verdict: StoreVerdict = await server.checkStore(directory, {
+      keys,
+      seen,
+      tenant: options.tenant,
+      anchor: options.anchor,
+      onProgress({ entries, entriesTotal }) {
+        const done = Math.floor((bytes * Math.min(entries, entriesTotal)) / entriesTotal);
+        progress.add(done - shown);
+        shown = done;
+      },
+    });
+    return { isVerified: verdict.verified, report: reportStore(directory, verdict) };
+  } catch (error) {
+    throw error instanceof server.StartError ? new CannotRun(error.message) : error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Refuses what belongs to a data directory alone, for whoever verifies something else. */
+export function refuseStoreOptions({ anchor }: StoreOptions): void {
+  if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory');
+}
+
+function keyIn(textOrFile: string): string {
+  const text = keyText(textOrFile);
+  try {
+    parseVerifierKey(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    throw new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${error.message}`);
+  }
+}

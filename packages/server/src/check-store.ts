@@ -1,0 +1,166 @@
+// What the command line does to verify a data directory, whether the service runs or not. It takes no lock and writes
+// nothing: one read transaction sees one state, up to which the report says what holds.
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EvidenceError, parseCheckpoint, parseNote, parseVerifierKey } from '@tallystick/evidence';
+import { systemClock, wait } from './runtime/clock.ts';
+import { StartError } from './start-error.ts';
+import { loadSigningKeys } from './storage/signing-key-files.ts';
+import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
+import { checkJournal, type JournalProgress, type JournalReport } from './storage/sqlite/fsck/fsck.ts';
+import { faultOf, isDamage, type StoreFault, storeFault } from './storage/sqlite/fsck/store-fault.ts';
+import { type AnchorReadings, readAnchorAt } from './storage/sqlite/fsck/memory.ts';
+import { NoteReader, type TrustedKey } from './storage/sqlite/fsck/notes.ts';
+import type { AnchoredHead } from './streams/anchor.ts';
+
+export type { StoreFault };
+
+export interface StoreWish {
+  /** Verifier keys, of any of the logs: one key signs them all. None: those beside the data. */
+  readonly keys: readonly string[];
+  /** Checkpoints seen before, as signed notes: the logs must extend them. */
+  readonly seen: readonly string[];
+  readonly tenant?: string | undefined;
+  /** The file, or the directory it is in; undefined: the data directory. */
+  readonly anchor?: string | undefined;
+  readonly onProgress?: (progress: JournalProgress) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface StoreReport extends JournalReport {
+  readonly verified: boolean;
+  /** Whose signatures count: of keys that were handed in, or of those that lie beside the data. */
+  readonly keysFrom: 'Given' | 'DataDirectory';
+  readonly totals: StoreTotals;
+}
+
+export interface StoreTotals {
+  readonly tenants: number;
+  readonly entries: number;
+  readonly values: number;
+  /** Entries whose content is gone under a notice. */
+  readonly deleted: number;
+  readonly streams: number;
+  readonly tiles: number;
+  readonly checkpoints: number;
+}
+
+/** So many lots are checked before others have their turn. */
+const LOTS_AT_ONCE = 16;
+
+/** Whether the directory can hold a store at all; an empty one cannot. */
+export function isStore(directory: string): boolean {
+  return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Throws StartError where it could not be verified at all; whatever is wrong with the data is in the report. */
+export async function checkStore(directory: string, wish: StoreWish): Promise<StoreReport> {
+  if (!isStore(directory))
+    throw new StartError(`there is no data in ${directory}: it has no ${JOURNAL_FILE}`);
+  const keys = await trustedKeys(directory, wish.keys);
+  const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
+  let report: JournalReport;
+  try {
+    report = await checkWithin(directory, wish, keys);
+  } catch (error) {
+    const cause = error instanceof StartError ? error.cause : error;
+    if (!isDamage(cause)) throw error;
+    report = { faults: [storeFault(undefined, faultOf(cause))], tenants: [], notEvidence: {} };
+  }
+  return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
+}
+
+async function checkWithin(
+  directory: string,
+  wish: StoreWish,
+  keys: readonly TrustedKey[],
+): Promise<JournalReport> {
+  const place = wish.anchor ?? directory;
+  const before = readingOf(place);
+  using db = openJournalForReading(directory);
+  db.exec('BEGIN');
+  // From here on one state is seen; what is anchored by now is no smaller.
+  requireTenant(
+    db.prepare('SELECT 1 FROM tenants WHERE ?1 IS NULL OR tenant_id = ?1').get(wish.tenant ?? null),
+    wish,
+  );
+  const behind = readingOf(place);
+  const seen = wish.seen.map((note) => seenHead(note, keys));
+  const steps = checkJournal(db, {
+    keys,
+    remembered: { anchor: readingsOf(before, behind), seen },
+    tenant: wish.tenant,
+  });
+  for (let lots = 1; ; lots++) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    wish.onProgress?.(step.value);
+    if (lots % LOTS_AT_ONCE === 0) await wait(systemClock, 0, wish.signal);
+    wish.signal?.throwIfAborted();
+  }
+}
+
+function requireTenant(found: unknown, { tenant }: StoreWish): void {
+  if (tenant !== undefined && found === undefined) throw new StartError(`there is no tenant ${tenant}`);
+}
+
+type Reading = AnchorReadings['before'] | EvidenceError | undefined;
+
+function readingOf(place: string): Reading {
+  try {
+    return readAnchorAt(place);
+  } catch (error) {
+    if (error instanceof EvidenceError) return error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });
+  }
+}
+
+function readingsOf(before: Reading, behind: Reading): AnchorReadings | EvidenceError | undefined {
+  if (behind === undefined || behind instanceof EvidenceError) return behind;
+  // The service may have made it meanwhile.
+  if (before === undefined) return { before: new Map(), behind };
+  return before instanceof EvidenceError ? before : { before, behind };
+}
+
+/** Those beside the data, which tell that it is one service's own, and those that were handed in, which tell whose. */
+async function trustedKeys(directory: string, given: readonly string[]): Promise<TrustedKey[]> {
+  const keys: TrustedKey[] = given.map((key) => ({
+    publicKey: parseVerifierKey(key).publicKey,
+    isGiven: true,
+  }));
+  try {
+    const own = (await loadSigningKeys(directory)) ?? [];
+    return [...keys, ...own.map(({ publicKey }) => ({ publicKey, isGiven: false }))];
+  } catch (error) {
+    if (keys.length > 0 && error instanceof StartError) return keys;
+    throw error;
+  }
+}
+
+/** It is only worth comparing with if the log itself has signed it. */
+function seenHead(note: string, keys: readonly TrustedKey[]): AnchoredHead {
+  try {
+    const { origin } = parseCheckpoint(parseNote(note).text);
+    return { origin, ...new NoteReader(origin, keys).read(note, true) };
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    throw new StartError(`the checkpoint seen before cannot be used: ${error.message}`, { cause: error });
+  }
+}
+
+function totalsOf({ tenants }: JournalReport): StoreTotals {
+  const logs = tenants.flatMap((tenant) => tenant.logs);
+  const sum = (count: 'entries' | 'values' | 'deleted' | 'tiles' | 'checkpoints') =>
+    logs.reduce((total, log) => total + log[count], 0);
+  return {
+    tenants: tenants.length,
+    entries: sum('entries'),
+    values: sum('values'),
+    deleted: sum('deleted'),
+    streams: tenants.reduce((total, { streams }) => total + streams, 0),
+    tiles: sum('tiles'),
+    checkpoints: sum('checkpoints'),
+  };
+}

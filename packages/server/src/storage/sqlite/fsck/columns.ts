@@ -1,0 +1,79 @@
+// What of the tables of journal.db is evidence, column by column, and why the rest is not. Evidence is whatever the
+// verifier of a store recomputes from the entries, or holds against what was signed: a change of it is found. All other
+// tables and columns are named in its report, so that nobody takes "verified" for more than it says. A table that comes
+// new to the schema must find its place here; tests/faults/tamper.test.ts goes red until it does.
+
+/** By table, the columns that are evidence and what they are held against. */
+export const EVIDENCE_COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  meta: { value: 'that of `log_origin`: the name is in the genesis of every log, and in every checkpoint' },
+  tenants: {
+    tenant: 'the number that all rows of the tenant bear',
+    tenant_id: 'the name is in the genesis of the log, and in its checkpoints',
+  },
+  entries: {
+    tenant: 'the chain of the tenant that it is in',
+    leaf_index: 'the index in the entry',
+    classification: 'the text, as long as it is there',
+    entry: 'the leaf, the chain, the root that was signed',
+    event_id: 'a piece of the entry; the index over it, by the integrity check of SQLite',
+    leaf: 'the hash of the entry',
+    root1: 'the text and its seed, and the content hash in the entry',
+    root2: 'the text and its seed, and the content hash in the entry',
+  },
+  contents: {
+    id: 'the entry with that id: it fits no other',
+    text1: 'the content hash in the entry',
+    text2: 'the content hash in the entry',
+    seeds: 'the content hash in the entry',
+    key_id: 'must be null: nothing is sealed',
+  },
+  streams: {
+    tenant: 'seal notices of the tenant',
+    first_index: 'the seal notice before it; 0 for the first one',
+    stream_id: 'the seal notices before and at its end',
+    created_at_ms: 'when the seal notice before it, or the first entry, was received',
+  },
+  checkpoints: {
+    tenant: 'the origin in the note',
+    epoch: 'the origin in the note',
+    size: 'the size in the note',
+    note: 'its signatures, and the recomputed root',
+  },
+  tile_hashes: {
+    tenant: 'the recomputed tree',
+    epoch: 'the recomputed tree',
+    level: 'the recomputed tree',
+    place: 'the recomputed tree',
+    hash: 'the recomputed tree',
+  },
+  epochs: {
+    tenant: 'the genesis of the log',
+    epoch: 'the origin of the log',
+    first_index: 'the chain, which ends before it and begins anew',
+    previous_checkpoint: 'the genesis of the log, its first notice, and the anchor',
+  },
+};
+
+/** A table, or a column of one that is evidence otherwise, and why it is none. */
+export const NOT_EVIDENCE: Readonly<Record<string, string>> = {
+  'meta.name': 'the names of settings; without `log_origin` nothing can be verified',
+  'meta.value (all but log_origin)': 'facts about the installation that no log speaks of',
+  'tenants.tier': 'how the tenant is treated, not what was logged',
+  'tenants.region': 'how the tenant is treated, not what was logged',
+  'tenants.status': 'how the tenant is treated, not what was logged',
+  'tenants.default_classification': 'for events to come; those accepted have theirs in the text',
+  'tenants.default_retention': 'for events to come; what is purged is purged under a notice',
+  'tenants.fingerprint_key': 'recognises repeated requests',
+  'tenants.created_at_ms': 'no log speaks of it',
+  'tenants.updated_at_ms': 'no log speaks of it',
+  'entries.id': 'ties an entry to its content, which fits no other entry; the number itself says nothing',
+  'entries.classification (content purged)': 'who might see what is gone for everybody',
+  'contents.seeds (of an empty group)': 'salts of units that are not there',
+  'contents.sent_fingerprint': 'recognises repeated requests',
+  'contents.expires_at_ms': 'when the content may be purged, which never happens without a notice',
+  'streams.stream_id (first of a log, not sealed)': 'no notice names it before one seals it',
+  'checkpoints.published_at_ms': 'when it was stored; a checkpoint says nothing of time',
+  'checkpoints.note (cosignatures)': 'for whoever holds the keys of the witnesses',
+  api_keys: 'who may ask; changes of keys are notices in the log',
+  used_keys: 'recognises repeated requests, for a day',
+};

@@ -1,0 +1,179 @@
+// One log as it is read back, entry by entry: each is what was hashed, stands where it says, names the leaf before it,
+// was not received before that one, and its values lead to its content hash. Nothing that the store says of itself is
+// believed. Memory is that of one lot.
+
+import {
+  contentOf,
+  decodeEntry,
+  type Entry,
+  ENTRY_BYTES,
+  EvidenceError,
+  HASH_BYTES,
+  HashPool,
+  isNotice,
+  type Notice,
+  openTexts,
+  readNoticeAndKeys,
+  splitGroup,
+} from '@tallystick/evidence';
+import { SEED_BYTES, saltsOf } from '../../commitments.ts';
+import type { Checks } from './checks.ts';
+import { atIndex, fault } from './store-fault.ts';
+import type { LogRow, RowContent } from './rows.ts';
+import { canonicalText, isSame, LotValues } from './values.ts';
+
+/** What an entry turned out to be. */
+export interface SoundEntry {
+  readonly entry: Entry;
+  /** Recomputed. */
+  readonly leaf: Uint8Array;
+  readonly isDeleted: boolean;
+  readonly notice: Notice | undefined;
+}
+
+/** Where in a log the walk begins. */
+export interface WalkStart {
+  /** The place of the log's first entry in the tenant's sequence. */
+  readonly firstIndex: number;
+  /** The index in the log of the entry that comes next, and the leaf that it must name. */
+  readonly nextIndex: number;
+  readonly previous: Uint8Array;
+}
+
+const LEAF_BYTES = 1 + ENTRY_BYTES;
+const LEAF_PREFIX = 0x00;
+const NO_CONTENT = -1;
+
+/** What is costly to make, and shared by all logs, one at a time. */
+export class WalkDesk {
+  readonly checks: Checks;
+  readonly pool = new HashPool();
+  readonly values: LotValues;
+
+  constructor(checks: Checks) {
+    this.checks = checks;
+    this.values = new LotValues(checks);
+  }
+}
+
+export class EntryWalk {
+  readonly #desk: WalkDesk;
+  readonly #firstIndex: number;
+  #nextIndex: number;
+  #previous: Uint8Array;
+  #lastReceivedAtMs = 0;
+
+  constructor(desk: WalkDesk, { firstIndex, nextIndex, previous }: WalkStart) {
+    this.#desk = desk;
+    this.#firstIndex = firstIndex;
+    this.#nextIndex = nextIndex;
+    this.#previous = previous;
+  }
+
+  /** The index in the log of the entry that comes next. */
+  get nextIndex(): number {
+    return this.#nextIndex;
+  }
+
+  /** Takes the rows that follow and gives each to `use`; throws EvidenceError at the first that does not fit. */
+  take(rows: readonly LogRow[], use: (sound: SoundEntry) => void): void {
+    const { values } = this.#desk;
+    const places: number[] = [];
+    const unreadable = this.#addValues(rows, places);
+    values.run();
+    const leavesAt = this.#hashLeaves(rows, places.length);
+    for (let i = 0; i < places.length; i++) {
+      const index = this.#nextIndex;
+      let sound: SoundEntry;
+      try {
+        sound = this.#sound(rows[i]!, this.#desk.pool.digest(leavesAt + i * HASH_BYTES), places[i]!);
+      } catch (error) {
+        throw error instanceof EvidenceError ? atIndex(error, index) : error;
+      }
+      this.#nextIndex++;
+      use(sound);
+    }
+    if (unreadable !== undefined) throw atIndex(unreadable, this.#nextIndex);
+  }
+
+  /** Adds a place for every row up to the first that cannot be read at all, whose fault is given. */
+  #addValues(rows: readonly LogRow[], places: number[]): EvidenceError | undefined {
+    const { values } = this.#desk;
+    values.begin(rows.length);
+    try {
+      for (const [i, row] of rows.entries()) {
+        // One that stands at another's place is told as that, whatever is in it.
+        this.#requirePlace(row, this.#nextIndex + i);
+        if (row.entry.length !== ENTRY_BYTES)
+          throw fault('MALFORMED', `is ${row.entry.length} bytes, not ${ENTRY_BYTES}`);
+        places.push(row.content === undefined ? NO_CONTENT : values.add(row, row.content));
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof EvidenceError) return error;
+      throw error;
+    }
+  }
+
+  #requirePlace({ sequenceIndex }: LogRow, index: number): void {
+    const found = sequenceIndex - this.#firstIndex;
+    if (found === index) return;
+    throw fault('INDEX_MISMATCH', `it is missing; the one that follows is stored at index ${found}`);
+  }
+
+  #sound(row: LogRow, leaf: Uint8Array, place: number): SoundEntry {
+    const { checks, values } = this.#desk;
+    if (checks.has('leaves') && !isSame(leaf, row.leaf))
+      throw fault('LEAF_MISMATCH', 'is not what was hashed');
+    const entry = decodeEntry(row.entry);
+    const { index, receivedAtMs } = entry;
+    if (index !== this.#nextIndex) throw fault('INDEX_MISMATCH', `says that it is entry ${index}`);
+    if (checks.has('chain') && !isSame(entry.previous, this.#previous))
+      throw fault('CHAIN_BROKEN', 'does not name the leaf before it');
+    this.#previous = leaf;
+    if (checks.has('times') && receivedAtMs < this.#lastReceivedAtMs)
+      throw fault('TIME_REVERSED', 'was received before the one that it follows');
+    this.#lastReceivedAtMs = receivedAtMs;
+    if (place === NO_CONTENT) return deletedEntry(entry, leaf, row);
+    values.require(place, row, entry.content);
+    const notice = isNotice(entry.kind) ? noticeIn(entry, row.content!) : undefined;
+    return { entry, leaf, isDeleted: false, notice };
+  }
+
+  /** All at once, four at a time; returns where in the pool their hashes are. */
+  #hashLeaves(rows: readonly LogRow[], count: number): number {
+    const { pool } = this.#desk;
+    pool.reset();
+    const leavesAt = pool.room(count * HASH_BYTES);
+    for (let i = 0; i < count; i++) {
+      const at = pool.room(LEAF_BYTES);
+      pool.bytes[at] = LEAF_PREFIX;
+      pool.bytes.set(rows[i]!.entry, at + 1);
+      pool.hash(at, LEAF_BYTES, leavesAt + i * HASH_BYTES);
+    }
+    pool.run();
+    return leavesAt;
+  }
+}
+
+/** Of an event whose content is gone the roots are left, and must still lead to its content hash. */
+function deletedEntry(entry: Entry, leaf: Uint8Array, { root1, root2 }: LogRow): SoundEntry {
+  if (isNotice(entry.kind)) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
+  if (root1.length !== HASH_BYTES || root2.length !== HASH_BYTES)
+    throw fault('MALFORMED', 'has a root that is no hash');
+  if (!isSame(contentOf([{ root: root1 }, { root: root2 }]), entry.content))
+    throw fault('LEAF_MISMATCH', 'root1 and root2 are not what was hashed');
+  return { entry, leaf, isDeleted: true, notice: undefined };
+}
+
+/** What was hashed, and so what the notice says. */
+export function noticeIn(entry: Entry, { text1, text2, seeds }: RowContent): Notice {
+  const shown = openTexts(
+    [canonicalText(text1), canonicalText(text2)],
+    [
+      saltsOf(seeds.subarray(0, SEED_BYTES), splitGroup(text1, 1).units.length),
+      saltsOf(seeds.subarray(SEED_BYTES), splitGroup(text2, 2).units.length),
+    ],
+  );
+  return readNoticeAndKeys(entry, shown);
+}

@@ -1,0 +1,279 @@
+// One log, all of it: what entries.ts finds of its entries, and beyond that the tree over them. Hashes of tiles,
+// checkpoints, streams, deletions and anchored heads are held against the tree as it grows, each at its own size.
+
+import {
+  CompactRange,
+  Deletions,
+  KINDS,
+  type Notice,
+  type NoticePayload,
+  parseCheckpoint,
+  PurgedSubtrees,
+  TILE_WIDTH,
+  toBase64,
+} from '@tallystick/evidence';
+import type { AnchoredHead } from '../../../streams/anchor.ts';
+import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
+import { fault } from './store-fault.ts';
+import { NoteReader, type TrustedKey } from './notes.ts';
+import type { LogRow } from './rows.ts';
+import type { StreamRows } from './streams.ts';
+import type { CheckpointRow, TreeRows } from './tree-rows.ts';
+import { isSame } from './values.ts';
+import type { LogPlace } from '../tree-tables.ts';
+
+/** A head that somebody remembers: the log had this root when it had this size. */
+export interface RememberedHead extends AnchoredHead {
+  /** False: it may be of a later moment than the state that is looked at. */
+  readonly mustBeReached: boolean;
+}
+
+export interface LogParts {
+  readonly desk: WalkDesk;
+  readonly tree: TreeRows;
+  readonly streams: StreamRows;
+  readonly keys: readonly TrustedKey[];
+}
+
+/** What an epoch says of the log before it: how that one was anchored, and how much of it was left. */
+export interface Beginning {
+  /** The text that the genesis names. */
+  readonly previousCheckpoint: string;
+  /** The only log that it may go on from. */
+  readonly previousOrigin: string;
+  /** How many entries the log before has here; undefined where that one is not here at all. */
+  readonly previousEntries: number | undefined;
+}
+
+export interface LogFacts {
+  readonly place: LogPlace;
+  /** Undefined for the first log of a tenant. */
+  readonly beginning: Beginning | undefined;
+  /** The epoch that goes on after this log, if there is one. */
+  readonly next: { readonly epoch: number; readonly previousCheckpoint: string } | undefined;
+  /** Ascending by size. */
+  readonly heads: readonly RememberedHead[];
+  /** As far as the anchor went after this state was looked at; undefined: the anchor is not compared. */
+  readonly anchoredSize: number | undefined;
+}
+
+export interface LogCounts {
+  entries: number;
+  values: number;
+  deleted: number;
+  tiles: number;
+  checkpoints: number;
+  /** Of the newest checkpoint. */
+  signedSize: number;
+}
+
+/** The levels of a tree whose hashes stand in tiles. */
+const TILE_HEIGHT = Math.log2(TILE_WIDTH);
+
+export class LogCheck {
+  readonly #parts: LogParts;
+  readonly #facts: LogFacts;
+  readonly #walk: EntryWalk;
+  readonly #notes: NoteReader;
+  readonly #range = new CompactRange();
+  readonly #deletions = new Deletions();
+  readonly #purged = new PurgedSubtrees();
+  #checkpoint: CheckpointRow | undefined;
+  #headsMet = 0;
+  /** The size of the next checkpoint or head to be met. */
+  #nextStop = 0;
+  /** Up to here all was under a root that was signed or remembered. */
+  #confirmedSize = 0;
+  /** Whether the leaf that is appended now has nothing to show: its content is gone, or it is a notice. */
+  #isBare = false;
+  readonly counts: LogCounts;
+
+  constructor(parts: LogParts, facts: LogFacts) {
+    const { place } = facts;
+    this.#parts = parts;
+    this.#facts = facts;
+    this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
+    this.#notes = new NoteReader(place.origin, parts.keys);
+    const signedSize = parts.tree.newestSize(place);
+    this.counts = { entries: 0, values: 0, deleted: 0, tiles: 0, checkpoints: 0, signedSize };
+    this.#checkpoint = parts.tree.checkpointAfter(place, undefined);
+    this.#setStop();
+  }
+
+  take(rows: readonly LogRow[]): void {
+    this.#walk.take(rows, this.#use);
+  }
+
+  /** The log has ended; throws what is only known then. */
+  end(): void {
+    const { tree, desk } = this.#parts;
+    const { place, heads } = this.#facts;
+    if (desk.checks.has('checkpoints') && this.#checkpoint !== undefined)
+      this.#unmetCheckpoint(this.#checkpoint);
+    if (desk.checks.has('anchor')) {
+      const lost = heads.slice(this.#headsMet).find((head) => head.mustBeReached && !this.#isDeclared(head));
+      if (lost !== undefined) throw this.#rollback(lost.size, 'anchored');
+      this.#requireAnchored();
+    }
+    const tileRows = tree.tileHashCount(place);
+    if (desk.checks.has('tiles') && tileRows !== this.counts.tiles)
+      throw fault(
+        'PROOF_INVALID',
+        `there are ${tileRows} hashes of tiles; ${this.counts.tiles} are of full tiles`,
+      );
+    if (!desk.checks.has('deletions')) return;
+    this.#purged.close();
+    this.#deletions.explain();
+  }
+
+  readonly #use = (sound: SoundEntry): void => {
+    const { entry, leaf, isDeleted, notice } = sound;
+    this.counts.entries++;
+    if (isDeleted) this.#deleted(sound);
+    else this.counts.values++;
+    if (entry.index === 0) this.#beginning(notice, entry.receivedAtMs);
+    if (notice !== undefined) this.#notice(notice, entry.receivedAtMs);
+    this.#isBare = isDeleted || notice !== undefined;
+    this.#range.append(leaf, this.#completed);
+    if (this.#range.size === this.#nextStop) this.#stop();
+  };
+
+  #deleted({ entry }: SoundEntry): void {
+    this.counts.deleted++;
+    this.#deletions.deleted(entry, true);
+  }
+
+  /** A log after a restore begins with the notice that names the checkpoint which its genesis names, others do not. */
+  #beginning(notice: Notice | undefined, receivedAtMs: number): void {
+    const { place, beginning } = this.#facts;
+    if (this.#parts.desk.checks.has('streams')) this.#parts.streams.begin(place.firstIndex, receivedAtMs);
+    const epoch = notice?.kind === KINDS.newEpoch ? notice.payload : undefined;
+    const isAsSaid =
+      beginning === undefined ? epoch === undefined : epoch !== undefined && agree(epoch, beginning);
+    if (!isAsSaid) throw fault('NOTICE_INVALID', `${place.origin} does not begin as its epoch says`, 0);
+  }
+
+  #notice(notice: Notice, receivedAtMs: number): void {
+    const { desk, streams } = this.#parts;
+    // One that is not signed yet explains nothing: whoever can delete rows can append a notice too.
+    if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
+    this.#purged.notice(notice);
+    if (notice.kind !== KINDS.streamSeal) return;
+    const { firstIndex: logBegin } = this.#facts.place;
+    if (desk.checks.has('streams'))
+      streams.sealed(notice.payload, { index: notice.index + logBegin, logBegin, receivedAtMs });
+    const size = notice.index + 1;
+    if (desk.checks.has('checkpoints') && size <= this.counts.signedSize && this.#checkpoint?.size !== size)
+      throw fault(
+        'TRUNCATED',
+        `the stream that ends at index ${notice.index} has no checkpoint`,
+        notice.index,
+      );
+  }
+
+  readonly #completed = (level: number, place: number, hash: Uint8Array): void => {
+    if (this.#isBare) this.#purged.completed(level, place, hash);
+    if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.desk.checks.has('tiles')) return;
+    const last = (place + 1) * 2 ** level - 1;
+    if (last >= this.counts.signedSize) return;
+    const found = this.#parts.tree.tileHash(this.#facts.place, level / TILE_HEIGHT, place);
+    const name = `hash ${place} of level ${level / TILE_HEIGHT}, over the tile that ends at index ${last}`;
+    if (found === undefined) throw fault('TRUNCATED', `${name}, is missing`, last);
+    if (!isSame(found, hash)) throw fault('ROOT_MISMATCH', `${name}, is not that of the entries`, last);
+    this.counts.tiles++;
+  };
+
+  #stop(): void {
+    const { size } = this.#range;
+    const root = this.#range.root();
+    const { desk, tree } = this.#parts;
+    const { heads, place } = this.#facts;
+    if (this.#checkpoint?.size === size) {
+      if (desk.checks.has('checkpoints')) this.#requireSigned(this.#checkpoint, root);
+      this.#checkpoint = tree.checkpointAfter(place, size);
+    }
+    for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
+      if (desk.checks.has('anchor') && !isSame(head.root, root) && !this.#isDeclared(head))
+        throw this.#otherHistory('FORK', size, 'anchored');
+    }
+    this.#confirmedSize = size;
+    this.#setStop();
+  }
+
+  #setStop(): void {
+    const head = this.#facts.heads[this.#headsMet]?.size ?? Infinity;
+    this.#nextStop = Math.min(head, this.#checkpoint?.size ?? Infinity);
+  }
+
+  #requireSigned({ size, note }: CheckpointRow, root: Uint8Array): void {
+    const signed = this.#notes.read(note, size === this.counts.signedSize);
+    if (signed.size !== size)
+      throw fault(
+        'ROOT_MISMATCH',
+        `the checkpoint that is stored for size ${size} is of size ${signed.size}`,
+      );
+    if (!isSame(signed.root, root)) throw this.#otherHistory('ROOT_MISMATCH', size, 'signed');
+    this.counts.checkpoints++;
+  }
+
+  /** One of a size that the log does not have; it says most about itself first. */
+  #unmetCheckpoint({ size, note }: CheckpointRow): void {
+    const signed = this.#notes.read(note, size === this.counts.signedSize);
+    if (signed.size !== size)
+      throw fault(
+        'ROOT_MISMATCH',
+        `the checkpoint that is stored for size ${size} is of size ${signed.size}`,
+      );
+    throw this.#rollback(size, 'signed');
+  }
+
+  /** A restore that went on openly: the log after this one names that head, or has others in between that are lost. */
+  #isDeclared({ size, root }: RememberedHead): boolean {
+    const { next, place } = this.#facts;
+    if (next === undefined) return false;
+    if (next.epoch > place.epoch + 1) return true;
+    const named = parseCheckpoint(next.previousCheckpoint);
+    return named.size === size && isSame(named.root, root);
+  }
+
+  /** What is anchored is never smaller than what is stored; else the anchor itself was put back, or is another one. */
+  #requireAnchored(): void {
+    const { anchoredSize } = this.#facts;
+    if (anchoredSize === undefined || anchoredSize >= this.counts.signedSize) return;
+    throw fault(
+      'HISTORY_UNPROVEN',
+      `it is signed at size ${this.counts.signedSize}, and the anchor knows it ${anchoredSize === 0 ? 'not' : `only up to ${anchoredSize}`}`,
+    );
+  }
+
+  #rollback(size: number, how: string): Error {
+    const { entries } = this.counts;
+    return fault(
+      'ROLLBACK',
+      `${this.#facts.place.origin} was ${how} with ${size} entries and has ${entries}`,
+      entries,
+    );
+  }
+
+  #otherHistory(reason: 'FORK' | 'ROOT_MISMATCH', size: number, how: string): Error {
+    const from = this.#confirmedSize;
+    return fault(reason, `entries ${from} to ${size - 1} are not all those that were ${how}`, from);
+  }
+}
+
+function agree(epoch: NoticePayload<typeof KINDS.newEpoch>, beginning: Beginning): boolean {
+  const { origin, size, root } = parseCheckpoint(beginning.previousCheckpoint);
+  const { previousEntries } = beginning;
+  // Where the copy had gone on by itself, what is left of the anchored log is what was signed before they parted.
+  const isRestored =
+    previousEntries === undefined || previousEntries < size
+      ? epoch.restoredSize === (previousEntries ?? 0)
+      : epoch.restoredSize < size;
+  return (
+    isRestored &&
+    origin === beginning.previousOrigin &&
+    epoch.previousOrigin === origin &&
+    epoch.anchoredSize === size &&
+    epoch.anchoredRoot === toBase64(root)
+  );
+}

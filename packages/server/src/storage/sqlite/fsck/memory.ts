@@ -1,0 +1,78 @@
+// What is remembered of the logs outside of the database: heads in the anchor, and checkpoints that whoever asks has
+// seen before. The anchor of a running service moves on, so it is read twice: heads from before the database was looked
+// at must be in it, and what the database has signed must be in the anchor as it was read behind.
+
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EvidenceError } from '@tallystick/evidence';
+import type { AnchoredHead } from '../../../streams/anchor.ts';
+import { ANCHOR_FILE } from '../../anchor-file.ts';
+import { AnchorDamage, readAnchor } from '../../anchor-form.ts';
+import { fault } from './store-fault.ts';
+import type { RememberedHead } from './log.ts';
+import type { Memory } from './tenant.ts';
+
+export type Heads = ReadonlyMap<string, AnchoredHead>;
+
+/** Undefined when there is no such file; throws EvidenceError for one that is damaged. */
+export function readAnchorAt(place: string): Heads | undefined {
+  const found = statSync(place, { throwIfNoEntry: false });
+  const path = found?.isDirectory() ? join(place, ANCHOR_FILE) : place;
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  try {
+    return readAnchor(readFileSync(path)).heads;
+  } catch (error) {
+    if (error instanceof AnchorDamage)
+      throw fault('CHECKSUM_MISMATCH', `the anchor ${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+export interface AnchorReadings {
+  readonly before: Heads;
+  readonly behind: Heads;
+}
+
+export interface Remembered {
+  /** Undefined: the anchor is missing; an error: it is damaged. */
+  readonly anchor: AnchorReadings | EvidenceError | undefined;
+  /** Checkpoints that were seen before. */
+  readonly seen: readonly AnchoredHead[];
+}
+
+export function createMemory(remembered: Remembered): Memory {
+  const { seen } = remembered;
+  const anchor = readingsIn(remembered);
+  return {
+    heads(origin) {
+      const heads: RememberedHead[] = seen
+        .filter((head) => head.origin === origin)
+        .map((head) => ({ ...head, mustBeReached: true }));
+      const [before, behind] = [anchor?.before.get(origin), anchor?.behind.get(origin)];
+      if (before !== undefined) heads.push({ ...before, mustBeReached: true });
+      if (behind !== undefined && behind.size !== before?.size)
+        heads.push({ ...behind, mustBeReached: false });
+      // Nothing can be said of the empty tree.
+      return heads.filter(({ size }) => size > 0).sort((a, b) => a.size - b.size);
+    },
+    anchoredSize: (origin) => (anchor === undefined ? undefined : (anchor.behind.get(origin)?.size ?? 0)),
+  };
+}
+
+/** The origins that somebody remembers, as far as there must be a log of them. */
+export function originsRemembered(remembered: Remembered): Set<string> {
+  const anchored = readingsIn(remembered)?.before.keys() ?? [];
+  return new Set([...anchored, ...remembered.seen.map(({ origin }) => origin)]);
+}
+
+/** What is wrong with the anchor itself, once it is known whether anything was signed. */
+export function anchorFault({ anchor }: Remembered, isSigned: boolean): EvidenceError | undefined {
+  if (anchor instanceof EvidenceError) return anchor;
+  if (anchor !== undefined || !isSigned) return undefined;
+  // Whoever took it away could have put the store back to an earlier state as well.
+  return fault('HISTORY_UNPROVEN', 'there is no anchor, although logs were signed: nothing tells a rollback');
+}
+
+function readingsIn({ anchor }: Remembered): AnchorReadings | undefined {
+  return anchor instanceof EvidenceError ? undefined : anchor;
+}

@@ -1,0 +1,58 @@
+// What the verifier of a store says, and how whatever goes wrong while it reads becomes a fault with a reason of the
+// closed list. Only what is no verdict on the data – no memory, a disk that cannot be read – is thrown on.
+
+import { EvidenceError, type Reason } from '@tallystick/evidence';
+
+export interface StoreFault {
+  /** Undefined where it is of no tenant: the file, the schema, the anchor. */
+  readonly tenant: string | undefined;
+  /** In the tenant's log; where the tenant went on after a restore, `message` says in which. */
+  readonly index: number | undefined;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** Faults that are a part of the store as a whole are told under no tenant. */
+export function storeFault(
+  tenant: string | undefined,
+  { index, reason, message }: EvidenceError,
+): StoreFault {
+  return { tenant, index, reason, message };
+}
+
+export function fault(reason: Reason, message: string, index?: number): EvidenceError {
+  return new EvidenceError(reason, message, { index });
+}
+
+/** The same fault, at an index where it has none yet. */
+export function atIndex(error: EvidenceError, index: number): EvidenceError {
+  if (error.index === index) return error;
+  return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB: the pages of the file are not those of a database. */
+const DAMAGED = [11, 26];
+
+/** The fault that an error stands for; throws the error itself if it is none of the data. */
+export function faultOf(error: unknown): EvidenceError {
+  if (error instanceof EvidenceError) return error;
+  if (isDamage(error)) return fault('MALFORMED', `the database is damaged: ${error.message}`);
+  const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
+  if (isTooLarge) return fault('MALFORMED', 'a column holds an integer that is none of ours');
+  throw error;
+}
+
+export function isDamage(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
+  return DAMAGED.includes(error.errcode & 0xff);
+}
+
+/** Runs one part of the check and gives its fault, if it has one. */
+export function faultIn(work: () => void): EvidenceError | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return faultOf(error);
+  }
+}

@@ -1,0 +1,290 @@
+// A small store made by the real storage, with keys that sign and an anchor, and copies of it in memory for whoever
+// tampers with them. It has two tenants, events of several kinds, notices, sealed streams, a purge, a change of the
+// signing key and checkpoints; one of a size that fills a tile comes on demand.
+
+import { generateKeyPairSync, hash } from 'node:crypto';
+import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import {
+  encodeEvent,
+  KINDS,
+  type NoticeFacts,
+  type NoticeKind,
+  subtreeHashes,
+  toBase64,
+} from '@tallystick/evidence';
+import { signCheckpointHead } from '../../../packages/server/src/keys/signing-keys.ts';
+import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
+import { createUlids } from '../../../packages/server/src/runtime/ids.ts';
+import { createSystemRandom } from '../../../packages/server/src/runtime/random.ts';
+import { openAnchorFile } from '../../../packages/server/src/storage/anchor-file.ts';
+import { openSigningKeys } from '../../../packages/server/src/storage/signing-key-files.ts';
+import { openSqliteStorage } from '../../../packages/server/src/storage/sqlite/sqlite-storage.ts';
+import { readAnchorAt } from '../../../packages/server/src/storage/sqlite/fsck/memory.ts';
+import { TreeTables } from '../../../packages/server/src/storage/sqlite/tree-tables.ts';
+import type { Storage } from '../../../packages/server/src/storage/storage.ts';
+import type { Draft } from '../../../packages/server/src/streams/log.ts';
+import { draftNotice } from '../../../packages/server/src/streams/notice.ts';
+
+export const LOG_ORIGIN = 'audit.example.com';
+const START_MS = 1_767_323_046_000;
+const CLASSIFICATIONS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
+const random = createSystemRandom();
+export const nextId = createUlids(systemClock, random);
+
+export interface MadeStore extends Disposable {
+  readonly directory: string;
+  /** The database as it was at some earlier moment, when it had been signed and anchored too. */
+  readonly earlier: string;
+}
+
+/** The service's own way, one call at a time, in a directory of its own. */
+export class Maker implements AsyncDisposable {
+  readonly directory: string;
+  readonly #storage: Storage;
+  #nowMs = START_MS;
+
+  constructor(directory: string, storage: Storage) {
+    this.directory = directory;
+    this.#storage = storage;
+  }
+
+  static async open(directory: string): Promise<Maker> {
+    const storage = await openSqliteStorage({
+      directory,
+      logOrigin: LOG_ORIGIN,
+      streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
+      clock: systemClock,
+      random,
+      threads: false,
+      exclusive: false,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    for (const tenant of ['acme', 'globex']) await storage.tenants.ensure(tenant, START_MS);
+    return new Maker(directory, storage);
+  }
+
+  async append(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {
+    this.#nowMs += 977;
+    const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
+    const [result] = await this.#storage.log.append([{ tenant, drafts, atomic: true }], now);
+    if (result?.status !== 'Done') throw new Error(`append: ${result?.status}`);
+  }
+
+  events(tenant: TenantId, count: number, action = 'Read.Invoice'): Promise<void> {
+    return this.append(
+      tenant,
+      Array.from({ length: count }, (_, i) => eventDraft(action, i)),
+    );
+  }
+
+  notice<K extends NoticeKind>(tenant: TenantId, kind: K, payload: NoticeFacts<K>['payload']): Promise<void> {
+    const facts = {
+      kind,
+      action: 'Change.Something',
+      resource: { resourceType: 'Thing', resourceId: 'thing-1' },
+      payload,
+      correlationId: random.uuid(),
+    };
+    return this.append(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: this.#nowMs })]);
+  }
+
+  async seal(tenant: TenantId): Promise<void> {
+    const [open] = await this.#storage.log.forTenant(tenant).streams({ before: undefined }, 1);
+    this.#nowMs += 1013;
+    const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
+    const { status } = await this.#storage.log.seal({ tenant, streamId: open!.streamId }, now);
+    if (status !== 'Sealed') throw new Error(`seal: ${status}`);
+  }
+
+  /** As a recovery does: the log goes on from what is anchored, openly. */
+  async beginEpoch(tenant: TenantId, epochBefore = ''): Promise<void> {
+    const anchored = readAnchorAt(this.directory)!.get(`${LOG_ORIGIN}/t/${tenant}${epochBefore}`)!;
+    const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
+    const { status } = await this.#storage.log.beginEpoch({ tenant, anchored }, now);
+    if (status !== 'Begun') throw new Error(`beginEpoch: ${status}`);
+  }
+
+  /** As the checkpointer does; `anchored: false` for one who has taken the anchor away. */
+  async publish({ anchored = true } = {}): Promise<void> {
+    const { tree } = this.#storage;
+    await using anchor = await openAnchorFile(this.directory);
+    const keys = (await openSigningKeys(this.directory, START_MS)).keys();
+    // Finds what an earlier process has left.
+    await tree.standings();
+    for (let hasMore = true; hasMore; ) {
+      const growth = await tree.readGrowth();
+      if (growth.faults.length > 0) throw new Error(growth.faults[0]!.message);
+      if (anchored) await anchor.append(growth.grown.map(({ heads }) => heads.at(-1)!));
+      const logs = growth.grown.map(({ tenant, epoch, heads, tileHashes }) => ({
+        tenant,
+        epoch,
+        tileHashes,
+        checkpoints: heads.map((head) => ({
+          size: head.size,
+          note: signCheckpointHead(head, keys, START_MS + 1),
+        })),
+      }));
+      await tree.publish(logs, this.#nowMs);
+      hasMore = growth.hasMore;
+    }
+  }
+
+  /** Purges as retention does: the notice, its checkpoint, and only then the deed. */
+  async purge(tenant: TenantId, from: number, to: number): Promise<void> {
+    await this.notice(tenant, KINDS.purge, purgeOf(join(this.directory, 'journal.db'), tenant, from, to));
+    await this.publish();
+    using db = new DatabaseSync(join(this.directory, 'journal.db'));
+    db.prepare(
+      `DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE leaf_index >= ? AND leaf_index < ?
+         AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?))`,
+    ).run(from, to, tenant);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve(this.#storage[Symbol.asyncDispose]());
+  }
+}
+
+export function eventDraft(action: string, i: number): Draft {
+  const classification = CLASSIFICATIONS[i % 4]!;
+  const more: Record<string, unknown>[] = [
+    {},
+    { payload: { amount: 12.5 + i, ok: true } },
+    { context: { ipAddress: '203.0.113.7' }, payload: [i, 'späť'] },
+    { payload: { 'a/b': null, list: [{ q: i }] } },
+  ];
+  const [one, two] = encodeEvent({
+    action,
+    actor: { actorType: 'User', userId: `u-${i}` },
+    classification,
+    outcome: i % 3 === 0 ? 'Denied' : 'Success',
+    ...more[i % more.length],
+  });
+  return {
+    kind: 1,
+    eventId: nextId(),
+    texts: [one.bytes, two.bytes],
+    classification,
+    expiresAtMs: START_MS + 86_400_000,
+    ...(i % 5 === 0 ? { sentFingerprint: new Uint8Array(32).fill(i) } : {}),
+  };
+}
+
+/** A purge that is true of the tree. */
+export function purgeOf(journal: string, tenant: TenantId, from: number, to: number) {
+  using db = new DatabaseSync(journal, { readOnly: true });
+  const tables = new TreeTables(db, LOG_ORIGIN);
+  const log = tables.log(tenant)!;
+  const size = tables.latest(log)!.size;
+  const subtrees = subtreeHashes({ begin: from, end: to }, tables.hashes(log, size)).map(toBase64);
+  const ranges: [number, number][] = [[from, to]];
+  return {
+    policyId: null,
+    policyVersion: null,
+    cause: 'Retention' as const,
+    ranges,
+    count: to - from,
+    subtrees,
+  };
+}
+
+/** About 200 events. */
+export async function makeStore(): Promise<MadeStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
+  const earlier = join(directory, 'earlier.db');
+  {
+    await using maker = await Maker.open(directory);
+    await maker.events('acme', 40);
+    await maker.events('globex', 30);
+    await maker.publish();
+    await maker.notice('acme', KINDS.administration, {
+      act: 'KeyCreated',
+      requestId: 'r-1',
+      subjectIds: [],
+      count: 1,
+    });
+    await maker.seal('acme');
+    await maker.events('acme', 30, 'Approve.Invoice');
+    await maker.publish();
+  }
+  copyFileSync(join(directory, 'journal.db'), earlier);
+  addSigningKey(directory);
+  await using maker = await Maker.open(directory);
+  await maker.notice('globex', KINDS.legalHold, { holdId: nextId(), act: 'Placed', policyId: null });
+  await maker.seal('globex');
+  await maker.events('globex', 25);
+  await maker.publish();
+  await maker.purge('acme', 10, 16);
+  await maker.seal('acme');
+  await maker.events('acme', 64, 'Delete.Invoice');
+  await maker.publish();
+  // Not signed yet.
+  await maker.events('globex', 5);
+  return { directory, earlier, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+/** A second key, by hand: from now on both sign, for an hour. */
+function addSigningKey(directory: string): void {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+  const record = {
+    fingerprint: hash('sha256', raw),
+    createdAt: new Date(START_MS).toISOString(),
+    previousSignsUntil: new Date(START_MS + 3_600_000).toISOString(),
+  };
+  const path = join(directory, 'signing-keys', '0002');
+  writeFileSync(`${path}.pem`, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600 });
+  writeFileSync(`${path}.json`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+}
+
+/** One that fills a tile, and went on under a new origin after it was restored from a copy. */
+export async function makeTiledStore(): Promise<MadeStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
+  const [journal, earlier] = [join(directory, 'journal.db'), join(directory, 'earlier.db')];
+  {
+    await using maker = await Maker.open(directory);
+    await maker.events('acme', 258);
+    await maker.seal('acme');
+    await maker.events('acme', 2);
+    await maker.events('globex', 1);
+    await maker.seal('globex');
+    await maker.publish();
+  }
+  copyFileSync(journal, earlier);
+  {
+    await using maker = await Maker.open(directory);
+    await maker.events('acme', 4);
+    await maker.publish();
+  }
+  copyFileSync(earlier, journal);
+  await using maker = await Maker.open(directory);
+  await maker.beginEpoch('acme');
+  await maker.events('acme', 2);
+  await maker.seal('acme');
+  await maker.publish();
+  return { directory, earlier, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+/** A copy in memory, which the file's own guards do not protect. */
+export function copyInMemory(file: string): DatabaseSync {
+  const image = readFileSync(file);
+  // A database in memory has no write-ahead log.
+  image[18] = 1;
+  image[19] = 1;
+  const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
+  db.deserialize(image);
+  return db;
+}
+
+export function copyDirectory(from: string): string {
+  const to = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
+  cpSync(from, to, { recursive: true });
+  chmodSync(join(to, 'signing-keys'), 0o700);
+  return to;
+}
