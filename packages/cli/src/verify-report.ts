@@ -104,7 +104,7 @@ function printable(text: string): string {
   return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-function lines(title: string, rows: readonly (readonly [string, string])[]): string {
+export function lines(title: string, rows: readonly (readonly [string, string])[]): string {
   return [
     printable(title),
     ...rows.map(([name, value]) => `  ${name.padEnd(10)} ${printable(value)}`),

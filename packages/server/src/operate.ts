@@ -1,10 +1,10 @@
-// What the command line does to a data directory, whether the service runs or not: keys, tokens, and `migrate`. Only
-// that takes the lock; SQLite puts the other commits in line with those of the service, which sees a changed key within
-// 5 ms. Data of another version is refused: the service brings it up when it starts, or `migrate`.
+// What the command line does to a data directory, whether the service runs or not: keys, tokens, and `migrate`; more of
+// it is in operate/. Only `migrate` and `recover` take the lock; SQLite puts the other commits in line with those of the
+// service, which sees a changed key within 5 ms. Data of another version is refused: the service brings it up when it
+// starts, or `migrate`.
 // Where there is no data they throw ConfigError, and make none: only the service does.
 
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
 import {
@@ -17,21 +17,15 @@ import {
 import { signToken, type TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
+import { openStorage, requireData } from './operate/open-data.ts';
 import { systemClock } from './runtime/clock.ts';
 import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
-import { StartError } from './start-error.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
 import { createAccessReader } from './storage/sqlite/access.ts';
-import {
-  JOURNAL_FILE,
-  journalVersion,
-  migrateJournal,
-  openJournalForReading,
-} from './storage/sqlite/database.ts';
+import { journalVersion, migrateJournal, openJournalForReading } from './storage/sqlite/database.ts';
 import { takeLock } from './storage/sqlite/lock.ts';
 import { MIGRATIONS } from './storage/sqlite/schema.ts';
-import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import { createSequencer } from './streams/sequencer.ts';
@@ -117,22 +111,9 @@ async function withStorage<T>(
   work: (storage: Storage, changes: KeyChanges, cause: KeyChangeCause) => Promise<T>,
 ): Promise<T> {
   requireData(config);
-  const { dataDirectory: directory } = config.storage;
   const [clock, random] = [systemClock, createSystemRandom()];
   const nextId = createUlids(clock, random);
-  await openDataDirectory(directory);
-  await using storage = await openSqliteStorage({
-    directory,
-    logOrigin: config.log.origin,
-    streams: config.streams,
-    clock,
-    random,
-    threads: false,
-    exclusive: false,
-    onFatal: (error) => {
-      throw error;
-    },
-  });
+  await using storage = await openStorage(config, false);
   await using sequencer = createSequencer({ writer: storage.log, clock, steadyNowMs: () => clock.now() });
   const changes = createKeyChanges({
     keys: storage.apiKeys,
@@ -149,23 +130,4 @@ async function keyNamed({ apiKeys }: Storage, keyId: KeyId): Promise<ApiKeyRecor
   const record = await apiKeys.find(keyId);
   if (record === undefined) throw new AuditError('KEY_NOT_FOUND', `There is no API key ${keyId}.`);
   return record;
-}
-
-/** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
-function requireData({ storage }: Config): void {
-  const directory = resolve(storage.dataDirectory);
-  if (hasJournal(directory)) return;
-  throw new ConfigError([
-    `there is no data in ${directory}: name the data directory of the service by Storage__DataDirectory or --config, or start the service there once (tallystick serve)`,
-  ]);
-}
-
-function hasJournal(directory: string): boolean {
-  try {
-    return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    // Most likely the directory of another user: it may well hold data.
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new StartError(`cannot look into the data directory ${directory} (${why})`, { cause: error });
-  }
 }

@@ -1,4 +1,5 @@
-// tallystick keys: makes, lists, rotates and revokes API keys in the data directory, also while the service runs.
+// tallystick keys: makes, lists, rotates and revokes API keys in the data directory, also while the service runs; the
+// signing key is rotated by rotate-signing.ts.
 // A key that is made goes to standard output alone, so that scripts can take it; the rest goes to standard error.
 
 import { LIMITS, ULID_PATTERN } from '@tallystick/contract';
@@ -10,6 +11,7 @@ import { type ConfigFileOption, configFileOption } from '../config-file-option.t
 import { keysAsJson, keysAsTable } from '../keys-report.ts';
 import { positiveSecondsIn, secondsIn } from '../length-of-time.ts';
 import { runWithSettings } from '../run-with-settings.ts';
+import { rotateSigningCommand } from './rotate-signing.ts';
 
 interface CreateOptions extends ConfigFileOption, AccessOptions {
   readonly name: string;
@@ -27,15 +29,17 @@ interface RotateOptions extends ConfigFileOption {
 
 export function keysCommand(): Command {
   return new Command('keys')
-    .summary('make, list, rotate and revoke API keys')
+    .summary('make, list, rotate and revoke API keys; rotate the signing key')
     .description(
-      'Works on API keys in the data directory of the service, whether it runs or not.\n' +
+      'Works on API keys, and on the key that signs checkpoints, in the data directory of the service, whether it runs\n' +
+        'or not.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(rotateCommand())
-    .addCommand(revokeCommand());
+    .addCommand(revokeCommand())
+    .addCommand(rotateSigningCommand());
 }
 
 function createCommand(): Command {

@@ -35,7 +35,7 @@ export function activeKeys([newest, ...older]: SigningKeys, nowMs: number): Sign
 }
 
 /** What others verify this log by, newest first: give them those that sign now, or all. */
-export function verifierKeys(keys: readonly SigningKey[], origin: string): string[] {
+export function verifierKeys(keys: readonly Pick<SigningKey, 'publicKey'>[], origin: string): string[] {
   return keys.map((key) => verifierKeyOf(key, origin));
 }
 
@@ -53,7 +53,7 @@ export function signCheckpointHead(head: Checkpoint, keys: SigningKeys, nowMs: n
   return `${text}\n${lines.join('')}`;
 }
 
-function verifierKeyOf({ publicKey }: SigningKey, origin: string): string {
+function verifierKeyOf({ publicKey }: Pick<SigningKey, 'publicKey'>, origin: string): string {
   return formatVerifierKey({ name: origin, type: NOTE_KEY_TYPE, publicKey });
 }
 

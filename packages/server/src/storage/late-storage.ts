@@ -20,7 +20,8 @@ export function createLateStorage(): LateStorage {
     log: {
       append: (requests, now) => opened?.log.append(requests, now) ?? starting(),
       seal: (request, now) => opened?.log.seal(request, now) ?? starting(),
-      sealAged: (now) => opened?.log.sealAged(now) ?? starting(),
+      beginEpoch: (request, now) => opened?.log.beginEpoch(request, now) ?? starting(),
+      sealAged: (now, except) => opened?.log.sealAged(now, except) ?? starting(),
       sweepUsedKeys: (steadyNowMs) => opened?.log.sweepUsedKeys(steadyNowMs) ?? starting(),
       probe: () => opened?.log.probe() ?? starting(),
       forTenant(tenant) {
@@ -34,6 +35,7 @@ export function createLateStorage(): LateStorage {
       readGrowth: () => opened?.tree.readGrowth() ?? starting(),
       publish: (logs, nowMs) => opened?.tree.publish(logs, nowMs) ?? starting(),
       cosign: (checkpoints) => opened?.tree.cosign(checkpoints) ?? starting(),
+      nextLog: (tenant, index) => opened?.tree.nextLog(tenant, index) ?? starting(),
       checkRange: (wish, onProgress) => opened?.tree.checkRange(wish, onProgress) ?? starting(),
       tree: (tenant, index) => opened?.tree.tree(tenant, index) ?? starting(),
       evidence: (tenant, eventId, visible) => opened?.tree.evidence(tenant, eventId, visible) ?? starting(),

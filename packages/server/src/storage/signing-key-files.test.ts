@@ -18,15 +18,20 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { StartError } from '../start-error.ts';
+import { nextId } from './conformance/claims.ts';
 import {
   loadSigningKeys,
   openSigningKeys,
+  type PlannedRotation,
   rotateSigningKey,
   SIGNING_KEYS_FOLDER,
 } from './signing-key-files.ts';
 
 const NOW = 1_767_323_046_000;
 const HOUR = 3_600_000;
+
+const rotate = (directory: string, overlapMs: number, nowMs: number) =>
+  rotateSigningKey(directory, { overlapMs, nowMs, nextId }, async () => {});
 
 function place(): Disposable & { path: string; folder: string; file: (name: string) => string } {
   const path = mkdtempSync(join(tmpdir(), 'tallystick-signing-keys-'));
@@ -103,7 +108,7 @@ test('of many first starts inside one process, too, all have the same key', asyn
 test('a rotation adds a key, and the one before has an end', async () => {
   using data = place();
   const [first] = (await openSigningKeys(data.path, NOW)).keys();
-  const keys = await rotateSigningKey(data.path, HOUR, NOW + 5);
+  const keys = await rotate(data.path, HOUR, NOW + 5);
   assert.deepEqual(
     keys.map(({ createdAtMs, signsUntilMs }) => [createdAtMs, signsUntilMs]),
     [
@@ -113,8 +118,8 @@ test('a rotation adds a key, and the one before has an end', async () => {
   );
   assert.ok(keys[1]?.privateKey.equals(first.privateKey));
   assert.ok(!keys[0].privateKey.equals(first.privateKey));
-  assert.deepEqual(readdirSync(data.folder), ['0001.json', '0001.pem', '0002.json', '0002.pem']);
-  const later = await rotateSigningKey(data.path, 0, NOW + 5 + HOUR);
+  assert.deepEqual(readdirSync(data.folder), ['0001.json', '0001.pem', '0002.json', '0002.pem', '0002.plan']);
+  const later = await rotate(data.path, 0, NOW + 5 + HOUR);
   assert.deepEqual(
     later.map(({ signsUntilMs }) => signsUntilMs),
     [undefined, NOW + 5 + HOUR, NOW + 5 + HOUR],
@@ -123,17 +128,14 @@ test('a rotation adds a key, and the one before has an end', async () => {
 
 test('a rotation while the one before signs too is refused, and so is one of nothing', async () => {
   using data = place();
-  await assert.rejects(
-    rotateSigningKey(data.path, HOUR, NOW),
-    refusal(/no signing key.*start the service once/),
-  );
+  await assert.rejects(rotate(data.path, HOUR, NOW), refusal(/no signing key.*start the service once/));
   assert.deepEqual(readdirSync(data.path), []);
   await openSigningKeys(data.path, NOW);
-  await assert.rejects(rotateSigningKey(data.path, -1, NOW), refusal(/-1 ms/));
-  await rotateSigningKey(data.path, HOUR, NOW);
+  await assert.rejects(rotate(data.path, -1, NOW), refusal(/-1 ms/));
+  await rotate(data.path, HOUR, NOW);
   const before = readdirSync(data.folder);
   await assert.rejects(
-    rotateSigningKey(data.path, HOUR, NOW + HOUR - 1),
+    rotate(data.path, HOUR, NOW + HOUR - 1),
     refusal(/signs until 2026-01-02T04:04:06\.000Z/),
   );
   assert.deepEqual(readdirSync(data.folder), before);
@@ -142,9 +144,7 @@ test('a rotation while the one before signs too is refused, and so is one of not
 test('of rotations at the same time one succeeds, and the others say so', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
-  const results = await Promise.allSettled(
-    Array.from({ length: 6 }, () => rotateSigningKey(data.path, HOUR, NOW + 1)),
-  );
+  const results = await Promise.allSettled(Array.from({ length: 6 }, () => rotate(data.path, HOUR, NOW + 1)));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const result of results) {
     if (result.status === 'rejected') refusal(/by another just now|signs until/)(result.reason);
@@ -156,7 +156,7 @@ test('a first start or a rotation that ended anywhere has happened or has not, a
   using data = place();
   await openSigningKeys(data.path, NOW);
   const [first] = await fingerprints(data.path);
-  await rotateSigningKey(data.path, 0, NOW);
+  await rotate(data.path, 0, NOW);
   const [second] = await fingerprints(data.path);
   const whole = join(data.path, 'whole');
   cpSync(data.folder, whole, { recursive: true });
@@ -182,7 +182,7 @@ test('a first start or a rotation that ended anywhere has happened or has not, a
     const store = await openSigningKeys(data.path, NOW + HOUR);
     if (names.includes('0001.pem')) assert.equal(store.keys().at(-1)?.fingerprint, first);
     const { length } = store.keys();
-    const keys = await rotateSigningKey(data.path, HOUR, NOW + HOUR);
+    const keys = await rotate(data.path, HOUR, NOW + HOUR);
     assert.equal(keys.length, length + 1);
     if (names.at(-1) === '0002.pem') assert.equal(keys[0].fingerprint, second);
   }
@@ -194,7 +194,7 @@ test('a service that runs takes up a rotation at its next look, and the keys sta
   const before = store.keys();
   await store.reload();
   assert.equal(store.keys(), before);
-  const rotated = await rotateSigningKey(data.path, HOUR, NOW);
+  const rotated = await rotate(data.path, HOUR, NOW);
   assert.equal(store.keys(), before);
   await store.reload();
   assert.deepEqual(
@@ -209,7 +209,7 @@ test('keys that were exchanged while the service runs are refused, and it keeps 
   const store = await openSigningKeys(data.path, NOW);
   const before = store.keys();
   await openSigningKeys(other.path, NOW);
-  await rotateSigningKey(other.path, HOUR, NOW);
+  await rotate(other.path, HOUR, NOW);
   rmSync(data.folder, { recursive: true });
   renameSync(other.folder, data.folder);
   await assert.rejects(store.reload(), refusal(/not those of before/));
@@ -219,8 +219,8 @@ test('keys that were exchanged while the service runs are refused, and it keeps 
 test('what is missing is named, and no new key is made in its place', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
-  await rotateSigningKey(data.path, 0, NOW);
-  await rotateSigningKey(data.path, 0, NOW);
+  await rotate(data.path, 0, NOW);
+  await rotate(data.path, 0, NOW);
   for (const name of ['0001.pem', '0001.json', '0002.pem', '0002.json', '0003.pem']) {
     const content = readFileSync(data.file(name));
     rmSync(data.file(name));
@@ -229,7 +229,7 @@ test('what is missing is named, and no new key is made in its place', async () =
       openSigningKeys(data.path, NOW),
       refusal(new RegExp(`${name} is missing`), /put it back/),
     );
-    await assert.rejects(rotateSigningKey(data.path, 0, NOW), StartError);
+    await assert.rejects(rotate(data.path, 0, NOW), StartError);
     assert.deepEqual(readdirSync(data.folder), before);
     writeFileSync(data.file(name), content, { mode: 0o600 });
   }
@@ -267,7 +267,7 @@ test('what is no such key, another key, or no record is refused and left as it i
     assert.equal(readFileSync(data.file(name), 'utf8'), content);
     writeFileSync(data.file(name), right);
   }
-  await rotateSigningKey(data.path, 0, NOW);
+  await rotate(data.path, 0, NOW);
   cpSync(data.file('0001.json'), data.file('0002.json'));
   await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0002\.json is no record/));
 });
@@ -296,4 +296,36 @@ test('a data directory that cannot be used is refused', async () => {
   await assert.rejects(openSigningKeys(join(data.path, 'missing'), NOW), refusal(/ENOENT/));
   writeFileSync(data.folder, '', { mode: 0o600 });
   await assert.rejects(openSigningKeys(data.path, NOW), refusal(/ENOTDIR/));
+});
+
+test('the plan of an attempt that was cut short binds the next one, and one of another key is refused', async () => {
+  using data = place();
+  await openSigningKeys(data.path, NOW);
+  const attempt = (overlapMs: number, nowMs: number, announce: (planned: PlannedRotation) => void) =>
+    rotateSigningKey(data.path, { overlapMs, nowMs, nextId }, async (planned) => announce(planned));
+  const seen: PlannedRotation[] = [];
+  const cut = (planned: PlannedRotation) => {
+    seen.push(planned);
+    throw new Error('cut short');
+  };
+  await assert.rejects(attempt(HOUR, NOW, cut), /cut short/);
+  await assert.rejects(attempt(9 * HOUR, NOW + 5, cut), /cut short/);
+  const [first, second] = seen.map(({ next, overlapEndsAtMs, noticeId, plannedAtMs }) => [
+    next.fingerprint,
+    overlapEndsAtMs,
+    noticeId,
+    plannedAtMs,
+  ]);
+  assert.deepEqual(second, first);
+  assert.deepEqual([first![1], first![3]], [NOW + HOUR, NOW]);
+  const plan = readFileSync(data.file('0002.plan'), 'utf8');
+  for (const other of [plan.replace(first![0] as string, 'a'.repeat(64)), plan.slice(1), '']) {
+    writeFileSync(data.file('0002.plan'), other);
+    await assert.rejects(
+      attempt(HOUR, NOW, () => assert.fail('it is announced')),
+      refusal(/0002\.plan is not the plan of .*0002\.pem/),
+    );
+  }
+  writeFileSync(data.file('0002.plan'), plan);
+  assert.equal((await rotate(data.path, HOUR, NOW)).length, 2);
 });

@@ -1,7 +1,8 @@
 // The keys that sign checkpoints, in the folder `signing-keys` of the data directory, for its owner alone. The n-th key
 // is two files: `000n.pem` (PKCS #8, Ed25519) and `000n.json`, its record, without which it does not count.
-// Files are added whole and never changed or replaced, the record last: a rotation that is interrupted anywhere has
-// happened or has not, of two at a time one succeeds, and a key that a crash left without its record is used next time.
+// A rotation is announced before it counts, so between the two there is `000n.plan`, which says until when both keys will
+// sign. Files are added whole and never changed or replaced, the record last: a rotation that is interrupted anywhere has
+// happened or has not, of two at a time one succeeds, and one that a crash cut short is taken up by the next.
 
 import {
   createHash,
@@ -14,7 +15,14 @@ import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SigningKey, SigningKeys, SigningKeyStore } from '../keys/signing-keys.ts';
 import { StartError } from '../start-error.ts';
-import { formatKeyRecord, type KeyRecord, parseKeyRecord } from './signing-key-record.ts';
+import {
+  formatKeyRecord,
+  formatRotationPlan,
+  type KeyRecord,
+  parseKeyRecord,
+  parseRotationPlan,
+  type RotationPlan,
+} from './signing-key-record.ts';
 import { addFile, codeOf, syncFolder } from './whole-file.ts';
 
 export const SIGNING_KEYS_FOLDER = 'signing-keys';
@@ -89,15 +97,35 @@ export async function loadSigningKeys(directory: string): Promise<SigningKeys | 
   });
 }
 
+export interface RotationWish {
+  readonly overlapMs: number;
+  readonly nowMs: number;
+  readonly nextId: () => string;
+}
+
+/** A key that will sign, and what is said of it before it does. */
+export interface PlannedRotation {
+  readonly previous: SigningKey;
+  readonly next: Pick<SigningKey, 'fingerprint' | 'publicKey'>;
+  /** Until when both sign: as it was planned first, where an earlier attempt was cut short. */
+  readonly overlapEndsAtMs: number;
+  /** The id of the notices, the same however often it is attempted. */
+  readonly noticeId: string;
+  /** When it was planned, which may have been an earlier attempt. */
+  readonly plannedAtMs: number;
+}
+
 /**
- * A new key, which signs from now on; the one before signs beside it until the overlap ends. Refused with StartError
- * while an overlap lasts. A service that runs takes it up at its next `reload`.
+ * A new key, which signs from the moment on that `announce` has resolved; the one before signs beside it until the
+ * overlap ends. Where `announce` rejects, nothing has changed but the plan, which the next attempt goes on with. Refused
+ * with StartError while an overlap lasts. A service that runs takes the key up at its next `reload`.
  */
 export async function rotateSigningKey(
   directory: string,
-  overlapMs: number,
-  nowMs: number,
+  wish: RotationWish,
+  announce: (planned: PlannedRotation) => Promise<void>,
 ): Promise<SigningKeys> {
+  const { overlapMs, nowMs } = wish;
   if (!Number.isSafeInteger(overlapMs) || overlapMs < 0)
     throw new StartError(`the overlap is ${overlapMs} ms; it is 0 or more`);
   const folder = join(directory, SIGNING_KEYS_FOLDER);
@@ -110,12 +138,33 @@ export async function rotateSigningKey(
       `the signing key was changed, and the one before signs until ${new Date(until).toISOString()}; change it again after that`,
     );
   }
-  const isAdded = await addKey(folder, keys.length + 1, {
-    createdAtMs: nowMs,
-    previousSignsUntilMs: nowMs + overlapMs,
-  });
+  const n = keys.length + 1;
+  const { next, plan } = await orStartError(folder, () => planned(folder, n, wish));
+  const { previousSignsUntilMs, noticeId, plannedAtMs } = plan;
+  const overlapEndsAtMs = previousSignsUntilMs;
+  await announce({ previous: keys[0], next, overlapEndsAtMs, noticeId, plannedAtMs });
+  const record = { fingerprint: next.fingerprint, createdAtMs: nowMs, previousSignsUntilMs };
+  const isAdded = await orStartError(folder, () => addFile(recordPath(folder, n), formatKeyRecord(record)));
   if (!isAdded) throw new StartError(`the signing key in ${folder} was changed by another just now`);
   return (await loadSigningKeys(directory))!;
+}
+
+/** The n-th key and its plan, which are made if they are not there yet. */
+async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationWish) {
+  const next = await addKeyFile(folder, n);
+  const path = planPath(folder, n);
+  const wanted: RotationPlan = {
+    fingerprint: next.fingerprint,
+    plannedAtMs: nowMs,
+    previousSignsUntilMs: nowMs + overlapMs,
+    noticeId: nextId(),
+  };
+  await addFile(path, formatRotationPlan(wanted));
+  const plan = parseRotationPlan(await readFile(path, 'utf8'));
+  if (plan?.fingerprint === next.fingerprint) return { next, plan };
+  throw new StartError(
+    `${path} is not the plan of ${keyPath(folder, n)}; put back the files that were there when the rotation began`,
+  );
 }
 
 async function makeFirstKey(directory: string, nowMs: number): Promise<SigningKeys> {
@@ -128,20 +177,19 @@ async function makeFirstKey(directory: string, nowMs: number): Promise<SigningKe
     }
     await syncFolder(directory);
   });
-  // Where another was first, its key is ours.
-  await addKey(folder, 1, { createdAtMs: nowMs });
+  await orStartError(folder, async () => {
+    const { fingerprint } = await addKeyFile(folder, 1);
+    // Where another was first, its key is ours.
+    await addFile(recordPath(folder, 1), formatKeyRecord({ fingerprint, createdAtMs: nowMs }));
+  });
   return (await loadSigningKeys(directory))!;
 }
 
-/** False if another added it first. */
-function addKey(folder: string, n: number, times: Omit<KeyRecord, 'fingerprint'>): Promise<boolean> {
-  return orStartError(folder, async () => {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    await addFile(keyPath(folder, n), privateKey.export({ format: 'pem', type: 'pkcs8' }));
-    // Not always the one just made: another's may be there, or one that a crash left without its record.
-    const { fingerprint } = await readKey(folder, n);
-    return addFile(recordPath(folder, n), formatKeyRecord({ fingerprint, ...times }));
-  });
+/** Not always the one just made: another's may be there, or one that a crash left without its record. */
+async function addKeyFile(folder: string, n: number) {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await addFile(keyPath(folder, n), privateKey.export({ format: 'pem', type: 'pkcs8' }));
+  return readKey(folder, n);
 }
 
 /** How many have a record. One more may lie there, of a rotation that did not end; none may be missing. */
@@ -231,4 +279,8 @@ function keyPath(folder: string, n: number): string {
 
 function recordPath(folder: string, n: number): string {
   return join(folder, `${String(n).padStart(4, '0')}.json`);
+}
+
+function planPath(folder: string, n: number): string {
+  return join(folder, `${String(n).padStart(4, '0')}.plan`);
 }

@@ -1,6 +1,10 @@
 // What is written down beside a signing key, as one line of JSON; times as in 2026-01-02T03:04:05.678Z:
 //
 //   {"fingerprint":<hex SHA-256 of the public key>,"createdAt":<time>,"previousSignsUntil":<time; not in the first>}
+//
+// and, before the record is there, of a key that is to be the next one:
+//
+//   {"fingerprint":<as above>,"plannedAt":<time>,"previousSignsUntil":<time>,"noticeId":<ULID of the notices>}
 
 import { parseJson } from '@tallystick/evidence';
 
@@ -11,7 +15,15 @@ export interface KeyRecord {
   readonly previousSignsUntilMs?: number;
 }
 
+export interface RotationPlan {
+  readonly fingerprint: string;
+  readonly plannedAtMs: number;
+  readonly previousSignsUntilMs: number;
+  readonly noticeId: string;
+}
+
 const FINGERPRINT = /^[0-9a-f]{64}$/;
+const NOTICE_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 export function formatKeyRecord({ fingerprint, createdAtMs, previousSignsUntilMs }: KeyRecord): string {
   return `${JSON.stringify({
@@ -23,23 +35,56 @@ export function formatKeyRecord({ fingerprint, createdAtMs, previousSignsUntilMs
   })}\n`;
 }
 
+export function formatRotationPlan(plan: RotationPlan): string {
+  const { fingerprint, plannedAtMs, previousSignsUntilMs, noticeId } = plan;
+  return `${JSON.stringify({
+    fingerprint,
+    plannedAt: new Date(plannedAtMs).toISOString(),
+    previousSignsUntil: new Date(previousSignsUntilMs).toISOString(),
+    noticeId,
+  })}\n`;
+}
+
 /** Undefined for any other text than one that formatKeyRecord gives. */
 export function parseKeyRecord(text: string): KeyRecord | undefined {
+  return parsed(text, recordIn, formatKeyRecord);
+}
+
+/** Undefined for any other text than one that formatRotationPlan gives. */
+export function parseRotationPlan(text: string): RotationPlan | undefined {
+  return parsed(text, planIn, formatRotationPlan);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function parsed<T>(
+  text: string,
+  read: (members: Members) => T | undefined,
+  format: (value: T) => string,
+): T | undefined {
   try {
-    const record = recordIn(parseJson(text));
-    return record !== undefined && formatKeyRecord(record) === text ? record : undefined;
+    const value = parseJson(text);
+    const found = typeof value === 'object' && value !== null ? read({ ...value }) : undefined;
+    return found !== undefined && format(found) === text ? found : undefined;
   } catch {
     return undefined;
   }
 }
 
-function recordIn(value: unknown): KeyRecord | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { fingerprint, createdAt, previousSignsUntil }: Record<string, unknown> = { ...value };
+function recordIn({ fingerprint, createdAt, previousSignsUntil }: Members): KeyRecord | undefined {
   if (typeof fingerprint !== 'string' || !FINGERPRINT.test(fingerprint) || typeof createdAt !== 'string')
     return undefined;
   const record = { fingerprint, createdAtMs: Date.parse(createdAt) };
   if (previousSignsUntil === undefined) return record;
   if (typeof previousSignsUntil !== 'string') return undefined;
   return { ...record, previousSignsUntilMs: Date.parse(previousSignsUntil) };
+}
+
+function planIn({ plannedAt, noticeId, ...record }: Members): RotationPlan | undefined {
+  const { fingerprint, createdAtMs, previousSignsUntilMs } =
+    recordIn({ ...record, createdAt: plannedAt }) ?? {};
+  if (fingerprint === undefined || createdAtMs === undefined || previousSignsUntilMs === undefined)
+    return undefined;
+  if (typeof noticeId !== 'string' || !NOTICE_ID.test(noticeId)) return undefined;
+  return { fingerprint, plannedAtMs: createdAtMs, previousSignsUntilMs, noticeId };
 }

@@ -82,6 +82,27 @@ test('every entry that names the leaf before it passes, and each other one is fo
   assert.throws(() => insert(db, 'acme', 3, leafOf(db, 'acme', 2)), /UNIQUE constraint failed/);
 });
 
+test('only the first entry of an epoch need not name the leaf before it', () => {
+  const { db } = build();
+  const guard = new ChainGuard(db);
+  db.exec(`INSERT INTO epochs SELECT tenant, 1, 3, '' FROM tenants WHERE tenant_id = 'acme'`);
+  const isFault = (tenant: string) => (error: unknown) =>
+    error instanceof TenantFault && error.tenant === tenant;
+  insert(db, 'acme', 3, new Uint8Array(32).fill(9));
+  guard.demandChain(1);
+  for (const [tenant, index] of [
+    ['acme', 4],
+    ['other', 3],
+  ] as const) {
+    db.exec('BEGIN');
+    insert(db, tenant, index, new Uint8Array(32).fill(9));
+    assert.throws(() => guard.demandChain(8), isFault(tenant));
+    db.exec('ROLLBACK');
+  }
+  insert(db, 'acme', 4, leafOf(db, 'acme', 3));
+  guard.demandChain(1);
+});
+
 test('a journal with a stale head commits nothing to that log, the others of the pool go through', () => {
   const { db, append } = build();
   const count = (tenantId: string) =>

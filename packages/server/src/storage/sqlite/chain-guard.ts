@@ -11,12 +11,14 @@ export class ChainGuard {
   readonly #unlinked: StatementSync;
 
   constructor(db: DatabaseSync) {
-    // Genesis is a hash that SQL cannot make; an entry at index 0 can be there once, by entries_by_index.
+    // Genesis is a hash that SQL cannot make; the first entry of a log can be there once, by entries_by_index. Whether it
+    // is the first one after a restore is only looked up where nothing links it: SQLite would do so for every row.
     this.#unlinked = db.prepare(
       `SELECT new.leaf_index, (SELECT tenant_id FROM tenants WHERE tenants.tenant = new.tenant) AS tenant_id
        FROM entries AS new LEFT JOIN entries AS before
          ON before.tenant = new.tenant AND before.leaf_index = new.leaf_index - 1
-       WHERE new.id >= ? AND new.leaf_index <> 0 AND before.leaf IS NOT substr(new.entry, 53, 32)
+       WHERE new.id >= ? AND new.leaf_index <> 0 AND CASE WHEN before.leaf IS NOT substr(new.entry, 53, 32) THEN
+         NOT EXISTS (SELECT 1 FROM epochs WHERE epochs.tenant = new.tenant AND first_index = new.leaf_index) END
        LIMIT 1`,
     );
   }

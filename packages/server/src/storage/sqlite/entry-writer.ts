@@ -36,7 +36,8 @@ export class EntryWriter {
     this.#row.read(commitments, row);
     const { content, root1, root2, seeds } = this.#row;
     const entry = this.#entry;
-    writeEntry({ kind, index, receivedAtMs, eventId, previous, content }, entry, 0);
+    const own = index - head.logFirstIndex;
+    writeEntry({ kind, index: own, receivedAtMs, eventId, previous, content }, entry, 0);
     const leaf = leafHash(entry);
     const id = this.#heads.takeId();
     const { classification } = draft;

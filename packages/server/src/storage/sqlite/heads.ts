@@ -1,16 +1,21 @@
 // The head of each tenant's log, as the one who appends needs it: where the next entry goes, what it links to, and
 // which stream is open. Heads are not stored: the head is the newest entry, the open stream the newest one. They are
 // remembered between commits, and forgotten as soon as another connection has committed or a commit of ours has failed.
+// Of a tenant that went on after a restore it is the head of the log that is written to now.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { StreamId, TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, EvidenceError, genesisHash, KINDS, leafHash } from '@tallystick/evidence';
+import { decodeEntry, type Entry, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
 import { TenantFault } from './chain-guard.ts';
 import { blobOf, numberOf, textIn } from './columns.ts';
+import { type LogPlace, TreeTables } from './tree-tables.ts';
 
 export interface Head {
   /** The tenant's number. */
   readonly tenant: number;
+  /** Of the first entry of the log that is written to: an entry counts from there. */
+  logFirstIndex: number;
+  /** In the tenant's sequence, as all indexes here. */
   nextIndex: number;
   /** The newest leaf; genesis before the first one. */
   previous: Uint8Array;
@@ -29,8 +34,7 @@ export interface OpenStream {
 const HEADS_REMEMBERED_MAX = 50_000;
 
 export class Heads {
-  readonly #logOrigin: string;
-  readonly #tenant: StatementSync;
+  readonly #trees: TreeTables;
   readonly #newest: StatementSync;
   readonly #stream: StatementSync;
   readonly #entry: StatementSync;
@@ -41,8 +45,7 @@ export class Heads {
   #nextId = 0;
 
   constructor(db: DatabaseSync, logOrigin: string) {
-    this.#logOrigin = logOrigin;
-    this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
+    this.#trees = new TreeTables(db, logOrigin);
     this.#newest = db.prepare(
       'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? ORDER BY leaf_index DESC LIMIT 1',
     );
@@ -82,35 +85,39 @@ export class Heads {
   of(tenantId: TenantId): Head | undefined {
     const known = this.#heads.get(tenantId);
     if (known !== undefined) return known;
-    const row = this.#tenant.get(tenantId);
-    if (row === undefined) return undefined;
-    const head = this.#read(tenantId, numberOf(row, 'tenant'));
+    const log = this.#trees.log(tenantId);
+    if (log === undefined) return undefined;
+    const head = this.#read(tenantId, log);
     this.#heads.set(tenantId, head);
     return head;
   }
 
-  #read(tenantId: TenantId, tenant: number): Head {
+  #read(tenantId: TenantId, log: LogPlace): Head {
+    const { tenant, firstIndex: logFirstIndex } = log;
     const newest = this.#newest.get(tenant);
     if (newest === undefined) {
-      const previous = genesisHash(`${this.#logOrigin}/t/${tenantId}`);
-      return { tenant, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
+      const previous = log.genesis;
+      return { tenant, logFirstIndex, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
     }
-    const { index, receivedAtMs } = hashedEntry(tenantId, newest);
-    const stream = this.#openStream(tenantId, tenant, index + 1);
-    return { tenant, nextIndex: index + 1, previous: blobOf(newest, 'leaf'), receivedAtMs, stream };
+    const { receivedAtMs } = hashedEntry(tenantId, newest, logFirstIndex);
+    const nextIndex = numberOf(newest, 'leaf_index') + 1;
+    const stream = this.#openStream(tenantId, log, nextIndex);
+    return { tenant, logFirstIndex, nextIndex, previous: blobOf(newest, 'leaf'), receivedAtMs, stream };
   }
 
-  #openStream(tenantId: TenantId, tenant: number, nextIndex: number): OpenStream {
-    const row = this.#stream.get(tenant);
+  /** The first stream of a log after a restore follows upon one that is not sealed: a seal would be of another log. */
+  #openStream(tenantId: TenantId, log: LogPlace, nextIndex: number): OpenStream {
+    const row = this.#stream.get(log.tenant);
     if (row === undefined) throw new TenantFault(tenantId, 'it has entries and no stream');
     const [streamId, firstIndex] = [textIn(row, 'stream_id'), numberOf(row, 'first_index')];
     const refuse = (why: string) => new TenantFault(tenantId, `its stream ${streamId} ${why}`);
     const entryAt = (index: number) => {
-      const found = this.#entry.get(tenant, index);
+      const found = this.#entry.get(log.tenant, index);
       if (found === undefined) throw refuse(`is at ${firstIndex}, where the log is not`);
-      return hashedEntry(tenantId, found);
+      return hashedEntry(tenantId, found, log.firstIndex);
     };
-    if (firstIndex > 0 && entryAt(firstIndex - 1).kind !== KINDS.streamSeal) {
+    if (firstIndex < log.firstIndex) throw refuse(`is of the log before ${log.origin}`);
+    if (firstIndex > log.firstIndex && entryAt(firstIndex - 1).kind !== KINDS.streamSeal) {
       throw refuse('follows upon one that is not sealed');
     }
     const firstReceivedAtMs = firstIndex === nextIndex ? undefined : entryAt(firstIndex).receivedAtMs;
@@ -119,10 +126,13 @@ export class Heads {
 }
 
 /** A log whose entries are not what was hashed is not continued: what is built on it could not be proven. */
-function hashedEntry(tenantId: TenantId, row: Record<string, SQLOutputValue>): Entry {
+function hashedEntry(tenantId: TenantId, row: Record<string, SQLOutputValue>, logFirstIndex: number): Entry {
   const index = numberOf(row, 'leaf_index');
   const entry = decoded(blobOf(row, 'entry'));
-  if (entry?.index !== index || Buffer.compare(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf')) !== 0) {
+  if (
+    entry?.index !== index - logFirstIndex ||
+    Buffer.compare(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf')) !== 0
+  ) {
     throw new TenantFault(tenantId, `its entry ${index} is not what was hashed`);
   }
   return entry;

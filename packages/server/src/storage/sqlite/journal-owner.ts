@@ -4,9 +4,18 @@
 // reached its size; never inside a commit that somebody waits for.
 
 import type { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { StartError } from '../../start-error.ts';
-import type { AppendFault, AppendResult, AppendTime, SealRequest, SealResult } from '../../streams/log.ts';
+import type {
+  AppendFault,
+  AppendResult,
+  AppendTime,
+  EpochRequest,
+  EpochResult,
+  SealRequest,
+  SealResult,
+} from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
 import type { AppendPool } from './append-message.ts';
@@ -59,8 +68,12 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ journal }) => journal.seal(request, now));
   }
 
-  sealAged(now: AppendTime): boolean {
-    return this.#orOpenAnew(({ journal }) => journal.sealAged(now));
+  beginEpoch(request: EpochRequest, now: AppendTime): EpochResult {
+    return this.#orOpenAnew(({ journal }) => journal.beginEpoch(request, now));
+  }
+
+  sealAged(now: AppendTime, except: readonly TenantId[]): boolean {
+    return this.#orOpenAnew(({ journal }) => journal.sealAged(now, except));
   }
 
   writeAccess(change: AccessWrite): boolean {

@@ -11,6 +11,8 @@ import type {
   AppendResult,
   AppendTime,
   DraftOutcome,
+  EpochRequest,
+  EpochResult,
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
@@ -18,6 +20,7 @@ import { AgedStreams } from './aged-streams.ts';
 import type { AppendPool, PooledDraft, PooledRequest } from './append-message.ts';
 import { ChainGuard, orTenantFault, TenantFault } from './chain-guard.ts';
 import { inTransaction } from './database.ts';
+import { EpochWriter } from './epoch-writer.ts';
 import { type Head, Heads } from './heads.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
 import { type Recognized, Recognizer } from './recognizer.ts';
@@ -45,6 +48,7 @@ export class Journal {
   readonly #usedKeys: UsedKeys;
   readonly #recognizer: Recognizer;
   readonly #streamWriter: StreamWriter;
+  readonly #epochWriter: EpochWriter;
   readonly #agedStreams: AgedStreams;
   readonly #stream: StatementSync;
   readonly #chainGuard: ChainGuard;
@@ -55,6 +59,7 @@ export class Journal {
     this.#usedKeys = new UsedKeys(db);
     this.#recognizer = new Recognizer(db);
     this.#streamWriter = new StreamWriter(db, this.#heads, options);
+    this.#epochWriter = new EpochWriter(db, this.#streamWriter, options);
     this.#agedStreams = new AgedStreams(db);
     this.#stream = db.prepare('SELECT 1 FROM streams WHERE stream_id = ? AND tenant = ?');
     this.#chainGuard = new ChainGuard(db);
@@ -100,10 +105,17 @@ export class Journal {
     });
   }
 
+  beginEpoch(request: EpochRequest, { nowMs }: AppendTime): EpochResult {
+    return this.#commit(() => {
+      const head = this.#heads.of(request.tenant);
+      return head === undefined ? { status: 'Unknown' } : this.#epochWriter.begin(request, head, nowMs);
+    });
+  }
+
   /** Seals a portion of the streams that have reached their age; true when there may be more. */
-  sealAged({ nowMs }: AppendTime): boolean {
+  sealAged({ nowMs }: AppendTime, except: readonly TenantId[] = []): boolean {
     const { tenants, hasMore } = this.#agedStreams.next(this.#streamWriter.lastCutMs(nowMs));
-    const wanted = new Set(tenants);
+    const wanted = new Set(tenants).difference(new Set(except));
     while (wanted.size > 0) {
       try {
         this.#commit(() => this.#sealIfAged(wanted, nowMs));

@@ -2,10 +2,11 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
-import { eventIdBytes, genesisHash } from '@tallystick/evidence';
+import { eventIdBytes } from '@tallystick/evidence';
 import type { StoredContent, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../streams/log.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 import { CLASSIFICATIONS } from './schema.ts';
+import { TreeTables } from './tree-tables.ts';
 import { findUsedKey, usedKeyOf } from './used-keys.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -31,7 +32,7 @@ const STREAMS = `
     (SELECT max(first_index) FROM streams WHERE tenant = this.tenant AND first_index < this.first_index)`;
 
 export class LogTables {
-  readonly #logOrigin: string;
+  readonly #trees: TreeTables;
   readonly #tenant: StatementSync;
   readonly #event: StatementSync;
   readonly #events: StatementSync;
@@ -42,7 +43,7 @@ export class LogTables {
   readonly #usedKey: StatementSync;
 
   constructor(db: DatabaseSync, logOrigin: string) {
-    this.#logOrigin = logOrigin;
+    this.#trees = new TreeTables(db, logOrigin);
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#event = db.prepare(
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
@@ -83,14 +84,14 @@ export class LogTables {
       'before' in beyond
         ? this.#streamsBefore.all(tenant, beyond.before ?? Number.MAX_SAFE_INTEGER, limit)
         : this.#streamsAfter.all(tenant, beyond.after ?? -1, limit);
-    return rows.map((row) => streamIn(row, this.#genesisOf(tenantId)));
+    return rows.map((row) => this.#streamIn(row, tenantId));
   }
 
   stream(tenantId: TenantId, streamId: StreamId): StoredStream | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#stream.get(streamId, tenant);
-    return row === undefined ? undefined : streamIn(row, this.#genesisOf(tenantId));
+    return row === undefined ? undefined : this.#streamIn(row, tenantId);
   }
 
   streamCount(tenantId: TenantId): number {
@@ -109,8 +110,10 @@ export class LogTables {
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
   }
 
-  #genesisOf(tenantId: TenantId): Uint8Array {
-    return genesisHash(`${this.#logOrigin}/t/${tenantId}`);
+  #streamIn(row: Row, tenantId: TenantId): StoredStream {
+    const firstIndex = numberOf(row, 'first_index');
+    const log = this.#trees.log(tenantId, firstIndex);
+    return streamIn(row, log?.firstIndex === firstIndex ? log.genesis : blobOf(row, 'previous_leaf'));
   }
 
   #numberOf(tenantId: TenantId): number | undefined {
@@ -142,13 +145,11 @@ function eventIn(row: Row): StoredEvent {
   };
 }
 
-function streamIn(row: Row, genesisOfLog: Uint8Array): StoredStream {
-  const firstIndex = numberOf(row, 'first_index');
-  const genesis = firstIndex === 0 ? genesisOfLog : blobOf(row, 'previous_leaf');
+function streamIn(row: Row, genesis: Uint8Array): StoredStream {
   return {
     streamId: textIn(row, 'stream_id'),
     previousStreamId: textOrNone(row, 'previous_stream_id'),
-    firstIndex,
+    firstIndex: numberOf(row, 'first_index'),
     endIndex: numberOf(row, 'end_index'),
     createdAtMs: numberOf(row, 'created_at_ms'),
     sealedAtMs: numberOrNone(row, 'sealed_at_ms'),

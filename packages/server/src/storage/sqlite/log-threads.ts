@@ -6,6 +6,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { Growth, Standing, TreeReader, TreeWriter } from '../../streams/tree.ts';
 import type {
   AppendRequest,
+  EpochResult,
   LogReader,
   LogWriter,
   SealResult,
@@ -74,9 +75,11 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
         if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);
         return results;
       },
-      // The writer answers what the journal gave it, so this cast only repeats its type.
+      // The writer answers what the journal gave it, so these casts only repeat its types.
       seal: async (request, now) => (await writer.ask({ verb: 'Seal', request, now })) as SealResult,
-      sealAged: async (now) => (await writer.ask({ verb: 'SealAged', now })) === true,
+      beginEpoch: async (request, now) =>
+        (await writer.ask({ verb: 'BeginEpoch', request, now })) as EpochResult,
+      sealAged: async (now, except = []) => (await writer.ask({ verb: 'SealAged', now, except })) === true,
       sweepUsedKeys: async (steadyNowMs) =>
         (await writer.ask({ verb: 'SweepUsedKeys', steadyNowMs })) === true,
       probe: async () => void (await writer.ask({ verb: 'Probe' })),

@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { PooledDraft } from './append-message.ts';
-import { blobOf, blobOrNone } from './columns.ts';
+import { blobOf, blobOrNone, numberOf } from './columns.ts';
 import { isSameFingerprint } from './used-keys.ts';
 
 /**
@@ -23,7 +23,7 @@ export class Recognizer {
 
   constructor(db: DatabaseSync) {
     this.#find = db.prepare(
-      `SELECT entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
+      `SELECT leaf_index, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ?`,
     );
   }
@@ -49,8 +49,8 @@ export class Recognizer {
     const row = this.#find.get(eventIdBytes(eventId), tenant);
     if (row === undefined) return undefined;
     if (!isSame(blobOrNone(row, 'sent_fingerprint'), sentFingerprint)) return 'Conflict';
-    const { index, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
-    return { index, receivedAtMs };
+    const { receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+    return { index: numberOf(row, 'leaf_index'), receivedAtMs };
   }
 }
 

@@ -99,7 +99,12 @@ function logInProcess(owner: JournalOwner, committer: PoolCommitter, treeData: T
         owner.rest();
         return result;
       },
-      sealAged: async (now) => owner.sealAged(now),
+      beginEpoch: async (request, now) => {
+        const result = owner.beginEpoch(request, now);
+        owner.rest();
+        return result;
+      },
+      sealAged: async (now, except = []) => owner.sealAged(now, except),
       sweepUsedKeys: async (steadyNowMs) => owner.sweepUsedKeys(steadyNowMs),
       probe: async () => owner.probe(),
       forTenant: (tenant) => ({

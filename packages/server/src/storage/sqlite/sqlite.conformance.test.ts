@@ -7,6 +7,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../commitments.ts';
+import { epochClaims } from '../conformance/epochs.ts';
 import { byteClaims } from '../conformance/log-bytes.ts';
 import { chainClaims } from '../conformance/log-chain.ts';
 import { idClaims } from '../conformance/log-ids.ts';
@@ -79,6 +80,7 @@ const CLAIMS = [
   streamSealClaims,
   sealRequestClaims,
   streamReadClaims,
+  epochClaims,
 ];
 
 for (const threads of [false, true]) {

@@ -1,26 +1,21 @@
 // Puts drafts into streams. A stream that has reached its age is sealed before the next draft is written, one that has
 // reached its size right after the last: the seal notice becomes its last entry, and the next stream opens behind it.
 // All of it belongs to the transaction that the drafts are written in, so a boundary is there with them or not at all.
+// A log after a restore begins a stream of its own; the one before it ends unsealed, as its log does.
 
 import { ok as assert } from 'node:assert/strict';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StreamId } from '@tallystick/contract';
-import { encodeNotice, KINDS, type NoticePayload } from '@tallystick/evidence';
-import { instant } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import { KINDS, type NoticePayload } from '@tallystick/evidence';
 import type { Placed, StreamLimits } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import { EntryWriter } from './entry-writer.ts';
 import type { Head, Heads, OpenStream } from './heads.ts';
-import type { PoolCommitments, PoolCommitter } from './pool-commitments.ts';
-import { CLASSIFICATIONS } from './schema.ts';
+import { makeNotice, type OwnNotice, type OwnNoticesOptions } from './own-notices.ts';
+import type { PoolCommitments } from './pool-commitments.ts';
 
-export interface StreamWriterOptions {
+export interface StreamWriterOptions extends OwnNoticesOptions {
   readonly streams: StreamLimits;
-  /** Makes the commitments of seal notices. */
-  readonly committer: PoolCommitter;
-  readonly nextId: () => string;
-  readonly random: Random;
 }
 
 type SealPayload = NoticePayload<typeof KINDS.streamSeal>;
@@ -42,6 +37,18 @@ export class StreamWriter {
   append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
     if (head.stream === undefined) this.#open(head, this.#options.nextId(), nowMs);
     else if (this.isAged(head, nowMs)) this.seal(head, 'Age', nowMs);
+    return this.#put(draft, commitments, row, head, nowMs);
+  }
+
+  /** The first entry of a log after a restore, to which the head points already. */
+  begin({ draft, commitments }: OwnNotice, head: Head, nowMs: number): Placed {
+    // A seal may have been the last entry before: then an empty stream is there, and is the one.
+    if (head.stream?.firstIndex !== head.nextIndex)
+      this.#open(head, this.#options.nextId(), Math.max(nowMs, head.receivedAtMs));
+    return this.#put(draft, commitments, 0, head, nowMs);
+  }
+
+  #put(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
     const stream = openStreamOf(head);
     const placed = this.#entryWriter.append(draft, commitments, row, head, nowMs);
     stream.firstReceivedAtMs ??= placed.receivedAtMs;
@@ -69,11 +76,22 @@ export class StreamWriter {
     const { streamId, firstIndex, firstReceivedAtMs } = openStreamOf(head);
     assert(firstReceivedAtMs !== undefined, 'an empty stream is never sealed');
     const nextStreamId = this.#options.nextId();
-    const payload = { streamId, nextStreamId, firstIndex, lastIndex: head.nextIndex, cause };
-    const notice = this.#notice(payload, Math.max(nowMs, head.receivedAtMs));
-    const commitments = this.#options.committer.make([{ drafts: [notice] }]);
-    assert(commitments.faults.size === 0, 'a seal notice is an event');
-    const placed = this.#entryWriter.append(notice, commitments, 0, head, nowMs);
+    const { logFirstIndex, nextIndex } = head;
+    const payload = {
+      streamId,
+      nextStreamId,
+      firstIndex: firstIndex - logFirstIndex,
+      lastIndex: nextIndex - logFirstIndex,
+      cause,
+    };
+    const facts = {
+      kind: KINDS.streamSeal,
+      action: 'Seal.EventStream',
+      resource: { resourceType: 'EventStream', resourceId: streamId },
+      payload,
+    };
+    const { draft, commitments } = makeNotice(facts, Math.max(nowMs, head.receivedAtMs), this.#options);
+    const placed = this.#entryWriter.append(draft, commitments, 0, head, nowMs);
     this.#open(head, nextStreamId, placed.receivedAtMs);
     return placed;
   }
@@ -82,25 +100,6 @@ export class StreamWriter {
     const firstIndex = head.nextIndex;
     this.#insertStream.run(head.tenant, firstIndex, streamId, createdAtMs);
     head.stream = { streamId, firstIndex, firstReceivedAtMs: undefined };
-  }
-
-  #notice(payload: SealPayload, receivedAtMs: number): PooledDraft {
-    const { nextId, random } = this.#options;
-    const facts = {
-      kind: KINDS.streamSeal,
-      action: 'Seal.EventStream',
-      resource: { resourceType: 'EventStream', resourceId: payload.streamId },
-      payload,
-      correlationId: random.uuid(),
-    };
-    return {
-      kind: facts.kind,
-      eventId: nextId(),
-      texts: encodeNotice(facts, instant(receivedAtMs)),
-      classification: CLASSIFICATIONS.indexOf('Internal'),
-      expiresAtMs: undefined,
-      sentFingerprint: undefined,
-    };
   }
 }
 

@@ -73,6 +73,8 @@ export class TreeGrowth {
       found.push({
         tenant: tenantId,
         origin: log.origin,
+        epoch: log.epoch,
+        firstIndex: log.firstIndex,
         entries,
         checkpoint: latest && headIn(latest.note),
       });

@@ -22,6 +22,7 @@ export type TreeRead =
       readonly endIndex: number;
       readonly limit: number;
     }
+  | { readonly verb: 'NextLog'; readonly tenant: TenantId | undefined; readonly index: number }
   | { readonly verb: 'Latest'; readonly log: LogPlace }
   | { readonly verb: 'Checkpoint'; readonly log: LogPlace; readonly size: number }
   | { readonly verb: 'Tile'; readonly log: LogPlace; readonly tile: Tile }
@@ -46,6 +47,8 @@ export function readTree({ trees: tables, evidence }: TreeReads, read: TreeRead)
       return evidence.range(read.tenant, read.fromIndex, read.endIndex, read.limit);
     case 'Log':
       return tables.log(read.tenant, read.index);
+    case 'NextLog':
+      return tables.nextLog(read.tenant, read.index);
     case 'Latest':
       return tables.latest(read.log);
     case 'Checkpoint':
@@ -68,6 +71,8 @@ export function treeReader(ask: (read: TreeRead) => Promise<unknown>): Omit<Tree
       const log = (await ask({ verb: 'Log', tenant, index })) as LogPlace | undefined;
       return log === undefined ? undefined : treeOf(log, ask);
     },
+    nextLog: async (tenant, index) =>
+      (await ask({ verb: 'NextLog', tenant, index })) as { tenant: TenantId; endIndex: number } | undefined,
     evidence: async (tenant, eventId, visible) =>
       (await ask({ verb: 'Evidence', tenant, eventId, visible })) as StoredEvidence | undefined,
     evidenceRange: async (tenant, fromIndex, endIndex, limit) =>

@@ -39,6 +39,7 @@ type Row = Readonly<Record<string, unknown>>;
 export class TreeTables {
   readonly #logOrigin: string;
   readonly #log: StatementSync;
+  readonly #nextLog: StatementSync;
   readonly #newest: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #between: StatementSync;
@@ -52,6 +53,10 @@ export class TreeTables {
       `SELECT tenants.tenant, coalesce(epoch, 0) AS epoch, coalesce(first_index, 0) AS first_index, previous_checkpoint
        FROM tenants LEFT JOIN epochs ON epochs.tenant = tenants.tenant AND epochs.first_index <= ?2
        WHERE tenant_id = ?1 ORDER BY epoch DESC LIMIT 1`,
+    );
+    this.#nextLog = db.prepare(
+      `SELECT tenant_id, (SELECT max(leaf_index) + 1 FROM entries WHERE entries.tenant = tenants.tenant) AS end_index
+       FROM tenants WHERE tenant_id >= ?1 AND end_index > iif(tenant_id = ?1, ?2, 0) ORDER BY tenant_id LIMIT 1`,
     );
     const checkpoints = 'SELECT size, note, published_at_ms FROM checkpoints WHERE tenant = ? AND epoch = ?';
     this.#newest = db.prepare(`${checkpoints} ORDER BY size DESC LIMIT 1`);
@@ -73,10 +78,27 @@ export class TreeTables {
     if (row === undefined) return undefined;
     const epoch = numberOf(row, 'epoch');
     const place = { tenant: numberOf(row, 'tenant'), epoch, firstIndex: numberOf(row, 'first_index') };
-    const first = `${this.#logOrigin}/t/${tenantId}`;
-    if (epoch === 0) return { ...place, origin: first, genesis: genesisHash(first) };
-    const origin = `${first}/${epoch}`;
+    const origin = this.originOf(tenantId, epoch);
+    if (epoch === 0) return { ...place, origin, genesis: genesisHash(origin) };
     return { ...place, origin, genesis: epochGenesisHash(origin, textIn(row, 'previous_checkpoint')) };
+  }
+
+  nextLog(tenantId = '', index = 0): { tenant: TenantId; endIndex: number } | undefined {
+    const row = this.#nextLog.get(tenantId, index);
+    return row === undefined
+      ? undefined
+      : { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'end_index') };
+  }
+
+  /** The name under which a log of the tenant is signed, whether it has that one or not. */
+  originOf(tenantId: TenantId, epoch: number): string {
+    return `${this.#logOrigin}/t/${tenantId}${epoch === 0 ? '' : `/${epoch}`}`;
+  }
+
+  /** Undefined for a name that none of the tenant's logs can have. */
+  epochOf(tenantId: TenantId, origin: string): number | undefined {
+    const epoch = Number(/\/([1-9]\d{0,8})$/.exec(origin)?.[1] ?? 0);
+    return [epoch, 0].find((each) => this.originOf(tenantId, each) === origin);
   }
 
   latest({ tenant, epoch }: LogPlace): StoredCheckpoint | undefined {

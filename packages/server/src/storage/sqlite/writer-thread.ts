@@ -1,10 +1,11 @@
 // The writer thread: owns the one connection of the service that writes to journal.db. Entry of a worker.
 
 import { type MessagePort, workerData } from 'node:worker_threads';
+import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import type { AppendTime, SealRequest, StreamLimits } from '../../streams/log.ts';
+import type { AppendTime, EpochRequest, SealRequest, StreamLimits } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import type { AccessWrite } from './access.ts';
 import { decodePool } from './append-message.ts';
@@ -24,7 +25,8 @@ export interface WriterData {
 export type WriterMessage =
   | { readonly verb: 'Append'; readonly pool: ArrayBuffer; readonly commitments?: PoolCommitments }
   | { readonly verb: 'Seal'; readonly request: SealRequest; readonly now: AppendTime }
-  | { readonly verb: 'SealAged'; readonly now: AppendTime }
+  | { readonly verb: 'BeginEpoch'; readonly request: EpochRequest; readonly now: AppendTime }
+  | { readonly verb: 'SealAged'; readonly now: AppendTime; readonly except: readonly TenantId[] }
   | { readonly verb: 'Access'; readonly change: AccessWrite }
   | { readonly verb: 'Publish'; readonly logs: readonly PublishedLog[]; readonly nowMs: number }
   | { readonly verb: 'Cosign'; readonly checkpoints: readonly CosignedCheckpoint[] }
@@ -54,8 +56,10 @@ const work: ThreadWork<WriterMessage> = {
       }
       case 'Seal':
         return { value: owner.seal(message.request, message.now) };
+      case 'BeginEpoch':
+        return { value: owner.beginEpoch(message.request, message.now) };
       case 'SealAged':
-        return { value: owner.sealAged(message.now) };
+        return { value: owner.sealAged(message.now, message.except) };
       case 'Access':
         return { value: owner.writeAccess(message.change) };
       case 'Publish':

@@ -1,0 +1,291 @@
+// A data directory that is put back to an earlier state while its anchor is not: the whole way, with the real command.
+
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  EvidenceError,
+  formatVerifierKey,
+  noteVerifier,
+  openCheckpoint,
+  parseCheckpoint,
+  parseEventProof,
+  parseNote,
+  parseVerifierKey,
+  verifyEventProof,
+} from '@tallystick/evidence';
+import { run, type Running, serve } from '../testing/command.ts';
+import { emptyPlace, type Place } from '../testing/place.ts';
+
+const KEY = 'correct-horse-battery-1';
+const SETTINGS = {
+  TALLYSTICK_ADMIN_KEY: KEY,
+  Log__Origin: 'audit.example.com',
+  Log__CheckpointInterval: 'PT0.05S',
+};
+const ORIGIN = 'audit.example.com/t/acme';
+const EVENT = {
+  timestamp: '2026-01-02T03:04:05Z',
+  actor: { actorType: 'User', userId: 'u-1' },
+  action: 'Delete.Invoice',
+  resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
+};
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Service extends Running {
+  readonly port: number;
+}
+
+const start = (place: Place): Promise<Service> => serve({ env: { ...place.env, ...SETTINGS } });
+const command = (place: Place, ...args: string[]) => run(args, { env: { ...place.env, ...SETTINGS } });
+
+async function stop(service: Service): Promise<void> {
+  service.child.kill('SIGTERM');
+  assert.equal((await service.ended).code, 0);
+}
+
+async function ask({ port }: Service, tenant: string, path: string, body?: unknown): Promise<Answered> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'X-API-Key': KEY, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** The ids of so many new events. */
+async function send(service: Service, tenant: string, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const { status, text } = await ask(service, tenant, '/audit-events', EVENT);
+    assert.equal(status, 201, text);
+    ids.push((JSON.parse(text) as { eventId: string }).eventId);
+  }
+  return ids;
+}
+
+async function keysOf(service: Service): Promise<string[]> {
+  return (await ask(service, 'acme', '/log/t/acme/key')).text.trim().split('\n');
+}
+
+const verifiersOf = async (service: Service) => Promise.all((await keysOf(service)).map(noteVerifier));
+
+/** The same key, for the log of another name. */
+const under = (origin: string) => (key: string) =>
+  formatVerifierKey({ ...parseVerifierKey(key), name: origin });
+
+async function proofOf(service: Service, eventId: string) {
+  const { status, text } = await ask(service, 'acme', `/audit-events/${eventId}/proof`);
+  assert.equal(status, 200, text);
+  return parseEventProof(text);
+}
+
+/** Of the log that is served now. */
+async function checkpointOf(service: Service) {
+  const { text } = await ask(service, 'acme', '/log/t/acme/checkpoint');
+  const { origin } = parseCheckpoint(parseNote(text).text);
+  return openCheckpoint(text, { origin, verifiers: await verifiersOf(service) });
+}
+
+/** Puts the journal back to what it was; anchor and keys stay. */
+function restore(place: Place, copy: string): void {
+  for (const tail of ['', '-wal', '-shm']) rmSync(join(place.data, `journal.db${tail}`), { force: true });
+  cpSync(copy, join(place.data, 'journal.db'));
+}
+
+async function verifies(place: Place, keys: readonly string[], ...part: string[]): Promise<string> {
+  const out = join(place.folder, `bundle-${part.join('')}.jsonl`);
+  const made = await command(place, 'bundle', '--tenant', 'acme', '--out', out, ...part);
+  assert.equal(made.code, 0, made.stderr);
+  const verified = await command(place, 'verify', out, ...keys.flatMap((key) => ['--key', key]));
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  return readFileSync(out, 'utf8').split('\n')[0]!;
+}
+
+describe('tallystick recover', { concurrency: 2 }, () => {
+  it('goes on under a new name after a restore, twice, and everything can be verified', async () => {
+    using place = emptyPlace();
+    const copy = join(place.folder, 'copy.db');
+    let old: string[];
+    {
+      await using service = await start(place);
+      old = await send(service, 'acme', 3);
+      const others = await send(service, 'other', 2);
+      await proofOf(service, old[2]!);
+      assert.equal((await ask(service, 'other', `/audit-events/${others[1]}/proof`)).status, 200);
+      await stop(service);
+    }
+    cpSync(join(place.data, 'journal.db'), copy);
+    let held: Awaited<ReturnType<typeof checkpointOf>>;
+    let lost: string[];
+    {
+      await using service = await start(place);
+      lost = await send(service, 'acme', 4);
+      await proofOf(service, lost[3]!);
+      held = await checkpointOf(service);
+      assert.deepEqual([held.origin, held.size], [ORIGIN, 7]);
+      await stop(service);
+    }
+    restore(place, copy);
+    {
+      await using service = await start(place);
+      const refused = await ask(service, 'acme', '/audit-events', EVENT);
+      assert.equal(refused.status, 503);
+      assert.match(
+        refused.text,
+        /The log of acme is refused: it was signed with 7 entries and has 3\..*recover --new-epoch/,
+      );
+      assert.equal((await ask(service, 'acme', `/audit-events/${old[0]}/proof`)).status, 503);
+      assert.equal((await ask(service, 'acme', '/log/t/acme/checkpoint')).status, 503);
+      assert.equal((await ask(service, 'acme', `/audit-events/${old[0]}`)).status, 200, 'it can be read');
+      await send(service, 'other', 1);
+      const running = await command(place, 'recover', '--new-epoch', '--yes');
+      assert.equal(running.code, 1);
+      assert.match(running.stderr, /another instance is running/);
+      await stop(service);
+    }
+    const asked = await command(place, 'recover', '--new-epoch');
+    assert.equal(asked.code, 2, 'nobody is there to say yes');
+    assert.match(
+      asked.stdout,
+      /tenant acme\n +signed +7 entries as audit\.example\.com\/t\/acme, root [0-9a-f]{64}/,
+    );
+    assert.match(asked.stdout, /here +3 entries of them\n +lost +sequences 4 to 7, /);
+    assert.doesNotMatch(asked.stdout, /other/);
+    assert.match(asked.stderr, /--yes/);
+    const shown = await command(place, 'recover');
+    assert.deepEqual([shown.code, /Nothing was changed/.test(shown.stdout)], [0, true]);
+    const done = await command(place, 'recover', '--new-epoch', '--yes');
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, /acme goes on as audit\.example\.com\/t\/acme\/1, from sequence 4 on/);
+    assert.match(done.stdout, /Tell auditors/);
+    const again = await command(place, 'recover', '--new-epoch', '--yes');
+    assert.deepEqual(
+      [again.code, again.stdout],
+      [0, 'Every log is what was signed: there is nothing to recover.\n'],
+    );
+    let keys: string[];
+    {
+      await using service = await start(place);
+      assert.equal((await ask(service, 'acme', `/audit-events/${lost[0]}`)).status, 404);
+      const fresh = await send(service, 'acme', 300);
+      const { text } = await ask(service, 'acme', `/audit-events/${fresh[0]}`);
+      const event = JSON.parse(text) as { sequence: number; integrity: { leafIndex: number } };
+      assert.deepEqual([event.sequence, event.integrity.leafIndex], [5, 1]);
+      const proof = await proofOf(service, fresh.at(-1)!);
+      keys = await keysOf(service);
+      const verifiers = await verifiersOf(service);
+      const verdict = await verifyEventProof(proof, { verifiers });
+      assert.deepEqual([verdict.origin, verdict.entry.index], [`${ORIGIN}/1`, 300]);
+      // Who holds a checkpoint of the old log sees that this is another one, and that it is no longer that one.
+      const now = await checkpointOf(service);
+      await assert.rejects(
+        verifyEventProof(proof, { verifiers, since: held }),
+        (error) =>
+          error instanceof EvidenceError &&
+          /^the older checkpoint is of \S+acme, not of \S+acme\/1$/.test(error.message),
+      );
+      // The old events are proven under the old name, by the last checkpoint that the copy has.
+      const before = await verifyEventProof(await proofOf(service, old[2]!), {
+        verifiers: await Promise.all(keys.map(under(ORIGIN)).map(noteVerifier)),
+      });
+      assert.deepEqual([before.origin, before.checkpoint.size], [ORIGIN, 3]);
+      for (const tile of ['tile/0/000', 'tile/1/000.p/1', 'tile/entries/000']) {
+        assert.equal((await ask(service, 'acme', `/log/t/acme/${tile}`)).status, 200, tile);
+      }
+      const consistency = await ask(service, 'acme', `/checkpoints/consistency?from=1&to=${now.size}`);
+      assert.equal(consistency.status, 200, consistency.text);
+      await stop(service);
+    }
+    const header = await verifies(place, keys);
+    assert.match(
+      header,
+      /"origin":"audit\.example\.com\/t\/acme\/1".*"previousCheckpoint":"audit\.example\.com\/t\/acme\\n7\\n/,
+    );
+    await verifies(place, keys.map(under(ORIGIN)), '--to', '3');
+    // The same old copy once more: what came after the first recovery is gone, too.
+    restore(place, copy);
+    const twice = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--yes');
+    assert.equal(twice.code, 0, twice.stderr);
+    assert.match(
+      twice.stdout,
+      /signed +301 entries as audit\.example\.com\/t\/acme\/1, .*\n +here +0 entries/,
+    );
+    assert.match(twice.stdout, /acme goes on as audit\.example\.com\/t\/acme\/2, from sequence 4 on/);
+    {
+      await using service = await start(place);
+      const [last] = (await send(service, 'acme', 2)).slice(-1);
+      const verdict = await verifyEventProof(await proofOf(service, last!), {
+        verifiers: await verifiersOf(service),
+      });
+      assert.deepEqual([verdict.origin, verdict.entry.index], [`${ORIGIN}/2`, 2]);
+      await stop(service);
+    }
+  });
+
+  it('does nothing where nothing is lost, and says so', async () => {
+    using place = emptyPlace();
+    const none = await command(place, 'recover', '--new-epoch', '--yes');
+    assert.equal(none.code, 2, 'there is no data');
+    {
+      await using service = await start(place);
+      const empty = await send(service, 'acme', 1);
+      await proofOf(service, empty[0]!);
+      await stop(service);
+    }
+    const { code, stdout } = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--yes');
+    assert.deepEqual(
+      [code, stdout],
+      [0, 'The log of acme is what was signed: there is nothing to recover.\n'],
+    );
+    rmSync(join(place.data, 'anchor'));
+    const blind = await command(place, 'recover', '--new-epoch', '--yes');
+    assert.equal(blind.code, 0);
+    assert.match(blind.stdout, /Nothing was ever anchored here/);
+    assert.match(blind.stderr, /the anchor is empty although logs were signed before/);
+    const both = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--all');
+    assert.equal(both.code, 2);
+  });
+
+  it('knows a tenant that is younger than the copy: nothing is written under its old name', async () => {
+    using place = emptyPlace();
+    const copy = join(place.folder, 'copy.db');
+    {
+      await using service = await start(place);
+      await stop(service);
+    }
+    cpSync(join(place.data, 'journal.db'), copy);
+    {
+      await using service = await start(place);
+      const ids = await send(service, 'acme', 2);
+      await proofOf(service, ids[1]!);
+      await stop(service);
+    }
+    restore(place, copy);
+    {
+      await using service = await start(place);
+      const refused = await ask(service, 'acme', '/audit-events', EVENT);
+      assert.equal(refused.status, 503);
+      assert.match(
+        refused.text,
+        /signed as audit\.example\.com\/t\/acme with 2 entries, and none of them is there/,
+      );
+      await stop(service);
+    }
+    const done = await command(place, 'recover', '--new-epoch', '--all', '--yes');
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, /acme goes on as audit\.example\.com\/t\/acme\/1, from sequence 1 on/);
+    await using service = await start(place);
+    const [id] = await send(service, 'acme', 1);
+    const verdict = await verifyEventProof(await proofOf(service, id!), {
+      verifiers: await verifiersOf(service),
+    });
+    assert.deepEqual([verdict.origin, verdict.entry.index], [`${ORIGIN}/1`, 1]);
+    await stop(service);
+  });
+});

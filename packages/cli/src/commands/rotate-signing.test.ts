@@ -1,0 +1,108 @@
+// The signing key changes while the service runs on the same data directory.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { run, type Running, serve } from '../testing/command.ts';
+import { placeWithData } from '../testing/place.ts';
+
+const KEY = 'correct-horse-battery-1';
+const EVENT = {
+  timestamp: '2026-01-02T03:04:05Z',
+  actor: { actorType: 'User', userId: 'u-1' },
+  action: 'Delete.Invoice',
+  resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
+};
+
+type Service = Running & { readonly port: number };
+
+async function ask({ port }: Service, path: string, body?: unknown): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'X-API-Key': KEY, 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${response.status} ${text}`);
+  return text;
+}
+
+const keysOf = async (service: Service) => (await ask(service, '/log/t/acme/key')).trim().split('\n');
+
+async function proofOfNew(service: Service) {
+  const { eventId } = JSON.parse(await ask(service, '/audit-events', EVENT)) as { eventId: string };
+  return parseEventProof(await ask(service, `/audit-events/${eventId}/proof`));
+}
+
+async function isBy(key: string, proof: Awaited<ReturnType<typeof proofOfNew>>): Promise<boolean> {
+  const verifiers = [await noteVerifier(key)];
+  return verifyEventProof(proof, { verifiers }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function until<T>(found: () => Promise<T | undefined>): Promise<T> {
+  for (let turns = 0; ; turns++) {
+    const value = await found();
+    if (value !== undefined) return value;
+    assert.ok(turns < 600, 'it does not come');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('tallystick keys rotate-signing', { concurrency: 2 }, () => {
+  it('makes a key that the running service signs with beside the old one, and then alone', async () => {
+    const settings = { TALLYSTICK_ADMIN_KEY: KEY, Log__CheckpointInterval: 'PT0.05S' };
+    await using service = await serve({ env: settings });
+    const env = { Storage__DataDirectory: join(service.folder, 'data') };
+    const before = await proofOfNew(service);
+    const [old] = await keysOf(service);
+    const { code, stdout, stderr } = await run(['keys', 'rotate-signing', '--overlap', '8s'], { env });
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /^the new signing key is [0-9a-f]{64}\n.*signs beside it until .*Z\n1 logs? ha/);
+    const both = await until(async () => {
+      const keys = await keysOf(service);
+      return keys.length === 2 ? keys : undefined;
+    });
+    assert.equal(both[1], old);
+    const during = await proofOfNew(service);
+    assert.deepEqual(
+      [await isBy(old!, before), await isBy(old!, during), await isBy(both[0]!, during)],
+      [true, true, true],
+    );
+    const again = await run(['keys', 'rotate-signing'], { env });
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /the one before signs until .*; change it again after that/);
+    const [alone] = await until(async () => {
+      const keys = await keysOf(service);
+      return keys.length === 1 ? keys : undefined;
+    });
+    assert.equal(alone, both[0]);
+    const after = await proofOfNew(service);
+    assert.deepEqual([await isBy(old!, after), await isBy(alone!, after)], [false, true]);
+    // The whole log, with the notice in it, under the new key.
+    const out = join(service.folder, 'acme.jsonl');
+    const made = await run(['bundle', '--tenant', 'acme', '--out', out], { env });
+    assert.equal(made.code, 0, made.stderr);
+    const verified = await run(['verify', out, '--key', alone!], { env });
+    assert.equal(verified.code, 0, verified.stderr);
+    assert.match(readFileSync(out, 'utf8'), /"\/payload\/newKey"/);
+    service.child.kill('SIGTERM');
+    assert.equal((await service.ended).code, 0);
+  });
+
+  it('refuses an overlap that is none, and data without a key', async () => {
+    using place = await placeWithData();
+    const none = await place.run(['keys', 'rotate-signing', '--overlap', '0s']);
+    assert.deepEqual(
+      [none.code, none.stderr],
+      [2, 'tallystick: --overlap is 0s; it must be longer than that\n'],
+    );
+    const keyless = await place.run(['keys', 'rotate-signing']);
+    assert.equal(keyless.code, 1);
+    assert.match(keyless.stderr, /there is no signing key in .*; start the service once\n$/);
+  });
+});

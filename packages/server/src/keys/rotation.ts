@@ -1,0 +1,96 @@
+// Tells every log that the key which signs it will be another one, before that key counts: whoever trusts the old key
+// learns of the new one from the log itself. It can be done again after a crash: all notices of one rotation have one
+// id, under which the store knows those that are there already.
+
+import type { TenantId } from '@tallystick/contract';
+import { KINDS } from '@tallystick/evidence';
+import { type Clock, instant } from '../runtime/clock.ts';
+import { AnchorComparison, type ComparisonParts } from '../streams/anchor-comparison.ts';
+import type { AppendFault, AppendRequest, AppendResult, LogWriter } from '../streams/log.ts';
+import { draftNotice } from '../streams/notice.ts';
+import type { Standing } from '../streams/tree.ts';
+import { type SigningKey, verifierKeys } from './signing-keys.ts';
+
+export interface AnnounceParts extends ComparisonParts {
+  readonly log: Pick<LogWriter, 'append'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** A UUID for all notices of one run. */
+  readonly correlationId: string;
+}
+
+/** Both keys, and how they follow upon one another. */
+export interface Rotation {
+  readonly previous: Pick<SigningKey, 'publicKey'>;
+  readonly next: Pick<SigningKey, 'publicKey' | 'fingerprint'>;
+  readonly overlapEndsAtMs: number;
+  readonly noticeId: string;
+}
+
+export interface Announced {
+  /** Logs that have the notice now. */
+  readonly logs: number;
+  /** Of these, those that had it from an earlier run. */
+  readonly before: number;
+  /** Logs that cannot have it, and why. */
+  readonly without: ReadonlyMap<TenantId, string>;
+}
+
+const LOGS_IN_A_COMMIT = 100;
+
+/** Resolves when every log that has entries has the notice; rejects when that is not known. */
+export async function announceRotation(rotation: Rotation, parts: AnnounceParts): Promise<Announced> {
+  const { tree, log, clock } = parts;
+  const { found } = await AnchorComparison.make(parts);
+  // A log that is refused must not go on, not even by a notice.
+  const without = new Map(found.map(({ tenant, message }) => [tenant, message]));
+  const told = new Set<TenantId>();
+  let before = 0;
+  const isLeft = ({ tenant }: Standing) => !told.has(tenant) && !without.has(tenant);
+  // Once more after the last: a log may have begun meanwhile.
+  for (
+    let left = await tree.standings();
+    (left = left.filter(isLeft)).length > 0;
+    left = await tree.standings()
+  ) {
+    for (let i = 0; i < left.length; i += LOGS_IN_A_COMMIT) {
+      const portion = left.slice(i, i + LOGS_IN_A_COMMIT);
+      const nowMs = clock.now();
+      const requests = portion.map((standing) => requestFor(standing, rotation, parts, nowMs));
+      const results = await log.append(requests, { nowMs, steadyNowMs: nowMs });
+      for (const [at, { tenant }] of portion.entries()) {
+        const outcome = outcomeOf(results[at]);
+        if (outcome !== 'Appended' && outcome !== 'Duplicate') without.set(tenant, outcome);
+        else told.add(tenant);
+        if (outcome === 'Duplicate') before += 1;
+      }
+    }
+  }
+  return { logs: told.size, before, without };
+}
+
+function requestFor(
+  { tenant, origin }: Standing,
+  { previous, next, overlapEndsAtMs, noticeId }: Rotation,
+  { correlationId }: AnnounceParts,
+  nowMs: number,
+): AppendRequest {
+  const [newKey, previousKey] = verifierKeys([next, previous], origin);
+  const facts = {
+    kind: KINDS.keyRotation,
+    action: 'Rotate.SigningKey',
+    resource: { resourceType: 'SigningKey', resourceId: next.fingerprint },
+    payload: { previousKey: previousKey!, newKey: newKey!, overlapEndsAt: instant(overlapEndsAtMs) },
+    correlationId,
+  };
+  const draft = draftNotice(facts, { eventId: noticeId, nowMs });
+  // By which it is recognised: the rest of it may say another time when it is written again.
+  const sentFingerprint = Buffer.from(next.fingerprint, 'hex');
+  return { tenant, drafts: [{ ...draft, sentFingerprint }], atomic: true };
+}
+
+/** `Appended` or `Duplicate`, or why it is neither. */
+function outcomeOf(result: AppendResult | AppendFault | undefined): string {
+  if (result?.status === 'Faulty') return result.error.message;
+  const [outcome] = result?.status === 'Done' ? result.outcomes : [];
+  return outcome?.status ?? 'the log gave no result';
+}

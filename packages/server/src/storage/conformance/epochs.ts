@@ -1,0 +1,323 @@
+// What a backend must hold of a tenant that goes on after a restore: its sequence has no gap, the new log stands by
+// itself under its own name, and the old one is what it was.
+
+import assert from 'node:assert/strict';
+import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
+import {
+  CompactRange,
+  decodeEntry,
+  epochGenesisHash,
+  formatCheckpoint,
+  genesisHash,
+  KINDS,
+  leafHash,
+  parseJson,
+  toBase64,
+  verifyInclusion,
+} from '@tallystick/evidence';
+import type { EpochRequest, EpochResult } from '../../streams/log.ts';
+import type { Storage } from '../storage.ts';
+import {
+  append,
+  type Claims,
+  draftOf,
+  fingerprint,
+  type LogRow,
+  now,
+  NOW_MS,
+  openWith,
+  type Place,
+  placedIn,
+  request,
+} from './claims.ts';
+import { fill, publish, readAll } from './tree.ts';
+
+const ORIGIN = 'audit.example.com/t/acme';
+const ROOT = new Uint8Array(32).fill(7);
+
+/** A head that nobody here has the entries of. */
+const anchoredAt = (size: number, epoch = 0, tenant: TenantId = 'acme'): EpochRequest => ({
+  tenant,
+  anchored: {
+    origin: `audit.example.com/t/${tenant}${epoch === 0 ? '' : `/${epoch}`}`,
+    size,
+    root: ROOT,
+  },
+});
+
+async function begin(storage: Storage, wish: EpochRequest) {
+  const result: EpochResult = await storage.log.beginEpoch(wish, now());
+  assert.equal(result.status, 'Begun');
+  return result;
+}
+
+/** Chain, indexes and leaves from one row on, as a log of its own. */
+function requireLog(rows: readonly LogRow[], genesis: Uint8Array): void {
+  let previous = genesis;
+  for (const [i, { entry, leaf }] of rows.entries()) {
+    const { index, previous: named } = decodeEntry(entry);
+    assert.equal(index, i);
+    assert.deepEqual(named, previous, `entry ${i} names the leaf before it`);
+    assert.deepEqual(leaf, leafHash(entry));
+    previous = leaf;
+  }
+}
+
+const payloadOf = (row: LogRow) =>
+  (parseJson(Buffer.from(row.texts[1]).toString()) as { payload: unknown }).payload;
+const rootOf = (rows: readonly LogRow[]) =>
+  CompactRange.of(
+    0,
+    rows.map(({ leaf }) => leaf),
+  ).root();
+const genesisOf = ({ anchored }: EpochRequest, origin: string) =>
+  epochGenesisHash(origin, formatCheckpoint(anchored));
+
+/** Three entries under a checkpoint. */
+async function signedLog(place: Place): Promise<Storage> {
+  const storage = await openWith(place, 'acme', 'other');
+  await fill(storage, 'acme', 3);
+  await fill(storage, 'other', 2);
+  await publish(storage, await readAll(storage));
+  return storage;
+}
+
+export const epochClaims: Claims = {
+  async 'a log that is behind its anchor goes on under a new name, and says so first'(place) {
+    const wish = anchoredAt(5);
+    {
+      await using storage = await signedLog(place);
+      const begun = await begin(storage, wish);
+      assert.deepEqual([begun.origin, begun.restoredSize, begun.notice.index], [`${ORIGIN}/1`, 3, 3]);
+      const [placed] = placedIn(await append(storage, request('acme', [draftOf()])));
+      assert.equal(placed!.index, 4, 'the sequence goes on');
+    }
+    await using storage = await place.open();
+    await fill(storage, 'acme', 2);
+    const rows = place.rows('acme');
+    assert.deepEqual(
+      rows.map(({ index }) => index),
+      [0, 1, 2, 3, 4, 5, 6],
+    );
+    requireLog(rows.slice(0, 3), genesisHash(ORIGIN));
+    requireLog(rows.slice(3), genesisOf(wish, `${ORIGIN}/1`));
+    assert.equal(decodeEntry(rows[3]!.entry).kind, KINDS.newEpoch);
+    assert.deepEqual(payloadOf(rows[3]!), {
+      previousOrigin: ORIGIN,
+      anchoredSize: 5,
+      anchoredRoot: toBase64(ROOT),
+      restoredSize: 3,
+    });
+    requireLog(place.rows('other'), genesisHash('audit.example.com/t/other'));
+  },
+
+  async 'the new log is read back, published and proven by itself, and the old one stays as it was signed'(
+    place,
+  ) {
+    {
+      await using storage = await signedLog(place);
+      await begin(storage, anchoredAt(5));
+      await fill(storage, 'acme', 300);
+    }
+    await using storage = await place.open();
+    const standings = await storage.tree.standings();
+    assert.deepEqual(
+      standings.map(({ tenant, epoch, firstIndex, entries, checkpoint }) => [
+        tenant,
+        epoch,
+        firstIndex,
+        entries,
+        checkpoint?.size,
+      ]),
+      [
+        ['acme', 1, 3, 301, undefined],
+        ['other', 0, 0, 2, 2],
+      ],
+    );
+    const growth = await readAll(storage);
+    assert.deepEqual(
+      growth.grown.map(({ tenant, epoch, heads }) => [
+        tenant,
+        epoch,
+        heads.at(-1)!.origin,
+        heads.at(-1)!.size,
+      ]),
+      [['acme', 1, `${ORIGIN}/1`, 301]],
+    );
+    assert.deepEqual(growth.faults, []);
+    await publish(storage, growth);
+    const rows = place.rows('acme');
+    const [old, current] = await Promise.all([storage.tree.tree('acme', 2), storage.tree.tree('acme')]);
+    assert.deepEqual([old!.origin, old!.epoch, old!.firstIndex], [ORIGIN, 0, 0]);
+    assert.deepEqual([current!.origin, current!.epoch, current!.firstIndex], [`${ORIGIN}/1`, 1, 3]);
+    for (const [tree, own] of [
+      [old!, rows.slice(0, 3)],
+      [current!, rows.slice(3)],
+    ] as const) {
+      const { size } = (await tree.latest())!;
+      assert.equal(size, own.length);
+      assert.deepEqual(await tree.root(size), rootOf(own));
+      const proof = await tree.inclusion(size - 1, size);
+      verifyInclusion({ leaf: own.at(-1)!.leaf, index: size - 1, size, proof, root: rootOf(own) });
+    }
+    assert.equal((await current!.tile({ level: 0, index: 0, width: 256 }))?.length, 256 * 32);
+    assert.equal((await old!.tile({ level: 0, index: 0, width: 3 }))?.length, 3 * 32);
+  },
+
+  async 'it begins a stream of its own; the one before ends without a seal, and seals count in their log'(
+    place,
+  ) {
+    const wish = anchoredAt(5);
+    {
+      await using storage = await signedLog(place);
+      await begin(storage, wish);
+    }
+    await using storage = await place.open();
+    await fill(storage, 'acme', 1);
+    const log = storage.log.forTenant('acme');
+    const [open] = await log.streams({ before: undefined }, 1);
+    const sealed = await storage.log.seal({ tenant: 'acme', streamId: open!.streamId }, now());
+    assert.equal(sealed.status, 'Sealed');
+    await fill(storage, 'acme', 1);
+    const streams = await log.streams({ after: undefined }, 10);
+    const rows = place.rows('acme');
+    assert.deepEqual(
+      streams.map(({ firstIndex, endIndex }) => [firstIndex, endIndex]),
+      [
+        [0, 3],
+        [3, 6],
+        [6, 7],
+      ],
+    );
+    assert.deepEqual(streams[1]!.genesis, genesisOf(wish, `${ORIGIN}/1`));
+    assert.deepEqual(streams[2]!.genesis, rows[5]!.leaf);
+    assert.deepEqual(streams[0]!.head, rows[2]!.leaf);
+    assert.equal(streams[1]!.previousStreamId, streams[0]!.streamId);
+    const { firstIndex, lastIndex } = payloadOf(rows[5]!) as { firstIndex: number; lastIndex: number };
+    assert.deepEqual([firstIndex, lastIndex], [0, 2]);
+    requireLog(rows.slice(3), genesisOf(wish, `${ORIGIN}/1`));
+  },
+
+  async 'where the last entry before is a seal, the stream that it opened is the one'(place) {
+    await using storage = await signedLog(place);
+    const log = storage.log.forTenant('acme');
+    const [open] = await log.streams({ before: undefined }, 1);
+    await storage.log.seal({ tenant: 'acme', streamId: open!.streamId }, now());
+    const wish = anchoredAt(9);
+    await begin(storage, wish);
+    await fill(storage, 'acme', 1);
+    const streams = await log.streams({ after: undefined }, 10);
+    assert.deepEqual(
+      streams.map(({ firstIndex, endIndex }) => [firstIndex, endIndex]),
+      [
+        [0, 4],
+        [4, 6],
+      ],
+    );
+    assert.deepEqual(streams[1]!.genesis, genesisOf(wish, `${ORIGIN}/1`));
+  },
+
+  async 'it is not begun where the store has what was anchored, nor for a log of somebody else'(place) {
+    await using storage = await signedLog(place);
+    const rows = place.rows('acme');
+    const has = { origin: ORIGIN, size: 2, root: rootOf(rows.slice(0, 2)) };
+    const status = async (wish: EpochRequest) => (await storage.log.beginEpoch(wish, now())).status;
+    assert.equal(await status({ tenant: 'acme', anchored: has }), 'NotNeeded');
+    assert.equal(
+      await status({ tenant: 'acme', anchored: { ...has, size: 3, root: rootOf(rows) } }),
+      'NotNeeded',
+    );
+    assert.equal(await status({ ...anchoredAt(5, 0, 'other'), tenant: 'acme' }), 'Unknown');
+    assert.equal(await status(anchoredAt(5, 0, 'nobody')), 'Unknown');
+    for (const origin of [`${ORIGIN}/0`, `${ORIGIN}/01`, `${ORIGIN}/1/2`, `${ORIGIN}x`, 'x/t/acme', '']) {
+      assert.equal(await status({ tenant: 'acme', anchored: { ...has, origin } }), 'Unknown', origin);
+    }
+    assert.equal(place.rows('acme').length, 3);
+    await begin(storage, anchoredAt(5));
+    assert.equal(await status(anchoredAt(5)), 'NotNeeded', 'it has gone on already');
+    assert.equal(place.rows('acme').length, 4);
+  },
+
+  async 'another history of the same size or a larger one counts only as far as it was signed'(place) {
+    {
+      await using storage = await signedLog(place);
+      await fill(storage, 'acme', 4);
+      const begun = await begin(storage, anchoredAt(5));
+      assert.deepEqual([begun.restoredSize, begun.notice.index], [3, 7]);
+      const same = await begin(storage, anchoredAt(2, 0, 'other'));
+      assert.deepEqual([same.restoredSize, same.notice.index], [0, 2]);
+    }
+    await using storage = await place.open();
+    assert.deepEqual((await readAll(storage)).faults, []);
+    assert.equal((await storage.tree.tree('acme', 6))!.origin, ORIGIN);
+  },
+
+  async 'it can happen again and again, also before anything of the last log came back'(place) {
+    let wish = anchoredAt(5);
+    {
+      await using storage = await signedLog(place);
+      await begin(storage, wish);
+    }
+    {
+      await using storage = await place.open();
+      await fill(storage, 'acme', 1);
+      wish = anchoredAt(40, 1);
+      const second = await begin(storage, wish);
+      assert.deepEqual([second.origin, second.restoredSize], [`${ORIGIN}/2`, 2]);
+    }
+    // The copy that comes back is older than the epoch that was anchored: its number is not given twice.
+    await using storage = await place.open();
+    const fourth = await begin(storage, anchoredAt(8, 6));
+    assert.deepEqual([fourth.origin, fourth.restoredSize], [`${ORIGIN}/7`, 0]);
+    await fill(storage, 'acme', 2);
+    const rows = place.rows('acme');
+    requireLog(rows.slice(3, 5), genesisOf(anchoredAt(5), `${ORIGIN}/1`));
+    requireLog(rows.slice(5, 6), genesisOf(wish, `${ORIGIN}/2`));
+    requireLog(rows.slice(6), genesisOf(anchoredAt(8, 6), `${ORIGIN}/7`));
+    const origins = await Promise.all(
+      rows.map(async ({ index }) => (await storage.tree.tree('acme', index))!.origin.slice(ORIGIN.length)),
+    );
+    assert.deepEqual(origins, ['', '', '', '/1', '/1', '/2', '/7', '/7', '/7']);
+  },
+
+  async 'a log that must not go on is not sealed when its day is over, and the others are'(place) {
+    await using storage = await signedLog(place);
+    while (await storage.log.sealAged(now(NOW_MS + 10 * 86_400_000), ['acme']));
+    assert.deepEqual([place.rows('acme').length, place.rows('other').length], [3, 3]);
+  },
+
+  async 'a tenant that the copy does not know begins with it'(place) {
+    {
+      await using storage = await openWith(place, 'acme');
+      const begun = await begin(storage, anchoredAt(5));
+      assert.deepEqual([begun.restoredSize, begun.notice.index], [0, 0]);
+      await fill(storage, 'acme', 1);
+    }
+    await using storage = await place.open();
+    await fill(storage, 'acme', 1);
+    requireLog(place.rows('acme'), genesisOf(anchoredAt(5), `${ORIGIN}/1`));
+    const [stream] = await storage.log.forTenant('acme').streams({ before: undefined }, 2);
+    assert.deepEqual(stream!.genesis, genesisOf(anchoredAt(5), `${ORIGIN}/1`));
+    assert.equal((await storage.tree.tree('acme', 0))!.epoch, 1);
+  },
+
+  async 'an event that is sent again is recognised at its place in the sequence, in whichever log it is'(
+    place,
+  ) {
+    const [before, behind] = [1, 2].map((n) => draftOf({}, { sentFingerprint: fingerprint(n) }));
+    await using storage = await openWith(place, 'acme');
+    await append(storage, request('acme', [before!]));
+    await begin(storage, anchoredAt(5));
+    await append(storage, request('acme', [behind!]), now(NOW_MS + 1));
+    const again = placedIn(await append(storage, request('acme', [before!, behind!]), now(NOW_MS + 2)));
+    assert.deepEqual(
+      again.map(({ status, index }) => [status, index]),
+      [
+        ['Duplicate', 0],
+        ['Duplicate', 2],
+      ],
+    );
+    const found = await storage.log.forTenant('acme').event(behind!.eventId, CLASSIFICATIONS);
+    assert.deepEqual([found!.index, decodeEntry(found!.entry).index], [2, 1]);
+  },
+};
