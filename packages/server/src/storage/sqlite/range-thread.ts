@@ -34,9 +34,15 @@ function begin(wish: RangeWish): number {
 }
 
 function step(number: number): RangeStep | undefined {
-  const next = ranges.get(number)?.next();
-  if (next?.done !== true) return next && { checkedEvents: next.value };
+  const range = ranges.get(number);
+  if (range === undefined) return undefined;
+  // Whatever happens in this step, one that has ended or failed is not kept.
   ranges.delete(number);
+  const next = range.next();
+  if (next.done !== true) {
+    ranges.set(number, range);
+    return { checkedEvents: next.value };
+  }
   return { checkedEvents: next.value.checkedEvents, verdict: next.value };
 }
 

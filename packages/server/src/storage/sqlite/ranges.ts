@@ -15,14 +15,25 @@ export class RangeThread implements AsyncDisposable {
   }
 
   async check(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict> {
-    this.#thread ??= startThread<RangeMessage>('range-thread', this.#data, this.#onCrash);
-    const thread = this.#thread;
+    const thread = await this.#opened();
     // The thread answers these types, so the casts only repeat them.
     const number = (await thread.ask({ verb: 'Begin', wish })) as number;
     for (;;) {
       const { checkedEvents, verdict } = (await thread.ask({ verb: 'Step', number })) as RangeStep;
       if (verdict !== undefined) return verdict;
       onProgress(checkedEvents);
+    }
+  }
+
+  /** One that could not open is not kept: the next range tries again. */
+  async #opened(): Promise<ThreadHandle<RangeMessage>> {
+    const thread = (this.#thread ??= startThread<RangeMessage>('range-thread', this.#data, this.#onCrash));
+    try {
+      await thread.opened;
+      return thread;
+    } catch (error) {
+      if (this.#thread === thread) this.#thread = undefined;
+      throw error;
     }
   }
 

@@ -89,8 +89,9 @@ export class TreeGrowth {
 
   read(): Growth {
     const faults: LogFault[] = [];
-    let hasMore = this.#readBehind(faults);
-    if (!hasMore) hasMore = this.#readNew(faults);
+    this.#readBehind(faults);
+    const isMoreNew = this.#readNew(faults);
+    const hasMore = isMoreNew || this.#behind.size > 0;
     const grown = [...this.#grown.values()].map(
       ({ tenantId, log, tree }): GrownLog => ({ tenant: tenantId, epoch: log.epoch, ...tree.pending() }),
     );
@@ -108,18 +109,20 @@ export class TreeGrowth {
     if (growing?.tree.size === size) this.#grown.delete(tenantId);
   }
 
-  /** One log that is behind, or a portion of it; true when there may be more of any. */
-  #readBehind(faults: LogFault[]): boolean {
-    const [tenant] = this.#behind;
-    if (tenant === undefined) return false;
-    const isRead = this.#orFault(tenant, faults, () => {
-      const { log, tree } = this.#growing(tenant);
-      const run = this.#rows.from(tenant, log.firstIndex + tree.size, ENTRIES_MAX);
-      if (run !== undefined) this.#take(tenant, run, 0);
-      return run === undefined || run.rows.length < ENTRIES_MAX * ROW_BYTES;
-    });
-    if (isRead ?? true) this.#behind.delete(tenant);
-    return true;
+  /** As many of the logs that are behind as a turn has room for, the last of them perhaps in part. */
+  #readBehind(faults: LogFault[]): void {
+    let room = ENTRIES_MAX;
+    for (const tenant of this.#behind) {
+      if (room === 0) return;
+      const taken = this.#orFault(tenant, faults, () => {
+        const { log, tree } = this.#growing(tenant);
+        const run = this.#rows.from(tenant, log.firstIndex + tree.size, room);
+        if (run !== undefined) this.#take(tenant, run, 0);
+        return run === undefined ? 0 : run.rows.length / ROW_BYTES;
+      });
+      if ((taken ?? 0) < room) this.#behind.delete(tenant);
+      room -= taken ?? 0;
+    }
   }
 
   #readNew(faults: LogFault[]): boolean {
@@ -135,7 +138,7 @@ export class TreeGrowth {
       });
     }
     this.#lastSeenRow = lastId;
-    return count === ENTRIES_MAX || this.#behind.size > 0;
+    return count === ENTRIES_MAX;
   }
 
   /** Without the first so many rows, which are known. */
@@ -154,8 +157,9 @@ export class TreeGrowth {
     try {
       return work();
     } catch (error) {
-      if (!(error instanceof EvidenceError)) throw error;
-      const tenantId = this.#nameOf(tenant);
+      // The disk is everybody's; whatever else is wrong is of this log, and the others must not wait for it.
+      if (!(error instanceof Error) || 'errcode' in error) throw error;
+      const tenantId = this.#trees.get(tenant)?.tenantId ?? this.#nameOf(tenant);
       this.#faulty.add(tenant);
       this.#grown.delete(tenantId);
       this.#trees.delete(tenant);
@@ -169,7 +173,9 @@ export class TreeGrowth {
     if (known !== undefined) return known;
     this.#forgetOld();
     const tenantId = this.#nameOf(tenant);
-    const log = this.#tables.log(tenantId)!;
+    const log = this.#tables.log(tenantId);
+    if (log === undefined)
+      throw new EvidenceError('MALFORMED', `there are entries of ${tenantId}, who is not there`);
     const tree = new GrowingTree(this.#publishedState(log), this.#pool);
     const stop = this.#stops.get(tenantId);
     if (stop !== undefined) tree.stopAt(stop);
@@ -205,11 +211,14 @@ export class TreeGrowth {
       throw new EvidenceError('ROOT_MISMATCH', `the first ${size} entries are not those that were signed`);
     }
     const [last] = this.#tables.entries(log, size - 1, 1);
-    return { origin, range, previous: last!.leaf };
+    if (last === undefined)
+      throw new EvidenceError('TRUNCATED', `entry ${size - 1}, which was signed, is not there`);
+    return { origin, range, previous: last.leaf };
   }
 
   #nameOf(tenant: number): TenantId {
-    return textIn(this.#tenantId.get(tenant), 'tenant_id');
+    const row = this.#tenantId.get(tenant);
+    return row === undefined ? `number ${tenant}` : textIn(row, 'tenant_id');
   }
 }
 
