@@ -6,10 +6,12 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import { noteSigner } from '@tallystick/evidence';
+import { formatCheckpoint, noteSigner, parseCheckpoint, parseNote } from '@tallystick/evidence';
 import { checkStore, type StoreFault, type StoreWish } from '../../packages/server/src/check-store.ts';
-import { verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
+import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
+import { openAnchorFile } from '../../packages/server/src/storage/anchor-file.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
+import { readAnchorAt } from '../../packages/server/src/storage/sqlite/fsck/memory.ts';
 import { Client } from './client.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { copyDirectory, LOG_ORIGIN, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';
@@ -24,6 +26,8 @@ const EVENT = {
 };
 const ENTRIES_WHILE_VERIFIED = 2000;
 const NOTHING_GIVEN: StoreWish = { keys: [], seen: [] };
+
+const sizeOf = (note: string) => parseCheckpoint(parseNote(note).text).size;
 
 async function found(directory: string, wish: Partial<StoreWish> = {}): Promise<Found[]> {
   const { faults, verified } = await checkStore(directory, { ...NOTHING_GIVEN, ...wish });
@@ -59,6 +63,22 @@ describe('around a store', { concurrency: 1 }, () => {
       ['acme', 'ROLLBACK', 72],
       ['globex', 'ROLLBACK', 30],
     ]);
+  });
+
+  it('a log whose checkpoints are all gone is not verified by the key that would have signed them', async () => {
+    const directory = copy();
+    {
+      using db = new DatabaseSync(journalOf(directory));
+      db.exec(`DELETE FROM checkpoints; DELETE FROM tile_hashes`);
+    }
+    const keys = verifierKeys((await loadSigningKeys(directory))!, `${LOG_ORIGIN}/t/acme`);
+    assert.deepEqual(
+      (await found(directory, { keys })).map(([tenant, reason]) => [tenant, reason]),
+      [
+        ['acme', 'KEY_UNKNOWN'],
+        ['globex', 'KEY_UNKNOWN'],
+      ],
+    );
   });
 
   it('other events behind a rollback, signed with the right key, are a fork', async () => {
@@ -115,6 +135,85 @@ describe('around a store', { concurrency: 1 }, () => {
         [`${LOG_ORIGIN}/t/acme/2`, 5],
       ],
     );
+  });
+
+  it('a checkpoint that was seen is excused by the log that names it, not by a gap in the numbers of epochs', async () => {
+    const directory = copy();
+    const notesOf = (epoch: number): string[] => {
+      using db = new DatabaseSync(journalOf(directory), { readOnly: true });
+      const sql = 'SELECT note FROM checkpoints WHERE tenant = 1 AND epoch = ? ORDER BY size';
+      return db
+        .prepare(sql)
+        .all(epoch)
+        .map((row) => String(row['note']));
+    };
+    const said = async (note: string): Promise<string[]> => {
+      const { faults } = await checkStore(directory, { ...NOTHING_GIVEN, seen: [note] });
+      return faults.map(({ tenant, reason, message }) => `${tenant} ${reason}: ${message}`);
+    };
+    const goOn = async (before: string) => {
+      copyFileSync(store.earlier, journalOf(directory));
+      await using maker = await Maker.open(directory);
+      for (const tenant of ['globex', 'acme']) await maker.beginEpoch(tenant, before);
+      await maker.publish();
+      await maker.events('acme', 3, 'Go.On');
+      await maker.publish();
+    };
+    const [last, between] = notesOf(0).toReversed();
+    const lost = (size: number, name = 'seen') =>
+      `acme ROLLBACK: ${LOG_ORIGIN}/t/acme was ${name} with ${size} entries and has 72`;
+    await goOn('');
+    assert.deepEqual(await said(last!), [], 'the log after it says that this one is lost');
+    assert.deepEqual(await said(between!), [lost(sizeOf(between!))]);
+    const [first, second] = notesOf(1);
+    await goOn('/1');
+    assert.deepEqual(await found(directory), [], 'gaps are legal');
+    assert.deepEqual(await said(second!), [], 'the log after it says that this one is lost');
+    assert.deepEqual(await said(first!), [
+      `acme ROLLBACK: the log ${LOG_ORIGIN}/t/acme/1 was seen with 1 entries, and is not there`,
+    ]);
+    assert.deepEqual(await said(last!), [lost(sizeOf(last!))]);
+    {
+      await using anchor = await openAnchorFile(directory);
+      const root = new Uint8Array(32).fill(1);
+      await anchor.append([{ origin: `${LOG_ORIGIN}/t/acme/1`, size: 99, root }]);
+    }
+    assert.deepEqual(await found(directory), [['acme', 'ROLLBACK', undefined]], 'another head than is named');
+  });
+
+  it('an epoch that nobody has begun excuses nothing', async () => {
+    const directory = copy();
+    copyFileSync(store.earlier, journalOf(directory));
+    const anchored = readAnchorAt(directory)!.get(`${LOG_ORIGIN}/t/acme`)!;
+    using db = new DatabaseSync(journalOf(directory));
+    db.prepare(
+      'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 72, ?)',
+    ).run(formatCheckpoint(anchored));
+    db.close();
+    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'NOTICE_INVALID', undefined]]);
+  });
+
+  it('a checkpoint that was seen of a log that is not looked at is a fault, and not passed over', async () => {
+    const directory = copy();
+    using db = new DatabaseSync(journalOf(directory), { readOnly: true });
+    const { note } = db.prepare('SELECT note FROM checkpoints WHERE tenant = 1 ORDER BY size DESC').get()!;
+    db.close();
+    const seen = [String(note)];
+    assert.deepEqual(await found(directory, { seen, tenant: 'acme' }), []);
+    assert.deepEqual(await found(directory, { seen, tenant: 'globex' }), [
+      [undefined, 'ORIGIN_MISMATCH', undefined],
+    ]);
+    const keys = (await loadSigningKeys(directory))!;
+    for (const name of [
+      'elsewhere.example.com/t/acme',
+      `${LOG_ORIGIN}/t/acme/0`,
+      `${LOG_ORIGIN}/t/acme/007`,
+    ]) {
+      const root = new Uint8Array(32).fill(1);
+      const strange = [signCheckpointHead({ origin: name, size: 1, root }, keys, Date.now())];
+      assert.equal((await found(directory, { seen: strange })).length, 1, name);
+      assert.equal((await found(directory, { seen: strange, tenant: 'acme' })).length, 1, name);
+    }
   });
 
   it('a restored copy that had grown by itself before it went on openly is no fault either', async () => {

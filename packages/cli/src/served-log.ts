@@ -11,6 +11,10 @@ import {
   type Tile,
 } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
+import { printable } from './printable.ts';
+
+/** So much of what a service says of itself is shown. */
+const WORDS_MAX = 500;
 
 export interface ServedLog {
   /** Without a slash at its end. */
@@ -123,7 +127,7 @@ async function refusalOf(response: Response, url: string): Promise<string> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     await response.body?.cancel();
-    return `${url} answers ${status} and points to ${printable(headers.get('location') ?? 'nowhere')}: redirects are not followed; if you trust that address, give it`;
+    return `${url} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, WORDS_MAX))}: redirects are not followed; if you trust that address, give it`;
   }
   const said = await errorIn(response, url);
   const advice = ADVICE[status];
@@ -134,7 +138,8 @@ async function errorIn(response: Response, url: string): Promise<string> {
   try {
     const body = parseJson(textOf(await bodyOf(response, ERROR_BYTES_MAX, url), 'error'));
     const { error } = body as { error?: { code?: unknown; message?: unknown } };
-    return printable([error?.code, error?.message].filter((part) => typeof part === 'string').join(': '));
+    const words = [error?.code, error?.message].filter((part) => typeof part === 'string').join(': ');
+    return printable(words.slice(0, WORDS_MAX));
   } catch (error) {
     if (error instanceof EvidenceError || error instanceof TypeError) return '';
     throw error;
@@ -147,12 +152,6 @@ function textOf(bytes: Uint8Array, what: string): string {
   } catch {
     throw new EvidenceError('MALFORMED', `the ${what} is not valid UTF-8`);
   }
-}
-
-/** Somebody else's words must not steer the reader's terminal. */
-function printable(text: string): string {
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return text.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped);
 }
 
 function causeOf(error: unknown): string {

@@ -29,7 +29,8 @@ export interface TrustOptions {
 }
 
 export async function trustOf(options: TrustOptions): Promise<Trust> {
-  const { key: keys = [], witness: witnessKeys = [] } = options;
+  const { witness: witnessKeys = [] } = options;
+  const keys = (options.key ?? []).flatMap(keysIn);
   requireDifferent('--key', keys);
   if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
     throw new CannotRun('--witnesses-min is given and no --witness');
@@ -37,7 +38,7 @@ export async function trustOf(options: TrustOptions): Promise<Trust> {
   const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
   if (policy !== undefined && witnessKeys.length > 0)
     throw new CannotRun('--policy and --witness are both given');
-  const given = await Promise.all(keys.map((key) => keyOf(key, noteVerifier)));
+  const given = await Promise.all(keys.map((key) => verifierOf(key, noteVerifier)));
   const verifiers = given.length > 0 ? given : (policy?.logs ?? []).map(({ verifier }) => verifier);
   if (verifiers.length === 0) {
     throw new CannotRun("--key is missing: without the log's public key nothing can be verified");
@@ -50,7 +51,9 @@ export async function trustOf(options: TrustOptions): Promise<Trust> {
   if (options.filter !== undefined) trust.filter = jsonOf(options.filter, '--filter');
   if (witnessKeys.length > 0) {
     requireDifferentWitnesses(witnessKeys);
-    const witnesses = await Promise.all(witnessKeys.map((key) => keyOf(key, cosignatureVerifier)));
+    const witnesses = await Promise.all(
+      witnessKeys.map((key) => verifierOf(keyText(key), cosignatureVerifier)),
+    );
     trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
   }
   // Their cosignatures are verified with the rest; whether they are enough is looked at when there is a verdict.
@@ -80,7 +83,8 @@ function requireDifferentWitnesses(textsOrFiles: readonly string[]): void {
   );
 }
 
-function parsedKey(text: string): VerifierKey {
+/** Throws CannotRun for what is none. */
+export function parsedKey(text: string): VerifierKey {
   try {
     return parseVerifierKey(text);
   } catch (error) {
@@ -88,16 +92,20 @@ function parsedKey(text: string): VerifierKey {
   }
 }
 
-export function keyText(textOrFile: string): string {
-  return /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile) ? textOrFile : readText(textOrFile).trim();
+/** A file may hold several, a line each, as what the service shows does while a key is rotated. */
+export function keysIn(textOrFile: string): string[] {
+  return keyText(textOrFile).split(/\s*\n\s*/);
+}
+
+function keyText(textOrFile: string): string {
+  return /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile) ? textOrFile.trim() : readText(textOrFile).trim();
 }
 
 function noKey(text: string, error: unknown): CannotRun {
   return new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${messageOf(error)}`);
 }
 
-async function keyOf<V>(textOrFile: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
-  const text = keyText(textOrFile);
+async function verifierOf<V>(text: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
   try {
     return await makeVerifier(text);
   } catch (error) {

@@ -10,7 +10,6 @@ import {
   openCheckpoint,
   parseCheckpoint,
   parseNote,
-  parseVerifierKey,
   treeRoot,
   type Trust,
   verifyCosignatures,
@@ -22,7 +21,7 @@ import { startCountProgress } from './count-progress.ts';
 import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
 import { policyIn, requireQuorum } from './policy-option.ts';
 import { logAddress, servedLog, type ServedLog } from './served-log.ts';
-import { readText, type TrustOptions, trustOf } from './trust-options.ts';
+import { keysIn, parsedKey, readText, type TrustOptions, trustOf } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
 import { defaultStateDirectory, keptCheckpoint, type WatchedLog, WatchedLogs } from './watched-log.ts';
 import { verifyWholeLog, type WholeLogVerdict } from './whole-log.ts';
@@ -120,19 +119,8 @@ function givenKeys(textsOrFiles: readonly string[], watched: WatchedLogs): Trust
   return { origin, keys, from: 'Given', kept: watched.of(origin) };
 }
 
-/** A file may hold several, as what the service shows does while a key is rotated. */
-function keysIn(textOrFile: string): string[] {
-  if (/^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile)) return [textOrFile];
-  return readText(textOrFile).trim().split('\n');
-}
-
 function nameOf(key: string): string {
-  try {
-    return parseVerifierKey(key).name;
-  } catch (error) {
-    if (!(error instanceof EvidenceError)) throw error;
-    throw new CannotRun(`${JSON.stringify(key.slice(0, 120))} is no usable key: ${error.message}`);
-  }
+  return parsedKey(key).name;
 }
 
 /** The service's own word for whose log this is. A log that is known by another address keeps its keys. */

@@ -1,5 +1,6 @@
 // What `tallystick verify` says: for people, and as JSON for programs.
 
+import { printable } from './printable.ts';
 import { type BundleVerdict, type EvidenceError, type EventVerdict, KINDS } from '@tallystick/evidence';
 
 export interface Report {
@@ -94,14 +95,6 @@ function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint'])
 /** Line breaks in values are escaped by JSON; those between the lines are ours. */
 function eventText(event: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(inReadingOrder(event), null, 2).split('\n').map(printable).join('\n');
-}
-
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const STEERING = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/** What comes out of a file must not steer the reader's terminal, begin a line of its own, or turn one around. */
-function printable(text: string): string {
-  return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 export function lines(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -3,11 +3,10 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { EvidenceError, parseVerifierKey } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
 import { startProgress } from './progress.ts';
 import { reportStore, type StoreVerdict } from './store-report.ts';
-import { keyText, readText, type TrustOptions } from './trust-options.ts';
+import { keysIn, parsedKey, readText, type TrustOptions } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
 
 export interface StoreOptions extends TrustOptions {
@@ -27,7 +26,8 @@ export async function verifyStore(
     const option = stranger.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new CannotRun(`--${option} is for bundles and proofs; ${directory} is a directory`);
   }
-  const keys = (options.key ?? []).map(keyIn);
+  const keys = (options.key ?? []).flatMap(keysIn);
+  for (const key of keys) parsedKey(key);
   const seen = options.since === undefined ? [] : [readText(options.since)];
   const server = await import('@tallystick/server');
   if (!server.isStore(directory))
@@ -58,15 +58,4 @@ export async function verifyStore(
 /** Refuses what belongs to a data directory alone, for whoever verifies something else. */
 export function refuseStoreOptions({ anchor }: StoreOptions): void {
   if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory');
-}
-
-function keyIn(textOrFile: string): string {
-  const text = keyText(textOrFile);
-  try {
-    parseVerifierKey(text);
-    return text;
-  } catch (error) {
-    if (!(error instanceof EvidenceError)) throw error;
-    throw new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${error.message}`);
-  }
 }

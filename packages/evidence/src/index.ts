@@ -1,7 +1,7 @@
 // What can be proven: the public surface of the evidence package, in the order of an event's way.
 
 export { EvidenceError, REASONS, type Reason } from './errors.ts';
-export { fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
+export { equalBytes, fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
 
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
@@ -110,6 +110,7 @@ export {
   parseCheckpoint,
   signCheckpoint,
 } from './note/checkpoint.ts';
+export { logNamed, type NamedLog, originOf } from './note/log-origin.ts';
 export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from './note/cosignature.ts';
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 

@@ -48,6 +48,7 @@ import { createScrubber } from './streams/scrubber.ts';
 import { startSealer } from './streams/sealer.ts';
 import { createSequencer, type Sequencer } from './streams/sequencer.ts';
 import { createStreams, type StreamsParts } from './streams/streams.ts';
+import type { Standing } from './streams/tree.ts';
 import type { AskWitnesses } from './streams/witness-answers.ts';
 import { createWitnessed } from './streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from './streams/witnessing.ts';
@@ -111,7 +112,8 @@ export async function createApp(
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
 
-  const operations = bindOperations({ health, ...operationsOn(store, surroundings) });
+  const { streams, ...others } = operationsOn(store, surroundings);
+  const operations = bindOperations({ health, ...others, streams: streams.operations });
   const tokens = createTokens(issuersOf(config), clock);
   const gateway: Gateway = {
     clock,
@@ -135,6 +137,7 @@ export async function createApp(
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
+  built.use(streams);
   built.use(sequencer);
   built.defer(async () => {
     lifecycle.moveTo('Draining');
@@ -212,7 +215,9 @@ async function openData(
   const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
   storage.use(opened);
   anchor.use(await openAnchorFile(anchorPath));
-  if (!anchor.isNew) await requireSigningKeys(directory);
+  // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
+  const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
+  if (!anchor.isNew || (await opened.tree.standings()).some(isSigned)) await requireSigningKeys(directory);
   signing.use(await openSigningKeys(directory, clock.now()));
   await checkpointer.settle(opened.logOrigin);
   const parts = { keys: storage.apiKeys, clock, random, nextId };

@@ -18,6 +18,7 @@ import { signToken, type TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
 import { openStorage, requireData } from './operate/open-data.ts';
+import { refusedLogs } from './operate/refused-logs.ts';
 import { systemClock } from './runtime/clock.ts';
 import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
@@ -114,11 +115,21 @@ async function withStorage<T>(
   const [clock, random] = [systemClock, createSystemRandom()];
   const nextId = createUlids(clock, random);
   await using storage = await openStorage(config, false);
-  await using sequencer = createSequencer({ writer: storage.log, clock, steadyNowMs: () => clock.now() });
+  let refused: ReadonlyMap<TenantId, string> | undefined;
+  await using sequencer = createSequencer({
+    writer: storage.log,
+    clock,
+    steadyNowMs: () => clock.now(),
+    refusalOf: (tenant) => refused?.get(tenant),
+  });
   const changes = createKeyChanges({
     keys: storage.apiKeys,
     provide: (tenantId) => storage.tenants.ensure(tenantId, clock.now()),
-    append: (request) => sequencer.append(request),
+    // Only whoever writes to a log compares: platform keys can be changed also where the anchor is lost.
+    append: async (request) => {
+      refused ??= await refusedLogs(config, storage);
+      return sequencer.append(request);
+    },
     clock,
     random,
     nextId,

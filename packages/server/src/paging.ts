@@ -45,8 +45,11 @@ export interface PageRead<Key> {
   readonly beyond: Key | undefined;
   /** One more than the page shows, which tells whether there is another page. */
   readonly rowsMax: number;
-  /** `rows` as they were read; `count` is how many the whole list has, or has at least if it is past the exact limit. */
-  page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number): Page<Row>;
+  /**
+   * `rows` as they were read; `count` is how many the whole list has, or has at least if it is past the exact limit.
+   * `isCut`: fewer were read than are there, because they are large.
+   */
+  page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number, isCut?: boolean): Page<Row>;
 }
 
 /** Keys that are an index or a sequence. */
@@ -70,10 +73,10 @@ export function readPage<Key>(
     direction,
     beyond,
     rowsMax: limit + 1,
-    page(rows, keyOf, count) {
+    page(rows, keyOf, count, isCut = false) {
       const data = rows.slice(0, limit);
       if (direction === 'Previous') data.reverse();
-      const isMoreAhead = rows.length > limit;
+      const isMoreAhead = isCut || rows.length > limit;
       // Whoever came by a cursor has left the row that it names behind.
       const isMoreBehind = beyond !== undefined;
       const hasMore = direction === 'Next' ? isMoreAhead : isMoreBehind;

@@ -1,7 +1,7 @@
 // What a start refuses, on a data directory that was used before.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -35,6 +35,12 @@ test('a start without the keys that signed the logs is refused, and with them it
     assert.match(error.message, /signing-keys has no key, and logs were signed before/);
     return true;
   });
+  // Without the anchor the checkpoints in the store still tell that logs were signed.
+  const anchor = join(directory, 'anchor');
+  renameSync(anchor, `${anchor}.away`);
+  await assert.rejects(start(), /signing-keys has no key, and logs were signed before/);
+  assert.equal(existsSync(keys), false, 'no key is made');
+  renameSync(`${anchor}.away`, anchor);
   renameSync(`${keys}.away`, keys);
   await using app = await start();
   assert.equal(await proofOf(app.url, eventId), 200);

@@ -1,7 +1,7 @@
 // A data directory that is put back to an earlier state while its anchor is not: the whole way, with the real command.
 
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -244,6 +244,8 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       [0, 'The log of acme is what was signed: there is nothing to recover.\n'],
     );
     rmSync(join(place.data, 'anchor'));
+    await command(place, 'recover');
+    assert.ok(!existsSync(join(place.data, 'anchor')), 'whoever only looks has made an anchor');
     const blind = await command(place, 'recover', '--new-epoch', '--yes');
     assert.equal(blind.code, 0);
     assert.match(blind.stdout, /Nothing was ever anchored here/);

@@ -22,7 +22,7 @@ export function recoverCommand(): Command {
     .description(
       'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is\n' +
         'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new\n' +
-        'name, and its first entry says what happened. The service must be stopped.\n' +
+        'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')

@@ -1,7 +1,7 @@
 // The signing key changes while the service runs on the same data directory.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
@@ -31,10 +31,12 @@ async function ask({ port }: Service, path: string, body?: unknown): Promise<str
 
 const keysOf = async (service: Service) => (await ask(service, '/log/t/acme/key')).trim().split('\n');
 
-async function proofOfNew(service: Service) {
+async function proofTextOfNew(service: Service): Promise<string> {
   const { eventId } = JSON.parse(await ask(service, '/audit-events', EVENT)) as { eventId: string };
-  return parseEventProof(await ask(service, `/audit-events/${eventId}/proof`));
+  return ask(service, `/audit-events/${eventId}/proof`);
 }
+
+const proofOfNew = async (service: Service) => parseEventProof(await proofTextOfNew(service));
 
 async function isBy(key: string, proof: Awaited<ReturnType<typeof proofOfNew>>): Promise<boolean> {
   const verifiers = [await noteVerifier(key)];
@@ -92,6 +94,50 @@ describe('tallystick keys rotate-signing', { concurrency: 2 }, () => {
     assert.match(readFileSync(out, 'utf8'), /"\/payload\/newKey"/);
     service.child.kill('SIGTERM');
     assert.equal((await service.ended).code, 0);
+  });
+
+  it('while it lasts, the key file that is served verifies a proof, a bundle, the data and the log', async () => {
+    const settings = { TALLYSTICK_ADMIN_KEY: KEY, Log__CheckpointInterval: 'PT0.05S' };
+    await using service = await serve({ env: settings });
+    const data = join(service.folder, 'data');
+    const env = { Storage__DataDirectory: data, TALLYSTICK_API_KEY: KEY };
+    await proofOfNew(service);
+    assert.equal((await run(['keys', 'rotate-signing'], { env })).code, 0);
+    await until(async () => ((await keysOf(service)).length === 2 ? true : undefined));
+    const [key, proof, bundle] = ['acme.key', 'proof.json', 'acme.jsonl'].map((name) =>
+      join(service.folder, name),
+    );
+    writeFileSync(key!, await ask(service, '/log/t/acme/key'));
+    writeFileSync(proof!, await proofTextOfNew(service));
+    assert.equal((await run(['bundle', '--tenant', 'acme', '--out', bundle!], { env })).code, 0);
+    const log = `http://127.0.0.1:${service.port}/api/v1/log/t/acme`;
+    for (const what of [
+      [proof!],
+      [bundle!],
+      [data, '--tenant', 'acme'],
+      [log, '--state', join(service.folder, 'state')],
+    ]) {
+      const { code, stdout, stderr } = await run(['verify', ...what, '--key', key!], { env });
+      assert.equal(code, 0, `${what[0]}: ${stdout}${stderr}`);
+    }
+    const [first] = await keysOf(service);
+    const twice = await run(['verify', proof!, '--key', key!, '--key', first!], { env });
+    assert.deepEqual([twice.code, /--key is given twice/.test(twice.stderr)], [2, true], twice.stderr);
+  });
+
+  it('does nothing without the anchor of logs that were signed', async () => {
+    const settings = { TALLYSTICK_ADMIN_KEY: KEY, Log__CheckpointInterval: 'PT0.05S' };
+    await using service = await serve({ env: settings });
+    const data = join(service.folder, 'data');
+    await proofOfNew(service);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    rmSync(join(data, 'anchor'));
+    const { code, stdout, stderr } = await run(['keys', 'rotate-signing'], {
+      env: { Storage__DataDirectory: data },
+    });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^tallystick: nothing is anchored in \S+ although logs were signed, [^\n]*\n$/);
   });
 
   it('refuses an overlap that is none, and data without a key', async () => {

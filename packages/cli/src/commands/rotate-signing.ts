@@ -17,7 +17,8 @@ export function rotateSigningCommand(): Command {
   return new Command('rotate-signing')
     .description(
       'Makes a new key for signing checkpoints. Every log gets a notice that names it, then both keys sign until the\n' +
-        'overlap ends. A run that was cut short is completed by the next one, with the overlap of the first.',
+        'overlap ends. A run that was cut short is completed by the next one, with the overlap of the first, unless that\n' +
+        'is over: then with its own.',
     )
     .option('--overlap <time>', 'how long the old key signs beside the new one', '30d')
     .addOption(configFileOption())

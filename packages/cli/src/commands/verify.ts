@@ -15,6 +15,7 @@ import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
 import { policyIn, requireQuorum } from '../policy-option.ts';
 import { cannotRead, readText, trustOf } from '../trust-options.ts';
+import { printable } from '../printable.ts';
 import { startProgress } from '../progress.ts';
 import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
 import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
@@ -112,7 +113,7 @@ async function run(file: string, options: Options): Promise<number> {
     }
     // Whatever went wrong here is not a verdict on the file.
     const why = error instanceof CannotRun ? error.message : String(error);
-    process.stderr.write(`tallystick: ${why}\n`);
+    process.stderr.write(`tallystick: ${printable(why)}\n`);
     return VERIFY_EXIT.couldNotRun;
   }
 }

@@ -78,7 +78,10 @@ export const STREAM_OPERATIONS = [
     permission: 'audit.integrity.verify',
     input: { streamId, range: optional(VerifyRange) },
     output: json(StreamVerification),
-    answers: { Accepted: 'The verification goes on.' },
+    answers: {
+      Accepted: 'The verification goes on.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: {
       method: 'POST',
       path: '/event-streams/{streamId}/verify',

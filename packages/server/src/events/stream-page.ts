@@ -18,6 +18,9 @@ export interface StreamPageParts extends ReadNoticeParts {
   readonly publishedOf: (call: Call, index: number) => Promise<Published>;
 }
 
+/** Of stored text: a page of large events has fewer of them, so that nobody can ask for more than a process holds. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
 type ListInput = InputOf<'streams.listEvents'>;
 
 export function createStreamPage(parts: StreamPageParts) {
@@ -25,8 +28,8 @@ export function createStreamPage(parts: StreamPageParts) {
     const read = readPage(parts.cursors, call, input, isIndex);
     const stream = await streamOf(call, input.streamId, parts.log);
     const { begin, end } = boundsOf(stream, input);
-    const rows = await rowsOf(call, begin, end, read, parts);
-    const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin));
+    const { rows, isCut } = await rowsOf(call, begin, end, read, parts);
+    const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin), isCut);
     // A stream is of one log.
     const published = await parts.publishedOf(call, stream.firstIndex);
     const data = page.data.map((stored) => shown(call, stored, published));
@@ -62,13 +65,16 @@ async function rowsOf(
     rowsMax,
   }: { direction: 'Next' | 'Previous'; beyond: number | undefined; rowsMax: number },
   parts: StreamPageParts,
-): Promise<StoredEvent[]> {
+): Promise<{ readonly rows: StoredEvent[]; readonly isCut: boolean }> {
   const log = logOf(call, parts.log)!;
-  if (direction === 'Next')
-    return log.events(Math.max(begin, beyond === undefined ? begin : beyond + 1), end, rowsMax);
+  if (direction === 'Next') {
+    const from = Math.max(begin, beyond === undefined ? begin : beyond + 1);
+    const rows = await log.events(from, end, rowsMax, { bytesMax: PAGE_BYTES_MAX });
+    return { rows, isCut: rows.length < Math.min(rowsMax, end - from) };
+  }
   const before = Math.min(end, beyond ?? end);
-  const rows = await log.events(Math.max(begin, before - rowsMax), before, rowsMax);
-  return rows.toReversed();
+  const rows = await log.events(begin, before, rowsMax, { bytesMax: PAGE_BYTES_MAX, isFromEnd: true });
+  return { rows, isCut: rows.length < Math.min(rowsMax, before - begin) };
 }
 
 function shown({ tenant, caller }: Call, stored: StoredEvent, published: Published): StreamEvent {

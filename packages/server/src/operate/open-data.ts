@@ -1,4 +1,5 @@
-// Opens the data directory of the service for a command. Where there is no data it throws ConfigError, and makes none.
+// Opens the data directory of the service, and reads its anchor, for a command. Where there is no data it throws
+// ConfigError, and makes none; no command brings up an older schema but `migrate`, and none writes the anchor.
 
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,12 +10,39 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { readAnchorAt } from '../storage/sqlite/fsck/memory.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
 import type { Facts, Telemetry } from '../telemetry.ts';
 
-/** Where the anchor is. */
-export function anchorOf({ log, storage }: Config): string {
+/** What a comparison needs of the anchor. */
+export type ReadAnchor = Pick<Anchor, 'isNew' | 'heads'>;
+
+/** As it is now: a service that runs has the file open for itself, so it is only read. Throws StartError. */
+export function readAnchorOf(config: Config): ReadAnchor {
+  const place = anchorPlace(config);
+  try {
+    const heads = readAnchorAt(place) ?? new Map<string, AnchoredHead>();
+    return { isNew: heads.size === 0, heads: () => heads };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });
+  }
+}
+
+/** For whoever writes to logs: throws StartError also where logs were signed and nothing says how far. */
+export async function requireAnchorOf(config: Config, { tree }: Pick<Storage, 'tree'>): Promise<ReadAnchor> {
+  // In this order: what a running service signs is anchored before it is stored.
+  const standings = await tree.standings();
+  const anchor = readAnchorOf(config);
+  if (!anchor.isNew || standings.every(({ checkpoint }) => checkpoint === undefined)) return anchor;
+  throw new StartError(
+    `nothing is anchored in ${resolve(anchorPlace(config))} although logs were signed, so nothing tells whether they were put back to an earlier state: set Log__Anchor as for the service, or put the anchor back`,
+  );
+}
+
+function anchorPlace({ log, storage }: Config): string {
   return log.anchor ?? storage.dataDirectory;
 }
 
@@ -40,6 +68,7 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
     random: createSystemRandom(),
     threads: false,
     exclusive,
+    mayMigrate: false,
     onFatal: (error) => {
       throw error;
     },

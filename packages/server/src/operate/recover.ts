@@ -1,11 +1,11 @@
-// Goes on after a restore, with the service stopped: what the command line shows, and then does tenant by tenant.
+// Goes on after a restore, with the service stopped: what the command line shows, and then does tenant by tenant. To look
+// changes nothing: the anchor is only read, and data of an older version is refused.
 
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
 import { type Affected, beginEpoch, findAffected, type NewEpoch } from '../streams/recovery.ts';
-import { anchorOf, openStorage, requireData, warnInto } from './open-data.ts';
+import { openStorage, readAnchorOf, requireData, warnInto } from './open-data.ts';
 
 /** A data directory whose logs are held against the anchor. Nobody else can use it until this is disposed. */
 export interface Recovery extends Affected, AsyncDisposable {
@@ -21,7 +21,7 @@ export async function openRecovery(config: Config): Promise<Recovery> {
   requireData(config);
   await using opening = new AsyncDisposableStack();
   const { log, tree, tenants, logOrigin } = opening.use(await openStorage(config, true));
-  const anchor = opening.use(await openAnchorFile(anchorOf(config)));
+  const anchor = readAnchorOf(config);
   const warnings: string[] = [];
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry: warnInto(warnings), clock: systemClock };
   const affected = await findAffected(parts);

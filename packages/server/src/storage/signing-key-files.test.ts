@@ -329,3 +329,35 @@ test('the plan of an attempt that was cut short binds the next one, and one of a
   writeFileSync(data.file('0002.plan'), plan);
   assert.equal((await rotate(data.path, HOUR, NOW)).length, 2);
 });
+
+test('a plan whose overlap is over before the key counts is planned anew, under other notices', async () => {
+  using data = place();
+  await openSigningKeys(data.path, NOW);
+  const seen: PlannedRotation[] = [];
+  const attempt = (nowMs: number, announce: () => Promise<void>) =>
+    rotateSigningKey(data.path, { overlapMs: HOUR, nowMs, nextId }, async (planned) => {
+      seen.push(planned);
+      await announce();
+    });
+  const cut = () => Promise.reject(new Error('cut short'));
+  await assert.rejects(attempt(NOW, cut), /cut short/);
+  const late = NOW + HOUR + 1;
+  await assert.rejects(attempt(late, cut), /cut short/);
+  await assert.rejects(attempt(late + 5, cut), /cut short/);
+  assert.deepEqual(
+    seen.map(({ overlapEndsAtMs, plannedAtMs }) => [overlapEndsAtMs, plannedAtMs]),
+    [
+      [NOW + HOUR, NOW],
+      [late + HOUR, late],
+      [late + HOUR, late],
+    ],
+  );
+  assert.equal(new Set(seen.map(({ next }) => next.fingerprint)).size, 1);
+  assert.equal(new Set(seen.map(({ noticeId }) => noticeId)).size, 2);
+  // One that goes on with the second plan while another finds it over, too, and makes a third.
+  const later = late + HOUR + 1;
+  const overtaken = attempt(late + 9, () => assert.rejects(attempt(later, cut), /cut short/));
+  await assert.rejects(overtaken, refusal(/changed by another just now/));
+  const keys = await attempt(later + 9, async () => {});
+  assert.equal(keys[1]?.signsUntilMs, later + HOUR);
+});

@@ -2,7 +2,8 @@
 // is two files: `000n.pem` (PKCS #8, Ed25519) and `000n.json`, its record, without which it does not count.
 // A rotation is announced before it counts, so between the two there is `000n.plan`, which says until when both keys will
 // sign. Files are added whole and never changed or replaced, the record last: a rotation that is interrupted anywhere has
-// happened or has not, of two at a time one succeeds, and one that a crash cut short is taken up by the next.
+// happened or has not, of two at a time one succeeds, and one that a crash cut short is taken up by the next: by its plan,
+// or, where the overlap of that is over before both keys have signed, by one that follows it (`000n.plan-2`, …).
 
 import {
   createHash,
@@ -107,9 +108,9 @@ export interface RotationWish {
 export interface PlannedRotation {
   readonly previous: SigningKey;
   readonly next: Pick<SigningKey, 'fingerprint' | 'publicKey'>;
-  /** Until when both sign: as it was planned first, where an earlier attempt was cut short. */
+  /** Until when both sign: as an earlier attempt has planned it that was cut short, unless that is over. */
   readonly overlapEndsAtMs: number;
-  /** The id of the notices, the same however often it is attempted. */
+  /** The id of the notices, the same however often this plan is attempted. */
   readonly noticeId: string;
   /** When it was planned, which may have been an earlier attempt. */
   readonly plannedAtMs: number;
@@ -139,32 +140,42 @@ export async function rotateSigningKey(
     );
   }
   const n = keys.length + 1;
-  const { next, plan } = await orStartError(folder, () => planned(folder, n, wish));
+  const { next, plan, following } = await orStartError(folder, () => planned(folder, n, wish));
   const { previousSignsUntilMs, noticeId, plannedAtMs } = plan;
   const overlapEndsAtMs = previousSignsUntilMs;
   await announce({ previous: keys[0], next, overlapEndsAtMs, noticeId, plannedAtMs });
   const record = { fingerprint: next.fingerprint, createdAtMs: nowMs, previousSignsUntilMs };
-  const isAdded = await orStartError(folder, () => addFile(recordPath(folder, n), formatKeyRecord(record)));
+  const isAdded = await orStartError(
+    folder,
+    // Whoever planned anew meanwhile has found the end of this plan over.
+    async () => !(await isThere(following)) && addFile(recordPath(folder, n), formatKeyRecord(record)),
+  );
   if (!isAdded) throw new StartError(`the signing key in ${folder} was changed by another just now`);
   return (await loadSigningKeys(directory))!;
 }
 
-/** The n-th key and its plan, which are made if they are not there yet. */
+/** The n-th key and its plan, which are made if they are not there yet, and where a plan that follows it would be. */
 async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationWish) {
   const next = await addKeyFile(folder, n);
-  const path = planPath(folder, n);
   const wanted: RotationPlan = {
     fingerprint: next.fingerprint,
     plannedAtMs: nowMs,
     previousSignsUntilMs: nowMs + overlapMs,
     noticeId: nextId(),
   };
-  await addFile(path, formatRotationPlan(wanted));
-  const plan = parseRotationPlan(await readFile(path, 'utf8'));
-  if (plan?.fingerprint === next.fingerprint) return { next, plan };
-  throw new StartError(
-    `${path} is not the plan of ${keyPath(folder, n)}; put back the files that were there when the rotation began`,
-  );
+  for (let attempt = 1; ; attempt++) {
+    const path = planPath(folder, n, attempt);
+    await addFile(path, formatRotationPlan(wanted));
+    const plan = parseRotationPlan(await readFile(path, 'utf8'));
+    if (plan?.fingerprint !== next.fingerprint) {
+      throw new StartError(
+        `${path} is not the plan of ${keyPath(folder, n)}; put back the files that were there when the rotation began`,
+      );
+    }
+    // Else the new key would sign alone from its first moment on, and whoever trusts the old one would see no change.
+    if (plan.previousSignsUntilMs >= nowMs)
+      return { next, plan, following: planPath(folder, n, attempt + 1) };
+  }
 }
 
 async function makeFirstKey(directory: string, nowMs: number): Promise<SigningKeys> {
@@ -281,6 +292,6 @@ function recordPath(folder: string, n: number): string {
   return join(folder, `${String(n).padStart(4, '0')}.json`);
 }
 
-function planPath(folder: string, n: number): string {
-  return join(folder, `${String(n).padStart(4, '0')}.plan`);
+function planPath(folder: string, n: number, attempt: number): string {
+  return join(folder, `${String(n).padStart(4, '0')}.plan${attempt === 1 ? '' : `-${attempt}`}`);
 }

@@ -3,10 +3,9 @@
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
 
 import type { TenantId } from '@tallystick/contract';
-import { EvidenceError } from '@tallystick/evidence';
+import { EvidenceError, logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor, AnchoredHead } from './anchor.ts';
-import { logNamed } from './origin.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface ComparisonParts {
@@ -45,7 +44,7 @@ const TO_GO_ON = 'to go on openly as a new log, stop the service and run `tallys
 export class AnchorComparison {
   readonly #parts: ComparisonParts;
   /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
-  readonly #unsettled = new Map<string, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
+  readonly #unsettled = new Map<TenantId, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
   readonly #found: Disagreement[] = [];
   #standings: readonly Standing[] = [];
 
@@ -75,14 +74,23 @@ export class AnchorComparison {
     return this.#unsettled.size === 0;
   }
 
+  /** Whose logs these are. Until such a log is judged nobody knows whether it may go on. */
+  get unsettled(): readonly TenantId[] {
+    return [...this.#unsettled.keys()];
+  }
+
+  isUnsettled(tenant: TenantId): boolean {
+    return this.#unsettled.has(tenant);
+  }
+
   /** Whether the history of a log, as it was read back, is the one that was anchored, as far as that went. */
-  judge({ heads }: Pick<GrownLog, 'heads'>): Judgement {
-    const { origin, size } = heads.at(-1)!;
-    const unsettled = this.#unsettled.get(origin);
+  judge({ tenant, heads }: Pick<GrownLog, 'tenant' | 'heads'>): Judgement {
+    const { size } = heads.at(-1)!;
+    const unsettled = this.#unsettled.get(tenant);
     if (unsettled === undefined) return 'Sound';
     const { standing, anchored } = unsettled;
     if (size < anchored.size) return 'NotYet';
-    this.#unsettled.delete(origin);
+    this.#unsettled.delete(tenant);
     const then = heads.find((head) => head.size === anchored.size);
     if (then !== undefined && isSame(then.root, anchored.root)) return 'Sound';
     return otherHistory(standing, anchored);
@@ -121,7 +129,7 @@ export class AnchorComparison {
       return isSame(checkpoint.root, anchored.root) ? undefined : otherHistory(standing, anchored);
     }
     if (checkpoint === undefined || checkpoint.size < anchored.size) {
-      this.#unsettled.set(anchored.origin, { standing, anchored });
+      this.#unsettled.set(tenant, { standing, anchored });
       await this.#parts.tree.stopAt(tenant, anchored.size);
       return undefined;
     }

@@ -1,6 +1,6 @@
 // Those who wait until a checkpoint covers what they want to prove.
 
-import { AuditError, type TenantId } from '@tallystick/contract';
+import type { TenantId } from '@tallystick/contract';
 
 interface Waiter {
   readonly size: number;
@@ -45,9 +45,8 @@ export class CheckpointWaiters {
     for (const waiter of this.#waiters.get(tenant) ?? []) if (waiter.size <= size) waiter.resolve();
   }
 
-  /** No checkpoint will come any more. */
-  end(): void {
-    const error = new AuditError('SERVICE_UNAVAILABLE', 'The service is stopping.');
+  /** What they wait for does not come: all of them are told why. */
+  end(error: Error): void {
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
   }
 }

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
+import { AuditError } from '@tallystick/contract';
 import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
-import { createSigning } from '../keys/signing.ts';
+import { createSigning, type Signing } from '../keys/signing.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -29,6 +30,8 @@ after(async () => {
 interface Around {
   readonly anchor?: (anchor: Anchor) => Anchor;
   readonly tree?: (tree: Storage['tree']) => Storage['tree'];
+  readonly sign?: (signing: Signing) => Signing['sign'];
+  readonly intervalMs?: number;
 }
 
 /** A store with real files, its checkpointer settled and running. */
@@ -63,11 +66,14 @@ async function open(directory: string, around: Around = {}) {
     createCheckpointer({
       tree: around.tree?.(storage.tree) ?? storage.tree,
       anchor: around.anchor?.(file) ?? file,
-      signing,
+      signing: {
+        reload: () => signing.reload(),
+        sign: around.sign?.(signing) ?? ((head) => signing.sign(head)),
+      },
       clock: systemClock,
       random,
       telemetry,
-      intervalMs: 5,
+      intervalMs: around.intervalMs ?? 5,
     }),
   );
   await checkpointer.settle(storage.logOrigin);
@@ -129,7 +135,9 @@ test('a crash between the anchor and the store is made good by the next turn, an
   }
   const store = await open(directory, { tree: broken });
   await store.fill('acme', 2);
+  await until(() => store.checkpointer.figures().failure !== undefined);
   isBroken = false;
+  await until(() => store.checkpointer.figures().failure === undefined);
   await store.covers('acme', 5);
   assert.equal(store.checkpointer.refusalOf('acme'), undefined);
   // What was anchored was signed, and is stored too.
@@ -150,8 +158,91 @@ test('nothing is stored that is not anchored', async () => {
   await until(() => store.checkpointer.figures().failure !== undefined);
   assert.equal(await store.latest('acme'), undefined);
   isBroken = false;
+  await until(() => store.checkpointer.figures().failure === undefined);
   await store.covers('acme', 1);
-  assert.equal(store.checkpointer.figures().failure, undefined);
+  await store.close();
+});
+
+test('who waits for a checkpoint is told at once when it cannot be made, and so is who asks then', async () => {
+  const { promise: mayFail, resolve: fail } = Promise.withResolvers<void>();
+  const broken = (anchor: Anchor): Anchor => ({
+    isNew: false,
+    heads: () => anchor.heads(),
+    append: () => mayFail.then(() => Promise.reject(new Error('not mounted'))),
+    [Symbol.asyncDispose]: async () => {},
+  });
+  const store = await open(newPlace(), { anchor: broken });
+  await store.fill('acme', 1);
+  const isUnavailable = (error: unknown) => {
+    assert.ok(error instanceof AuditError);
+    assert.equal(error.code, 'SERVICE_UNAVAILABLE');
+    assert.match(error.message, /not signed at the moment/);
+    return true;
+  };
+  const waiting = assert.rejects(store.covers('acme', 1), isUnavailable);
+  fail();
+  await waiting;
+  await assert.rejects(store.covers('acme', 1), isUnavailable);
+  const deadline = new Deadline();
+  await store.checkpointer.covers({ tenant: 'acme', size: 1, deadline }, async () => true);
+  await store.close();
+});
+
+test('a log is refused until it is held against its anchor, and goes on when it agrees', async () => {
+  const directory = newPlace();
+  await signUnstored(directory);
+  let isRead = false;
+  const slow = (tree: Storage['tree']): Storage['tree'] => ({
+    ...tree,
+    readGrowth: async () => (isRead ? tree.readGrowth() : { grown: [], faults: [], hasMore: false }),
+  });
+  const store = await open(directory, { tree: slow });
+  const { checkpointer } = store;
+  assert.match(checkpointer.refusalOf('acme')!, /is being compared with its anchor/);
+  assert.equal(checkpointer.refusalOf('other'), undefined);
+  assert.deepEqual([checkpointer.refusedTenants(), checkpointer.figures().refusedTenants], [['acme'], 1]);
+  assert.ok(
+    store.lines.some((line) => line.includes('"tenant":"acme"')),
+    'the diagnostics say which',
+  );
+  isRead = true;
+  await store.covers('acme', 3);
+  assert.equal(checkpointer.refusalOf('acme'), undefined);
+  assert.deepEqual([checkpointer.refusedTenants(), checkpointer.figures().refusedTenants], [[], 0]);
+  await store.close();
+});
+
+test('what a kill in the middle of signing leaves is decided before anybody is served', async () => {
+  const directory = newPlace();
+  await signUnstored(directory);
+  const store = await open(directory);
+  assert.equal(store.checkpointer.refusalOf('acme'), undefined);
+  await store.covers('acme', 3);
+  await store.close();
+});
+
+test('signing takes a twentieth of the time at most, also while somebody asks for proofs', async () => {
+  const SIGNING_MS = 5;
+  const rounds = 4;
+  const store = await open(newPlace(), {
+    intervalMs: 500,
+    sign: (signing) => (head) => {
+      const untilMs = performance.now() + SIGNING_MS;
+      while (performance.now() < untilMs);
+      return signing.sign(head);
+    },
+  });
+  await store.fill('acme', 1);
+  await store.covers('acme', 1);
+  const beganMs = performance.now();
+  for (let size = 2; size <= rounds + 1; size++) {
+    await store.fill('acme', 1);
+    await store.covers('acme', size);
+  }
+  const elapsedMs = performance.now() - beganMs;
+  assert.ok(elapsedMs > 0.9 * 20 * SIGNING_MS * rounds, `only ${elapsedMs} ms`);
+  // The pause is not added to that.
+  assert.ok(elapsedMs < 500 * rounds, `even ${elapsedMs} ms`);
   await store.close();
 });
 
@@ -192,7 +283,8 @@ test('a log that was put back to an earlier state is refused, and the others are
   }
   // Now it is as long as it was, with another history.
   const store = await open(directory);
-  await until(() => store.checkpointer.refusalOf('acme') !== undefined);
+  assert.match(store.checkpointer.refusalOf('acme')!, /being compared|not those that were signed/);
+  await until(() => store.lines.some((line) => line.includes('the log of a tenant is refused')));
   assert.match(store.checkpointer.refusalOf('acme')!, /its first 5 entries are not those that were signed/);
   await store.close();
 });
@@ -253,6 +345,18 @@ test('an anchor that was lost is noticed', async () => {
   );
   await store.close();
 });
+
+/** Three entries of acme that are signed and anchored, with a checkpoint that was never stored. */
+async function signUnstored(directory: string): Promise<void> {
+  const unstored = (tree: Storage['tree']): Storage['tree'] => ({
+    ...tree,
+    publish: () => Promise.reject(new Error('the disk is full')),
+  });
+  const store = await open(directory, { tree: unstored });
+  await store.fill('acme', 3);
+  await until(() => headOf(store.anchor, 'acme') !== undefined);
+  await store.close();
+}
 
 async function until(isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {

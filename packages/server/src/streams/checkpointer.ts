@@ -4,7 +4,7 @@
 // store is behind what was anchored, or differs from it, that tenant's log is refused until somebody has decided.
 
 import { ok as assert } from 'node:assert/strict';
-import type { TenantId } from '@tallystick/contract';
+import { AuditError, type TenantId } from '@tallystick/contract';
 import { type Clock, wait } from '../runtime/clock.ts';
 import type { Deadline } from '../runtime/deadline.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
@@ -37,11 +37,11 @@ export interface Checkpointer extends AsyncDisposable {
   start(): void;
   /** Why nothing may be appended to the tenant's log, nor be proven of it; undefined: it may. */
   refusalOf(tenant: TenantId): string | undefined;
-  /** All that have a refusal. */
+  /** All that have a refusal; also while a log is being compared with its anchor. */
   refusedTenants(): readonly TenantId[];
   /**
-   * Resolves when a checkpoint of at least this size is published; rejects when the time is over. `isPublished` is asked
-   * once, after which nothing is missed any more.
+   * Resolves when a checkpoint of at least this size is published; rejects when the time is over, and at once while none
+   * can be made. `isPublished` is asked once, after which nothing is missed any more.
    */
   covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
   figures(): CheckpointerFigures;
@@ -61,11 +61,13 @@ export interface CoverWish {
 
 const BACK_OFF_MS = 1000;
 const BACK_OFF_MS_MAX = 60_000;
-/** Signing takes at most this part of a core: what one turn took, the next one waits for so many times over. */
+/** Signing takes at most this part of a core: from one turn that signs to the next it is so many times what it took. */
 const SIGNING_SHARE = 20;
 /** So many are signed, or stored in one commit, before others have their turn. */
 const SIGNED_AT_ONCE = 50;
 const LOGS_IN_A_COMMIT = 500;
+/** A start waits so long for logs to be read back. */
+const READ_BACK_MS_MAX = 2000;
 
 export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   return new TurningCheckpointer(parts);
@@ -78,6 +80,8 @@ class TurningCheckpointer implements Checkpointer {
   #comparison: AnchorComparison | undefined;
   #loop: Loop | undefined;
   #failure: unknown;
+  /** On the monotonic clock: no turn signs before. */
+  #restsUntilNs = 0;
 
   constructor(parts: CheckpointerParts) {
     this.#parts = parts;
@@ -87,6 +91,12 @@ class TurningCheckpointer implements Checkpointer {
     const comparison = await AnchorComparison.make({ ...this.#parts, logOrigin });
     this.#comparison = comparison;
     for (const { tenant, message } of comparison.found) this.#refuse(tenant, message);
+    await this.#readBack(comparison);
+    for (const tenant of comparison.unsettled) {
+      this.#parts.telemetry.info('a log is read back and compared with its anchor before it goes on', {
+        tenant,
+      });
+    }
     for (const { tenant, checkpoint } of comparison.standings) {
       if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
     }
@@ -103,58 +113,96 @@ class TurningCheckpointer implements Checkpointer {
       backOffMsMax: BACK_OFF_MS_MAX,
       turn: (signal) => this.#turn(signal),
       onFailure: ({ error, failuresInARow, nextTurnInMs }) => {
-        this.#failure = error;
+        this.#fail(error);
         telemetry.error('no checkpoint could be made', error, { failuresInARow, nextTurnInMs });
       },
       onBroken: (error) => {
-        this.#failure = error;
+        this.#fail(error);
         telemetry.error('checkpoints have ended', error);
       },
     });
   }
 
   refusalOf(tenant: TenantId): string | undefined {
-    return this.#refused.get(tenant);
+    const refusal = this.#refused.get(tenant);
+    if (refusal !== undefined || !this.#comparison?.isUnsettled(tenant)) return refusal;
+    return 'it is being compared with its anchor, as after every stop in the middle of signing; try again in a moment.';
   }
 
   refusedTenants(): readonly TenantId[] {
-    return [...this.#refused.keys()];
+    return [...new Set([...this.#refused.keys(), ...(this.#comparison?.unsettled ?? [])])];
   }
 
   covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
     const waiter = this.#waiters.add(tenant, size, deadline.signal);
     this.#loop?.wake();
-    isPublished().then((isThere) => isThere && waiter.resolve(), waiter.reject);
+    const answer = (isThere: boolean) => {
+      if (isThere) waiter.resolve();
+      else if (this.#failure !== undefined) waiter.reject(notSigned());
+    };
+    isPublished().then(answer, waiter.reject);
     return waiter.promise;
   }
 
   figures(): CheckpointerFigures {
-    return { refusedTenants: this.#refused.size, failure: this.#failure };
+    return { refusedTenants: this.refusedTenants().length, failure: this.#failure };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop?.[Symbol.asyncDispose]();
-    this.#waiters.end();
+    this.#waiters.end(new AuditError('SERVICE_UNAVAILABLE', 'The service is stopping.'));
   }
 
   async #turn(signal: AbortSignal): Promise<'more' | void> {
-    const { tree, clock, signing } = this.#parts;
-    await signing.reload();
-    const { grown, faults, hasMore } = await tree.readGrowth();
-    for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
+    const { clock, signing } = this.#parts;
+    // Here and not in the pause, which whoever wants a proof cuts short.
+    await wait(clock, Math.max(0, (this.#restsUntilNs - clock.monotonicNs()) / 1e6), signal);
+    if (signal.aborted) return;
     const beganNs = clock.monotonicNs();
-    const sound = grown.filter((log) => this.#isSound(log));
-    const signed: PublishedLog[] = [];
-    for (const log of sound) {
-      signed.push(this.#signed(log));
-      if (signed.length % SIGNED_AT_ONCE === 0) await wait(clock, 0);
-    }
-    const signingMs = (clock.monotonicNs() - beganNs) / 1e6;
+    await signing.reload();
+    const { sound, hasMore } = await this.#readSound();
+    const { signed, tookNs } = await this.#sign(sound);
+    this.#restsUntilNs = beganNs + tookNs * SIGNING_SHARE;
     await this.#anchor(sound);
     await this.#publish(signed);
     this.#failure = undefined;
-    await wait(clock, Math.max(0, signingMs * SIGNING_SHARE - this.#parts.intervalMs), signal);
     return hasMore ? 'more' : undefined;
+  }
+
+  /**
+   * Decides what was left open, before anybody is served: where the service was killed in the middle of signing, that is
+   * little. Whatever takes longer stays refused until a turn has come to it.
+   */
+  async #readBack(comparison: AnchorComparison): Promise<void> {
+    const { clock } = this.#parts;
+    const untilNs = clock.monotonicNs() + READ_BACK_MS_MAX * 1e6;
+    try {
+      for (let hasMore = true; hasMore && !comparison.isSettled && clock.monotonicNs() < untilNs; ) {
+        ({ hasMore } = await this.#readSound());
+      }
+    } catch {
+      // The first turn reads the same, and says why it cannot.
+    }
+  }
+
+  async #readSound(): Promise<{ sound: GrownLog[]; hasMore: boolean }> {
+    const { grown, faults, hasMore } = await this.#parts.tree.readGrowth();
+    for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
+    return { sound: grown.filter((log) => this.#isSound(log)), hasMore };
+  }
+
+  /** With the time that it took, without what others had in between. */
+  async #sign(logs: readonly GrownLog[]): Promise<{ signed: PublishedLog[]; tookNs: number }> {
+    const { clock } = this.#parts;
+    const signed: PublishedLog[] = [];
+    let tookNs = 0;
+    for (let i = 0; i < logs.length; i += SIGNED_AT_ONCE) {
+      if (i > 0) await wait(clock, 0);
+      const beganNs = clock.monotonicNs();
+      for (const log of logs.slice(i, i + SIGNED_AT_ONCE)) signed.push(this.#signed(log));
+      tookNs += clock.monotonicNs() - beganNs;
+    }
+    return { signed, tookNs };
   }
 
   #signed({ tenant, epoch, heads, tileHashes }: GrownLog): PublishedLog {
@@ -188,9 +236,15 @@ class TurningCheckpointer implements Checkpointer {
   #isSound({ tenant, heads }: GrownLog): boolean {
     if (this.#refused.has(tenant)) return false;
     assert(this.#comparison !== undefined, 'settled before it is started');
-    const judgement = this.#comparison.judge({ heads });
+    const judgement = this.#comparison.judge({ tenant, heads });
     if (typeof judgement === 'object') this.#refuse(tenant, judgement.message);
     return judgement === 'Sound';
+  }
+
+  /** Whoever waits would wait in vain, perhaps for long. */
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#waiters.end(notSigned());
   }
 
   #refuse(tenant: TenantId, why: string): void {
@@ -198,4 +252,10 @@ class TurningCheckpointer implements Checkpointer {
     this.#refused.set(tenant, why);
     this.#parts.telemetry.error('the log of a tenant is refused', new Error(why), { tenant });
   }
+}
+
+function notSigned(): AuditError {
+  const message =
+    'Events are stored, but not signed at the moment: no checkpoint covers this yet. Try again later.';
+  return new AuditError('SERVICE_UNAVAILABLE', message);
 }

@@ -199,6 +199,14 @@ export interface StoredStream {
 /** Streams that begin before an index, newest first, or behind it, oldest first; undefined: from that end of the log. */
 export type StreamsBeyond = { readonly before: number | undefined } | { readonly after: number | undefined };
 
+/** How a run of events is read. */
+export interface EventsWay {
+  /** The last ones, in falling order. */
+  readonly isFromEnd?: boolean;
+  /** No more are read once their texts are so large together: one is always read. */
+  readonly bytesMax?: number;
+}
+
 /** One tenant's log. Whoever holds it has no word for another tenant's. */
 export interface TenantLog {
   /**
@@ -212,7 +220,7 @@ export interface TenantLog {
   /** How many there are. */
   streamCount(): Promise<number>;
   /** The events from `fromIndex` up to, not with, `endIndex`, in order and without a gap; no more than `limit`. */
-  events(fromIndex: number, endIndex: number, limit: number): Promise<StoredEvent[]>;
+  events(fromIndex: number, endIndex: number, limit: number, way?: EventsWay): Promise<StoredEvent[]>;
   /** What the key was used up for, unless that has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedKey | undefined>;
 }

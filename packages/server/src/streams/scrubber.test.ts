@@ -15,7 +15,7 @@ const SOUND: RangeVerdict = {
 };
 
 /** Logs of so many events, in the order of their names, and what is asked of them: the pace is what is tested here. */
-function build(logs: Readonly<Record<string, number>>, damagedAt?: number) {
+function build(logs: Readonly<Record<string, number>>, damage: { at?: number } = {}) {
   const clock = createFakeClock(1_000_000);
   const asked: string[] = [];
   const lines: string[] = [];
@@ -28,6 +28,7 @@ function build(logs: Readonly<Record<string, number>>, damagedAt?: number) {
     },
     async checkRange({ tenant, fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
       asked.push(`${tenant} ${fromIndex}-${endIndex}`);
+      const { at: damagedAt } = damage;
       if (damagedAt === undefined || damagedAt < fromIndex || damagedAt >= endIndex) return SOUND;
       return {
         ...SOUND,
@@ -72,12 +73,30 @@ test('a round goes through every log in portions, and then rests until its day i
 });
 
 test('what is damaged is told once a round, and the round goes on', async () => {
-  const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, 12);
+  const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, { at: 12 });
   await advance(clock, 10);
   assert.equal(asked.length, 4);
   assert.equal(scrubber.figures().damagedLogs, 1);
   const told = lines.filter((line) => line.includes('what is stored is not what was accepted'));
   assert.equal(told.length, 1);
   assert.match(told[0]!, /"tenant":"acme".*"index":12.*"reason":"LEAF_MISMATCH"/);
+  await scrubber[Symbol.asyncDispose]();
+});
+
+test('known damage is known until a whole round has not found it', async () => {
+  const damage: { at?: number } = { at: 12 };
+  const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, damage);
+  await advance(clock, 10);
+  assert.deepEqual([asked.length, scrubber.figures().damagedLogs], [4, 1]);
+  while (asked.length < 5) await advance(clock, 1);
+  assert.equal(scrubber.figures().damagedLogs, 1, 'the second round has just begun');
+  await advance(clock, 10);
+  assert.equal(scrubber.figures().damagedLogs, 1);
+  assert.equal(lines.filter((line) => line.includes('what is stored is not')).length, 2, 'once a round');
+  delete damage.at;
+  while (asked.length < 11) await advance(clock, 1);
+  assert.equal(scrubber.figures().damagedLogs, 1, 'the third round is not over');
+  await advance(clock, 10);
+  assert.deepEqual([asked.length, scrubber.figures().damagedLogs], [12, 0]);
   await scrubber[Symbol.asyncDispose]();
 });

@@ -28,7 +28,7 @@ export interface ScrubLimits {
 
 export interface Scrubber extends AsyncDisposable {
   start(): void;
-  /** How many logs the last round, or the one under way, has found damaged. */
+  /** How many logs the last whole round, or the one under way, has found damaged. */
   figures(): { readonly damagedLogs: number };
 }
 
@@ -45,7 +45,9 @@ export function createScrubber({
   limits = {},
 }: ScrubberOptions): Scrubber {
   const { eventsMax, paceMs, roundMs } = { ...LIMITS, ...limits };
-  const damaged = new Set<TenantId>();
+  // What is known to be damaged stays known until a whole round has not found it.
+  let damagedBefore: ReadonlySet<TenantId> = new Set();
+  let damaged = new Set<TenantId>();
   let roundBeganMs = clock.now();
   let tenant: TenantId | undefined;
   let index = 0;
@@ -58,11 +60,11 @@ export function createScrubber({
       if (restedMs >= 0 && restedMs < roundMs) return;
       isResting = false;
       roundBeganMs = clock.now();
-      damaged.clear();
     }
     const log = await trees.nextLog(tenant, index);
     if (log === undefined) {
       [tenant, index, isResting] = [undefined, 0, true];
+      [damagedBefore, damaged] = [damaged, new Set()];
       return;
     }
     const fromIndex = log.tenant === tenant ? index : 0;
@@ -95,7 +97,7 @@ export function createScrubber({
         onBroken: (error) => telemetry.error('the scrubber has ended', error),
       });
     },
-    figures: () => ({ damagedLogs: damaged.size }),
+    figures: () => ({ damagedLogs: damaged.union(damagedBefore).size }),
     [Symbol.asyncDispose]: async () => loop?.[Symbol.asyncDispose](),
   };
 }

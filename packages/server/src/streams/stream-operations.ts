@@ -1,5 +1,6 @@
 // The operations on streams themselves: list, get, seal. What a stream says of its hash chain is under a checkpoint: a
-// sealed one under that of its end, the open one under the newest.
+// sealed one under that of its end, the open one under the newest. Until there is one, it says so: there is no
+// `checkpoint`, `treeSize` is 0, and `rootHash` that of the empty tree.
 
 import { ok as assert } from 'node:assert/strict';
 import {
@@ -14,6 +15,7 @@ import { EMPTY_ROOT, parseCheckpoint, parseNote, toHex } from '@tallystick/evide
 import { type Call, keyReused, type Received } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
 import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
 import { type KeyTime, latestOf, onceOf } from './once.ts';
 import { covering, type ProvableParts } from './provable.ts';
@@ -27,6 +29,9 @@ export interface StreamParts extends KeyTime, ProvableParts {
 }
 
 type SealAnswer = Answer<'streams.seal'>;
+
+/** As a rule the checkpoint of a stream's end comes within this time. */
+const CHECKPOINT_MS_MAX = 2000;
 
 export function createStreamOperations(parts: StreamParts) {
   return {
@@ -125,10 +130,17 @@ async function seal(call: Call, streamId: StreamId, parts: StreamParts): Promise
   }
 }
 
-/** With the checkpoint of its end, which takes a moment. */
+/** With the checkpoint of its end if that comes soon; the stream is sealed all the same if it does not. */
 async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
   const { endIndex } = await streamOf(call, streamId, parts.log);
-  await covering(call, endIndex - 1, parts);
+  const tooLate = () => new AuditError('SERVICE_UNAVAILABLE', 'No checkpoint covers the stream yet.');
+  try {
+    await withDeadline(parts.clock, CHECKPOINT_MS_MAX, tooLate, (deadline) =>
+      covering({ ...call, deadline }, endIndex - 1, parts),
+    );
+  } catch (error) {
+    if (!(error instanceof AuditError)) throw error;
+  }
   return { kind: 'Done', body: await shown(call, await streamOf(call, streamId, parts.log), parts) };
 }
 
@@ -137,8 +149,7 @@ async function shown({ tenant }: Call, stream: StoredStream, { trees }: StreamPa
   const { firstIndex, endIndex, sealedAtMs, previousStreamId } = stream;
   const tree = await trees.tree(tenant, firstIndex);
   const isSealed = sealedAtMs !== undefined;
-  const latest = await tree?.latest();
-  const end = isSealed ? await tree?.checkpoint(endIndex - tree.firstIndex) : undefined;
+  const checkpoint = await (isSealed ? tree?.checkpoint(endIndex - tree.firstIndex) : tree?.latest());
   return {
     streamId: stream.streamId,
     tenantId: tenant,
@@ -153,7 +164,7 @@ async function shown({ tenant }: Call, stream: StoredStream, { trees }: StreamPa
       algorithm: 'SHA-256',
       genesisHash: toHex(stream.genesis),
       headHash: toHex(stream.head),
-      ...treeFacts(end ?? latest),
+      ...treeFacts(checkpoint),
     },
   };
 }

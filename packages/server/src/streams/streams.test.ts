@@ -1,12 +1,15 @@
 // Streams, proofs and the files of the log through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Checkpoint, Classification, EventStream, List, StreamEvent } from '@tallystick/contract';
 import {
   CompactRange,
   decodeEntryBundle,
   decodeTile,
+  EMPTY_ROOT,
   fromBase64,
   fromHex,
   leafHash,
@@ -20,8 +23,9 @@ import {
   verifyTlogProof,
 } from '@tallystick/evidence';
 import { EVENT } from '../testing/bound-operations.ts';
-import { eventCaller } from '../testing/event-caller.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { startTestApp } from '../testing/test-app.ts';
 
 const { app } = await startEventsApp();
 
@@ -267,6 +271,44 @@ test('a stream is sealed by hand, once, with the checkpoint of its end, and the 
   );
   assert.deepEqual((await streamsOf('sealing', '?status=Sealed,Purged')).pagination.total, 1);
   assert.deepEqual((await streamsOf('sealing', '?status=Purged')).data, []);
+});
+
+test('while nothing can be signed, proofs are refused at once and a stream is sealed without a checkpoint', async () => {
+  await using own = await startTestApp({}, { authenticate: believeClearance });
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
+  const call = async (method: string, path: string, key?: string) => {
+    const more = key === undefined ? {} : { 'Idempotency-Key': key };
+    const response = await fetch(`${own.url}/api/v1${path}`, { method, headers: { ...headers, ...more } });
+    return { status: response.status, body: (await response.json()) as EventStream };
+  };
+  const ingest = async () => (await eventCaller(own).ingest(EVENT)).body.eventId;
+  const proofOf = async (eventId: string) => (await call('GET', `/audit-events/${eventId}/proof`)).status;
+  const first = await ingest();
+  assert.equal(await proofOf(first), 200);
+  const anchor = join(own.dataDirectory, 'anchor');
+  renameSync(anchor, `${anchor}.away`);
+  const second = await ingest();
+  const { data } = (await call('GET', '/event-streams')).body as unknown as List<EventStream>;
+  const path = `/event-streams/${data[0]!.streamId}`;
+  const beganMs = performance.now();
+  assert.equal(await proofOf(second), 503);
+  assert.equal(await proofOf(first), 200, 'what is signed is proven as ever');
+  const seals = [await call('POST', `${path}/seal`, 'k1'), await call('POST', `${path}/seal`, 'k1')];
+  const shown = await call('GET', path);
+  assert.ok(performance.now() - beganMs < 10_000, 'nobody waits for what cannot come');
+  for (const { status, body } of [...seals, shown]) {
+    const { checkpoint, treeSize, rootHash } = body.hashChain;
+    // Those of a smaller tree would not be those of its end.
+    assert.deepEqual([status, body.status, checkpoint, treeSize], [200, 'Sealed', undefined, 0]);
+    assert.equal(rootHash, toHex(EMPTY_ROOT));
+  }
+  assert.equal((await call('POST', `${path}/seal`)).status, 409);
+  renameSync(`${anchor}.away`, anchor);
+  let end = await call('GET', path);
+  for (; end.body.hashChain.checkpoint === undefined; end = await call('GET', path)) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.equal(end.body.hashChain.treeSize, end.body.lastSequence);
 });
 
 test('the pages of a stream are gap-free for every reader, and walk both ways', async () => {

@@ -9,12 +9,15 @@ import { createStreamOperations, type StreamParts } from './stream-operations.ts
 
 export type StreamsParts = CheckpointParts & Omit<StreamParts, 'requireSound'> & VerificationParts;
 
+/** To be disposed before what it reads from. */
 export function createStreams(parts: StreamsParts) {
   const sound = ({ tenant }: Call) => requireSound(tenant!, parts.checkpointer);
-  return {
+  const verifications = createVerifications(parts);
+  const operations = {
     ...createStreamOperations({ ...parts, requireSound: sound }),
     ...createCheckpointOperations(parts),
     ...createLogFiles(parts),
-    ...createVerifications(parts),
+    ...verifications.operations,
   };
+  return { operations, [Symbol.asyncDispose]: () => verifications[Symbol.asyncDispose]() };
 }

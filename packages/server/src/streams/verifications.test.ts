@@ -6,8 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { EventStream, List, StreamVerification } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
-import { eventCaller } from '../testing/event-caller.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const { app } = await startEventsApp();
 
@@ -17,27 +18,27 @@ interface Wish {
 }
 
 /** With a wish it is posted. */
-async function ask(tenant: string, path: string, wish?: Wish) {
+async function ask(tenant: string, path: string, wish?: Wish, service: TestApp = app) {
   const headers = new Headers({ 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant });
   if (wish?.key !== undefined) headers.set('Idempotency-Key', wish.key);
   if (wish?.body !== undefined) headers.set('Content-Type', 'application/json');
-  const response = await fetch(`${app.url}/api/v1${path}`, {
+  const response = await fetch(`${service.url}/api/v1${path}`, {
     method: wish === undefined ? 'GET' : 'POST',
     headers,
     ...(wish?.body === undefined ? {} : { body: JSON.stringify(wish.body) }),
   });
   const body = (await response.json()) as StreamVerification &
-    List<EventStream> & { error?: { code: string } };
+    List<EventStream> & { error?: { code: string; details?: { field: string }[] } };
   const code = `${response.status} ${body.error?.code ?? ''}`.trim();
   return { code, body, location: response.headers.get('location') };
 }
 
-async function fill(tenant: string, count: number): Promise<string> {
-  const { status } = await eventCaller(app, tenant).ingestBatch({
+async function fill(tenant: string, count: number, service: TestApp = app): Promise<string> {
+  const { status } = await eventCaller(service, tenant).ingestBatch({
     events: Array.from({ length: count }, () => EVENT),
   });
   assert.equal(status, 201);
-  return (await ask(tenant, '/event-streams')).body.data[0]!.streamId;
+  return (await ask(tenant, '/event-streams', undefined, service)).body.data[0]!.streamId;
 }
 
 async function done(tenant: string, location: string): Promise<StreamVerification> {
@@ -64,22 +65,46 @@ test('a stream that is as it was accepted is verified, whole and in part', async
       verdict!.checkedEvents,
       verdict!.firstSequence,
       verdict!.lastSequence,
+      verdict!.treeSize,
       verdict!.fault,
     ],
-    [true, 300, 1, 300, undefined],
+    [true, 300, 1, 300, 300, undefined],
   );
   const part = await ask('sound', `/event-streams/${streamId}/verify`, {
     body: { fromSequence: 7, toSequence: 9 },
   });
   assert.equal((await done('sound', part.location!)).verdict!.checkedEvents, 3);
-  for (const range of [
-    { fromSequence: 0 },
-    { toSequence: 301 },
-    { fromSequence: 9, toSequence: 7 },
-    { from: 1 },
-  ]) {
-    const { code } = await ask('sound', `/event-streams/${streamId}/verify`, { body: range });
-    assert.equal(code, '422 VALIDATION_FAILED', JSON.stringify(range));
+});
+
+test('a range that is empty, or not of the stream, is refused with the field that is wrong', async () => {
+  const streamId = await fill('ranges', 10);
+  const refused = async (path: string, range: unknown) => {
+    const { code, body } = await ask('ranges', path, { body: range });
+    return [code, ...(body.error?.details ?? []).map(({ field }) => field)].join(' ');
+  };
+  const path = `/event-streams/${streamId}/verify`;
+  for (const [range, fields] of [
+    [{ fromSequence: 0 }, 'fromSequence'],
+    [{ fromSequence: 11 }, 'fromSequence'],
+    [{ toSequence: 11 }, 'toSequence'],
+    [{ fromSequence: 5, toSequence: 4 }, 'toSequence'],
+    [{ fromSequence: 9, toSequence: 7 }, 'toSequence'],
+    [{ fromSequence: 11, toSequence: 10 }, 'fromSequence'],
+    [{ fromSequence: 12, toSequence: 13 }, 'fromSequence toSequence'],
+    [{ from: 1 }, 'from'],
+  ] as const) {
+    assert.equal(await refused(path, range), `422 VALIDATION_FAILED ${fields}`, JSON.stringify(range));
+  }
+});
+
+test('of an empty stream the newest checkpoint is looked at, and no part can be asked for', async () => {
+  const sealed = await fill('empty', 4);
+  assert.equal((await ask('empty', `/event-streams/${sealed}/seal`, {})).code, '200');
+  const path = `/event-streams/${(await ask('empty', '/event-streams')).body.data[0]!.streamId}/verify`;
+  const { verdict } = await done('empty', (await ask('empty', path, {})).location!);
+  assert.deepEqual([verdict!.verified, verdict!.checkedEvents, verdict!.treeSize], [true, 0, 5]);
+  for (const body of [{ fromSequence: 6 }, { toSequence: 5 }, { fromSequence: 6, toSequence: 5 }]) {
+    assert.equal((await ask('empty', path, { body })).code, '422 VALIDATION_FAILED', JSON.stringify(body));
   }
 });
 
@@ -87,7 +112,12 @@ test('a repeat under its key is the same verification; others see nothing of it'
   const streamId = await fill('keyed', 3);
   const path = `/event-streams/${streamId}/verify`;
   const first = await ask('keyed', path, { key: 'k' });
-  assert.equal((await ask('keyed', path, { key: 'k' })).body.operationId, first.body.operationId);
+  await done('keyed', first.location!);
+  assert.deepEqual(
+    await ask('keyed', path, { key: 'k' }),
+    { ...first, code: '200' },
+    'the first answer again',
+  );
   assert.notEqual((await ask('keyed', path, {})).body.operationId, first.body.operationId);
   assert.equal(
     (await ask('keyed', path, { key: 'k', body: { fromSequence: 2 } })).code,
@@ -113,5 +143,20 @@ test('a value that was changed in the store is found and named', async () => {
   assert.deepEqual(
     [verdict!.verified, verdict!.fault!.sequence, verdict!.fault!.reason],
     [false, 12, 'LEAF_MISMATCH'],
+  );
+});
+
+test('a clean stop says nothing of the verifications that it drops', async () => {
+  const stopped = await startTestApp({}, { authenticate: believeClearance });
+  for (const tenant of ['a', 'b', 'c']) {
+    const streamId = await fill(tenant, 400, stopped);
+    for (let i = 0; i < 3; i++) {
+      assert.equal((await ask(tenant, `/event-streams/${streamId}/verify`, {}, stopped)).code, '202');
+    }
+  }
+  await stopped[Symbol.asyncDispose]();
+  assert.deepEqual(
+    stopped.lines.filter(({ level }) => level === 'Error'),
+    [],
   );
 });

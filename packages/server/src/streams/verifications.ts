@@ -1,69 +1,35 @@
-// Verifications of streams: a stream, or a part of it, is recomputed from what is stored, off to the side, with its
-// progress shown and its verdict kept for a day. They are kept in memory: a verification changes nothing, and after a
-// restart it can be asked for again.
+// Verifications of streams: a stream, or a part of it, is recomputed from what is stored, off to the side, and held
+// against what was signed: nothing is said to be verified that no checkpoint covers.
 
 import { fail, ok as assert } from 'node:assert/strict';
 import {
   type Answer,
   AuditError,
+  type ErrorDetail,
   ERRORS,
   type InputOf,
-  LIMITS,
-  type StreamId,
   type StreamVerification,
-  type TenantId,
 } from '@tallystick/contract';
-import { toHex } from '@tallystick/evidence';
 import { type Call, isSameFingerprint, keyReused } from '../call.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
-import type { Signing } from '../keys/signing.ts';
-import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, StoredStream } from './log.ts';
+import { covering, type ProvableParts, treeOf } from './provable.ts';
 import { streamOf } from './stream-operations.ts';
-import type { RangeVerdict, TreeReader } from './tree.ts';
+import { shownVerification } from './verification-answer.ts';
+import { type TurnParts, type Verification, VerificationTurns } from './verification-turns.ts';
 
-export interface VerificationParts {
-  readonly log: LogReader;
-  readonly trees: Pick<TreeReader, 'checkRange'>;
-  readonly clock: Clock;
-  readonly nextId: () => string;
-  readonly signing: Pick<Signing, 'publicKeys'>;
-  readonly telemetry: Telemetry;
-}
+export type VerificationParts = TurnParts & ProvableParts & { readonly log: LogReader };
 
-interface Verification {
-  readonly tenant: TenantId;
-  readonly streamId: StreamId;
-  readonly operationId: string;
-  readonly requestedBy: string;
-  readonly requestedAtMs: number;
+interface Range {
   readonly fromIndex: number;
   readonly endIndex: number;
-  readonly key: { readonly key: string; readonly fingerprint: Uint8Array } | undefined;
-  checkedEvents: number;
-  startedAtMs?: number;
-  completedAtMs?: number;
-  verdict?: RangeVerdict;
-  failureReason?: string;
 }
 
-/** So many are recomputed at a time; others wait. */
-const UNDER_WAY_MAX = 2;
-const WAITING_MAX = 100;
-const KEPT_MS = LIMITS.idempotencyWindowMs;
-
+/** To be disposed before what it reads from. */
 export function createVerifications(parts: VerificationParts) {
-  const verifications = new Verifications(parts);
-  const answered = (verification: Verification): Answer<'streams.verify'> => ({
-    kind: 'Accepted',
-    body: shown(verification),
-  });
-  return {
+  const turns = new VerificationTurns(parts);
+  const operations = {
     'streams.verify': {
-      perform: async (call: Call, input: InputOf<'streams.verify'>): Promise<Answer<'streams.verify'>> => {
-        const stream = await streamOf(call, input.streamId, parts.log);
-        return answered(verifications.begin(call, stream, rangeOf(stream, input.range)));
-      },
+      perform: createVerify(turns, parts),
       // Keys of verifications are kept here, so that the gateway never finds one that was used up.
       again: () => fail('nothing uses up the key of a verification'),
     },
@@ -71,167 +37,88 @@ export function createVerifications(parts: VerificationParts) {
       { tenant }: Call,
       { streamId, operationId }: InputOf<'streams.getVerification'>,
     ): Promise<Answer<'streams.getVerification'>> => {
-      const found = verifications.find(operationId);
+      const found = turns.find(operationId);
       if (found === undefined || found.tenant !== tenant || found.streamId !== streamId) {
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
       }
-      return { kind: 'Done', body: shown(found) };
+      return { kind: 'Done', body: shownVerification(found) };
     },
   };
+  return { operations, [Symbol.asyncDispose]: () => turns[Symbol.asyncDispose]() };
 }
 
-class Verifications {
-  readonly #parts: VerificationParts;
-  /** By operation id, oldest first. */
-  readonly #all = new Map<string, Verification>();
-  readonly #waiting: Verification[] = [];
-  #underWay = 0;
-
-  constructor(parts: VerificationParts) {
-    this.#parts = parts;
-  }
-
-  find(operationId: string): Verification | undefined {
-    return this.#all.get(operationId);
-  }
-
-  begin(
-    { tenant, tenantRecord, caller, once }: Call,
-    { streamId }: StoredStream,
-    range: { readonly fromIndex: number; readonly endIndex: number },
-  ): Verification {
+/** The gateway lets requests with one key come one after the other. */
+function createVerify(turns: VerificationTurns, parts: VerificationParts) {
+  const firstBodies = new WeakMap<Verification, StreamVerification>();
+  return async (call: Call, input: InputOf<'streams.verify'>): Promise<Answer<'streams.verify'>> => {
+    const stream = await streamOf(call, input.streamId, parts.log);
+    const { tenant, tenantRecord, caller, once } = call;
     assert(
       tenant !== undefined && tenantRecord !== undefined && caller !== undefined,
       'a stream has a tenant',
     );
-    this.#forgetOld();
     const key = once && { key: once.key, fingerprint: once.fingerprint(tenantRecord) };
-    const same =
-      key && [...this.#all.values()].find((each) => each.tenant === tenant && each.key?.key === key.key);
-    if (same !== undefined) {
-      if (!isSameFingerprint(same.key!.fingerprint, key!.fingerprint)) throw keyReused();
-      return same;
+    const same = key && turns.underKey(tenant, key.key);
+    if (same?.key !== undefined && key !== undefined) {
+      if (!isSameFingerprint(same.key.fingerprint, key.fingerprint)) throw keyReused();
+      return { kind: 'Repeated', body: firstBodies.get(same)! };
     }
-    if (this.#waiting.length >= WAITING_MAX) {
-      throw new AuditError('SERVICE_UNAVAILABLE', `${WAITING_MAX} verifications wait already.`);
-    }
-    const verification: Verification = {
+    const range = rangeOf(stream, input.range);
+    const requiredSize = await signedSizeFor(call, range, parts);
+    const { streamId } = stream;
+    const verification = turns.begin({
       tenant,
       streamId,
-      ...range,
-      operationId: this.#parts.nextId(),
       requestedBy: caller.name,
-      requestedAtMs: this.#parts.clock.now(),
+      ...range,
+      requiredSize,
       key,
-      checkedEvents: 0,
-    };
-    this.#all.set(verification.operationId, verification);
-    this.#waiting.push(verification);
-    this.#beginNext();
-    return verification;
-  }
-
-  #beginNext(): void {
-    while (this.#underWay < UNDER_WAY_MAX) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      this.#underWay += 1;
-      void this.#run(next);
-    }
-  }
-
-  async #run(verification: Verification): Promise<void> {
-    const { trees, clock, telemetry, signing } = this.#parts;
-    verification.startedAtMs = clock.now();
-    try {
-      const { tenant, fromIndex, endIndex } = verification;
-      const wish = { tenant, fromIndex, endIndex, publicKeys: signing.publicKeys() };
-      verification.verdict = await trees.checkRange(wish, (checkedEvents) => {
-        verification.checkedEvents = checkedEvents;
-      });
-      const { fault } = verification.verdict;
-      if (fault !== undefined) {
-        const { streamId } = verification;
-        telemetry.error('a stream does not verify', new Error(fault.message), { tenant, streamId });
-      }
-    } catch (error) {
-      verification.failureReason = 'The stream could not be read.';
-      telemetry.error('a verification has failed', error, { operationId: verification.operationId });
-    } finally {
-      verification.completedAtMs = clock.now();
-      this.#underWay -= 1;
-      this.#beginNext();
-    }
-  }
-
-  #forgetOld(): void {
-    const before = this.#parts.clock.now() - KEPT_MS;
-    for (const [operationId, { completedAtMs }] of this.#all) {
-      if (completedAtMs !== undefined && completedAtMs < before) this.#all.delete(operationId);
-    }
-  }
+    });
+    const body = shownVerification(verification);
+    firstBodies.set(verification, body);
+    return { kind: 'Accepted', body };
+  };
 }
 
-function rangeOf(
-  { firstIndex, endIndex }: StoredStream,
-  range: InputOf<'streams.verify'>['range'],
-): { readonly fromIndex: number; readonly endIndex: number } {
-  const { fromSequence = firstIndex + 1, toSequence = endIndex } = range ?? {};
-  if (fromSequence > toSequence + 1 || fromSequence <= firstIndex || toSequence > endIndex) {
-    throw new AuditError(
-      'VALIDATION_FAILED',
-      `The stream has the sequences ${firstIndex + 1} to ${endIndex}; ${fromSequence} to ${toSequence} is no part of it.`,
-      {
-        details: [
-          { field: 'fromSequence', issue: 'must name a part of the stream', value: String(fromSequence) },
-        ],
-      },
-    );
+/**
+ * The size of the smallest checkpoint that covers the range, when there is such a checkpoint: what has just been
+ * appended waits for it. A log that ended with a restore gets no more of them, and the verdict says what that leaves out.
+ */
+async function signedSizeFor(
+  call: Call,
+  { fromIndex, endIndex }: Range,
+  parts: VerificationParts,
+): Promise<number> {
+  const current = await treeOf(call, parts);
+  if (fromIndex === endIndex) return 0;
+  if (fromIndex >= current.firstIndex) {
+    await covering(call, endIndex - 1, parts);
+    return endIndex - current.firstIndex;
+  }
+  // A stream is never of two logs.
+  const ended = await parts.trees.tree(call.tenant!, fromIndex);
+  assert(ended !== undefined, 'what is in a stream is in a log');
+  return endIndex - ended.firstIndex;
+}
+
+function rangeOf({ firstIndex, endIndex }: StoredStream, range: InputOf<'streams.verify'>['range']): Range {
+  const [first, last] = [firstIndex + 1, endIndex];
+  const { fromSequence = first, toSequence = last } = range ?? {};
+  const details: ErrorDetail[] = [];
+  const refuse = (field: string, issue: string, value: number) =>
+    details.push({ field, issue, value: String(value) });
+  const isOutside = (sequence: number | undefined) =>
+    sequence !== undefined && (sequence < first || sequence > last);
+  const issue = 'must be a sequence of the stream';
+  if (isOutside(range?.fromSequence)) refuse('fromSequence', issue, fromSequence);
+  if (isOutside(range?.toSequence)) refuse('toSequence', issue, toSequence);
+  if (details.length === 0 && range?.toSequence !== undefined && toSequence < fromSequence) {
+    refuse('toSequence', 'must not be before fromSequence', toSequence);
+  }
+  if (details.length > 0) {
+    const has = last < first ? 'is empty' : `has the sequences ${first} to ${last}`;
+    const message = `The stream ${has}; ${fromSequence} to ${toSequence} is no part of it.`;
+    throw new AuditError('VALIDATION_FAILED', message, { details });
   }
   return { fromIndex: fromSequence - 1, endIndex: toSequence };
-}
-
-function shown(verification: Verification): StreamVerification {
-  const { streamId, operationId, requestedBy, checkedEvents, verdict, failureReason } = verification;
-  const { startedAtMs, completedAtMs } = verification;
-  const totalEvents = verification.endIndex - verification.fromIndex;
-  const isOver = completedAtMs !== undefined;
-  const status =
-    failureReason !== undefined ? 'Failed' : isOver ? 'Completed' : startedAtMs ? 'Processing' : 'Pending';
-  return {
-    streamId,
-    operationId,
-    status,
-    progress: {
-      percent:
-        verdict !== undefined || totalEvents === 0 ? 100 : Math.floor((100 * checkedEvents) / totalEvents),
-      processedEvents: verdict?.checkedEvents ?? checkedEvents,
-      totalEvents,
-    },
-    requestedAt: instant(verification.requestedAtMs),
-    requestedBy,
-    ...(startedAtMs === undefined ? {} : { startedAt: instant(startedAtMs) }),
-    ...(completedAtMs === undefined ? {} : { completedAt: instant(completedAtMs) }),
-    ...(failureReason === undefined ? {} : { failureReason }),
-    ...(verdict === undefined || !isOver ? {} : { verdict: verdictOf(verification, verdict, completedAtMs) }),
-  };
-}
-
-function verdictOf(
-  { fromIndex, endIndex }: Verification,
-  { fault, rootHash, ...counts }: RangeVerdict,
-  atMs: number,
-): NonNullable<StreamVerification['verdict']> {
-  return {
-    verified: fault === undefined,
-    ...(endIndex > fromIndex ? { firstSequence: fromIndex + 1, lastSequence: endIndex } : {}),
-    ...counts,
-    rootHash: toHex(rootHash),
-    ...(fault === undefined ? {} : { fault: faultOf(fault) }),
-    verifiedAt: instant(atMs),
-  };
-}
-
-function faultOf({ index, reason, message }: NonNullable<RangeVerdict['fault']>) {
-  return { ...(index === undefined ? {} : { sequence: index + 1 }), reason, message };
 }

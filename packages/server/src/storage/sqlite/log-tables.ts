@@ -3,7 +3,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
-import type { StoredContent, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../streams/log.ts';
+import type {
+  EventsWay,
+  StoredContent,
+  StoredEvent,
+  StoredStream,
+  StreamsBeyond,
+  UsedKey,
+} from '../../streams/log.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 import { CLASSIFICATIONS } from './schema.ts';
 import { TreeTables } from './tree-tables.ts';
@@ -36,6 +43,7 @@ export class LogTables {
   readonly #tenant: StatementSync;
   readonly #event: StatementSync;
   readonly #events: StatementSync;
+  readonly #eventsFromEnd: StatementSync;
   readonly #streamsBefore: StatementSync;
   readonly #streamsAfter: StatementSync;
   readonly #stream: StatementSync;
@@ -52,6 +60,10 @@ export class LogTables {
     this.#events = db.prepare(
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index LIMIT ?`,
+    );
+    this.#eventsFromEnd = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index DESC LIMIT ?`,
     );
     this.#streamsBefore = db.prepare(
       `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
@@ -71,10 +83,24 @@ export class LogTables {
     return row === undefined ? undefined : eventIn(row);
   }
 
-  events(tenantId: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvent[] {
+  events(
+    tenantId: TenantId,
+    fromIndex: number,
+    endIndex: number,
+    limit: number,
+    { isFromEnd = false, bytesMax = Number.POSITIVE_INFINITY }: EventsWay = {},
+  ): StoredEvent[] {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return [];
-    return this.#events.all(tenant, fromIndex, endIndex, limit).map(eventIn);
+    const found: StoredEvent[] = [];
+    let bytes = 0;
+    const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
+    for (const row of statement.iterate(tenant, fromIndex, endIndex, limit)) {
+      found.push(eventIn(row));
+      bytes += lengthIn(row, 'text1') + lengthIn(row, 'text2');
+      if (bytes >= bytesMax) break;
+    }
+    return found;
   }
 
   streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {
@@ -132,6 +158,10 @@ export function classificationIn(row: Row): Classification {
   const classification = CLASSIFICATIONS[place];
   if (classification === undefined) throw new Error(`an event has the unknown classification ${place}`);
   return classification;
+}
+
+function lengthIn(row: Row, column: string): number {
+  return blobOrNone(row, column)?.length ?? 0;
 }
 
 function eventIn(row: Row): StoredEvent {

@@ -129,8 +129,8 @@ function readsThrough(reader: ThreadHandle<ReaderMessage>): LogReader {
     forTenant: (tenant) => ({
       event: async (eventId, visible) =>
         (await reader.ask({ verb: 'Event', tenant, eventId, visible })) as StoredEvent | undefined,
-      events: async (fromIndex, endIndex, limit) =>
-        (await reader.ask({ verb: 'Events', tenant, fromIndex, endIndex, limit })) as StoredEvent[],
+      events: async (fromIndex, endIndex, limit, way) =>
+        (await reader.ask({ verb: 'Events', tenant, fromIndex, endIndex, limit, way })) as StoredEvent[],
       streams: async (beyond, limit) =>
         (await reader.ask({ verb: 'Streams', tenant, beyond, limit })) as StoredStream[],
       stream: async (streamId) =>

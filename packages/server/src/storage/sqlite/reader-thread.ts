@@ -2,7 +2,7 @@
 
 import { workerData } from 'node:worker_threads';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
-import type { StreamsBeyond } from '../../streams/log.ts';
+import type { StreamsBeyond, EventsWay } from '../../streams/log.ts';
 import { openJournalForReading } from './database.ts';
 import { LogTables } from './log-tables.ts';
 import { serveThread } from './thread.ts';
@@ -27,6 +27,7 @@ export type ReaderMessage =
       readonly fromIndex: number;
       readonly endIndex: number;
       readonly limit: number;
+      readonly way: EventsWay | undefined;
     }
   | {
       readonly verb: 'Streams';
@@ -57,8 +58,8 @@ serveThread<ReaderMessage>({
       case 'Event':
         return { value: tables.event(message.tenant, message.eventId, message.visible) };
       case 'Events': {
-        const { tenant, fromIndex, endIndex, limit } = message;
-        return { value: tables.events(tenant, fromIndex, endIndex, limit) };
+        const { tenant, fromIndex, endIndex, limit, way } = message;
+        return { value: tables.events(tenant, fromIndex, endIndex, limit, way) };
       }
       case 'Streams':
         return { value: tables.streams(message.tenant, message.beyond, message.limit) };

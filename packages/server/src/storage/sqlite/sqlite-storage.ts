@@ -28,8 +28,10 @@ export interface SqliteOptions {
   readonly random: Random;
   /** The service's way: threads for writing and reading. */
   readonly threads: boolean;
-  /** Refuse to run beside another one that is exclusive; only then an older schema is brought up. */
+  /** Refuse to run beside another one that is exclusive. */
   readonly exclusive: boolean;
+  /** Bring up an older schema, or refuse it; undefined: if this is exclusive. Without being so it must not. */
+  readonly mayMigrate?: boolean;
   /** Told when keys or tenants could not be written. */
   readonly onFailure?: (error: unknown) => void;
   /** Told when a thread has died: the process cannot go on. */
@@ -71,8 +73,9 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   };
 }
 
-function settle({ directory, logOrigin, exclusive }: SqliteOptions, nextId: () => string): string {
-  using db = openJournal(directory, { mayMigrate: exclusive });
+function settle(options: SqliteOptions, nextId: () => string): string {
+  const { directory, logOrigin, exclusive, mayMigrate = exclusive } = options;
+  using db = openJournal(directory, { mayMigrate });
   try {
     return settleInstallation(db, { logOrigin, nextId }).logOrigin;
   } catch (error) {
@@ -109,7 +112,8 @@ function logInProcess(owner: JournalOwner, committer: PoolCommitter, treeData: T
       probe: async () => owner.probe(),
       forTenant: (tenant) => ({
         event: async (eventId, visible) => owner.tables.event(tenant, eventId, visible),
-        events: async (fromIndex, endIndex, limit) => owner.tables.events(tenant, fromIndex, endIndex, limit),
+        events: async (fromIndex, endIndex, limit, way) =>
+          owner.tables.events(tenant, fromIndex, endIndex, limit, way),
         streams: async (beyond, limit) => owner.tables.streams(tenant, beyond, limit),
         stream: async (streamId) => owner.tables.stream(tenant, streamId),
         streamCount: async () => owner.tables.streamCount(tenant),

@@ -11,6 +11,8 @@ import {
   genesisHash,
   type HashReader,
   HASH_BYTES,
+  logNamed,
+  originOf,
   proveConsistency,
   proveInclusion,
   type Tile,
@@ -92,13 +94,13 @@ export class TreeTables {
 
   /** The name under which a log of the tenant is signed, whether it has that one or not. */
   originOf(tenantId: TenantId, epoch: number): string {
-    return `${this.#logOrigin}/t/${tenantId}${epoch === 0 ? '' : `/${epoch}`}`;
+    return originOf({ tenant: tenantId, epoch }, this.#logOrigin);
   }
 
   /** Undefined for a name that none of the tenant's logs can have. */
   epochOf(tenantId: TenantId, origin: string): number | undefined {
-    const epoch = Number(/\/([1-9]\d{0,8})$/.exec(origin)?.[1] ?? 0);
-    return [epoch, 0].find((each) => this.originOf(tenantId, each) === origin);
+    const named = logNamed(origin, this.#logOrigin);
+    return named?.tenant === tenantId ? named.epoch : undefined;
   }
 
   latest({ tenant, epoch }: LogPlace): StoredCheckpoint | undefined {

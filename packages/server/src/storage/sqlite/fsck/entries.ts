@@ -7,6 +7,7 @@ import {
   decodeEntry,
   type Entry,
   ENTRY_BYTES,
+  equalBytes,
   EvidenceError,
   HASH_BYTES,
   HashPool,
@@ -20,7 +21,7 @@ import { SEED_BYTES, saltsOf } from '../../commitments.ts';
 import type { Checks } from './checks.ts';
 import { atIndex, fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './rows.ts';
-import { canonicalText, isSame, LotValues } from './values.ts';
+import { canonicalText, LotValues } from './values.ts';
 
 /** What an entry turned out to be. */
 export interface SoundEntry {
@@ -123,12 +124,12 @@ export class EntryWalk {
 
   #sound(row: LogRow, leaf: Uint8Array, place: number): SoundEntry {
     const { checks, values } = this.#desk;
-    if (checks.has('leaves') && !isSame(leaf, row.leaf))
+    if (checks.has('leaves') && !equalBytes(leaf, row.leaf))
       throw fault('LEAF_MISMATCH', 'is not what was hashed');
     const entry = decodeEntry(row.entry);
     const { index, receivedAtMs } = entry;
     if (index !== this.#nextIndex) throw fault('INDEX_MISMATCH', `says that it is entry ${index}`);
-    if (checks.has('chain') && !isSame(entry.previous, this.#previous))
+    if (checks.has('chain') && !equalBytes(entry.previous, this.#previous))
       throw fault('CHAIN_BROKEN', 'does not name the leaf before it');
     this.#previous = leaf;
     if (checks.has('times') && receivedAtMs < this.#lastReceivedAtMs)
@@ -161,7 +162,7 @@ function deletedEntry(entry: Entry, leaf: Uint8Array, { root1, root2 }: LogRow):
   if (isNotice(entry.kind)) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
   if (root1.length !== HASH_BYTES || root2.length !== HASH_BYTES)
     throw fault('MALFORMED', 'has a root that is no hash');
-  if (!isSame(contentOf([{ root: root1 }, { root: root2 }]), entry.content))
+  if (!equalBytes(contentOf([{ root: root1 }, { root: root2 }]), entry.content))
     throw fault('LEAF_MISMATCH', 'root1 and root2 are not what was hashed');
   return { entry, leaf, isDeleted: true, notice: undefined };
 }

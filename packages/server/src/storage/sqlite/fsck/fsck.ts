@@ -7,12 +7,13 @@ import { ALL_CHECKS, type Checks } from './checks.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { WalkDesk } from './entries.ts';
 import { fault, faultIn, faultOf, type StoreFault, storeFault } from './store-fault.ts';
-import { anchorFault, createMemory, originsRemembered, type Remembered } from './memory.ts';
+import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';
+import { type FoundLogs, missingLogs } from './missing-logs.ts';
 import type { TrustedKey } from './notes.ts';
 import { FIRST_INTEGER, integerIn, textIn } from './rows.ts';
 import { columnsOf, requireSchema } from './schema.ts';
 import { requireKnownTenants, requireNoStrayContent } from './strays.ts';
-import { type CheckedLog, type StoredTenant, TenantCheck } from './tenant.ts';
+import { type CheckedLog, type StoredTenant, TenantCheck, type TenantResult } from './tenant.ts';
 import { readInstallation } from '../meta.ts';
 
 export interface JournalWish {
@@ -25,11 +26,9 @@ export interface JournalWish {
   readonly desk?: WalkDesk;
 }
 
-export interface TenantReport {
-  readonly tenant: string;
+export interface TenantReport extends FoundLogs {
   readonly logs: readonly CheckedLog[];
   readonly streams: number;
-  readonly fault: StoreFault | undefined;
 }
 
 export interface JournalReport {
@@ -73,7 +72,7 @@ export function* checkJournal(
     const met = tenants.flatMap(({ logs }) => logs).reduce((sum, { values }) => sum + values, 0);
     look('strays', () => requireNoStrayContent(db, isAllMet ? met : undefined));
   }
-  if (checks.has('anchor')) faults.push(...anchorFaults(wish, tenants));
+  if (checks.has('anchor')) faults.push(...anchorFaults(db, wish, tenants));
   return { faults, tenants, notEvidence: notEvidenceIn(db) };
 }
 
@@ -91,13 +90,13 @@ function* checkTenants(
   for (const stored of tenantsOf(db, only)) {
     const logs: CheckedLog[] = [];
     const tenant = stored.tenantId;
-    let streams = 0;
+    let result: TenantResult = { streams: 0, named: [] };
     let found: StoreFault | undefined;
     try {
       const steps = check.run(stored, logs);
       for (let step = steps.next(); ; step = steps.next()) {
         if (step.done === true) {
-          streams = step.value.streams;
+          result = step.value;
           break;
         }
         entries += step.value;
@@ -106,7 +105,7 @@ function* checkTenants(
     } catch (error) {
       found = storeFault(tenant, faultOf(error));
     }
-    reports.push({ tenant, logs, streams, fault: found });
+    reports.push({ tenant, logs, ...result, fault: found });
   }
 }
 
@@ -132,39 +131,21 @@ function requireIntegrity(db: DatabaseSync): void {
   if (said !== 'ok') throw fault('MALFORMED', `the database is damaged: ${said.split('\n').join('; ')}`);
 }
 
-function anchorFaults(wish: JournalWish, tenants: readonly TenantReport[]): StoreFault[] {
-  const isSigned = tenants.some(({ logs }) => logs.some(({ signedSize }) => signedSize > 0));
-  const own = anchorFault(wish.remembered, isSigned);
-  return [...(own === undefined ? [] : [storeFault(undefined, own)]), ...missingLogs(wish, tenants)];
-}
-
-/** Logs that somebody remembers and that are not there at all, nor a later one of the tenant that says why. */
-function missingLogs(
-  { remembered, tenant: only }: JournalWish,
+function anchorFaults(
+  db: DatabaseSync,
+  { remembered, tenant }: JournalWish,
   tenants: readonly TenantReport[],
 ): StoreFault[] {
-  const there = new Set(tenants.flatMap(({ logs }) => logs.map(({ origin }) => origin)));
-  const newest = new Map(tenants.map(({ tenant, logs }) => [tenant, epochIn(logs.at(-1)?.origin ?? '')]));
-  const faulty = new Set(tenants.filter((report) => report.fault !== undefined).map(({ tenant }) => tenant));
-  return [...originsRemembered(remembered)]
-    .filter((origin) => !there.has(origin))
-    .map((origin) => ({ origin, tenant: tenantIn(origin) ?? '' }))
-    .filter(({ tenant }) => (only === undefined || tenant === only) && !faulty.has(tenant))
-    .filter(({ origin, tenant }) => epochIn(origin) >= (newest.get(tenant) ?? 0))
-    .map(({ origin, tenant }) =>
-      storeFault(tenant, fault('ROLLBACK', `the log ${origin} was anchored, and is not there`)),
-    );
-}
-
-/** `<LogOrigin>/t/<tenant>`, with an epoch behind it or not. */
-const ORIGIN = /^.*\/t\/([^/]+)(?:\/(\d+))?$/;
-
-function tenantIn(origin: string): string | undefined {
-  return ORIGIN.exec(origin)?.[1];
-}
-
-function epochIn(origin: string): number {
-  return Number(ORIGIN.exec(origin)?.[2] ?? 0);
+  const isSigned = tenants.some(({ logs }) => logs.some(({ signedSize }) => signedSize > 0));
+  const own = anchorFault(remembered, isSigned);
+  const logOrigin = logOriginOrNone(db);
+  return [
+    ...(own === undefined ? [] : [storeFault(undefined, own)]),
+    // Without a name of its logs the store has that fault already.
+    ...(logOrigin === undefined
+      ? []
+      : missingLogs(headsRemembered(remembered), { logOrigin, tenant }, tenants)),
+  ];
 }
 
 /** What is in the schema, is no evidence, and why. */
@@ -178,6 +159,15 @@ export function notEvidenceIn(db: DatabaseSync): Record<string, string> {
   }
   for (const [name, why] of Object.entries(NOT_EVIDENCE)) if (name.includes(' ')) found[name] = why;
   return found;
+}
+
+function logOriginOrNone(db: DatabaseSync): string | undefined {
+  try {
+    return readInstallation(db)?.logOrigin;
+  } catch (error) {
+    faultOf(error);
+    return undefined;
+  }
 }
 
 function columnsOrNone(db: DatabaseSync): string[] {

@@ -4,6 +4,7 @@
 import {
   CompactRange,
   Deletions,
+  equalBytes,
   KINDS,
   type Notice,
   type NoticePayload,
@@ -12,21 +13,14 @@ import {
   TILE_WIDTH,
   toBase64,
 } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../../streams/anchor.ts';
 import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
 import { fault } from './store-fault.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
+import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import type { LogRow } from './rows.ts';
 import type { StreamRows } from './streams.ts';
 import type { CheckpointRow, TreeRows } from './tree-rows.ts';
-import { isSame } from './values.ts';
 import type { LogPlace } from '../tree-tables.ts';
-
-/** A head that somebody remembers: the log had this root when it had this size. */
-export interface RememberedHead extends AnchoredHead {
-  /** False: it may be of a later moment than the state that is looked at. */
-  readonly mustBeReached: boolean;
-}
 
 export interface LogParts {
   readonly desk: WalkDesk;
@@ -107,14 +101,18 @@ export class LogCheck {
   /** The log has ended; throws what is only known then. */
   end(): void {
     const { tree, desk } = this.#parts;
-    const { place, heads } = this.#facts;
+    const { place, heads, beginning } = this.#facts;
+    // The row of an epoch alone explains nothing: whoever can put a store back can write one.
+    if (beginning !== undefined && this.counts.entries === 0)
+      throw fault('NOTICE_INVALID', `${place.origin} has no entry that says why it was begun`);
     if (desk.checks.has('checkpoints') && this.#checkpoint !== undefined)
       this.#unmetCheckpoint(this.#checkpoint);
     if (desk.checks.has('anchor')) {
       const lost = heads.slice(this.#headsMet).find((head) => head.mustBeReached && !this.#isDeclared(head));
-      if (lost !== undefined) throw this.#rollback(lost.size, 'anchored');
+      if (lost !== undefined) throw this.#rollback(lost.size, lost.how);
       this.#requireAnchored();
     }
+    this.#requireAnySigned();
     const tileRows = tree.tileHashCount(place);
     if (desk.checks.has('tiles') && tileRows !== this.counts.tiles)
       throw fault(
@@ -179,7 +177,7 @@ export class LogCheck {
     const found = this.#parts.tree.tileHash(this.#facts.place, level / TILE_HEIGHT, place);
     const name = `hash ${place} of level ${level / TILE_HEIGHT}, over the tile that ends at index ${last}`;
     if (found === undefined) throw fault('TRUNCATED', `${name}, is missing`, last);
-    if (!isSame(found, hash)) throw fault('ROOT_MISMATCH', `${name}, is not that of the entries`, last);
+    if (!equalBytes(found, hash)) throw fault('ROOT_MISMATCH', `${name}, is not that of the entries`, last);
     this.counts.tiles++;
   };
 
@@ -193,8 +191,8 @@ export class LogCheck {
       this.#checkpoint = tree.checkpointAfter(place, size);
     }
     for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
-      if (desk.checks.has('anchor') && !isSame(head.root, root) && !this.#isDeclared(head))
-        throw this.#otherHistory('FORK', size, 'anchored');
+      if (desk.checks.has('anchor') && !equalBytes(head.root, root) && !this.#isDeclared(head))
+        throw this.#otherHistory('FORK', size, head.how);
     }
     this.#confirmedSize = size;
     this.#setStop();
@@ -212,7 +210,7 @@ export class LogCheck {
         'ROOT_MISMATCH',
         `the checkpoint that is stored for size ${size} is of size ${signed.size}`,
       );
-    if (!isSame(signed.root, root)) throw this.#otherHistory('ROOT_MISMATCH', size, 'signed');
+    if (!equalBytes(signed.root, root)) throw this.#otherHistory('ROOT_MISMATCH', size, 'signed');
     this.counts.checkpoints++;
   }
 
@@ -227,13 +225,27 @@ export class LogCheck {
     throw this.#rollback(size, 'signed');
   }
 
-  /** A restore that went on openly: the log after this one names that head, or has others in between that are lost. */
-  #isDeclared({ size, root }: RememberedHead): boolean {
+  /**
+   * A restore that went on openly: the log after this one names that head. Where others in between are lost, one of
+   * those did, and it named what was anchored: a head that somebody has seen is not excused by what is not there.
+   */
+  #isDeclared(head: RememberedHead): boolean {
     const { next, place } = this.#facts;
     if (next === undefined) return false;
-    if (next.epoch > place.epoch + 1) return true;
-    const named = parseCheckpoint(next.previousCheckpoint);
-    return named.size === size && isSame(named.root, root);
+    if (next.epoch > place.epoch + 1) return head.how === 'anchored';
+    return isSameHead(parseCheckpoint(next.previousCheckpoint), head);
+  }
+
+  /** Whoever hands in a key wants to know that it has signed; of a log without a checkpoint it says nothing. */
+  #requireAnySigned(): void {
+    const { entries, signedSize } = this.counts;
+    if (!this.#notes.mustBeGiven || !this.#parts.desk.checks.has('checkpoints')) return;
+    if (entries === 0 || signedSize > 0) return;
+    throw fault(
+      'KEY_UNKNOWN',
+      `none of its ${entries} entries is under a checkpoint by a key that was given`,
+      0,
+    );
   }
 
   /** What is anchored is never smaller than what is stored; else the anchor itself was put back, or is another one. */

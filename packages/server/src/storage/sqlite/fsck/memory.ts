@@ -9,7 +9,7 @@ import type { AnchoredHead } from '../../../streams/anchor.ts';
 import { ANCHOR_FILE } from '../../anchor-file.ts';
 import { AnchorDamage, readAnchor } from '../../anchor-form.ts';
 import { fault } from './store-fault.ts';
-import type { RememberedHead } from './log.ts';
+import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
 
 export type Heads = ReadonlyMap<string, AnchoredHead>;
@@ -45,13 +45,11 @@ export function createMemory(remembered: Remembered): Memory {
   const anchor = readingsIn(remembered);
   return {
     heads(origin) {
-      const heads: RememberedHead[] = seen
-        .filter((head) => head.origin === origin)
-        .map((head) => ({ ...head, mustBeReached: true }));
+      const heads: RememberedHead[] = seen.filter((head) => head.origin === origin).map(asSeen);
       const [before, behind] = [anchor?.before.get(origin), anchor?.behind.get(origin)];
-      if (before !== undefined) heads.push({ ...before, mustBeReached: true });
+      if (before !== undefined) heads.push(asAnchored(before));
       if (behind !== undefined && behind.size !== before?.size)
-        heads.push({ ...behind, mustBeReached: false });
+        heads.push({ ...behind, how: 'anchored', mustBeReached: false });
       // Nothing can be said of the empty tree.
       return heads.filter(({ size }) => size > 0).sort((a, b) => a.size - b.size);
     },
@@ -59,10 +57,18 @@ export function createMemory(remembered: Remembered): Memory {
   };
 }
 
-/** The origins that somebody remembers, as far as there must be a log of them. */
-export function originsRemembered(remembered: Remembered): Set<string> {
-  const anchored = readingsIn(remembered)?.before.keys() ?? [];
-  return new Set([...anchored, ...remembered.seen.map(({ origin }) => origin)]);
+/** All that somebody remembers, as far as there must be a log of it. */
+export function headsRemembered(remembered: Remembered): RememberedHead[] {
+  const anchored = readingsIn(remembered)?.before.values() ?? [];
+  return [...Array.from(anchored, asAnchored), ...remembered.seen.map(asSeen)];
+}
+
+function asAnchored(head: AnchoredHead): RememberedHead {
+  return { ...head, how: 'anchored', mustBeReached: true };
+}
+
+function asSeen(head: AnchoredHead): RememberedHead {
+  return { ...head, how: 'seen', mustBeReached: true };
 }
 
 /** What is wrong with the anchor itself, once it is known whether anything was signed. */

@@ -29,11 +29,12 @@ interface NamedKey extends TrustedKey {
 export class NoteReader {
   readonly #origin: string;
   readonly #keys = new Map<string, NamedKey>();
-  readonly #mustBeGiven: boolean;
+  /** The newest checkpoint must bear a key that was handed in. */
+  readonly mustBeGiven: boolean;
 
   constructor(origin: string, keys: readonly TrustedKey[]) {
     this.#origin = origin;
-    this.#mustBeGiven = keys.some(({ isGiven }) => isGiven);
+    this.mustBeGiven = keys.some(({ isGiven }) => isGiven);
     for (const trusted of keys) {
       const id = keyId(origin, trusted.publicKey);
       const isGiven = trusted.isGiven || this.#keys.get(id)?.isGiven === true;
@@ -64,7 +65,7 @@ export class NoteReader {
       ours++;
       if (known.isGiven) given++;
     }
-    if (ours === 0 || (isNewest && this.#mustBeGiven && given === 0))
+    if (ours === 0 || (isNewest && this.mustBeGiven && given === 0))
       throw fault('KEY_UNKNOWN', `the checkpoint of size ${size} is not signed by a key that is trusted`);
     return { size, root };
   }

@@ -10,6 +10,7 @@ import {
   Deletions,
   EMPTY_ROOT,
   type Entry,
+  equalBytes,
   EvidenceError,
   KINDS,
   leafHash,
@@ -27,7 +28,6 @@ import { fault, faultOf } from './store-fault.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { type LogRow, LogRows } from './rows.ts';
 import { TreeRows } from './tree-rows.ts';
-import { isSame } from './values.ts';
 import { type LogPlace, TreeTables } from '../tree-tables.ts';
 
 /**
@@ -100,6 +100,7 @@ class RangeCheck {
 
   *run(): Generator<number, void> {
     const { tenant, fromIndex, endIndex } = this.#wish;
+    if (fromIndex === endIndex) this.#takeHead(tenant, fromIndex);
     for (let from = fromIndex; from < endIndex; ) {
       const log = this.#tables.log(tenant, from);
       if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${tenant}`);
@@ -111,6 +112,12 @@ class RangeCheck {
       yield* this.#part(log, from, end);
       from = end;
     }
+  }
+
+  /** Of an empty range there is the head alone to look at. */
+  #takeHead(tenant: string, index: number): void {
+    this.#log = this.#tables.log(tenant, index);
+    if (this.#log !== undefined) this.#head = this.#headOf(this.#log);
   }
 
   /** What of the range is in one log. */
@@ -163,7 +170,7 @@ class RangeCheck {
     const { size, root } = this.#head;
     if (size === 0) return;
     const proof = proveRange(range.begin, range.end, size, this.#tables.hashes(log, size));
-    if (isSame(compactRangeRoot(range, size, proof), root)) return;
+    if (equalBytes(compactRangeRoot(range, size, proof), root)) return;
     const message = `entries ${range.begin} to ${range.end - 1} do not lead to the root that was signed at size ${size}`;
     throw fault('ROOT_MISMATCH', message, range.begin);
   }

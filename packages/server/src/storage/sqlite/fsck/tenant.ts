@@ -1,11 +1,13 @@
 // All that is stored of one tenant: its log, or its logs where it went on after restores, each under its own origin.
 
 import type { DatabaseSync } from 'node:sqlite';
-import { epochGenesisHash, genesisHash } from '@tallystick/evidence';
+import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
+import type { AnchoredHead } from '../../../streams/anchor.ts';
 import { WalkDesk } from './entries.ts';
 import { fault } from './store-fault.ts';
-import { LogCheck, type LogCounts, type LogFacts, type RememberedHead } from './log.ts';
+import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
+import type { RememberedHead } from './remembered-head.ts';
 import { FIRST_INTEGER, LAST_INTEGER, LogRows } from './rows.ts';
 import { StreamRows } from './streams.ts';
 import { type EpochRow, TreeRows } from './tree-rows.ts';
@@ -34,6 +36,12 @@ export interface CheckedLog extends LogCounts {
   readonly origin: string;
 }
 
+export interface TenantResult {
+  readonly streams: number;
+  /** The heads that its logs say they go on from. */
+  readonly named: readonly AnchoredHead[];
+}
+
 /** One statement each, for all tenants in turn. */
 export class TenantCheck {
   readonly #parts: TenantParts;
@@ -50,7 +58,7 @@ export class TenantCheck {
    * Yields how many entries were looked at, and adds every log that it comes to; throws EvidenceError at the first that
    * does not fit. `logs` says then how far it came.
    */
-  *run(stored: StoredTenant, logs: CheckedLog[]): Generator<number, { readonly streams: number }> {
+  *run(stored: StoredTenant, logs: CheckedLog[]): Generator<number, TenantResult> {
     const { db, desk, keys } = this.#parts;
     const { tenant } = stored;
     const epochs = this.#tree.epochs(tenant);
@@ -71,7 +79,8 @@ export class TenantCheck {
     }
     const entries = logs.reduce((sum, log) => sum + log.entries, 0);
     if (desk.checks.has('streams')) streams.end(entries);
-    return { streams: streams.count };
+    const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
+    return { streams: streams.count, named };
   }
 
   /** Numbers may be left out: those of logs that a restore has lost. */
@@ -99,10 +108,10 @@ export class TenantCheck {
     entriesBefore: number,
   ): LogFacts {
     const { logOrigin, memory } = this.#parts;
-    const originOf = (epoch: number) => `${logOrigin}/t/${tenantId}${epoch === 0 ? '' : `/${epoch}`}`;
+    const nameOf = (epoch: number) => originOf({ tenant: tenantId, epoch }, logOrigin);
     const own = epochs[log - 1];
     const { epoch, firstIndex } = own ?? { epoch: 0, firstIndex: 0 };
-    const origin = originOf(epoch);
+    const origin = nameOf(epoch);
     const genesis =
       own === undefined ? genesisHash(origin) : epochGenesisHash(origin, own.previousCheckpoint);
     const isNextToBefore = (epochs[log - 2]?.epoch ?? 0) === epoch - 1;
@@ -110,7 +119,7 @@ export class TenantCheck {
       place: { tenant, epoch, origin, firstIndex, genesis },
       beginning: own && {
         previousCheckpoint: own.previousCheckpoint,
-        previousOrigin: originOf(epoch - 1),
+        previousOrigin: nameOf(epoch - 1),
         previousEntries: isNextToBefore ? entriesBefore : undefined,
       },
       next: epochs[log],

@@ -2,7 +2,7 @@
 // them. The texts must be their own RFC 8785 texts and must say the classification that the column says.
 
 import { isAscii } from 'node:buffer';
-import { isCanonicalJson } from '@tallystick/evidence';
+import { equalBytes, isCanonicalJson } from '@tallystick/evidence';
 import { Commitments, SEEDS_BYTES } from '../../commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
@@ -56,11 +56,12 @@ export class LotValues {
     if (!this.#checks.has('values')) return;
     const computed = this.#computed;
     this.#commitments.copyContent(place, computed, 0);
-    if (!isSame(computed, contentHash)) throw fault('LEAF_MISMATCH', 'its content is not what was hashed');
+    if (!equalBytes(computed, contentHash))
+      throw fault('LEAF_MISMATCH', 'its content is not what was hashed');
     this.#commitments.copyRoot(place, 1, computed, 0);
-    if (!isSame(computed, root1)) throw fault('LEAF_MISMATCH', 'root1 is not that of its content');
+    if (!equalBytes(computed, root1)) throw fault('LEAF_MISMATCH', 'root1 is not that of its content');
     this.#commitments.copyRoot(place, 2, computed, 0);
-    if (!isSame(computed, root2)) throw fault('LEAF_MISMATCH', 'root2 is not that of its content');
+    if (!equalBytes(computed, root2)) throw fault('LEAF_MISMATCH', 'root2 is not that of its content');
   }
 }
 
@@ -87,10 +88,4 @@ function requireClassification(text: string, column: number): void {
     'LEAF_MISMATCH',
     `its column says that it is ${CLASSIFICATIONS[column] ?? column}, its text says otherwise`,
   );
-}
-
-export function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
-  return true;
 }

@@ -1,15 +1,20 @@
 // The names under which the logs of a tenant are signed: that of its first log, and a new one for each time that it went
-// on after a restore.
-
-import type { TenantId } from '@tallystick/contract';
+// on after a restore. A name has one spelling, so that no two are of the same log.
+//
+//   <LogOrigin>/t/<tenant>
+//   <LogOrigin>/t/<tenant>/<epoch, decimal from 1 on, without leading zeros>
 
 export interface NamedLog {
-  readonly tenant: TenantId;
+  readonly tenant: string;
   /** 0 for the first log of a tenant. */
   readonly epoch: number;
 }
 
 const REST = /^([^/]+)(?:\/([1-9]\d{0,8}))?$/;
+
+export function originOf({ tenant, epoch }: NamedLog, logOrigin: string): string {
+  return `${logOrigin}/t/${tenant}${epoch === 0 ? '' : `/${epoch}`}`;
+}
 
 /** Undefined for a name that is none of this installation. */
 export function logNamed(origin: string, logOrigin: string): NamedLog | undefined {

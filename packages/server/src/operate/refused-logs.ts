@@ -1,0 +1,25 @@
+// Which logs the service refuses, for a command that is about to write to one, whether the service runs or not.
+
+import type { TenantId } from '@tallystick/contract';
+import type { Config } from '../config/settings.ts';
+import { systemClock } from '../runtime/clock.ts';
+import type { Storage } from '../storage/storage.ts';
+import { findAffected } from '../streams/recovery.ts';
+import { requireAnchorOf } from './open-data.ts';
+
+/** Why nothing may be appended to them. Throws StartError where no anchor tells. */
+export async function refusedLogs(config: Config, storage: Storage): Promise<ReadonlyMap<TenantId, string>> {
+  const refused = await compare(config, storage);
+  // A service that signs between two looks of one comparison is ahead of what was read first; a fault stays.
+  return refused.size === 0 ? refused : compare(config, storage);
+}
+
+async function compare(config: Config, storage: Storage): Promise<Map<TenantId, string>> {
+  const { log, tree, tenants, logOrigin } = storage;
+  const anchor = await requireAnchorOf(config, storage);
+  // Whoever compares with an anchor that moves on meanwhile would warn of nothing.
+  const telemetry = { warn: () => {} };
+  const parts = { log, tree, tenants, logOrigin, anchor, telemetry, clock: systemClock };
+  const { disagreements, damaged } = await findAffected(parts);
+  return new Map([...damaged, ...disagreements.map(({ tenant, message }) => [tenant, message] as const)]);
+}
