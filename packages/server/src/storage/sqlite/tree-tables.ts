@@ -5,7 +5,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import {
   encodeEntryBundle,
-  encodeTile,
   epochGenesisHash,
   EvidenceError,
   genesisHash,
@@ -66,11 +65,16 @@ export class TreeTables {
     this.#between = db.prepare(`${checkpoints} AND size >= ? AND size < ? LIMIT 1`);
     const entries =
       'FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index';
-    this.#leaves = db.prepare(`SELECT leaf ${entries}`);
+    const joined = (hash: string, order: string) =>
+      `count(*) AS count, sum(length(${hash}) = ${HASH_BYTES}) AS whole,
+       CAST(group_concat(${hash}, '' ORDER BY ${order}) AS BLOB) AS hashes`;
+    this.#leaves = db.prepare(
+      `SELECT ${joined('leaf', 'leaf_index')} FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ?`,
+    );
     this.#entries = db.prepare(`SELECT entry, leaf ${entries}`);
     this.#tileHashes = db.prepare(
-      `SELECT hash FROM tile_hashes
-       WHERE tenant = ? AND epoch = ? AND level = ? AND place >= ? AND place < ? ORDER BY place`,
+      `SELECT ${joined('hash', 'place')} FROM tile_hashes
+       WHERE tenant = ? AND epoch = ? AND level = ? AND place >= ? AND place < ?`,
     );
   }
 
@@ -155,25 +159,24 @@ export class TreeTables {
 
   #hashTile(log: LogPlace, level: number, index: number, width: number): Uint8Array {
     const begin = index * TILE_WIDTH;
-    const rows =
+    // Joined by SQLite: a row at a time costs more than the hashing.
+    const row =
       level === 0
-        ? this.#leaves.all(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
-        : this.#tileHashes.all(log.tenant, log.epoch, level, begin, begin + width);
-    const column = level === 0 ? 'leaf' : 'hash';
-    if (rows.length !== width) {
-      const message = `${log.origin} has ${rows.length} of ${width} hashes of its tile ${level}/${index}`;
+        ? this.#leaves.get(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
+        : this.#tileHashes.get(log.tenant, log.epoch, level, begin, begin + width);
+    const count = numberOf(row, 'count');
+    if (count !== width) {
+      const message = `${log.origin} has ${count} of ${width} hashes of its tile ${level}/${index}`;
       throw new EvidenceError('TRUNCATED', message);
     }
-    return encodeTile(rows.map((row) => hashIn(row, column)));
+    if (numberOf(row, 'whole') !== width) {
+      throw new EvidenceError(
+        'MALFORMED',
+        `${log.origin} has a hash in its tile ${level}/${index} that is none`,
+      );
+    }
+    return blobOf(row, 'hashes');
   }
-}
-
-function hashIn(row: Row, column: string): Uint8Array {
-  const hash = blobOf(row, column);
-  if (hash.length !== HASH_BYTES) {
-    throw new EvidenceError('MALFORMED', `column ${column} holds ${hash.length} bytes, not ${HASH_BYTES}`);
-  }
-  return hash;
 }
 
 function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined {
