@@ -3,7 +3,9 @@
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import {
+  contentOf,
   decodeEntry,
+  equalBytes,
   type EventProof,
   formatEventProof,
   formatEventProofText,
@@ -38,11 +40,16 @@ export function createProve(parts: ProveParts) {
 }
 
 async function prove(call: Call, stored: StoredEvidence, view: View, parts: ProveParts): Promise<EventProof> {
-  const { index } = decodeEntry(stored.entry);
+  const { index, eventId, content } = decodeEntry(stored.entry);
   const { tree, checkpoint } = await covering(call, stored.index, parts);
+  const shown = shownTo(view, stored);
+  // What was changed in the store proves nothing, and must not go out as if it did.
+  if (!equalBytes(contentOf(shown), content)) {
+    throw new Error(`the event ${eventId} of ${call.tenant} is not what was hashed`);
+  }
   return {
     entry: stored.entry,
-    shown: shownTo(view, stored),
+    shown,
     hashes: await tree.inclusion(index, checkpoint.size),
     checkpoint: checkpoint.note,
   };

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Checkpoint, Classification, EventStream, List, StreamEvent } from '@tallystick/contract';
 import {
@@ -355,4 +356,16 @@ test('a text proof is a tlog-proof that knows nothing of us', async () => {
   const leaf = leafHash(parseEventProof(text).entry);
   const { verifiers } = await trustIn('tlog');
   await verifyTlogProof(parseTlogProof(text), { leaf, origin: verifiers[0]!.name, verifiers });
+});
+
+test('a value that was changed in the store is not handed out as a proof', async () => {
+  const eventId = await ingested('changed', { payload: { amount: 1 } });
+  const prove = async () => (await ask(`/audit-events/${eventId}/proof`, { tenant: 'changed' })).code;
+  assert.equal(await prove(), '200');
+  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  db.exec(
+    `UPDATE contents SET text2 = CAST('{"payload":{"amount":2}}' AS BLOB) WHERE id =
+     (SELECT id FROM entries JOIN tenants USING (tenant) WHERE tenant_id = 'changed' AND leaf_index = 0)`,
+  );
+  assert.equal(await prove(), '500 INTERNAL_ERROR');
 });
