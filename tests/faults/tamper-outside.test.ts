@@ -190,7 +190,22 @@ describe('around a store', { concurrency: 1 }, () => {
       'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 72, ?)',
     ).run(formatCheckpoint(anchored));
     db.close();
-    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'NOTICE_INVALID', undefined]]);
+    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'ROLLBACK', 72]]);
+  });
+
+  it('an epoch excuses what is lost once it is signed, and not before', async () => {
+    const directory = copy();
+    copyFileSync(store.earlier, journalOf(directory));
+    {
+      await using maker = await Maker.open(directory);
+      await maker.beginEpoch('acme');
+    }
+    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'ROLLBACK', 72]]);
+    {
+      await using maker = await Maker.open(directory);
+      await maker.publish();
+    }
+    assert.deepEqual(await found(directory, { tenant: 'acme' }), []);
   });
 
   it('a checkpoint that was seen of a log that is not looked at is a fault, and not passed over', async () => {

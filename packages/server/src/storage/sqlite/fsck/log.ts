@@ -232,6 +232,8 @@ export class LogCheck {
   #isDeclared(head: RememberedHead): boolean {
     const { next, place } = this.#facts;
     if (next === undefined) return false;
+    // As any notice that is not signed yet: whoever can put a store back can append one.
+    if (this.#parts.tree.newestSize({ tenant: place.tenant, epoch: next.epoch }) === 0) return false;
     if (next.epoch > place.epoch + 1) return head.how === 'anchored';
     return isSameHead(parseCheckpoint(next.previousCheckpoint), head);
   }
