@@ -26,9 +26,9 @@ export interface CursorScope {
 }
 
 export interface Cursors {
-  seal(scope: CursorScope, position: Position): string;
+  make(scope: CursorScope, position: Position): string;
   /** Throws CURSOR_INVALID, CURSOR_MISMATCH or CURSOR_EXPIRED. */
-  open(scope: CursorScope, cursor: string): Position;
+  read(scope: CursorScope, cursor: string): Position;
 }
 
 /** The input of an operation that lists. */
@@ -56,7 +56,7 @@ export interface PageRead<Key> {
 export const isIndex = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-/** `isKey` holds off what another version of this service has sealed. Throws CURSOR_*. */
+/** `isKey` holds off what another version of this service has made. Throws CURSOR_*. */
 export function readPage<Key>(
   cursors: Cursors,
   call: Pick<Call, 'operation' | 'tenantRecord'>,
@@ -65,7 +65,7 @@ export function readPage<Key>(
 ): PageRead<Key> {
   const { limit = LIMITS.pageSizeDefault, cursor, ...asked } = input;
   const scope = { tenant: call.tenantRecord, operation: call.operation, asked };
-  const { direction, at } = cursor === undefined ? FIRST : cursors.open(scope, cursor);
+  const { direction, at } = cursor === undefined ? FIRST : cursors.read(scope, cursor);
   if (at !== null && !isKey(at)) throw cursorError('CURSOR_INVALID');
   const beyond = at === null ? undefined : at;
 
@@ -83,7 +83,7 @@ export function readPage<Key>(
       const hasPrevious = direction === 'Next' ? isMoreBehind : isMoreAhead;
       // Of a page that has become empty one gets back to the edge of the list.
       const lead = (to: Direction, row: (typeof data)[number] | undefined) =>
-        cursors.seal(scope, { direction: to, at: row === undefined ? null : keyOf(row) });
+        cursors.make(scope, { direction: to, at: row === undefined ? null : keyOf(row) });
       return {
         data,
         pagination: {

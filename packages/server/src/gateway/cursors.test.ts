@@ -21,7 +21,7 @@ const POSITION: Position = { direction: 'Next', at: 41 };
 
 const codeOf = (scope: CursorScope, cursor: string): string => {
   try {
-    cursors.open(scope, cursor);
+    cursors.read(scope, cursor);
     return 'open';
   } catch (error) {
     assert.ok(error instanceof AuditError, String(error));
@@ -35,7 +35,7 @@ function mended(bytes: Buffer): string {
   return Buffer.concat([bytes.subarray(0, -4), sum]).toString('base64url');
 }
 
-test('what is sealed comes out, whatever the position is', () => {
+test('what was put in comes out, whatever the position is', () => {
   const directions = fc.constantFrom('Next' as const, 'Previous' as const);
   const at = fc.oneof(
     fc.maxSafeNat(),
@@ -45,9 +45,9 @@ test('what is sealed comes out, whatever the position is', () => {
   );
   fc.assert(
     fc.property(directions, at, (direction, key) => {
-      const cursor = cursors.seal(SCOPE, { direction, at: key });
+      const cursor = cursors.make(SCOPE, { direction, at: key });
       assert.match(cursor, /^[\w-]+$/);
-      assert.deepEqual(cursors.open(SCOPE, cursor), { direction, at: key });
+      assert.deepEqual(cursors.read(SCOPE, cursor), { direction, at: key });
     }),
   );
 });
@@ -55,7 +55,7 @@ test('what is sealed comes out, whatever the position is', () => {
 test('a cursor that is altered at any place is invalid', () => {
   // Three lengths, so that the last letter holds bits that mean nothing in two of them.
   for (const at of [1, 41, 100]) {
-    const cursor = cursors.seal(SCOPE, { direction: 'Next', at });
+    const cursor = cursors.make(SCOPE, { direction: 'Next', at });
     for (let i = 0; i < cursor.length; i++) {
       const letters = [...'ABCDQghw4_-'].filter((letter) => letter !== cursor[i]);
       for (const letter of letters) {
@@ -67,7 +67,7 @@ test('a cursor that is altered at any place is invalid', () => {
 });
 
 test('a cursor has one text: what decodes to the same bytes is invalid', () => {
-  const cursor = cursors.seal(SCOPE, { direction: 'Next', at: 1 });
+  const cursor = cursors.make(SCOPE, { direction: 'Next', at: 1 });
   assert.equal(codeOf(SCOPE, cursor), 'open');
   for (const other of [
     `${cursor}=`,
@@ -92,7 +92,7 @@ test('what never was a cursor is invalid', () => {
 });
 
 test('a cursor that was bent by someone who knows the format is invalid', () => {
-  const bytes = Buffer.from(cursors.seal(SCOPE, POSITION), 'base64url');
+  const bytes = Buffer.from(cursors.make(SCOPE, POSITION), 'base64url');
   assert.equal(codeOf(SCOPE, mended(bytes)), 'open', 'an untouched one is mended to itself');
   for (let i = 9; i < bytes.length - 4; i++) {
     const bent = Buffer.from(bytes);
@@ -102,7 +102,7 @@ test('a cursor that was bent by someone who knows the format is invalid', () => 
 });
 
 test('other filters, another sort order and another operation are a mismatch', () => {
-  const cursor = cursors.seal(SCOPE, POSITION);
+  const cursor = cursors.make(SCOPE, POSITION);
   const others: Partial<CursorScope>[] = [
     { asked: {} },
     { asked: { ...SCOPE.asked, outcome: ['Denied'] } },
@@ -116,13 +116,13 @@ test('other filters, another sort order and another operation are a mismatch', (
 });
 
 test('what is asked is the same whatever the order of its members, and with what was left open', () => {
-  const cursor = cursors.seal(SCOPE, POSITION);
+  const cursor = cursors.make(SCOPE, POSITION);
   const asked = { sort: ['-timestamp'], q: undefined, endTime: null, action: ['Delete.*'] };
   assert.equal(codeOf({ ...SCOPE, asked }, cursor), 'open');
 });
 
 test('the cursor of another tenant is a mismatch, and so is a forged one: neither tells whether it works there', () => {
-  const theirs = cursors.seal({ ...SCOPE, tenant: OTHER_TENANT }, POSITION);
+  const theirs = cursors.make({ ...SCOPE, tenant: OTHER_TENANT }, POSITION);
   assert.equal(codeOf(SCOPE, theirs), 'CURSOR_MISMATCH');
   const forged = Buffer.from(theirs, 'base64url');
   forged.fill(7, 9, forged.length - 4);
@@ -131,21 +131,21 @@ test('the cursor of another tenant is a mismatch, and so is a forged one: neithe
 });
 
 test('a cursor that was made to look like one of this tenant is invalid', () => {
-  const bytes = Buffer.from(cursors.seal({ ...SCOPE, tenant: OTHER_TENANT }, POSITION), 'base64url');
-  Buffer.from(cursors.seal(SCOPE, POSITION), 'base64url').copy(bytes, 1, 1, 9);
+  const bytes = Buffer.from(cursors.make({ ...SCOPE, tenant: OTHER_TENANT }, POSITION), 'base64url');
+  Buffer.from(cursors.make(SCOPE, POSITION), 'base64url').copy(bytes, 1, 1, 9);
   assert.equal(codeOf(SCOPE, mended(bytes)), 'CURSOR_INVALID');
 });
 
 test('a tenant that has not written yet has no cursor of its own', () => {
   const unknown = { ...SCOPE, tenant: undefined };
-  assert.equal(codeOf(unknown, cursors.seal(SCOPE, POSITION)), 'CURSOR_MISMATCH');
+  assert.equal(codeOf(unknown, cursors.make(SCOPE, POSITION)), 'CURSOR_MISMATCH');
   assert.equal(codeOf(unknown, 'x'), 'CURSOR_INVALID');
-  assert.throws(() => cursors.seal(unknown, POSITION), /not known/);
+  assert.throws(() => cursors.make(unknown, POSITION), /not known/);
 });
 
 test('a cursor lives 24 hours by the clock, wherever that jumps', async () => {
   const startMs = clock.now();
-  const cursor = cursors.seal(SCOPE, POSITION);
+  const cursor = cursors.make(SCOPE, POSITION);
   await clock.advance(LIMITS.cursorLifetimeMs);
   assert.equal(codeOf(SCOPE, cursor), 'open');
   await clock.advance(1);
@@ -156,19 +156,19 @@ test('a cursor lives 24 hours by the clock, wherever that jumps', async () => {
 });
 
 test('an old cursor with other filters is a mismatch first', async () => {
-  const cursor = cursors.seal(SCOPE, POSITION);
+  const cursor = cursors.make(SCOPE, POSITION);
   await clock.advance(2 * LIMITS.cursorLifetimeMs);
   assert.equal(codeOf({ ...SCOPE, asked: {} }, cursor), 'CURSOR_MISMATCH');
   assert.equal(codeOf(SCOPE, cursor), 'CURSOR_EXPIRED');
 });
 
-test('cursors are not sealed with the key that tells requests apart', () => {
-  const bytes = Buffer.from(cursors.seal(SCOPE, POSITION), 'base64url');
-  const sealed = bytes.subarray(0, -20);
-  const bare = createHmac('sha256', TENANT.fingerprintKey).update(sealed).digest().subarray(0, 16);
+test('cursors are not authenticated with the key that tells requests apart', () => {
+  const bytes = Buffer.from(cursors.make(SCOPE, POSITION), 'base64url');
+  const said = bytes.subarray(0, -20);
+  const bare = createHmac('sha256', TENANT.fingerprintKey).update(said).digest().subarray(0, 16);
   assert.notDeepEqual(bytes.subarray(-20, -4), bare);
 });
 
 test('a position that no cursor can hold is a failure of ours', () => {
-  assert.throws(() => cursors.seal(SCOPE, { direction: 'Next', at: 'x'.repeat(3100) }), /characters/);
+  assert.throws(() => cursors.make(SCOPE, { direction: 'Next', at: 'x'.repeat(3100) }), /characters/);
 });

@@ -16,7 +16,7 @@ import { cursorError, type Cursors, type CursorScope, type Direction, type Posit
 import type { Clock } from '../runtime/clock.ts';
 
 export interface CursorParts {
-  /** A secret of the tenant. It has other uses, so cursors are sealed with a key that is derived from it. */
+  /** A secret of the tenant. It has other uses, so cursors are authenticated with a key that is derived from it. */
   readonly keyOf: (tenant: TenantRecord) => Uint8Array;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -34,41 +34,41 @@ const BYTES_MIN = POSITION_AT + MAC_BYTES + CHECKSUM_BYTES;
 const LETTER = { Next: 'N', Previous: 'P' } as const satisfies Record<Direction, string>;
 
 export function createCursors({ keyOf, clock }: CursorParts): Cursors {
-  const sealingKey = (tenant: TenantRecord) =>
+  const cursorKey = (tenant: TenantRecord) =>
     Buffer.from(hkdfSync('sha256', keyOf(tenant), '', KEY_LABEL, 32));
   return {
-    seal(scope, position) {
+    make(scope, position) {
       const { tenant } = scope;
       if (tenant === undefined) throw new Error(`${scope.operation} has rows of a tenant that is not known`);
-      const key = sealingKey(tenant);
+      const key = cursorKey(tenant);
       const head = Buffer.alloc(POSITION_AT);
       head[0] = FORMAT;
       tenantTag(tenant).copy(head, TENANT_AT);
       scopeTag(key, scope).copy(head, SCOPE_AT);
       head.writeUIntBE(clock.now(), ISSUED_AT, POSITION_AT - ISSUED_AT);
-      const sealed = Buffer.concat([head, positionBytes(position)]);
-      const signed = Buffer.concat([sealed, macOf(key, sealed)]);
+      const said = Buffer.concat([head, positionBytes(position)]);
+      const signed = Buffer.concat([said, macOf(key, said)]);
       const cursor = Buffer.concat([signed, checksumOf(signed)]).toString('base64url');
       if (cursor.length <= LIMITS.cursorLengthMax) return cursor;
       throw new Error(`a cursor of ${scope.operation} has ${cursor.length} characters`);
     },
-    open(scope, cursor) {
-      const { sealed, mac } = takeApart(cursor);
+    read(scope, cursor) {
+      const { said, mac } = takeApart(cursor);
       const { tenant } = scope;
-      if (tenant === undefined || !tenantTag(tenant).equals(sealed.subarray(TENANT_AT, SCOPE_AT)))
+      if (tenant === undefined || !tenantTag(tenant).equals(said.subarray(TENANT_AT, SCOPE_AT)))
         throw cursorError('CURSOR_MISMATCH');
-      const key = sealingKey(tenant);
-      if (!timingSafeEqual(mac, macOf(key, sealed))) throw cursorError('CURSOR_INVALID');
-      if (!scopeTag(key, scope).equals(sealed.subarray(SCOPE_AT, ISSUED_AT)))
+      const key = cursorKey(tenant);
+      if (!timingSafeEqual(mac, macOf(key, said))) throw cursorError('CURSOR_INVALID');
+      if (!scopeTag(key, scope).equals(said.subarray(SCOPE_AT, ISSUED_AT)))
         throw cursorError('CURSOR_MISMATCH');
-      const issuedMs = sealed.readUIntBE(ISSUED_AT, POSITION_AT - ISSUED_AT);
+      const issuedMs = said.readUIntBE(ISSUED_AT, POSITION_AT - ISSUED_AT);
       if (clock.now() - issuedMs > LIMITS.cursorLifetimeMs) throw cursorError('CURSOR_EXPIRED');
-      return positionOf(sealed.subarray(POSITION_AT));
+      return positionOf(said.subarray(POSITION_AT));
     },
   };
 }
 
-function takeApart(cursor: string): { sealed: Buffer; mac: Buffer } {
+function takeApart(cursor: string): { said: Buffer; mac: Buffer } {
   const bytes = Buffer.from(cursor, 'base64url');
   // Decoding lets much pass that encoding never makes; a cursor has one text.
   if (bytes.toString('base64url') !== cursor || bytes.length < BYTES_MIN || bytes[0] !== FORMAT)
@@ -77,7 +77,7 @@ function takeApart(cursor: string): { sealed: Buffer; mac: Buffer } {
   const checksumAt = bytes.length - CHECKSUM_BYTES;
   if (!checksumOf(bytes.subarray(0, checksumAt)).equals(bytes.subarray(checksumAt)))
     throw cursorError('CURSOR_INVALID');
-  return { sealed: bytes.subarray(0, macAt), mac: bytes.subarray(macAt, checksumAt) };
+  return { said: bytes.subarray(0, macAt), mac: bytes.subarray(macAt, checksumAt) };
 }
 
 function positionBytes({ direction, at }: Position): Buffer {
