@@ -156,7 +156,7 @@ test('a cursor is good for what was asked, whatever the limit, and for nothing e
 test('a position that is no key of this list is an invalid cursor', () => {
   const scope = { tenant: TENANT, operation: call.operation, asked: {} };
   for (const at of ['7', -1, 1.5, {}, [1]]) {
-    const cursor = cursors.seal(scope, { direction: 'Next', at });
+    const cursor = cursors.make(scope, { direction: 'Next', at });
     assert.throws(() => readPage(cursors, call, { cursor }, isIndex), { code: 'CURSOR_INVALID' });
   }
 });
