@@ -6,6 +6,7 @@ export { equalBytes, fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
 export { parseJson } from './json/parse-json.ts';
+export { isPlainlyCanonical } from './json/plain-scan.ts';
 export { canonicalBytes, type CanonicalLimits, type CanonicalText } from './json/canonical-bytes.ts';
 export type { JsonOutline } from './json/json-outline.ts';
 export {

@@ -92,9 +92,10 @@ describe('an entry', () => {
   it('is read where it stands among other bytes, as far as it ties to its place', () => {
     const entry = fc.sample(entries, { seed: 10, numRuns: 1 })[0]!;
     const among = concat(new Uint8Array(50), encodeEntry(entry), new Uint8Array(50));
-    const { kind, index, previousAt } = readLink(among, 50);
-    assert.deepEqual([kind, index], [entry.kind, entry.index]);
+    const { kind, index, receivedAtMs, previousAt, contentAt } = readLink(among, 50);
+    assert.deepEqual([kind, index, receivedAtMs], [entry.kind, entry.index, entry.receivedAtMs]);
     assert.deepEqual(among.slice(50 + previousAt, 50 + previousAt + 32), entry.previous);
+    assert.deepEqual(among.slice(50 + contentAt, 50 + contentAt + 32), entry.content);
     assert.throws(() => readLink(among, 49), refusal('MALFORMED'));
     for (const at of [0, 16, 17, 18, 19, 28]) {
       assert.throws(() => readLink(among.with(50 + at, 0xff), 50), refusal('MALFORMED'));

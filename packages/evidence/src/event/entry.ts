@@ -102,14 +102,22 @@ function requireForm(bytes: Uint8Array, at: number): void {
 export interface EntryLink {
   readonly kind: Kind;
   readonly index: number;
-  /** Where in the entry the 32 bytes of `previous` begin. */
+  readonly receivedAtMs: number;
+  /** Where in the entry the 32 bytes of `previous` begin, and those of `content`. */
   readonly previousAt: number;
+  readonly contentAt: number;
 }
 
 /** Refuses what `decodeEntry` refuses. */
 export function readLink(bytes: Uint8Array, at: number): EntryLink {
   requireForm(bytes, at);
-  return { kind: bytes[at + KIND_AT] as Kind, index: readU64(bytes, at + INDEX_AT), previousAt: PREVIOUS_AT };
+  return {
+    kind: bytes[at + KIND_AT] as Kind,
+    index: readU64(bytes, at + INDEX_AT),
+    receivedAtMs: readU64(bytes, at + RECEIVED_AT),
+    previousAt: PREVIOUS_AT,
+    contentAt: CONTENT_AT,
+  };
 }
 
 /** Throws unless the units that were shown have led to the content inside the entry. */

@@ -2,6 +2,7 @@
 // numbers as ECMAScript prints them, only the escapes that must be, no white space. What has no such text,
 // or could mean two things, is refused; docs/formats/canonical-json.md states the format in full.
 
+import { utf8 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { parseJson } from './parse-json.ts';
 import { isPlainlyCanonical } from './plain-scan.ts';
@@ -29,7 +30,8 @@ export function isCanonicalJson(text: string): boolean {
     return Number.isFinite(number) && String(number) === text;
   }
   if (text === 'true' || text === 'false' || text === 'null') return true;
-  if (isPlainlyCanonical(text)) return true;
+  // What is not well-formed has no UTF-8, and would turn into something that has.
+  if (text.isWellFormed() && isPlainlyCanonical(utf8(text))) return true;
   try {
     return canonicalJson(parseJson(text)) === text;
   } catch {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { utf8 } from '../bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { parseJson } from './parse-json.ts';
 import { isPlainlyCanonical } from './plain-scan.ts';
@@ -16,6 +17,10 @@ function isCanonical(text: string): boolean {
   }
 }
 
+function scan(text: string): boolean {
+  return isPlainlyCanonical(utf8(text));
+}
+
 describe('the quick scan', () => {
   it('says yes to arrays and objects as events have them', () => {
     for (const text of [
@@ -23,8 +28,9 @@ describe('the quick scan', () => {
       '{}',
       '[{"price":399.95,"quantity":2,"sku":"chair/oak","taxed":true},{"price":-0.5,"sku":null}]',
       '{"":1e+21,"a":[[],{}],"b":false,"ä":"€"}',
+      '{"a":1,"ab":2,"b":3,"z":4,"ä":5,"€":6,"\uffff":7}',
     ]) {
-      assert.equal(isPlainlyCanonical(text), true, text);
+      assert.equal(scan(text), true, text);
       assert.equal(isCanonical(text), true, text);
     }
   });
@@ -50,7 +56,14 @@ describe('the quick scan', () => {
       '[nulll]',
       '["a]',
       '["\n"]',
-      '["\ud800"]',
+      '[fals]',
+      '[t]',
+      '[-]',
+      '[.5]',
+      '[1.]',
+      '[-0.0]',
+      '{"ab":1,"a":2}',
+      '{"ä":1,"z":2}',
       '{"a"}',
       '{"a":1,}',
       '{"b":1,"a":2}',
@@ -59,7 +72,7 @@ describe('the quick scan', () => {
       '{"a":1,"b"}',
       '{"a" :1}',
     ]) {
-      assert.equal(isPlainlyCanonical(text), false, text);
+      assert.equal(scan(text), false, text);
     }
   });
 
@@ -93,12 +106,37 @@ describe('the quick scan', () => {
     let yes = 0;
     fc.assert(
       fc.property(fc.oneof(soup, canonical, broken), (text) => {
-        if (!isPlainlyCanonical(text)) return;
+        // A surrogate that is alone has no bytes.
+        if (!text.isWellFormed() || !scan(text)) return;
         yes++;
         assert.equal(isCanonical(text), true);
       }),
       { seed: SEED, numRuns: 20_000 },
     );
     assert.ok(yes > 2000, `${yes} times yes`);
+  });
+
+  it(`says of a number with few digits what the engine says, by looking at them (seed ${SEED})`, () => {
+    const digits = (maxLength: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength });
+    const numbers = fc
+      .tuple(fc.constantFrom('', '-'), digits(18), fc.constantFrom('', '.', '.', '.'), digits(18))
+      .map((parts) => `[${parts.join('')}]`);
+    const small = digits(3).map((end) => `[0.0000${end}]`);
+    const counts = { yes: 0, no: 0 };
+    fc.assert(
+      fc.property(fc.oneof(numbers, small), (text) => {
+        const isWritten = isCanonical(text);
+        counts[isWritten ? 'yes' : 'no']++;
+        assert.equal(scan(text), isWritten, text);
+      }),
+      { seed: SEED, numRuns: 20_000 },
+    );
+    assert.ok(counts.yes > 2000 && counts.no > 2000, JSON.stringify(counts));
+  });
+
+  it('says no to what needs a closer look, however long it is', () => {
+    for (const text of [`[${'1'.repeat(300_000)}]`, `["\\n"]`, '["😀"]', '['.repeat(17) + ']'.repeat(17)]) {
+      assert.equal(scan(text), false, text.slice(0, 20));
+    }
   });
 });

@@ -14,6 +14,7 @@ import {
   isNotice,
   type Notice,
   openTexts,
+  readLink,
   readNoticeAndKeys,
   splitGroup,
 } from '@tallystick/evidence';
@@ -25,10 +26,12 @@ import { canonicalText, LotValues } from './values.ts';
 
 /** What an entry turned out to be. */
 export interface SoundEntry {
-  readonly entry: Entry;
+  readonly index: number;
+  readonly receivedAtMs: number;
   /** Recomputed. */
   readonly leaf: Uint8Array;
-  readonly isDeleted: boolean;
+  /** The entry itself, where its content is gone. */
+  readonly deleted: Entry | undefined;
   readonly notice: Notice | undefined;
 }
 
@@ -126,19 +129,21 @@ export class EntryWalk {
     const { checks, values } = this.#desk;
     if (checks.has('leaves') && !equalBytes(leaf, row.leaf))
       throw fault('LEAF_MISMATCH', 'is not what was hashed');
-    const entry = decodeEntry(row.entry);
-    const { index, receivedAtMs } = entry;
+    const { kind, index, receivedAtMs, previousAt, contentAt } = readLink(row.entry, 0);
     if (index !== this.#nextIndex) throw fault('INDEX_MISMATCH', `says that it is entry ${index}`);
-    if (checks.has('chain') && !equalBytes(entry.previous, this.#previous))
+    if (
+      checks.has('chain') &&
+      !equalBytes(row.entry.subarray(previousAt, previousAt + HASH_BYTES), this.#previous)
+    )
       throw fault('CHAIN_BROKEN', 'does not name the leaf before it');
     this.#previous = leaf;
     if (checks.has('times') && receivedAtMs < this.#lastReceivedAtMs)
       throw fault('TIME_REVERSED', 'was received before the one that it follows');
     this.#lastReceivedAtMs = receivedAtMs;
-    if (place === NO_CONTENT) return deletedEntry(entry, leaf, row);
-    values.require(place, row, entry.content);
-    const notice = isNotice(entry.kind) ? noticeIn(entry, row.content!) : undefined;
-    return { entry, leaf, isDeleted: false, notice };
+    const found = { index, receivedAtMs, leaf, deleted: undefined, notice: undefined };
+    if (place === NO_CONTENT) return { ...found, deleted: deletedEntry(row) };
+    values.require(place, row, row.entry.subarray(contentAt, contentAt + HASH_BYTES));
+    return isNotice(kind) ? { ...found, notice: noticeIn(decodeEntry(row.entry), row.content!) } : found;
   }
 
   /** All at once, four at a time; returns where in the pool their hashes are. */
@@ -158,13 +163,14 @@ export class EntryWalk {
 }
 
 /** Of an event whose content is gone the roots are left, and must still lead to its content hash. */
-function deletedEntry(entry: Entry, leaf: Uint8Array, { root1, root2 }: LogRow): SoundEntry {
+function deletedEntry({ entry: bytes, root1, root2 }: LogRow): Entry {
+  const entry = decodeEntry(bytes);
   if (isNotice(entry.kind)) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
   if (root1.length !== HASH_BYTES || root2.length !== HASH_BYTES)
     throw fault('MALFORMED', 'has a root that is no hash');
   if (!equalBytes(contentOf([{ root: root1 }, { root: root2 }]), entry.content))
     throw fault('LEAF_MISMATCH', 'root1 and root2 are not what was hashed');
-  return { entry, leaf, isDeleted: true, notice: undefined };
+  return entry;
 }
 
 /** What was hashed, and so what the notice says. */

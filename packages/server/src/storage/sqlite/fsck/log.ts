@@ -4,6 +4,7 @@
 import {
   CompactRange,
   Deletions,
+  type Entry,
   equalBytes,
   KINDS,
   type Notice,
@@ -125,18 +126,18 @@ export class LogCheck {
   }
 
   readonly #use = (sound: SoundEntry): void => {
-    const { entry, leaf, isDeleted, notice } = sound;
+    const { index, receivedAtMs, leaf, deleted, notice } = sound;
     this.counts.entries++;
-    if (isDeleted) this.#deleted(sound);
-    else this.counts.values++;
-    if (entry.index === 0) this.#beginning(notice, entry.receivedAtMs);
-    if (notice !== undefined) this.#notice(notice, entry.receivedAtMs);
-    this.#isBare = isDeleted || notice !== undefined;
+    if (deleted === undefined) this.counts.values++;
+    else this.#deleted(deleted);
+    if (index === 0) this.#beginning(notice, receivedAtMs);
+    if (notice !== undefined) this.#notice(notice, receivedAtMs);
+    this.#isBare = deleted !== undefined || notice !== undefined;
     this.#range.append(leaf, this.#completed);
     if (this.#range.size === this.#nextStop) this.#stop();
   };
 
-  #deleted({ entry }: SoundEntry): void {
+  #deleted(entry: Entry): void {
     this.counts.deleted++;
     this.#deletions.deleted(entry, true);
   }

@@ -142,10 +142,10 @@ class RangeCheck {
     if (this.#deletions.count > 0) yield* this.#explain(log, judged);
   }
 
-  #use({ entry, leaf, isDeleted, notice }: SoundEntry, range: CompactRange): void {
+  #use({ leaf, deleted, notice }: SoundEntry, range: CompactRange): void {
     this.#checked++;
     if (range.end < this.#head.size) range.append(leaf);
-    if (isDeleted) this.#deletions.deleted(entry, true);
+    if (deleted !== undefined) this.#deletions.deleted(deleted, true);
     if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
   }
 

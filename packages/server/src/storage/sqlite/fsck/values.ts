@@ -1,8 +1,8 @@
 // The values of a lot of entries, from their texts and seeds to the group roots and content hashes that follow from
 // them. The texts must be their own RFC 8785 texts and must say the classification that the column says.
 
-import { isAscii } from 'node:buffer';
-import { equalBytes, isCanonicalJson } from '@tallystick/evidence';
+import { isAscii, isUtf8 } from 'node:buffer';
+import { equalBytes, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
 import { Commitments, SEEDS_BYTES } from '../../commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
@@ -14,7 +14,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * How a text says its classification. It says it once, for group 1 has no other unit with such a key; and inside a value
  * its quotes would be escaped.
  */
-const SAID = CLASSIFICATIONS.map((name) => `"classification":"${name}"`);
+const SAID = CLASSIFICATIONS.map((name) => Buffer.from(`"classification":"${name}"`));
 const HASH_BYTES = 32;
 
 export class LotValues {
@@ -38,11 +38,11 @@ export class LotValues {
     if (isSealed) throw fault('MALFORMED', 'its content says that it is sealed, and nothing is');
     if (seeds.length !== SEEDS_BYTES)
       throw fault('MALFORMED', `its seeds are ${seeds.length} bytes, not ${SEEDS_BYTES}`);
-    const said = canonicalText(text1);
-    canonicalText(text2);
+    requireCanonical(text1);
+    requireCanonical(text2);
     this.#seeds.set(seeds, this.#commitments.size * SEEDS_BYTES);
     const place = this.#commitments.add([text1, text2]);
-    if (this.#checks.has('classification')) requireClassification(said, classification);
+    if (this.#checks.has('classification')) requireClassification(text1, classification);
     return place;
   }
 
@@ -65,6 +65,11 @@ export class LotValues {
   }
 }
 
+/** Most texts are looked at as they are, without being turned into strings. */
+function requireCanonical(bytes: Uint8Array): void {
+  if (!isUtf8(bytes) || !isPlainlyCanonical(bytes)) canonicalText(bytes);
+}
+
 export function canonicalText(bytes: Uint8Array): string {
   const text = textOf(bytes);
   if (!isCanonicalJson(text)) throw fault('VALUE_NOT_CANONICAL', 'its content is not its own RFC 8785 text');
@@ -81,11 +86,24 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-function requireClassification(text: string, column: number): void {
+function requireClassification(text: Uint8Array, column: number): void {
   const said = SAID[column];
-  if (said !== undefined && text.includes(said)) return;
+  if (said !== undefined && holds(text, said)) return;
   throw fault(
     'LEAF_MISMATCH',
     `its column says that it is ${CLASSIFICATIONS[column] ?? column}, its text says otherwise`,
   );
+}
+
+/** For so short a text a loop is faster than to have a Buffer made and searched. */
+function holds(text: Uint8Array, wanted: Uint8Array): boolean {
+  const first = wanted[0];
+  for (let at = 0; at + wanted.length <= text.length; at++)
+    if (text[at] === first && isAt(text, at, wanted)) return true;
+  return false;
+}
+
+function isAt(text: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let i = 0; i < wanted.length; i++) if (text[at + i] !== wanted[i]) return false;
+  return true;
 }
