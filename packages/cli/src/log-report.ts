@@ -1,6 +1,7 @@
 // What `tallystick verify <url>` says once a log is verified: what was shown to hold, and whose word that rests on.
 
 import { type Checkpoint, toHex } from '@tallystick/evidence';
+import type { AcceptedLog, ContinuedLog } from './new-epoch.ts';
 import { lines, type Report } from './verify-report.ts';
 import type { WholeLogVerdict } from './whole-log.ts';
 
@@ -15,6 +16,8 @@ export interface LogVerdict {
   readonly extends: number | undefined;
   readonly keys: readonly string[];
   readonly keysFrom: KeysFrom;
+  /** Logs that were kept, and that this one has taken the place of just now. */
+  readonly formerLogs: readonly (ContinuedLog | AcceptedLog)[];
   /** Undefined where the entries were not asked for. */
   readonly entries: WholeLogVerdict | undefined;
   /** The file of the checkpoint. */
@@ -28,13 +31,14 @@ const KEY_WORDS: Readonly<Record<KeysFrom, string>> = {
 };
 
 export function reportLog(verdict: LogVerdict): Report {
-  const { address, checkpoint, cosignedBy, keys, keysFrom, entries, keptIn } = verdict;
+  const { address, checkpoint, cosignedBy, keys, keysFrom, formerLogs, entries, keptIn } = verdict;
   const root = toHex(checkpoint.root);
   const rows: [string, string][] = [
     ['log', checkpoint.origin],
     ['checkpoint', `size ${checkpoint.size}, root ${root}`],
     ...(cosignedBy.length === 0 ? [] : [['witnesses', cosignedBy.join(', ')] satisfies [string, string]]),
     ['history', historyOf(verdict)],
+    ...formerLogs.map((former): [string, string] => ['before', formerOf(former)]),
     ['entries', entriesOf(entries)],
     ...keys.map((key): [string, string] => ['key', `${key}, ${KEY_WORDS[keysFrom]}`]),
     ['kept', keptIn],
@@ -50,6 +54,7 @@ export function reportLog(verdict: LogVerdict): Report {
       extends: verdict.extends ?? null,
       keys,
       keysFrom,
+      formerLogs,
       entries: entries ?? null,
       keptIn,
     },
@@ -60,6 +65,16 @@ function historyOf({ extends: size }: LogVerdict): string {
   return size === undefined
     ? 'nothing was seen of this log before: from now on it must extend this checkpoint'
     : `extends the checkpoint of size ${size}, seen before`;
+}
+
+function formerOf(former: ContinuedLog | AcceptedLog): string {
+  const { origin, size } = former;
+  if (!former.proven) {
+    return `NOT PROVEN, and accepted by --accept-new-epoch: ${former.reason}, ${former.message}`;
+  }
+  const { anchoredSize, restoredSize } = former;
+  const lost = size > restoredSize ? `; ${size - restoredSize} of those that were seen are lost` : '';
+  return `goes on from ${origin}, kept at size ${size}, after a restore that left ${restoredSize} of its ${anchoredSize} entries${lost}`;
 }
 
 function entriesOf(entries: WholeLogVerdict | undefined): string {

@@ -25,6 +25,8 @@ export interface ServedLog {
   keys(): Promise<string[]>;
   /** The bytes of a tile or of an entry bundle of our entries, in the length that its width asks for. */
   tile(tile: Tile): Promise<Uint8Array>;
+  /** What the service shows of an entry of this log, as the proof of an event; not verified. */
+  proof(eventId: string): Promise<string>;
 }
 
 export interface ServedLogOptions {
@@ -32,8 +34,14 @@ export interface ServedLogOptions {
   readonly timeoutMs?: number;
 }
 
+interface AskOptions extends ServedLogOptions {
+  /** Where the address does not name it. */
+  readonly tenant?: string;
+}
+
 const TIMEOUT_MS = 30_000;
 const TEXT_BYTES_MAX = 1_000_000;
+const LOG_PATH = /\/log\/t\/([^/]+)$/;
 const ERROR_BYTES_MAX = 65_536;
 const LENGTH_BYTES = 2;
 
@@ -45,7 +53,7 @@ export function logAddress(text: string, tenant: string | undefined): string {
     throw new CannotRun('the address of a log has no user, no question mark and no hash sign');
   }
   const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '');
-  const named = /\/log\/t\/([^/]+)$/.exec(base)?.[1];
+  const named = LOG_PATH.exec(base)?.[1];
   if (tenant === undefined) {
     if (url.pathname !== '/') return base;
     throw new CannotRun(
@@ -61,6 +69,7 @@ export function logAddress(text: string, tenant: string | undefined): string {
 
 export function servedLog(address: string, options: ServedLogOptions = {}): ServedLog {
   const get = (path: string, bytesMax: number) => getBytes(`${address}/${path}`, bytesMax, options);
+  const tenant = LOG_PATH.exec(address)?.[1];
   return {
     address,
     checkpoint: async () => textOf(await get('checkpoint', TEXT_BYTES_MAX), 'checkpoint'),
@@ -75,13 +84,22 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
       if (bytes.length === length) return bytes;
       throw new EvidenceError('TRUNCATED', `${path} is ${bytes.length} bytes, not ${length}`);
     },
+    async proof(eventId) {
+      if (tenant === undefined) {
+        throw new CannotRun(
+          `the log at ${address} goes on after a restore, and its first entry can only be read where the service itself serves it (…/api/v1/log/t/<tenant>)`,
+        );
+      }
+      const url = `${address.replace(LOG_PATH, '')}/audit-events/${eventId}/proof`;
+      return textOf(await getBytes(url, TEXT_BYTES_MAX, { ...options, tenant }), 'proof');
+    },
   };
 }
 
 async function getBytes(
   url: string,
   bytesMax: number,
-  { apiKey, timeoutMs = TIMEOUT_MS }: ServedLogOptions,
+  { apiKey, tenant, timeoutMs = TIMEOUT_MS }: AskOptions,
 ): Promise<Uint8Array> {
   try {
     const response = await fetch(url, {
@@ -91,6 +109,7 @@ async function getBytes(
         // What is counted is what was sent.
         'accept-encoding': 'identity',
         ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+        ...(tenant === undefined ? {} : { 'x-tenant-id': tenant }),
       },
     });
     if (response.status === 200) return await bodyOf(response, bytesMax, url);

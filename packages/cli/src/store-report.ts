@@ -7,7 +7,12 @@ export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server'
 /** What is shown to people of long lists; JSON has all of it. */
 const ROWS_MAX = 50;
 
-export function reportStore(directory: string, verdict: StoreVerdict): Report {
+const KEY_WORDS: Readonly<Record<StoreVerdict['keysFrom'], string>> = {
+  Given: 'the newest checkpoint of each log is signed by a key that was given',
+  DataDirectory: 'those in the directory itself: --key tells whether they are the right ones',
+};
+
+export function reportStore(directory: string, verdict: StoreVerdict, isKeyless = false): Report {
   const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
   const title = `${verified ? 'verified' : 'NOT verified'}  ${directory}`;
   const rows: [string, string][] = [...faultRows(verdict)];
@@ -20,9 +25,7 @@ export function reportStore(directory: string, verdict: StoreVerdict): Report {
     ['tree', `${checkpoints} checkpoints, ${tiles} hashes of tiles, ${streams} streams`],
     [
       'keys',
-      keysFrom === 'Given'
-        ? 'the newest checkpoint of each log is signed by a key that was given'
-        : 'those in the directory itself: --key tells whether they are the right ones',
+      isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],
     ],
     ...logRows(verdict),
     ['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`],

@@ -16,6 +16,10 @@ import {
 } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
 import { policyIn } from './policy-option.ts';
+import { printable } from './printable.ts';
+
+/** So much of what is no key is shown. */
+const KEY_SHOWN_MAX = 120;
 
 export interface TrustOptions {
   readonly key?: string[];
@@ -94,15 +98,43 @@ export function parsedKey(text: string): VerifierKey {
 
 /** A file may hold several, a line each, as what the service shows does while a key is rotated. */
 export function keysIn(textOrFile: string): string[] {
-  return keyText(textOrFile).split(/\s*\n\s*/);
+  if (isKeyText(textOrFile)) return [textOrFile.trim()];
+  const lines = keyFileText(textOrFile).trimEnd().split('\n');
+  const keys = lines.map((line) => line.trim());
+  const wrong = keys.findIndex((key) => key !== '' && !isKeyText(key));
+  if (wrong >= 0 || keys.every((key) => key === '')) {
+    const shown = JSON.stringify(keys[Math.max(wrong, 0)]!.slice(0, KEY_SHOWN_MAX));
+    throw new CannotRun(
+      `${textOrFile}, line ${Math.max(wrong, 0) + 1}, is no usable key: ${shown}. A key is one line, <name>+<id>+<base64>`,
+    );
+  }
+  return keys.filter((key) => key !== '');
 }
 
 function keyText(textOrFile: string): string {
-  return /^[^\s+]+\+[0-9a-f]{8}\+/.test(textOrFile) ? textOrFile.trim() : readText(textOrFile).trim();
+  return isKeyText(textOrFile) ? textOrFile.trim() : keyFileText(textOrFile).trim();
+}
+
+function isKeyText(text: string): boolean {
+  return /^[^\s+]+\+[0-9a-f]{8}\+/.test(text);
+}
+
+/** Whoever names the wrong file should be told which, and not what its bytes look like. */
+function keyFileText(file: string): string {
+  const text = textIn(file);
+  if (
+    text === undefined ||
+    printable(text.replaceAll(/[\t\r\n]/g, '')) !== text.replaceAll(/[\t\r\n]/g, '')
+  ) {
+    throw new CannotRun(`${file} is no text, so it holds no key`);
+  }
+  return text;
 }
 
 function noKey(text: string, error: unknown): CannotRun {
-  return new CannotRun(`${JSON.stringify(text.slice(0, 120))} is no usable key: ${messageOf(error)}`);
+  return new CannotRun(
+    `${JSON.stringify(text.slice(0, KEY_SHOWN_MAX))} is no usable key: ${messageOf(error)}`,
+  );
 }
 
 async function verifierOf<V>(text: string, makeVerifier: (key: string) => Promise<V>): Promise<V> {
@@ -156,16 +188,31 @@ async function checkpointIn(
 }
 
 export function readText(file: string): string {
+  const text = textIn(file);
+  if (text === undefined) throw new CannotRun(`${file} is no text`);
+  return text;
+}
+
+/** Undefined: it is not UTF-8. */
+function textIn(file: string): string | undefined {
+  let bytes: Uint8Array;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+    bytes = readFileSync(file);
   } catch (error) {
     throw cannotRead(file, error);
   }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
+
+const WHY: Readonly<Record<string, string>> = { ENOENT: 'no such file', EISDIR: 'it is a directory' };
 
 export function cannotRead(file: string, error: unknown): CannotRun {
   const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
-  return new CannotRun(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`);
+  return new CannotRun(`cannot read ${file}: ${WHY[code] ?? code}`);
 }
 
 function messageOf(error: unknown): string {

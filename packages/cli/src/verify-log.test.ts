@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -175,6 +176,33 @@ describe('a log that is served', () => {
     assert.equal(await refused(proxied(), { state }), 'ROLLBACK');
     proxy.lie = () => undefined;
     await verify(proxied(), { state });
+  });
+
+  it('does not call a proof rolled back that is older than the checkpoint that was kept', async () => {
+    const listed = async (path: string) =>
+      JSON.parse(await log.get(path)) as { data: { streamId: string; eventId: string }[] };
+    const { streamId } = (await listed('event-streams')).data[0]!;
+    const list = await listed(`event-streams/${streamId}/events?limit=1`);
+    const [proof, since, consistency] = ['proof.json', 'newer', 'between.json'].map((name) =>
+      join(scratch, name),
+    );
+    const text = await log.get(`audit-events/${list.data[0]!.eventId}/proof`);
+    const { treeSize } = JSON.parse(text) as { treeSize: number };
+    const size = await log.send(3);
+    writeFileSync(proof!, text);
+    writeFileSync(since!, await log.get(`log/t/${TENANT}/checkpoint`));
+    writeFileSync(consistency!, await log.get(`checkpoints/consistency?from=${treeSize}&to=${size}`));
+    const verifyFile = (...more: string[]) =>
+      place.run(['verify', proof!, '--key', key, '--since', since!, ...more]);
+    const unproven = await verifyFile();
+    assert.equal(unproven.code, 1);
+    assert.match(
+      unproven.stdout,
+      /HISTORY_UNPROVEN\n +because .* that is no rollback, .*a consistency proof would\n/,
+    );
+    const proven = await verifyFile('--consistency', consistency!);
+    assert.equal(proven.code, 0, proven.stdout + proven.stderr);
+    assert.match(proven.stdout, new RegExp(`history +is the beginning of the checkpoint of size ${size}`));
   });
 
   it('reads nothing of its entries unless asked to, and never what the service says of consistency', async () => {

@@ -1,7 +1,7 @@
 // Verifies a log that is served, without trust in who serves it: the checkpoint is signed by a key that was given or is
 // known from before, it extends the one that was kept here, and the tiles lead to its root; with `--entries`, so does
 // every entry. Only then the checkpoint is kept in the place of the one before. A key that the service shows of itself
-// is believed once, and only if that was asked for.
+// is believed once, and only if that was asked for. A log under a new name must go on from the one that was kept.
 
 import {
   type Checkpoint,
@@ -18,8 +18,10 @@ import { tenantIn } from './access-options.ts';
 import { authenticHashes } from './authentic-hashes.ts';
 import { CannotRun } from './cannot-run.ts';
 import { startCountProgress } from './count-progress.ts';
+import { formersOf, formerSince, isEarlier, keysUnder, verifyFormerLogs } from './former-logs.ts';
 import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
 import { policyIn, requireQuorum } from './policy-option.ts';
+import { orPutAside } from './put-aside.ts';
 import { logAddress, servedLog, type ServedLog } from './served-log.ts';
 import { keysIn, parsedKey, readText, type TrustOptions, trustOf } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
@@ -32,6 +34,7 @@ export interface LogOptions extends TrustOptions {
   readonly entries?: true;
   readonly apiKey?: string;
   readonly pinFirstKey?: true;
+  readonly acceptNewEpoch?: true;
   /** Of data directories; refused here. */
   readonly anchor?: string;
 }
@@ -41,8 +44,15 @@ export function isAddress(text: string): boolean {
 }
 
 /** Throws CannotRun for options that say something about a served log where there is none. */
-export function requireNoLogOptions({ state, entries, apiKey, pinFirstKey }: LogOptions): void {
-  const given = Object.entries({ state, entries, 'api-key': apiKey, 'pin-first-key': pinFirstKey });
+export function requireNoLogOptions(options: LogOptions): void {
+  const { state, entries, apiKey, pinFirstKey, acceptNewEpoch } = options;
+  const given = Object.entries({
+    state,
+    entries,
+    'api-key': apiKey,
+    'pin-first-key': pinFirstKey,
+    'accept-new-epoch': acceptNewEpoch,
+  });
   const name = given.find(([, value]) => value !== undefined)?.[0];
   if (name !== undefined) throw new CannotRun(`--${name} is for the address of a log`);
 }
@@ -56,15 +66,21 @@ export async function verifyLogAt(text: string, options: LogOptions): Promise<Re
   // Whoever can verify nothing asks nothing.
   const known = knownBefore(log.address, options, watched);
   const note = await log.checkpoint();
-  const trusted = known ?? (await firstKeys(log, note, watched));
-  const trust = await trustOf({ ...options, key: [...trusted.keys] });
+  const trusted = known === undefined ? await firstKeys(log, note, watched) : renamed(known, note, watched);
+  // A checkpoint of a log before this one is compared with what this one says of it.
+  const since = await formerSince(options.since, trusted);
+  const { since: _, ...others } = options;
+  const trust = await trustOf({ ...(since === undefined ? options : others), key: [...trusted.keys] });
   const { checkpoint, cosignedBy } = await openTrusted(note, trusted.origin, trust);
   // Before anything is kept: what is not witnessed as was asked for is not verified.
   const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
   requireQuorum({ json: { checkpoint: { cosignedBy } } }, policy);
   const { kept } = trusted;
   const seen = [...(kept === undefined ? [] : [keptCheckpoint(kept)]), ...(trust.since ? [trust.since] : [])];
-  await orPutAside(watched, note, checkpoint, () => verifyGrowth(log, checkpoint, seen));
+  await orPutAside({ watched, origin: checkpoint.origin, note }, () => verifyGrowth(log, checkpoint, seen));
+  const formers = [...formersOf(log.address, trusted, watched), ...(since === undefined ? [] : [since])];
+  const shown = { log, note, now: checkpoint, watched, trusted, consistency: trust.consistency };
+  const formerLogs = await verifyFormerLogs(shown, formers, options.acceptNewEpoch === true);
   const entries = options.entries === true ? await verifyEntries(log, checkpoint) : undefined;
   const keptIn = keep(watched, { note, checkpoint, trusted, address: log.address });
   const sizes = seen.map(({ size }) => size);
@@ -75,6 +91,7 @@ export async function verifyLogAt(text: string, options: LogOptions): Promise<Re
     extends: sizes.length === 0 ? undefined : Math.max(...sizes),
     keys: trusted.keys,
     keysFrom: trusted.from,
+    formerLogs,
     entries,
     keptIn,
   };
@@ -82,16 +99,18 @@ export async function verifyLogAt(text: string, options: LogOptions): Promise<Re
 }
 
 /** Which keys count for which log, who says so, and what was seen of that log before. */
-interface Trusted {
+export interface Trusted {
   readonly origin: string;
   readonly keys: readonly string[];
   readonly from: KeysFrom;
   readonly kept: WatchedLog | undefined;
+  /** The log has another name than the one that is known, and keys under that name are those of the one before. */
+  readonly isRenamed?: true;
 }
 
 function requireOptionsOfLogs(options: LogOptions): void {
-  const { nothingWithheld, filter, consistency, anchor, key, pinFirstKey } = options;
-  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, consistency, anchor });
+  const { nothingWithheld, filter, anchor, key, pinFirstKey } = options;
+  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, anchor });
   const name = given.find(([, value]) => value !== undefined)?.[0];
   if (name !== undefined) throw new CannotRun(`--${name} is not for the address of a log`);
   if (key !== undefined && pinFirstKey) {
@@ -128,12 +147,25 @@ async function firstKeys(log: ServedLog, note: string, watched: WatchedLogs): Pr
   const { origin } = parseCheckpoint(parseNote(note).text);
   const kept = watched.of(origin);
   if (kept !== undefined && kept.keys.length > 0) return { origin, keys: kept.keys, from: 'Kept', kept };
+  // Who goes on from a log that is known has its key; anybody could show another one under the new name.
+  const before = kept === undefined ? watched.before(origin) : undefined;
+  if (before !== undefined && before.keys.length > 0) {
+    return { origin, keys: keysUnder(origin, before.keys), from: 'Kept', kept };
+  }
   const keys = await log.keys();
   // Said to be keys by a stranger: anything else is nothing to look for in a file.
   if (keys.length === 0 || keys.some((key) => nameOf(key) !== origin)) {
     throw new CannotRun(`${log.address}/key does not show keys of the log of its own checkpoint`);
   }
   return { origin, keys, from: 'FirstUse', kept };
+}
+
+/** A log that says by its name that it goes on from the one that is known is held to the key of that one. */
+function renamed(known: Trusted, note: string, watched: WatchedLogs): Trusted {
+  const { origin } = parseCheckpoint(parseNote(note).text);
+  if (known.from !== 'Kept' || !isEarlier(known.origin, origin)) return known;
+  const keys = keysUnder(origin, known.keys);
+  return { origin, keys, from: 'Kept', kept: watched.of(origin), isRenamed: true };
 }
 
 async function openTrusted(
@@ -171,34 +203,6 @@ function requireNotLess(then: Checkpoint, now: Checkpoint): void {
 function requireRoot({ size, root }: Checkpoint, found: Uint8Array): void {
   if (Buffer.compare(root, found) === 0) return;
   throw new EvidenceError('FORK', `the log is not an extension of what it was at size ${size}`);
-}
-
-/** Two checkpoints that one key has signed and that do not fit are the proof for others: neither may get lost. */
-async function orPutAside(
-  watched: WatchedLogs,
-  note: string,
-  { origin }: Checkpoint,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof EvidenceError) || (error.reason !== 'FORK' && error.reason !== 'ROLLBACK'))
-      throw error;
-    const message = `${error.message}. ${putAside(watched, origin, note)}`;
-    throw new EvidenceError(error.reason, message, { cause: error });
-  }
-}
-
-/** Says where it is. That it could not be written must not take the place of the verdict. */
-function putAside(watched: WatchedLogs, origin: string, note: string): string {
-  try {
-    const file = watched.keepRefused(origin, note);
-    return `What it has signed now is kept in ${file}; it proves this beside the older checkpoint`;
-  } catch (error) {
-    if (!(error instanceof CannotRun)) throw error;
-    return `What it has signed now could not be kept: ${error.message}`;
-  }
 }
 
 async function verifyEntries(log: ServedLog, checkpoint: Checkpoint): Promise<WholeLogVerdict> {

@@ -30,8 +30,7 @@ export function reportBundle(file: string, verdict: BundleVerdict): Report {
   if (verdict.explainedBy.length > 0)
     rows.push(['deletions', `explained by notices at ${verdict.explainedBy.join(', ')}`]);
   if (verdict.filter !== null) rows.push(['filter', JSON.stringify(verdict.filter)]);
-  if (verdict.extends !== undefined)
-    rows.push(['history', `extends the checkpoint of size ${verdict.extends}`]);
+  rows.push(...historyRows(verdict));
   return { text: lines(`verified  ${file}`, rows), json: { verified: true, kind: 'Bundle', ...verdict } };
 }
 
@@ -44,6 +43,7 @@ export function reportEvent(file: string, verdict: EventVerdict): Report {
     [kind === KINDS.event ? 'event' : 'notice', `${eventId}, index ${index}, received ${receivedAt}`],
     ['shown', whole ? 'whole' : 'in part'],
     ...checkpointRows(checkpoint),
+    ...historyRows(verdict),
   ];
   const text = `${lines(`verified  ${file}`, rows)}${eventText(event)}\n`;
   const json = {
@@ -56,6 +56,8 @@ export function reportEvent(file: string, verdict: EventVerdict): Report {
     leaf,
     whole,
     checkpoint,
+    ...(verdict.extends === undefined ? {} : { extends: verdict.extends }),
+    ...(verdict.precedes === undefined ? {} : { precedes: verdict.precedes }),
     event,
   };
   return { text, json };
@@ -90,6 +92,12 @@ function checkpointRows({ size, root, cosignedBy }: BundleVerdict['checkpoint'])
   const rows: [string, string][] = [['checkpoint', `size ${size}, root ${root}`]];
   if (cosignedBy.length > 0) rows.push(['witnesses', cosignedBy.join(', ')]);
   return rows;
+}
+
+/** How it stands to the checkpoint that was given by --since, if there was one. */
+function historyRows({ extends: older, precedes: newer }: BundleVerdict | EventVerdict): [string, string][] {
+  if (older !== undefined) return [['history', `extends the checkpoint of size ${older}`]];
+  return newer === undefined ? [] : [['history', `is the beginning of the checkpoint of size ${newer}`]];
 }
 
 /** Line breaks in values are escaped by JSON; those between the lines are ours. */

@@ -32,6 +32,7 @@ export async function verifyStore(
   const server = await import('@tallystick/server');
   if (!server.isStore(directory))
     throw new CannotRun(`${directory} is a directory without data; give the data directory of a service`);
+  requireAnchor(options);
   const bytes = statSync(join(directory, 'journal.db')).size;
   const progress = startProgress(`verifying ${directory}`, bytes);
   let shown = 0;
@@ -47,12 +48,30 @@ export async function verifyStore(
         shown = done;
       },
     });
-    return { isVerified: verdict.verified, report: reportStore(directory, verdict) };
+    const isKeyless = keys.length === 0 && !isThere(join(directory, 'signing-keys'));
+    if (isKeyless && !verdict.verified && verdict.faults.every(({ reason }) => reason === 'KEY_UNKNOWN')) {
+      throw new CannotRun(
+        `${directory} has no signing-keys, so nothing in it tells who signed: give the log's public key by --key`,
+      );
+    }
+    return { isVerified: verdict.verified, report: reportStore(directory, verdict, isKeyless) };
   } catch (error) {
     throw error instanceof server.StartError ? new CannotRun(error.message) : error;
   } finally {
     progress.end();
   }
+}
+
+/** One that was named and is not there is a slip; one that should be there and is not is a verdict. */
+function requireAnchor({ anchor }: StoreOptions): void {
+  if (anchor === undefined) return;
+  const isDirectory = statSync(anchor, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere(isDirectory ? join(anchor, 'anchor') : anchor)) return;
+  throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Refuses what belongs to a data directory alone, for whoever verifies something else. */

@@ -3,6 +3,7 @@
 //   <state>/<SHA-256 of the origin, hex>/checkpoint   the newest checkpoint that was verified, as the signed note it was
 //                              …/log.json            {"origin":…,"keys":[…],"addresses":[…]}: whose keys count, and where
 //                              …/refused-checkpoint  one that the log has signed too and that does not fit: keep it
+//                              …/refused-proof       where that one is of a new log: what its first entry says of this one
 //
 // A file is replaced whole or not at all, and only after everything was verified. The checkpoint is written first: a
 // folder with `log.json` alone has lost its memory, and is refused rather than begun anew.
@@ -23,6 +24,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import {
   type Checkpoint,
+  epochIn,
   EvidenceError,
   parseCheckpoint,
   parseJson,
@@ -45,6 +47,7 @@ export interface WatchedLog {
 const CHECKPOINT_FILE = 'checkpoint';
 const LOG_FILE = 'log.json';
 const REFUSED_FILE = 'refused-checkpoint';
+const REFUSED_PROOF_FILE = 'refused-proof';
 
 export function defaultStateDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const base = env['XDG_STATE_HOME'] ?? '';
@@ -67,6 +70,15 @@ export class WatchedLogs {
     return this.#allAt(address)[0];
   }
 
+  /** The newest of the logs that the tenant of this one had before it, as their names tell. */
+  before(origin: string): WatchedLog | undefined {
+    const { first, epoch } = epochIn(origin);
+    const epochOf = (log: WatchedLog) => epochIn(log.origin).epoch;
+    return this.#all()
+      .filter((log) => epochIn(log.origin).first === first && epochOf(log) < epoch)
+      .toSorted((a, b) => epochOf(b) - epochOf(a))[0];
+  }
+
   /** Replaces what is remembered, unless somebody else has in the meantime. Gives the file of the checkpoint. */
   keep(before: WatchedLog | undefined, next: WatchedLog): string {
     const folder = this.#folderOf(next.origin);
@@ -82,9 +94,10 @@ export class WatchedLogs {
     return path;
   }
 
-  /** Puts a checkpoint aside that contradicts what is remembered; gives its file. */
-  keepRefused(origin: string, note: string): string {
+  /** Puts a checkpoint aside that contradicts what is remembered of that log; gives its file. */
+  keepRefused(origin: string, note: string, proof?: string): string {
     const path = join(this.#folderOf(origin), REFUSED_FILE);
+    if (proof !== undefined) replaceFile(join(this.#folderOf(origin), REFUSED_PROOF_FILE), proof);
     replaceFile(path, note);
     return path;
   }
@@ -104,8 +117,12 @@ export class WatchedLogs {
   }
 
   #allAt(address: string): WatchedLog[] {
+    return this.#all().filter(({ addresses }) => addresses.includes(address));
+  }
+
+  #all(): WatchedLog[] {
     const logs = foldersIn(this.#directory).map((folder) => logIn(join(this.#directory, folder)));
-    return logs.filter((log) => log !== undefined).filter(({ addresses }) => addresses.includes(address));
+    return logs.filter((log) => log !== undefined);
   }
 
   #folderOf(origin: string): string {

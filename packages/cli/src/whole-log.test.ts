@@ -3,20 +3,29 @@ import { describe, it } from 'node:test';
 import {
   type Checkpoint,
   CompactRange,
+  contentOf,
+  decodeEntryBundle,
   encodeEntry,
   encodeEntryBundle,
   encodeTile,
   type Entry,
+  epochGenesisHash,
   eventIdText,
+  formatCheckpoint,
+  formatEventProof,
   formatTilePath,
   genesisHash,
   KINDS,
   leafHash,
+  openEvent,
   REASONS,
+  sha256,
   type Tile,
   tilesOf,
+  toBase64,
 } from '@tallystick/evidence';
 import * as fc from 'fast-check';
+import { sampleLog } from './testing/sample-log.ts';
 import { verifyWholeLog } from './whole-log.ts';
 
 const SEED = 20261115;
@@ -27,12 +36,20 @@ interface MemoryLog {
   /** By path. */
   readonly files: Map<string, Uint8Array>;
   readonly tile: (tile: Tile) => Promise<Uint8Array>;
+  /** What the service shows of the first entry. */
+  readonly proof: (eventId: string) => Promise<string>;
 }
 
 type Change = (entry: Entry) => Entry;
 
+const noProof = () => Promise.reject(new Error('nobody has to ask for a proof'));
+
 /** A whole log as files; `change` lets the log itself sign something wrong. */
-function logOf(size: number, change: Change = (entry) => entry): MemoryLog {
+function logOf(
+  size: number,
+  change: Change = (entry) => entry,
+  proof: MemoryLog['proof'] = noProof,
+): MemoryLog {
   const range = new CompactRange();
   const levels: Uint8Array[][] = [];
   const entries: Uint8Array[] = [];
@@ -67,7 +84,35 @@ function logOf(size: number, change: Change = (entry) => entry): MemoryLog {
     checkpoint: { origin: ORIGIN, size, root: range.root() },
     files,
     tile: async (tile) => files.get(formatTilePath(tile))!,
+    proof,
   };
+}
+
+const FORMER: Checkpoint = { origin: 'audit.example.com/t/old', size: 7, root: new Uint8Array(32).fill(7) };
+const NAMED = {
+  previousOrigin: FORMER.origin,
+  anchoredSize: FORMER.size,
+  anchoredRoot: toBase64(FORMER.root),
+  restoredSize: 2,
+};
+
+/** A log that goes on after a restore; `change` lets its first entry say or begin something else. */
+async function logAfterRestore({
+  named = NAMED,
+  genesis = epochGenesisHash(ORIGIN, formatCheckpoint(FORMER)),
+}) {
+  const event = { actor: { actorType: 'System' }, action: 'Begin.Epoch', payload: named };
+  const shown = openEvent(event, (path) => sha256(new TextEncoder().encode(path)).subarray(0, 16));
+  const sample = await sampleLog(ORIGIN);
+  const first: Change = (entry) =>
+    entry.index > 0
+      ? entry
+      : { ...entry, kind: KINDS.newEpoch, previous: genesis, content: contentOf(shown) };
+  const log = logOf(3, first, async () => {
+    const entry = decodeEntryBundle(await log.tile({ level: 'entries', index: 0, width: 3 }), 3)[0]!;
+    return formatEventProof({ entry, shown, hashes: [], checkpoint: await sample.note(3) });
+  });
+  return log;
 }
 
 const nothing = () => {};
@@ -100,7 +145,7 @@ describe('a whole log', () => {
             if (formatTilePath(asked) === path) bytes[at % bytes.length]! ^= bits;
             return bytes;
           };
-          return assert.rejects(verifyWholeLog({ tile }, log.checkpoint, nothing), (error: Error) =>
+          return assert.rejects(verifyWholeLog({ ...log, tile }, log.checkpoint, nothing), (error: Error) =>
             REASONS.some((reason) => 'reason' in error && error.reason === reason),
           );
         },
@@ -126,6 +171,29 @@ describe('a whole log', () => {
       entry.index === 0 ? { ...entry, previous: new Uint8Array(32) } : entry,
     );
     await assert.rejects(verifyWholeLog(stranger, stranger.checkpoint, nothing), { reason: 'CHAIN_BROKEN' });
+  });
+
+  it('that goes on after a restore begins with the checkpoint that its first entry names', async () => {
+    const log = await logAfterRestore({});
+    assert.equal((await verifyWholeLog(log, log.checkpoint, nothing)).entries, 3);
+    for (const wrong of [
+      { genesis: genesisHash(ORIGIN) },
+      { genesis: new Uint8Array(32) },
+      { genesis: epochGenesisHash(`${ORIGIN}/1`, formatCheckpoint(FORMER)) },
+      { named: { ...NAMED, anchoredSize: 6 } },
+      { named: { ...NAMED, previousOrigin: 'audit.example.com/t/another' } },
+    ]) {
+      const forged = await logAfterRestore(wrong);
+      await assert.rejects(verifyWholeLog(forged, forged.checkpoint, nothing), {
+        reason: 'CHAIN_BROKEN',
+        index: 0,
+      });
+    }
+    const other = await logAfterRestore({ named: { ...NAMED, restoredSize: 3 } });
+    await assert.rejects(verifyWholeLog({ ...log, proof: other.proof }, log.checkpoint, nothing), {
+      reason: 'LEAF_MISMATCH',
+      index: 0,
+    });
   });
 
   it('is refused when all of it is another log than the signed one', async () => {

@@ -8,7 +8,9 @@ import {
   decodeEntry,
   decodeEntryBundle,
   type Entry,
+  epochGenesisHash,
   EvidenceError,
+  formatCheckpoint,
   formatTilePath,
   genesisHash,
   HASH_BYTES,
@@ -19,6 +21,7 @@ import {
   TILE_WIDTH,
   tileWidth,
 } from '@tallystick/evidence';
+import { readBeginning } from './new-epoch.ts';
 import type { ServedLog } from './served-log.ts';
 
 export interface WholeLogVerdict {
@@ -35,11 +38,11 @@ const TILE_HEIGHT = 8;
 
 /** Throws EvidenceError at the first fault. `onEntries` is told how many entries were taken. */
 export async function verifyWholeLog(
-  log: Pick<ServedLog, 'tile'>,
+  log: Pick<ServedLog, 'tile' | 'proof'>,
   checkpoint: Checkpoint,
   onEntries: (count: number) => void,
 ): Promise<WholeLogVerdict> {
-  const whole = new WholeLog(checkpoint.origin);
+  const whole = new WholeLog();
   const bundles = Math.ceil(checkpoint.size / TILE_WIDTH);
   const fetchBundle = (index: number) => {
     const width = tileWidth('entries', index, checkpoint.size);
@@ -52,7 +55,9 @@ export async function verifyWholeLog(
   for (let index = 0; index < bundles; index++) {
     const { width, fetched } = ahead.shift()!;
     if (index + AHEAD < bundles) ahead.push(fetchBundle(index + AHEAD));
-    for (const entry of decodeEntryBundle(await fetched, width)) whole.take(entry);
+    const entries = decodeEntryBundle(await fetched, width);
+    if (index === 0) whole.begin(await genesisIn(log, entries[0]!, checkpoint.origin));
+    for (const entry of entries) whole.take(entry);
     for (const made of whole.madeTiles()) requireSame(await log.tile(made.tile), made);
     onEntries(width);
   }
@@ -68,19 +73,30 @@ interface MadeTile {
   readonly hashes: readonly Uint8Array[];
 }
 
+/** What the chain has to begin with. After a restore that is a checkpoint which the entry alone does not show. */
+async function genesisIn(
+  log: Pick<ServedLog, 'proof'>,
+  first: Uint8Array,
+  origin: string,
+): Promise<Uint8Array> {
+  if (decoded(first, 0).kind !== KINDS.newEpoch) return genesisHash(origin);
+  const { former } = await readBeginning(log, first, origin);
+  return epochGenesisHash(origin, formatCheckpoint(former));
+}
+
 class WholeLog {
-  readonly #origin: string;
   readonly #range = new CompactRange();
   /** By level, the hashes of the tile that is being filled. */
   readonly #filling: Uint8Array[][] = [];
   #made: MadeTile[] = [];
+  #genesis: Uint8Array | undefined;
   #last: { readonly entry: Entry; readonly leaf: Uint8Array } | undefined;
   #firstReceivedAtMs: number | undefined;
   #notices = 0;
   #tiles = 0;
 
-  constructor(origin: string) {
-    this.#origin = origin;
+  begin(genesis: Uint8Array): void {
+    this.#genesis = genesis;
   }
 
   take(bytes: Uint8Array): void {
@@ -141,20 +157,13 @@ class WholeLog {
       const message = `entry ${entry.index} stands in place of ${index}`;
       throw new EvidenceError('INDEX_MISMATCH', message, { index });
     }
-    const before = this.#leafBefore(entry);
-    if (before !== undefined && Buffer.compare(before, entry.previous) !== 0) {
+    if (Buffer.compare(this.#last?.leaf ?? this.#genesis!, entry.previous) !== 0) {
       throw new EvidenceError('CHAIN_BROKEN', `entry ${index} does not name the leaf before it`, { index });
     }
     if (this.#last !== undefined && entry.receivedAtMs < this.#last.entry.receivedAtMs) {
       const message = `entry ${index} was received before entry ${index - 1}`;
       throw new EvidenceError('TIME_REVERSED', message, { index });
     }
-  }
-
-  /** The beginning of a log that goes on after a restore names a checkpoint that its entry alone does not show. */
-  #leafBefore({ kind }: Entry): Uint8Array | undefined {
-    if (this.#last !== undefined) return this.#last.leaf;
-    return kind === KINDS.newEpoch ? undefined : genesisHash(this.#origin);
   }
 }
 

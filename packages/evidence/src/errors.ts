@@ -24,9 +24,9 @@ export const REASONS = [
   'WITNESS_MISSING', // fewer witnesses than demanded have cosigned
 
   // What was signed does not fit what was signed before, or what the log says of itself.
-  'ROLLBACK', // the log is smaller than it was
+  'ROLLBACK', // the log itself, as it is stored or served now, is smaller than it was
   'FORK', // the log is not an extension of what it was
-  'HISTORY_UNPROVEN', // an older checkpoint was given, and nothing shows whether the log extends it
+  'HISTORY_UNPROVEN', // a checkpoint was seen before, and nothing shows whether one of the two extends the other
   'TIME_REVERSED', // an entry was received before the one that it follows
   'EVENT_ID_REPEATED', // two entries have one event id
   'GAP_UNEXPLAINED', // content was deleted and no later notice in the log says so

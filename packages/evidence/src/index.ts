@@ -111,7 +111,7 @@ export {
   parseCheckpoint,
   signCheckpoint,
 } from './note/checkpoint.ts';
-export { logNamed, type NamedLog, originOf } from './note/log-origin.ts';
+export { epochIn, logNamed, type NamedLog, originOf } from './note/log-origin.ts';
 export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from './note/cosignature.ts';
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 
@@ -152,5 +152,6 @@ export { type BundleVerdict, BundleVerifier, verifyBundle } from './bundle/verif
 
 // The rules of that verdict, for whoever judges a whole store
 export { Deletions } from './bundle/deletions.ts';
+export { type EpochBeginning, readEpochBeginning } from './bundle/epoch.ts';
 export { readNoticeAndKeys } from './bundle/notice-keys.ts';
 export { PurgedSubtrees } from './bundle/purged-subtrees.ts';

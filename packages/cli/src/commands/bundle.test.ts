@@ -55,6 +55,11 @@ describe('tallystick bundle', () => {
       { ...verified, from: 0, to: 257 },
       { ...verified, from: 254, to: 258 },
     ]);
+    // The interface counts by sequence from 1, verifiers by index from 0: both are said, each by its name.
+    assert.match(
+      made[2].stdout,
+      /events +sequence 255 to 258 of the tenant: index 254 to 257 of a log of 260\n/,
+    );
     assert.equal(statSync(out('all.jsonl')).mode & 0o777, 0o600);
     assert.deepEqual(
       readdirSync(place.folder).filter((name) => name.endsWith('.part')),

@@ -4,7 +4,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { ULID_PATTERN } from '@tallystick/contract';
-import { BundleVerifier, EvidenceError, noteVerifier } from '@tallystick/evidence';
+import { type BundleVerdict, BundleVerifier, EvidenceError, noteVerifier } from '@tallystick/evidence';
 import type { BundleWish, OpenedBundle } from '@tallystick/server';
 import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
@@ -48,8 +48,8 @@ export function bundleCommand(): Command {
         const wish = wishOf(options);
         using bundle = await server.openBundle(config, wish);
         const file = options.out ?? `${wish.tenant}-${bundle.from}-${bundle.to}.jsonl`;
-        await writeBundle(bundle, file, server);
-        process.stdout.write(handOver(bundle, file, wish));
+        const verdict = await writeBundle(bundle, file, server);
+        process.stdout.write(handOver(bundle, file, wish, verdict));
       });
     });
 }
@@ -82,8 +82,12 @@ function streamIn(text: string): string {
   throw new CannotRun(`--stream is ${JSON.stringify(text.slice(0, 80))}; a stream id is 26 characters`);
 }
 
-/** The whole file or none: it is written beside its place and put there at the end. */
-async function writeBundle(bundle: OpenedBundle, file: string, server: Server): Promise<void> {
+/** The whole file or none: it is written beside its place and put there at the end. No verdict where there is no key. */
+async function writeBundle(
+  bundle: OpenedBundle,
+  file: string,
+  server: Server,
+): Promise<BundleVerdict | undefined> {
   if (existsSync(file)) throw new CannotRun(`${file} is there already; name another by --out`);
   const draft = `${file}.${process.pid}.part`;
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
@@ -91,19 +95,21 @@ async function writeBundle(bundle: OpenedBundle, file: string, server: Server): 
     verifiers.length === 0 ? undefined : new BundleVerifier({ verifiers }, createHash('sha256'));
   const progress = startCountProgress(`writing ${file}`, bundle.to - bundle.from + 1);
   const descriptor = openForWriting(draft, file);
+  let verdict: BundleVerdict | undefined;
   try {
     try {
       for (const chunk of inChunks(bundle.lines(), (count) => progress.add(count))) {
         writeAll(descriptor, chunk);
         verifier?.push(chunk);
       }
-      await verifier?.finish();
+      verdict = await verifier?.finish();
       fsyncSync(descriptor);
     } finally {
       progress.end();
       closeSync(descriptor);
     }
     renameSync(draft, file);
+    return verdict;
   } catch (error) {
     rmSync(draft, { force: true });
     throw failureOf(error, file, server);
@@ -149,11 +155,23 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
 }
 
-function handOver(bundle: OpenedBundle, file: string, { part, withholdContent }: BundleWish): string {
-  const { from, to, size, uncovered, verifierKeys } = bundle;
+/** By the tenant's sequence, as the interface counts, and by the index in this log, as verifiers do. */
+function rangeOf({ from, to, size }: OpenedBundle, verdict: BundleVerdict | undefined): string {
+  const sequences = `sequence ${from} to ${to} of the tenant`;
+  if (verdict === undefined) return `${sequences}, under the checkpoint of size ${size}`;
+  return `${sequences}: index ${verdict.from} to ${verdict.to - 1} of a log of ${size}`;
+}
+
+function handOver(
+  bundle: OpenedBundle,
+  file: string,
+  { part, withholdContent }: BundleWish,
+  verdict: BundleVerdict | undefined,
+): string {
+  const { from, uncovered, verifierKeys } = bundle;
   const rows: [string, string][] = [
     ['log', bundle.origin],
-    ['events', `sequence ${from} to ${to}, under the checkpoint of size ${size}`],
+    ['events', rangeOf(bundle, verdict)],
     ['shown', withholdContent ? 'all but context and payload' : 'everything'],
   ];
   if (Object.keys(part).length === 0 && from > 1)

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import {
   EvidenceError,
@@ -243,6 +244,11 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       [code, stdout],
       [0, 'The log of acme is what was signed: there is nothing to recover.\n'],
     );
+    for (const more of [[], ['--new-epoch', '--yes']]) {
+      const typo = await command(place, 'recover', '--tenant', 'amce', ...more);
+      assert.deepEqual([typo.code, typo.stdout], [1, ''], 'a slip of the pen is no clean bill');
+      assert.equal(typo.stderr, 'tallystick: there is no tenant amce: nothing was looked at or changed\n');
+    }
     rmSync(join(place.data, 'anchor'));
     await command(place, 'recover');
     assert.ok(!existsSync(join(place.data, 'anchor')), 'whoever only looks has made an anchor');
@@ -252,6 +258,28 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     assert.match(blind.stderr, /the anchor is empty although logs were signed before/);
     const both = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--all');
     assert.equal(both.code, 2);
+  });
+
+  it('does not call a log sound that it cannot read', async () => {
+    using place = emptyPlace();
+    {
+      await using service = await start(place);
+      const ids = await send(service, 'acme', 2);
+      await proofOf(service, ids[1]!);
+      await stop(service);
+    }
+    {
+      // As a crash between anchor and checkpoint leaves it, and with a byte that is another: the log is read back.
+      using db = new DatabaseSync(join(place.data, 'journal.db'));
+      db.exec(
+        'DELETE FROM checkpoints; DROP TRIGGER entries_do_not_change; UPDATE entries SET leaf = zeroblob(32)',
+      );
+    }
+    for (const tenant of [[], ['--tenant', 'acme']]) {
+      const { code, stdout, stderr } = await command(place, 'recover', ...tenant);
+      assert.deepEqual([code, stdout], [1, ''], stderr);
+      assert.match(stderr, /the log of acme is damaged .*\n.*nothing was changed\n$/);
+    }
   });
 
   it('knows a tenant that is younger than the copy: nothing is written under its old name', async () => {
@@ -279,7 +307,7 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       );
       await stop(service);
     }
-    const done = await command(place, 'recover', '--new-epoch', '--all', '--yes');
+    const done = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--yes');
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, /acme goes on as audit\.example\.com\/t\/acme\/1, from sequence 1 on/);
     await using service = await start(place);

@@ -34,7 +34,11 @@ export function recoverCommand(): Command {
       process.exitCode = await runWithSettings(options, async (server, config) => {
         const wanted = wantedIn(options);
         await using recovery = await server.openRecovery(config);
-        await recover(recovery, wanted, options);
+        if (wanted !== undefined && !(await recovery.hasTenant(wanted))) {
+          throw new server.StartError(`there is no tenant ${wanted}: nothing was looked at or changed`);
+        }
+        const outcome = await recover(recovery, wanted, options);
+        if (outcome === 'Damaged') throw new server.StartError('nothing was changed');
       });
     });
 }
@@ -49,7 +53,7 @@ async function recover(
   recovery: Recovery,
   wanted: string | undefined,
   options: RecoverOptions,
-): Promise<void> {
+): Promise<'Done' | 'Damaged'> {
   const { disagreements, damaged, warnings } = recovery;
   for (const warning of warnings) process.stderr.write(`tallystick: ${warning}\n`);
   for (const [tenant, why] of damaged) {
@@ -57,22 +61,26 @@ async function recover(
       `tallystick: the log of ${tenant} is damaged (${why}): a new epoch does not mend that; restore an undamaged copy\n`,
     );
   }
-  const affected = disagreements.filter(({ tenant }) => wanted === undefined || tenant === wanted);
+  const isWanted = (tenant: string): boolean => wanted === undefined || tenant === wanted;
+  const affected = disagreements.filter(({ tenant }) => isWanted(tenant));
   if (affected.length === 0) {
+    // What cannot be read is not what was signed, and needs somebody.
+    if ([...damaged.keys()].some(isWanted)) return 'Damaged';
     process.stdout.write(nothingToDo(recovery, wanted));
-    return;
+    return 'Done';
   }
   for (const disagreement of affected) process.stdout.write(shown(disagreement));
   if (!options.newEpoch) {
     process.stdout.write('\nNothing was changed. To go on with new logs, add --new-epoch.\n');
-    return;
+    return 'Done';
   }
   if (!(await isAgreed(affected.length, options))) {
     process.stdout.write('Nothing was changed.\n');
-    return;
+    return 'Done';
   }
   await beginAll(affected, recovery);
   process.stdout.write(ADVICE);
+  return 'Done';
 }
 
 /** One that fails does not keep the others back; the first failure is thrown at the end. */

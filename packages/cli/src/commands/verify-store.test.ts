@@ -121,11 +121,33 @@ describe('tallystick verify <data directory>', () => {
     assert.equal((await verify(directory, '--anchor', join(folder, 'elsewhere'))).code, 0);
   });
 
+  it('verifies a copy without its signing keys by the public key, and by nothing else', async () => {
+    const copy = tampered('public', (directory) =>
+      rmSync(join(directory, 'signing-keys'), { recursive: true }),
+    );
+    const { stdout: bundled } = await run(['bundle', '--tenant', 'acme', '--out', join(folder, 'b.jsonl')], {
+      env: { Storage__DataDirectory: data },
+    });
+    const key = /key +(\S+)/.exec(bundled)![1]!;
+    assert.equal((await verify(copy, '--key', key)).code, 0);
+    // What else is wrong is told all the same.
+    using db = new DatabaseSync(join(copy, 'journal.db'));
+    db.exec('DROP TRIGGER entries_stay');
+    const { code, stdout } = await verify(copy);
+    assert.equal(code, 1);
+    assert.match(stdout, /keys +NONE: the directory has no signing-keys/);
+  });
+
   it('exits with 2 and one line when it could not run', async () => {
     const empty = join(folder, 'empty');
     mkdirSync(empty);
+    const keyless = tampered('keyless', (copy) => rmSync(join(copy, 'signing-keys'), { recursive: true }));
     const cases: [string[], RegExp][] = [
       [[empty], /without data/],
+      [[data, '--anchor', join(folder, 'anchro')], /--anchor: there is no anchor at .*anchro\n/],
+      [[data, '--anchor', empty], /--anchor: there is no anchor at .*empty\n/],
+      [[keyless], /keyless has no signing-keys, .* give the log's public key by --key\n/],
+      [[data, '--key', join(data, 'journal.db')], /journal\.db is no text, so it holds no key\n/],
       [[data, '--tenant', 'nobody'], /there is no tenant nobody/],
       [[data, '--key', 'README'], /cannot read README/],
       [[data, '--nothing-withheld'], /--nothing-withheld is for bundles and proofs/],

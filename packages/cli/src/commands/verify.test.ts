@@ -167,6 +167,12 @@ describe('tallystick verify', () => {
   it('exits with 2 and one line when it could not run', () => {
     const empty = join(scratch, 'no.key');
     writeFileSync(empty, 'nothing\n');
+    const [binary, control, prose] = ['binary.key', 'control.key', 'prose.key'].map((name) =>
+      join(scratch, name),
+    );
+    writeFileSync(binary!, Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe, 0));
+    writeFileSync(control!, 'abc\u0000\u0001\n\u001b[31m\n');
+    writeFileSync(prose!, 'The key is below.\n\n\n');
     const cases: [string[], RegExp][] = [
       [['vectors/valid/whole-log.jsonl'], /--key is missing/],
       [['nowhere.jsonl', ...KEY], /cannot read nowhere\.jsonl: no such file/],
@@ -174,7 +180,18 @@ describe('tallystick verify', () => {
       [['README.md', ...KEY], /neither a bundle nor a proof/],
       [['vectors/valid/whole-log.jsonl', ...KEY, ...KEY], /--key is given twice/],
       [['vectors/valid/whole-log.jsonl', ...KEY, '--witnesses-min', '1'], /no --witness/],
-      [['vectors/valid/whole-log.jsonl', '--key', empty], /is no usable key/],
+      [['vectors/valid/whole-log.jsonl', '--key', empty], /no\.key, line 1, is no usable key: "nothing"/],
+      [['vectors/valid/whole-log.jsonl', '--key', binary!], /binary\.key is no text, so it holds no key\n$/],
+      [
+        ['vectors/valid/whole-log.jsonl', '--key', control!],
+        /control\.key is no text, so it holds no key\n$/,
+      ],
+      [
+        ['vectors/valid/whole-log.jsonl', '--key', prose!],
+        /prose\.key, line 1, is no usable key: "The key is/,
+      ],
+      [['vectors/valid/whole-log.jsonl', '--key', 'vectors'], /cannot read vectors: it is a directory/],
+      [['vectors/valid/whole-log.jsonl', ...KEY, '--since', binary!], /binary\.key is no text\n$/],
       [['vectors/valid/whole-log.jsonl', '--key', 'vectors/valid/witness.key'], /is no usable key/],
       [['vectors/valid/whole-log.jsonl', ...KEY, '--since', empty], /is no checkpoint/],
       [

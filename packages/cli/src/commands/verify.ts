@@ -78,6 +78,10 @@ export function verifyCommand(): Command {
       '--pin-first-key',
       'with an address seen for the first time: believe the key that it shows itself',
     )
+    .option(
+      '--accept-new-epoch',
+      'with an address: go on although nothing shows that the log goes on from the one that was kept',
+    )
     .option('--json', 'print the verdict as JSON')
     .action(async (file: string, options: Options) => {
       process.exitCode = await run(file, options);

@@ -177,6 +177,28 @@ describe('tallystick witness: the status of each answer', async () => {
     assert.equal(await statusOf(await log.request(6, 9)), 200, 'and the true history goes on');
   });
 
+  it('a log of a new name is a new log, also where the name says that it goes on: cosigned, and on record', async () => {
+    const log = await tenant('restored');
+    await witnessTo(witness, log, 4, 7);
+    // Its entries could be any: a witness sees none of them.
+    await witnessTo(witness, await tenant('restored/1', { label: 'another history' }), 2, 5);
+    await witnessTo(witness, await tenant('restored/10'), 1);
+    await witnessTo(witness, await tenant('restored/2'), 1);
+    await witnessTo(witness, await tenant('restored-not/1'), 1);
+    const overview = await (await fetch(witness.url)).text();
+    const line = (name: string, rest: string) => `cosigned ${PREFIX}${name} ${rest}\n`;
+    for (const expected of [
+      line('restored', '7'),
+      line('restored/1', `5, by its name after ${log.origin} 7`),
+      line('restored/2', `1, by its name after ${log.origin}/1 5`),
+      line('restored/10', `1, by its name after ${log.origin}/2 1`),
+      line('restored-not/1', '1'),
+    ]) {
+      assert.ok(overview.includes(expected), `${expected}${overview}`);
+    }
+    assert.match((await witness.checkpoint(log.origin))!, /\n7\n/, 'what was cosigned of the old one stays');
+  });
+
   it('413, 405 and 404: what is too long, and what is not there', async () => {
     for (const length of [65_537, 1_000_000]) assert.equal(await statusOf('x'.repeat(length)), 413);
     assert.equal(await statusOf('x'.repeat(65_536)), 400);
@@ -228,11 +250,20 @@ describe('tallystick witness: the status of each answer', async () => {
     const told = stderr
       .trimEnd()
       .split('\n')
-      .map((line) => JSON.parse(line) as { reason: string; note: string; stored?: string });
+      .map((line) => JSON.parse(line) as Record<'message' | 'reason' | 'note' | 'stored', string>);
     const fork = told.find(
       ({ reason, note }) => note.startsWith(`${PREFIX}fork\n6\n`) && /another root/.test(reason),
     );
     assert.match(fork?.stored ?? '', /\/fork\n6\n/);
+    const renamed = told.filter(({ message }) => /new name/.test(message));
+    assert.deepEqual(
+      renamed.map(({ note, stored }) => [note, stored].map((text) => text.split('\n').slice(0, 2).join(' '))),
+      [
+        [`${PREFIX}restored/1 2`, `${PREFIX}restored 7`],
+        [`${PREFIX}restored/10 1`, `${PREFIX}restored/1 5`],
+        [`${PREFIX}restored/2 1`, `${PREFIX}restored/1 5`],
+      ],
+    );
   });
 });
 

@@ -21,7 +21,9 @@ export interface RunningLog extends AsyncDisposable {
 
 /** Killed when it is disposed; what it has acknowledged is there all the same. */
 export async function startLog(place: Place): Promise<RunningLog> {
-  const running = await serve({ env: { ...place.env, TALLYSTICK_ADMIN_KEY: ADMIN_KEY } });
+  const running = await serve({
+    env: { ...place.env, TALLYSTICK_ADMIN_KEY: ADMIN_KEY, Log__CheckpointInterval: 'PT0.05S' },
+  });
   const url = `http://127.0.0.1:${running.port}`;
   const headers = { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': TENANT, 'Content-Type': 'application/json' };
   const ask = async (path: string, body?: unknown) => {
@@ -91,7 +93,7 @@ export async function startProxy(target: string): Promise<LyingProxy> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     proxy.asked.push(path);
-    const { status, bytes } = await forward(`${proxy.target}${path}`, request.headers['x-api-key']);
+    const { status, bytes } = await forward(`${proxy.target}${path}`, request);
     response.writeHead(status);
     response.end(proxy.lie(path, bytes) ?? bytes);
   };
@@ -109,7 +111,13 @@ export async function startProxy(target: string): Promise<LyingProxy> {
   return proxy;
 }
 
-async function forward(url: string, key: string | string[] | undefined) {
-  const response = await fetch(url, { headers: typeof key === 'string' ? { 'x-api-key': key } : {} });
+const PASSED_ON = ['x-api-key', 'x-tenant-id'];
+
+async function forward(url: string, { headers: sent }: IncomingMessage) {
+  const headers = PASSED_ON.flatMap((name): [string, string][] => {
+    const value = sent[name];
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  const response = await fetch(url, { headers });
   return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
 }

@@ -28,10 +28,19 @@ import type { Logs } from './logs.ts';
 export interface Witness {
   readonly cosigner: Cosigner;
   readonly logs: Logs;
-  readonly heads: Pick<Heads, 'latest' | 'advance'>;
+  readonly heads: Pick<Heads, 'latest' | 'before' | 'advance'>;
   readonly nowMs: () => number;
   /** Told of a checkpoint that the log has signed and that contradicts what it signed before. */
   readonly onContradiction: (contradiction: Contradiction) => void;
+  /** Told of a log that was cosigned for the first time, and goes on from another by its name. */
+  readonly onNewName: (renamed: NewName) => void;
+}
+
+/** Whether the new log names the old one as it was cosigned stands in its first entry, which a witness never sees. */
+export interface NewName {
+  readonly note: string;
+  /** What was cosigned last of the log before. */
+  readonly stored: string;
 }
 
 export interface Contradiction {
@@ -76,6 +85,8 @@ async function judge(request: ParsedAddCheckpoint, witness: Witness): Promise<An
   const next: Head = { origin, size, root, note: `${opened.text}\n${lines.join('')}` };
   // The commit point. Whoever was faster has moved the log on, and this cosignature is shown to nobody.
   if (!witness.heads.advance(latest, next)) return conflict(witness.heads.latest(origin));
+  const before = latest === undefined ? witness.heads.before(origin) : undefined;
+  if (before !== undefined) witness.onNewName({ note, stored: before.note });
   return { status: 200, contentType: TEXT, body: signatureLine(cosignature) };
 }
 

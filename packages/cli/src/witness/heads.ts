@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { sha256, toHex } from '@tallystick/evidence';
+import { epochIn, sha256, toHex } from '@tallystick/evidence';
 import { CannotRun } from '../cannot-run.ts';
 
 export interface Head {
@@ -22,6 +22,8 @@ export interface Heads extends Disposable {
   latest(origin: string): Head | undefined;
   /** By the SHA-256 of the origin, in hexadecimal. */
   latestByHash(originHash: string): Head | undefined;
+  /** Of the log that goes before this one by its name, `<name>/2` after `<name>/1`: the newest that was cosigned. */
+  before(origin: string): Head | undefined;
   /** Whether `next` was stored: only if `from` is still the latest. */
   advance(from: Head | undefined, next: Head): boolean;
   /** In the order of their names. */
@@ -100,6 +102,11 @@ function headsIn(db: DatabaseSync): Heads {
   const update = db.prepare(
     'UPDATE head SET size = ?, root = ?, note = ? WHERE origin_hash = ? AND origin = ? AND size = ? AND root = ?',
   );
+  // Names below the first one, the highest number first; '0' is what follows '/'.
+  const family = db.prepare(
+    `SELECT origin FROM head WHERE origin = ?1 OR (origin > ?1 || '/' AND origin < ?1 || '0')
+     ORDER BY length(origin) DESC, origin DESC`,
+  );
   let isBroken = false;
   const latestByHash = (hash: string) => {
     const row = byHash.get(hash);
@@ -108,6 +115,16 @@ function headsIn(db: DatabaseSync): Heads {
   return {
     latestByHash,
     latest: (origin) => latestByHash(originHash(origin)),
+    before(origin) {
+      const { first, epoch } = epochIn(origin);
+      if (epoch === 0) return undefined;
+      for (const row of family.iterate(first)) {
+        const other = String(row['origin']);
+        const named = epochIn(other);
+        if (named.first === first && named.epoch < epoch) return latestByHash(originHash(other));
+      }
+      return undefined;
+    },
     advance(from, { origin, size, root, note }) {
       const values = [size, root, note, originHash(origin), origin] as const;
       if (isBroken) throw new HeadsBroken('something could not be stored before');

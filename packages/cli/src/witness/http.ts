@@ -133,10 +133,16 @@ function overview({ cosigner, logs }: Witness, heads: Heads): string {
     ...logs.names
       .filter((name) => !seen.has(name))
       .map((name) => `follows  ${name}, of which it has seen nothing`),
-    ...cosigned.map(({ origin, size }) => `cosigned ${origin} ${size}`),
+    ...cosigned.map(({ origin, size }) => `cosigned ${origin} ${size}${afterWhich(origin, heads)}`),
     ...(more > 0 ? [`and ${more} more`] : []),
     '',
   ].join('\n');
+}
+
+/** Of a log that was restored the old and the new name are two logs to a witness; whoever reads this may compare them. */
+function afterWhich(origin: string, heads: Heads): string {
+  const before = heads.before(origin);
+  return before === undefined ? '' : `, by its name after ${before.origin} ${before.size}`;
 }
 
 function said(status: number, message: string): Answer {

@@ -56,6 +56,8 @@ function partsOf(options: WitnessOptions, { heads, cosigner }: WitnessData) {
       heads: used,
       nowMs: () => clock.now(),
       onContradiction: (found: object) => tell({ message: 'a log contradicts itself', ...found }),
+      onNewName: (found: object) =>
+        tell({ message: 'a log goes on under a new name, from where nobody has shown here', ...found }),
     },
     heads: used,
     host,

@@ -11,6 +11,7 @@ import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { contentOf } from '../event/content-pool.ts';
 import { decodeEntry, type Entry, genesisHash, isNotice, KINDS, requireContent } from '../event/entry.ts';
 import { EvidenceError } from '../errors.ts';
+import type { Notice } from '../event/notices.ts';
 import { parseNote } from '../note/note.ts';
 import {
   isWhollyOpen,
@@ -25,8 +26,9 @@ import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
 import { verifyInclusion } from '../tree/tree-proof.ts';
+import { epochBeginning } from './epoch.ts';
 import { readNoticeAndKeys } from './notice-keys.ts';
-import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
+import { openTrustedCheckpoint, seenBefore, type SeenBefore, type Trust, verifyExtends } from './trust.ts';
 import { eventOf } from '../event/units.ts';
 
 export interface EventProof {
@@ -37,7 +39,7 @@ export interface EventProof {
   checkpoint: string;
 }
 
-export interface EventVerdict {
+export interface EventVerdict extends SeenBefore {
   origin: string;
   entry: Entry;
   leaf: string;
@@ -78,11 +80,9 @@ export async function verifyEventProof(proof: EventProof, trust: Trust): Promise
   const entry = decodeEntry(proof.entry);
   const { index } = entry;
   requireContent(entry, contentOf(shown));
-  if (isNotice(entry.kind)) readNoticeAndKeys(entry, shown);
+  const notice = isNotice(entry.kind) ? readNoticeAndKeys(entry, shown) : undefined;
   const { origin } = checkpointIn(proof.checkpoint);
-  if (index === 0 && entry.kind !== KINDS.newEpoch && !equalBytes(entry.previous, genesisHash(origin))) {
-    throw new EvidenceError('CHAIN_BROKEN', 'the first entry does not name its log', { index });
-  }
+  if (index === 0) verifyBeginning(entry, notice, origin);
   const { checkpoint, cosignedBy } = await openTrustedCheckpoint(proof.checkpoint, origin, trust);
   const { size, root } = checkpoint;
   const leaf = leafHash(proof.entry);
@@ -99,7 +99,16 @@ export async function verifyEventProof(proof: EventProof, trust: Trust): Promise
     leaf: toHex(leaf),
     checkpoint: { size, root: toHex(root), cosignedBy },
     event: eventOf(openUnits(shown)),
+    ...seenBefore(trust, checkpoint),
   };
+}
+
+/** The chain begins with the name of the log or, after a restore, with the checkpoint that the first entry names. */
+function verifyBeginning(entry: Entry, notice: Notice | undefined, origin: string): void {
+  if (notice?.kind === KINDS.newEpoch) epochBeginning(entry, notice, origin);
+  else if (!equalBytes(entry.previous, genesisHash(origin))) {
+    throw new EvidenceError('CHAIN_BROKEN', 'the first entry does not name its log', { index: 0 });
+  }
 }
 
 function parseTextForm(text: string): EventProof {

@@ -12,9 +12,9 @@ export interface Trust {
   /** The log's keys; their name is the log's origin. More than one while a key is being rotated. */
   verifiers: readonly Verifier[];
   witnesses?: { verifiers: readonly Verifier[]; countMin: number };
-  /** An older checkpoint of the same log: what is verified now must extend it. */
+  /** A checkpoint of the same log that was seen before: what is verified now must extend it, or be a part of it. */
   since?: Checkpoint;
-  /** A consistency proof from that older checkpoint to the one being verified, where what is verified has none. */
+  /** A consistency proof from the older to the newer of that one and the one being verified. */
   consistency?: readonly Uint8Array[];
   /** False for a reader who may see everything: nothing can then be withheld, only deleted. Default true. */
   allowWithheld?: boolean;
@@ -49,9 +49,23 @@ export async function openTrustedCheckpoint(
   return { checkpoint, cosignedBy };
 }
 
+/** Which of the two is the older one; none, where nothing was seen before. */
+export interface SeenBefore {
+  /** Size of the older checkpoint that this one was found to extend. */
+  extends?: number;
+  /** Size of the newer checkpoint, seen before, that was found to extend this one. */
+  precedes?: number;
+}
+
+export function seenBefore({ since }: Trust, now: { readonly size: number }): SeenBefore {
+  if (since === undefined) return {};
+  return since.size <= now.size ? { extends: since.size } : { precedes: since.size };
+}
+
 /**
- * Throws unless the log that `now` speaks of is the one that the older checkpoint spoke of, grown. `rootThen` is the
- * root that the log of now has at the older size, where what is verified shows it.
+ * Throws unless `now` and the checkpoint that was seen before are of one log that has grown from one to the other.
+ * `rootThen` is the root that the log of now has at the older size, where what is verified shows it. What is verified may
+ * well be older than what was seen: a file does not change when its log grows, so that alone is no rollback.
  */
 export function verifyExtends(trust: Trust, now: Checkpoint, rootThen: Uint8Array | undefined): void {
   const { since: then, consistency } = trust;
@@ -63,7 +77,8 @@ export function verifyExtends(trust: Trust, now: Checkpoint, rootThen: Uint8Arra
     );
   }
   if (then.size > now.size) {
-    throw new EvidenceError('ROLLBACK', `the log has ${now.size} entries; it had ${then.size}`);
+    verifyPrecedes(now, then, consistency);
+    return;
   }
   // The empty tree is the beginning of every log.
   if (then.size === 0) return;
@@ -74,6 +89,20 @@ export function verifyExtends(trust: Trust, now: Checkpoint, rootThen: Uint8Arra
   if (root === undefined ? !isConsistent(then, now, consistency!) : !equalBytes(root, then.root)) {
     throw new EvidenceError('FORK', `the log is not an extension of what it was at size ${then.size}`);
   }
+}
+
+function verifyPrecedes(
+  now: Checkpoint,
+  then: Checkpoint,
+  consistency: readonly Uint8Array[] | undefined,
+): void {
+  if (now.size === 0) return;
+  if (consistency === undefined) {
+    const message = `this is under a checkpoint of size ${now.size}, older than the one of size ${then.size} that was seen; that is no rollback, but nothing here shows that the log of ${then.size} begins with these ${now.size}; a consistency proof would`;
+    throw new EvidenceError('HISTORY_UNPROVEN', message);
+  }
+  if (isConsistent(now, then, consistency)) return;
+  throw new EvidenceError('FORK', `the log of size ${then.size} does not begin with what this shows`);
 }
 
 function isConsistent(then: Checkpoint, now: Checkpoint, proof: readonly Uint8Array[]): boolean {

@@ -150,13 +150,14 @@ describe('what was seen before', () => {
     }
   });
 
-  it('exposes a rollback and a fork', async () => {
+  it('exposes a fork, and does not call an older bundle a rollback', async () => {
     const longer = await SampleLog.create();
     for (let n = 0; n < SIZE + 3; n++) longer.append(sampleEvent(n));
-    await refused(await log.bundle(), 'ROLLBACK', undefined, {
-      ...trust,
-      since: await seen(longer, SIZE + 3),
-    });
+    const since = await seen(longer, SIZE + 3);
+    await refused(await log.bundle(), 'HISTORY_UNPROVEN', undefined, { ...trust, since });
+    const consistency = proveConsistency(SIZE, SIZE + 3, longer.read);
+    const older = await verifyBundle([await log.bundle()], { ...trust, since, consistency });
+    assert.deepEqual([older.extends, older.precedes], [undefined, SIZE + 3]);
     const forked = await SampleLog.create();
     for (let n = 0; n < SIZE; n++) forked.append(sampleEvent(n + (n > 5 ? 1 : 0)));
     await refused(await log.bundle(), 'FORK', undefined, { ...trust, since: await seen(forked, 9) });

@@ -3,7 +3,7 @@
 //   each line shows units that give the content hash inside its entry        (LEAF_MISMATCH)
 //   each entry stands at its index and names the leaf before it              (INDEX_MISMATCH, CHAIN_BROKEN)
 //   the leaves lead to the root that the log's key has signed                (ROOT_MISMATCH, SIGNATURE_…)
-//   that root extends what the holder has seen before                        (ROLLBACK, FORK)
+//   that root extends what the holder has seen before                        (FORK, HISTORY_UNPROVEN)
 //   what was signed runs forwards in time, and no event stands in it twice   (TIME_REVERSED, EVENT_ID_REPEATED)
 //   whatever is gone was deleted under a later notice of the same log        (GAP_UNEXPLAINED)
 //
@@ -42,9 +42,9 @@ import type { RunningHash } from './bundle-writer.ts';
 import { PurgedSubtrees } from './purged-subtrees.ts';
 import { Succession } from './succession.ts';
 import { readNoticeAndKeys } from './notice-keys.ts';
-import { openTrustedCheckpoint, type Trust, verifyExtends } from './trust.ts';
+import { openTrustedCheckpoint, seenBefore, type SeenBefore, type Trust, verifyExtends } from './trust.ts';
 
-export interface BundleVerdict extends BundleAccount {
+export interface BundleVerdict extends BundleAccount, SeenBefore {
   origin: string;
   /** The range of leaf indexes that the bundle speaks of; `to` is the first one outside. */
   from: number;
@@ -53,8 +53,6 @@ export interface BundleVerdict extends BundleAccount {
   complete: boolean;
   filter: unknown;
   checkpoint: { size: number; root: string; cosignedBy: string[] };
-  /** Size of the older checkpoint that this one was found to extend. */
-  extends?: number;
 }
 
 interface PendingEntry {
@@ -140,7 +138,7 @@ export class BundleVerifier {
     verifyExtends(this.#trust, checkpoint, this.#rootThen(header, trailer));
     this.#succession.close();
     const { origin, from, to, complete, filter } = header;
-    const verdict: BundleVerdict = {
+    return {
       origin,
       from,
       to,
@@ -148,9 +146,8 @@ export class BundleVerifier {
       filter,
       ...this.#account!.close(),
       checkpoint: { size: checkpoint.size, root: toHex(checkpoint.root), cosignedBy },
+      ...seenBefore(this.#trust, checkpoint),
     };
-    const { since } = this.#trust;
-    return since === undefined ? verdict : { ...verdict, extends: since.size };
   }
 
   /** Header, entries, notices, trailer: in this order and no other. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { logNamed, originOf } from './log-origin.ts';
+import { epochIn, logNamed, originOf } from './log-origin.ts';
 
 const LOG_ORIGIN = 'audit.example.com';
 
@@ -41,5 +41,21 @@ test('a log has no second spelling, and no name outside of its installation', ()
   ];
   for (const origin of none) {
     assert.equal(logNamed(origin, LOG_ORIGIN), undefined, origin);
+  }
+});
+
+test('which logs are of one tenant is told by their names alone', () => {
+  const first = 'audit.example.com/t/acme';
+  assert.deepEqual(epochIn(first), { first, epoch: 0 });
+  assert.deepEqual(epochIn(`${first}/12`), { first, epoch: 12 });
+  for (const origin of [
+    `${first}/0`,
+    `${first}/012`,
+    `${first}/x`,
+    'example.com/log',
+    'example.com/7',
+    'a/t/7',
+  ]) {
+    assert.deepEqual(epochIn(origin), { first: origin, epoch: 0 });
   }
 });

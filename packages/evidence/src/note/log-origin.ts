@@ -12,6 +12,8 @@ export interface NamedLog {
 
 const REST = /^([^/]+)(?:\/([1-9]\d{0,8}))?$/;
 
+const EPOCH = /^(.+\/t\/[^/]+)\/([1-9]\d{0,8})$/;
+
 export function originOf({ tenant, epoch }: NamedLog, logOrigin: string): string {
   return `${logOrigin}/t/${tenant}${epoch === 0 ? '' : `/${epoch}`}`;
 }
@@ -21,4 +23,10 @@ export function logNamed(origin: string, logOrigin: string): NamedLog | undefine
   const prefix = `${logOrigin}/t/`;
   const [, tenant, epoch = '0'] = (origin.startsWith(prefix) && REST.exec(origin.slice(prefix.length))) || [];
   return tenant === undefined ? undefined : { tenant, epoch: Number(epoch) };
+}
+
+/** For whoever does not know the installation: the name of the tenant's first log, and the epoch, 0 for that one. */
+export function epochIn(origin: string): { readonly first: string; readonly epoch: number } {
+  const [, first = origin, epoch = '0'] = EPOCH.exec(origin) ?? [];
+  return { first, epoch: Number(epoch) };
 }

@@ -1,6 +1,7 @@
 // Goes on after a restore, with the service stopped: what the command line shows, and then does tenant by tenant. To look
 // changes nothing: the anchor is only read, and data of an older version is refused.
 
+import type { TenantId } from '@tallystick/contract';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
@@ -12,6 +13,8 @@ export interface Recovery extends Affected, AsyncDisposable {
   /** Nothing was ever anchored: then there is nothing to compare with. */
   readonly isAnchorNew: boolean;
   readonly warnings: readonly string[];
+  /** Whether there is such a tenant: in the data, or in the anchor alone, where the copy is older than the tenant. */
+  hasTenant(tenant: TenantId): Promise<boolean>;
   /** Goes on with one of the tenants that are affected. */
   begin(disagreement: Disagreement): Promise<NewEpoch>;
 }
@@ -30,6 +33,9 @@ export async function openRecovery(config: Config): Promise<Recovery> {
     ...affected,
     isAnchorNew: anchor.isNew,
     warnings,
+    hasTenant: async (tenant) =>
+      affected.disagreements.some((each) => each.tenant === tenant) ||
+      (await tenants.find(tenant)) !== undefined,
     begin: (disagreement) => beginEpoch(disagreement, parts),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
