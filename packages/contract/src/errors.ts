@@ -134,15 +134,21 @@ export class AuditError extends Error {
   override readonly name = 'AuditError';
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];
+  /** When it is worth asking again, where that is known; whole seconds from 1. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    facts: { details?: readonly ErrorDetail[]; cause?: unknown } = {},
+    facts: { details?: readonly ErrorDetail[]; cause?: unknown; retryAfterSeconds?: number } = {},
   ) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    const { retryAfterSeconds } = facts;
+    if (retryAfterSeconds !== undefined && !(Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 1))
+      throw new RangeError(`retryAfterSeconds is ${retryAfterSeconds}; it is a whole number from 1`);
     this.code = code;
     this.details = facts.details ?? [];
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 

@@ -1,12 +1,16 @@
 // What is wrong with a value, in words that follow the name of its field: `must be 1 to 512 characters; it has 600`.
 // They say what is expected – an example, the allowed words, the limit – and what was found where that is a length, a
-// count or a kind. A text is never quoted here: the detail shows it beside, unless it is a secret.
+// count or a kind. A text is never quoted here: the detail shows it beside, unless it is a secret. Of a query parameter it
+// is: there all is text, so that its kind would tell nothing.
 
 import type { ErrorObject } from 'ajv';
-import { EXPECTED_OF_FORMAT, type JsonSchema } from '@tallystick/contract';
+import { cutText, EXPECTED_OF_FORMAT, type JsonSchema } from '@tallystick/contract';
 
-/** Validators must be verbose, for the errors to carry the schema and the value that they are about. */
-export function issueOf(error: ErrorObject): string {
+/**
+ * Validators must be verbose, for the errors to carry the schema and the value that they are about. `isInQuery`: the value
+ * was sent as text, whatever it should be.
+ */
+export function issueOf(error: ErrorObject, isInQuery = false): string {
   const { keyword, params, data, message } = error;
   const schema = schemaOf(error);
   switch (keyword) {
@@ -15,7 +19,7 @@ export function issueOf(error: ErrorObject): string {
     case 'additionalProperties':
       return 'is not a known field';
     case 'type':
-      return `must be ${expected(schema)}; it is ${kindOf(data)}`;
+      return `must be ${expected(schema)}; it is ${isInQuery ? quotedOrKind(data) : kindOf(data)}`;
     case 'minimum':
     case 'maximum':
       return `must be ${expected(schema)}; it is ${String(data)}`;
@@ -102,6 +106,10 @@ const tagName = (schema: JsonSchema): string => schema.discriminator?.propertyNa
 function tagOf(schema: JsonSchema): JsonSchema {
   const words = (schema.oneOf ?? []).map((variant) => variant.properties?.[tagName(schema)]?.const ?? '');
   return { type: 'string', enum: words };
+}
+
+function quotedOrKind(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(cutText(value)) : kindOf(value);
 }
 
 function kindOf(value: unknown): string {

@@ -41,7 +41,11 @@ export function refusal(
   const inBody = received.violations.map(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
   );
-  const found = [...inBody, ...faultsOf(errors).map((fault) => violation(schema, fault, received, input))];
+  const isInQuery = (error: ErrorObject) => received.placeOf(stepsOf(error)[0] ?? '') === 'Query';
+  const found = [
+    ...inBody,
+    ...faultsOf(errors, isInQuery).map((fault) => violation(schema, fault, received, input)),
+  ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
   const chosen = found.filter((each) => each.place === place);
   const code = codeFor(place, new Set(chosen.map((each) => each.code)));
@@ -85,14 +89,17 @@ const SAID_BETTER_BY: Readonly<Partial<Record<string, readonly string[]>>> = {
 };
 
 /** Known members are listed once an object only: it may have as many unknown ones as fit into a request. */
-function faultsOf(errors: readonly ErrorObject[]): Fault[] {
+function faultsOf(
+  errors: readonly ErrorObject[],
+  isInQuery: (error: ErrorObject) => boolean = () => false,
+): Fault[] {
   const broken = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`));
   const explained = new Set<string>();
   return errors.filter(isTelling).flatMap((error) => {
     const { keyword, instancePath } = error;
     const isSaid = SAID_BETTER_BY[keyword]?.some((better) => broken.has(`${better} ${instancePath}`));
     if (isSaid === true) return [];
-    const issue = issueOf(error);
+    const issue = issueOf(error, isInQuery(error));
     if (keyword !== 'additionalProperties' || explained.has(instancePath)) return { error, issue };
     explained.add(instancePath);
     return { error, issue: `${issue}; known are ${knownMembers(error).join(', ') || 'none'}` };

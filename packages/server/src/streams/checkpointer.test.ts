@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
 import { createSigning, type Signing } from '../keys/signing.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
@@ -32,6 +32,7 @@ interface Around {
   readonly tree?: (tree: Storage['tree']) => Storage['tree'];
   readonly sign?: (signing: Signing) => Signing['sign'];
   readonly intervalMs?: number;
+  readonly clock?: Clock;
 }
 
 /** A store with real files, its checkpointer settled and running. */
@@ -70,7 +71,7 @@ async function open(directory: string, around: Around = {}) {
         reload: () => signing.reload(),
         sign: around.sign?.(signing) ?? ((head) => signing.sign(head)),
       },
-      clock: systemClock,
+      clock: around.clock ?? systemClock,
       random,
       telemetry,
       intervalMs: around.intervalMs ?? 5,
@@ -218,6 +219,22 @@ test('what a kill in the middle of signing leaves is decided before anybody is s
   const store = await open(directory);
   assert.equal(store.checkpointer.refusalOf('acme'), undefined);
   await store.covers('acme', 3);
+  await store.close();
+});
+
+test('a slow machine decides it before anybody is served, too, however long each look takes', async () => {
+  const directory = newPlace();
+  await signUnstored(directory);
+  let looks = 0;
+  const store = await open(directory, {
+    clock: { ...systemClock, monotonicNs: () => systemClock.monotonicNs() + looks * 3e9 },
+    tree: (tree) => ({
+      ...tree,
+      readGrowth: async () =>
+        ++looks < 4 ? { grown: [], faults: [], hasMore: true } : await tree.readGrowth(),
+    }),
+  });
+  assert.equal(store.checkpointer.refusalOf('acme'), undefined);
   await store.close();
 });
 

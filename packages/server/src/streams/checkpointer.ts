@@ -14,6 +14,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Anchor } from './anchor.ts';
 import { AnchorComparison } from './anchor-comparison.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
+import { COMPARING } from './refused-log.ts';
 import type { GrownLog, PublishedLog, TreeReader, TreeWriter } from './tree.ts';
 
 export interface CheckpointerParts {
@@ -66,8 +67,12 @@ const SIGNING_SHARE = 20;
 /** So many are signed, or stored in one commit, before others have their turn. */
 const SIGNED_AT_ONCE = 50;
 const LOGS_IN_A_COMMIT = 500;
-/** A start waits so long for logs to be read back. */
+/**
+ * A start waits so long for logs to be read back, and for so many portions however slow the machine is: that is more than
+ * a kill in the middle of signing leaves, and only what is long, not what is slow, is worth a start without it.
+ */
 const READ_BACK_MS_MAX = 2000;
+const READ_BACK_PORTIONS = 8;
 
 export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   return new TurningCheckpointer(parts);
@@ -126,7 +131,7 @@ class TurningCheckpointer implements Checkpointer {
   refusalOf(tenant: TenantId): string | undefined {
     const refusal = this.#refused.get(tenant);
     if (refusal !== undefined || !this.#comparison?.isUnsettled(tenant)) return refusal;
-    return 'it is being compared with its anchor, as after every stop in the middle of signing; try again in a moment.';
+    return COMPARING;
   }
 
   refusedTenants(): readonly TenantId[] {
@@ -177,7 +182,9 @@ class TurningCheckpointer implements Checkpointer {
     const { clock } = this.#parts;
     const untilNs = clock.monotonicNs() + READ_BACK_MS_MAX * 1e6;
     try {
-      for (let hasMore = true; hasMore && !comparison.isSettled && clock.monotonicNs() < untilNs; ) {
+      let hasMore = true;
+      for (let portions = 0; hasMore && !comparison.isSettled; portions++) {
+        if (portions >= READ_BACK_PORTIONS && clock.monotonicNs() >= untilNs) return;
         ({ hasMore } = await this.#readSound());
       }
     } catch {

@@ -9,6 +9,7 @@
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import type { AppendFault, AppendRequest, AppendResult, LogWriter } from './log.ts';
+import { refusedLog } from './refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
   /** Resolves when the request is durable; rejects with SERVICE_UNAVAILABLE when that is not known. */
@@ -113,7 +114,7 @@ class PoolingSequencer implements Sequencer {
   append(request: AppendRequest): Promise<AppendResult> {
     const bytes = bytesOf(request);
     const refusal = this.#refusal(request, bytes);
-    if (refusal !== undefined) return Promise.reject(new AuditError('SERVICE_UNAVAILABLE', refusal));
+    if (refusal !== undefined) return Promise.reject(refusal);
     this.#count(request, bytes, 1);
     this.#queuedDrafts += request.drafts.length;
     this.#busy ??= Promise.withResolvers();
@@ -130,16 +131,16 @@ class PoolingSequencer implements Sequencer {
     await this.#busy?.promise;
   }
 
-  #refusal({ tenant, drafts }: AppendRequest, bytes: number): string | undefined {
-    if (this.#isStopping) return 'The service is stopping.';
+  #refusal({ tenant, drafts }: AppendRequest, bytes: number): AuditError | undefined {
+    if (this.#isStopping) return busy('The service is stopping.');
     const refusal = this.#options.refusalOf?.(tenant);
-    if (refusal !== undefined) return `The log of ${tenant} is refused: ${refusal}`;
+    if (refusal !== undefined) return refusedLog(tenant, refusal);
     const part = this.#partTaken(this.#waiting, drafts.length, bytes);
-    if (part > 1) return 'Too many events wait to be stored.';
+    if (part > 1) return busy('Too many events wait to be stored.');
     // Whoever sends more than can be stored must not take the room of those who do not.
     const own = part <= 1 / 2 ? undefined : this.#waitingOf.get(tenant);
     if (own !== undefined && this.#partTaken(own, drafts.length, bytes) > 1 / 4) {
-      return 'Too many events of this tenant wait to be stored.';
+      return busy('Too many events of this tenant wait to be stored.');
     }
     return undefined;
   }
@@ -217,6 +218,10 @@ class PoolingSequencer implements Sequencer {
       this.#handOver();
     }
   }
+}
+
+function busy(message: string): AuditError {
+  return new AuditError('SERVICE_UNAVAILABLE', message);
 }
 
 /** A fault of a single request is ours, not the caller's: it is reported, and shown as INTERNAL_ERROR. */

@@ -3,7 +3,7 @@
 import type { Call } from '../call.ts';
 import { createCheckpointOperations, type CheckpointParts } from './checkpoints.ts';
 import { createLogFiles } from './log-files.ts';
-import { requireSound } from './provable.ts';
+import { refusedLog } from './refused-log.ts';
 import { createVerifications, type VerificationParts } from './verifications.ts';
 import { createStreamOperations, type StreamParts } from './stream-operations.ts';
 
@@ -11,10 +11,13 @@ export type StreamsParts = CheckpointParts & Omit<StreamParts, 'requireSound'> &
 
 /** To be disposed before what it reads from. */
 export function createStreams(parts: StreamsParts) {
-  const sound = ({ tenant }: Call) => requireSound(tenant!, parts.checkpointer);
+  const requireSound = ({ tenant }: Call) => {
+    const refusal = parts.checkpointer.refusalOf(tenant!);
+    if (refusal !== undefined) throw refusedLog(tenant!, refusal);
+  };
   const verifications = createVerifications(parts);
   const operations = {
-    ...createStreamOperations({ ...parts, requireSound: sound }),
+    ...createStreamOperations({ ...parts, requireSound }),
     ...createCheckpointOperations(parts),
     ...createLogFiles(parts),
     ...verifications.operations,

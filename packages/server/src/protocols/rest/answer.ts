@@ -34,7 +34,7 @@ export interface Wishes extends FormWishes {
 }
 
 /** How long a caller should wait when we cannot say better. */
-const RETRY_AFTER_SECONDS = '1';
+const RETRY_AFTER_SECONDS = 1;
 const WORTH_RETRYING: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'RATE_LIMITED', 'EXPORT_QUEUE_FULL'];
 
 export function replyTo(
@@ -84,7 +84,9 @@ export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number
     headers: {
       'Content-Type': JSON_TYPE,
       ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-      ...(WORTH_RETRYING.includes(error.code) ? { 'Retry-After': RETRY_AFTER_SECONDS } : {}),
+      ...(WORTH_RETRYING.includes(error.code)
+        ? { 'Retry-After': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
+        : {}),
     },
     body: JSON.stringify(errorBody(error, place, nowMs)),
     coding: undefined,

@@ -7,12 +7,16 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 
 /** From the last answer on a connection to its end, when the other side does not end it. */
 const LINGER_MS = 2000;
 
 /** From the answer on, for as long as its reader takes it: many times what a slow line needs for the largest. */
 const READ_MS_MAX = 60_000;
+
+/** Of all servers of the process: they share its memory. */
+const unread = new UnreadAnswers(256 * 1024 * 1024);
 
 /** The answer that is being given on a connection, or was given last; kept on it, since a map of all is slower. */
 const ANSWER = Symbol('answer');
@@ -120,6 +124,7 @@ export function closeUnlessComplete(request: IncomingMessage, response: ServerRe
 
 /** An answer that its reader does not take, or takes drop by drop, is held in memory meanwhile: not for ever. */
 export function closeUnlessRead(response: ServerResponse, clock: Clock): void {
+  unread.hold(response);
   const timer = clock.after(READ_MS_MAX, () => response.destroy());
   response.once('close', () => timer.cancel());
 }

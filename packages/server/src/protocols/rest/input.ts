@@ -129,7 +129,13 @@ function readQuery({ inQuery }: Reading, query: Query, input: Record<string, unk
   });
 }
 
-/** Text becomes what the schema asks for where it can; where it cannot, it stays text and validation says so. */
+const WHOLE = /^(?:0|-?[1-9]\d{0,14})$/;
+const FRACTION = /^(?!-0$)-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
+
+/**
+ * Text becomes what the schema asks for where it can; where it cannot, it stays text and validation says so. A whole
+ * number has one spelling, without plus sign and leading zeros, so that no two questions that look different are one.
+ */
 function fromText(schema: JsonSchema, texts: readonly string[]): unknown {
   if (schema.type === 'array') {
     const items = schema.items ?? {};
@@ -137,8 +143,8 @@ function fromText(schema: JsonSchema, texts: readonly string[]): unknown {
   }
   if (texts.length > 1) return texts;
   const [text = ''] = texts;
-  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
-  if (schema.type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
+  if (schema.type === 'integer' && WHOLE.test(text)) return Number(text);
+  if (schema.type === 'number' && FRACTION.test(text)) return Number(text);
   if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }

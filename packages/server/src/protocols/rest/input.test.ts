@@ -1,0 +1,54 @@
+// Query parameters over real HTTP: which texts are numbers, and what is said of those that are not.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { ErrorBody } from '@tallystick/contract';
+import { EVENT } from '../../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let app: TestApp;
+before(async () => {
+  app = await startTestApp({ Log__CheckpointInterval: 'PT0.05S' }, { authenticate: believeClearance });
+  assert.equal((await eventCaller(app).ingest(EVENT)).code, '201');
+});
+after(() => app[Symbol.asyncDispose]());
+
+async function ask(path: string) {
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
+  const answer = await fetch(`${app.url}/api/v1${path}`, { headers });
+  const { error } = (await answer.json()) as Partial<ErrorBody>;
+  return { status: answer.status, error };
+}
+
+test('a whole number in a query has one spelling', async () => {
+  assert.equal((await ask('/checkpoints/consistency?from=1&to=1')).status, 200);
+  const spellings = ['01', '+1', '%2B1', '-0', '-01', '1.0', '1e0', '0x1', '%201', '1%20', '', '1_0', '１'];
+  for (const text of spellings) {
+    for (const query of [`from=${text}`, `from=1&to=${text}`]) {
+      const { status, error } = await ask(`/checkpoints/consistency?${query}`);
+      assert.deepEqual([status, error?.code], [400, 'INVALID_PARAMETER'], query);
+    }
+  }
+  for (const query of ['limit=010', 'limit=-0', 'limit=+5', 'limit=5.5']) {
+    assert.equal((await ask(`/event-streams?${query}`)).error?.code, 'INVALID_PARAMETER', query);
+  }
+});
+
+test('a refused number is named as it was sent, beside what is wanted', async () => {
+  const table: [query: string, sent: string][] = [
+    ['limit=5.5', '"5.5"'],
+    ['limit=%2B5', '"+5"'],
+    ['limit=007', '"007"'],
+    ['limit=', '""'],
+    ['limit=-1', '-1'],
+    ['limit=9999999999999999999', '"9999999999999999999"'],
+    ['limit=1&limit=2', 'a list'],
+  ];
+  for (const [query, sent] of table) {
+    const { error } = await ask(`/event-streams?${query}`);
+    assert.equal(error?.message, `limit must be a whole number from 1 to 1000; it is ${sent}.`, query);
+  }
+  const { error } = await ask(`/event-streams?limit=${'7'.repeat(500)}`);
+  assert.ok(error!.message.length < 300, 'what is long is cut');
+});

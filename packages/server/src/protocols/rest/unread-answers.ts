@@ -1,0 +1,35 @@
+// The answers that their readers have not taken yet. Each is bounded, and so is the time for which it is held; this
+// bounds all of them together, so that many who ask for large pages and read them slowly cannot fill the memory. When
+// there are too many, those who have held theirs longest are let go: refusing new ones would let the slow lock out the
+// quick. A page that was cut off can be asked for again.
+
+import type { ServerResponse } from 'node:http';
+
+export class UnreadAnswers {
+  readonly #bytesMax: number;
+  /** Longest held first. */
+  readonly #held = new Map<ServerResponse, number>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** From now on until it is closed. The one that came last is never cut off for the sake of the others. */
+  hold(response: ServerResponse): void {
+    const bytes = response.writableLength;
+    this.#held.set(response, bytes);
+    this.#bytes += bytes;
+    response.once('close', () => this.#letGo(response));
+    for (const oldest of this.#held.keys()) {
+      if (this.#bytes <= this.#bytesMax || oldest === response) return;
+      this.#letGo(oldest);
+      oldest.destroy();
+    }
+  }
+
+  #letGo(response: ServerResponse): void {
+    this.#bytes -= this.#held.get(response) ?? 0;
+    this.#held.delete(response);
+  }
+}
