@@ -39,7 +39,7 @@ async function witness(directory: string, name: string, logKey: string, port = 0
   const logs = logsOf([belowLine(PREFIX, logKey, 'the test')]);
   const nowMs = () => Date.now();
   const http = await serveWitness({
-    witness: { cosigner, logs, heads, nowMs, onContradiction: () => {} },
+    witness: { cosigner, logs, heads, nowMs, onContradiction: () => {}, onNewName: () => {} },
     heads,
     host: '127.0.0.1',
     port,
@@ -211,6 +211,34 @@ describe('a service with witnesses', () => {
       ['two'],
     );
     assert.equal((await health(app)).status, 'Healthy');
+  });
+
+  it('keeps what was witnessed so, and proves it under the checkpoint that was cosigned, while a witness is away and after a restart', async () => {
+    using place = await scene('all');
+    await using _ = place.one;
+    const first = place.eventId;
+    const verified = async (acme: ReturnType<typeof reader>, eventId: string, words: string[]) => {
+      writeFileSync(place.at('proof.json'), await acme.text(`audit-events/${eventId}/proof`));
+      return (await run(['verify', place.at('proof.json'), '--key', place.logKey, ...words])).code;
+    };
+    const byPolicy = ['--policy', place.policyFile];
+    const seen = async (acme: ReturnType<typeof reader>, second: string) => {
+      assert.deepEqual([await acme.statusOf(first), await verified(acme, first, byPolicy)], ['Witnessed', 0]);
+      assert.deepEqual([await acme.statusOf(second), await verified(acme, second, [])], ['Checkpointed', 0]);
+      assert.notEqual(await verified(acme, second, byPolicy), 0, 'the newest checkpoint lacks a witness');
+    };
+    let second: string;
+    {
+      await using app = await startService(place.at('data'), place.policyFile);
+      const acme = reader(app);
+      await until('the first event is witnessed', async () => (await acme.statusOf(first)) === 'Witnessed');
+      await place.two[Symbol.asyncDispose]();
+      second = await acme.send();
+      await until('one cosignature of two', async () => (await acme.latest()).cosignatures === 1);
+      await seen(acme, second);
+    }
+    await using app = await startService(place.at('data'), place.policyFile);
+    await seen(reader(app), second);
   });
 
   it('that was put back to an earlier state without its anchor is found out, and nothing is overwritten', async () => {

@@ -88,7 +88,7 @@ export {
   tilesOf,
   tileWidth,
 } from './tree/tiles.ts';
-export { tileHashReader, type TileReader, tilesRead } from './tree/tile-reader.ts';
+export { tileHashReader, TileMemory, type TileReader, tilesRead } from './tree/tile-reader.ts';
 export { decodeEntryBundle, encodeEntryBundle } from './tree/entry-bundle.ts';
 
 // Signatures

@@ -44,13 +44,14 @@ import { startKeySweeper } from './streams/key-sweeper.ts';
 import { logCheck, startLogWatch } from './streams/log-watch.ts';
 import { type Checkpointer, createCheckpointer } from './streams/checkpointer.ts';
 import type { LogWriter } from './streams/log.ts';
+import { createNewestWitnessed, NOBODY_WITNESSES, type NewestWitnessed } from './streams/newest-witnessed.ts';
 import { createScrubber } from './streams/scrubber.ts';
 import { startSealer } from './streams/sealer.ts';
 import { createSequencer, type Sequencer } from './streams/sequencer.ts';
 import { createStreams, type StreamsParts } from './streams/streams.ts';
 import type { Standing } from './streams/tree.ts';
 import type { AskWitnesses } from './streams/witness-answers.ts';
-import { createWitnessed } from './streams/witnessed.ts';
+import { createWitnessed, type Witnessed } from './streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from './streams/witnessing.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -86,6 +87,8 @@ interface Store {
   readonly checkpointer: Checkpointer;
   /** Undefined: there are no witnesses. */
   readonly witnessing: Witnessing | undefined;
+  readonly witnessed: Witnessed;
+  readonly newestWitnessed: NewestWitnessed;
   readonly tenancy: Tenancy;
   /** Time that no jump of the wall clock moves. */
   readonly steadyNowMs: () => number;
@@ -107,7 +110,7 @@ export async function createApp(
   const validate = createValidate();
   const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
-  const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
+  const { storage, anchor, sequencer, checkpointer, ...witnesses, tenancy, steadyNowMs } = store;
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
@@ -170,7 +173,8 @@ function createStore(surroundings: Surroundings, around: Overrides['around']): S
   const signing = createSigning(clock);
   const steadyNowMs = createSteadyTime(clock);
   const { ms: intervalMs } = config.log.checkpointInterval;
-  const witnessing = witnessingOf(storage, surroundings);
+  const witnesses = witnessesOf(storage, surroundings);
+  const { witnessing } = witnesses;
   const checkpointer = createCheckpointer({
     tree: storage.tree,
     anchor,
@@ -189,16 +193,20 @@ function createStore(surroundings: Surroundings, around: Overrides['around']): S
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
-  return { storage, anchor, signing, sequencer, checkpointer, witnessing, tenancy, steadyNowMs };
+  return { storage, anchor, signing, sequencer, checkpointer, ...witnesses, tenancy, steadyNowMs };
 }
 
-function witnessingOf(
+function witnessesOf(
   { tree }: LateStorage,
   { witnessPolicy: policy, clock, random, telemetry }: Surroundings,
-): Witnessing | undefined {
-  if (policy === undefined) return undefined;
+): Pick<Store, 'witnessing' | 'witnessed' | 'newestWitnessed'> {
+  const witnessed = createWitnessed(policy);
+  if (policy === undefined) return { witnessing: undefined, witnessed, newestWitnessed: NOBODY_WITNESSES };
+  const newestWitnessed = createNewestWitnessed({ witnessed, trees: tree });
   const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, clock });
-  return createWitnessing({ policy, trees: tree, writer: tree, ask, clock, random, telemetry });
+  const onCosigned = newestWitnessed.cosigned.bind(newestWitnessed);
+  const parts = { policy, trees: tree, writer: tree, ask, clock, random, telemetry, onCosigned };
+  return { witnessing: createWitnessing(parts), witnessed, newestWitnessed };
 }
 
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
@@ -271,8 +279,8 @@ interface Surroundings {
 }
 
 function operationsOn(store: Store, surroundings: Surroundings) {
-  const { clock, witnessPolicy } = surroundings;
-  const { storage, checkpointer, signing, steadyNowMs } = store;
+  const { clock } = surroundings;
+  const { storage, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
   const reading = {
     log: storage.log,
     trees: storage.tree,
@@ -283,7 +291,8 @@ function operationsOn(store: Store, surroundings: Surroundings) {
     nextId: surroundings.nextId,
     telemetry: surroundings.telemetry,
     cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock }),
-    witnessed: createWitnessed(witnessPolicy),
+    witnessed,
+    newestWitnessed,
   };
   return {
     events: eventOperations(store, reading, surroundings),

@@ -135,7 +135,10 @@ export const EventRedaction = object('EventRedaction', 'What this reader does no
 export type EventRetention = Static<typeof EventRetention>;
 export const EventRetention = object('EventRetention', 'How long the content is kept.', {
   policyId: optional(PolicyId),
-  expiresAt: Instant,
+  expiresAt: doc(
+    Instant,
+    'When the content may be removed: the period after the request came in, which is a little before `receivedAt`.',
+  ),
   legalHold: doc(Type.Boolean(), 'While true, nothing expires.'),
 });
 
@@ -203,10 +206,11 @@ export const StoredEvent = either('StoredEvent', 'An event, or its tombstone (th
   Tombstone,
 ]);
 
-export const WithheldReason = choice('WithheldReason', 'Why only the place is shown.', [
-  'Clearance',
-  'Purged',
-]);
+export const WithheldReason = choice(
+  'WithheldReason',
+  'Why only the place is shown: the reader may not see the event; its content is no longer kept; or what is stored is not what was accepted, and nothing of it is to be believed.',
+  ['Clearance', 'Purged', 'Altered'],
+);
 
 export type WithheldEvent = Static<typeof WithheldEvent>;
 export const WithheldEvent = object('WithheldEvent', 'The place of an event that this reader does not see.', {

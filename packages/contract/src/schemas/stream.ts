@@ -19,10 +19,13 @@ export type HashChain = Static<typeof HashChain>;
 export const HashChain = object('HashChain', 'How the stream is tied into the log.', {
   algorithm: Type.Literal('SHA-256'),
   genesisHash: doc(Hash, 'What the first entry follows upon.'),
-  headHash: doc(Hash, 'The leaf hash of the newest entry.'),
-  treeSize: TreeSize,
-  rootHash: Hash,
-  checkpoint: optional(SignedNote),
+  headHash: doc(Hash, 'The leaf hash of the newest entry; `genesisHash` while there is none.'),
+  treeSize: doc(
+    TreeSize,
+    'Entries of the log under `checkpoint`: of a sealed stream all up to its end, of the open one all that are signed. 0 while there is no such checkpoint.',
+  ),
+  rootHash: doc(Hash, 'The root of the tree of that size; that of the empty tree while it is 0.'),
+  checkpoint: optional(doc(SignedNote, 'The signed note of that size and root; absent until it is made.')),
 });
 
 export type EventStream = Static<typeof EventStream>;

@@ -6,7 +6,7 @@ import { NaiveTree } from '../testing/naive-tree.ts';
 import { seeded } from '../testing/mutations.ts';
 import { refusal } from '../testing/refusal.ts';
 import { encodeTile, formatTilePath, type HashTile } from './tiles.ts';
-import { tileHashReader, tilesRead } from './tile-reader.ts';
+import { tileHashReader, TileMemory, tilesRead } from './tile-reader.ts';
 import { leafHash, subtreesOf, treeRoot } from './tree.ts';
 import { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree-proof.ts';
 
@@ -124,4 +124,26 @@ test(`proofs from the tiles of a million leaves verify (seed ${SEED})`, () => {
     verifyRange({ leaves, from: index, size, proof: proveRange(index, to, size, read), root });
   }
   assert.equal(subtreesOf({ begin: 0, end: size }).length, head.hashes.length);
+});
+
+test('one memory serves readers of many sizes and logs, reads each tile once, and mixes nothing up', () => {
+  const logs = { one: new NaiveTree(700), two: new NaiveTree(700) };
+  logs.two.leaves.reverse();
+  const memory = new TileMemory();
+  const asked: string[] = [];
+  for (let pass = 0; pass < 2; pass++) {
+    for (const [log, tree] of Object.entries(logs)) {
+      const tiles = tilesFrom(tree.read);
+      const readTile = (tile: HashTile) => {
+        asked.push(`${log} ${formatTilePath(tile)}`);
+        return tiles(tile);
+      };
+      for (const size of [1, 255, 256, 257, 700]) {
+        const read = tileHashReader(size, readTile, { memory, log });
+        assert.deepEqual(treeRoot(size, read), tree.root(0, size), `${log} ${size}`);
+        assert.deepEqual(proveInclusion(0, size, read), tree.inclusion(0, size));
+      }
+    }
+  }
+  assert.equal(new Set(asked).size, asked.length);
 });

@@ -12,17 +12,41 @@ export type TileReader = (tile: HashTile) => Uint8Array;
 /** 1 MB with all their nodes: plenty for one proof, and little enough for a long export. */
 const TILES_KEPT_MAX = 64;
 
-/** Remembers the tiles used last, with the nodes that it had to hash inside them. */
-export function tileHashReader(size: number, readTile: TileReader): HashReader {
-  const kept = new Map<string, HashReader>();
-  return (level, index) => {
-    const tile = tileOf(level, index, size);
-    const key = `${tile.level}/${tile.index}`;
-    const nodes = kept.get(key) ?? tileNodes(readTile(tile), tile.width);
+/**
+ * The tiles used last, with the nodes that had to be hashed inside them, 16 KB each. A tile of one width never changes, so
+ * one memory may serve many readers, of many sizes and logs: for whoever makes proofs again and again.
+ */
+export class TileMemory {
+  readonly #tilesMax: number;
+  readonly #kept = new Map<string, HashReader>();
+
+  constructor(tilesMax: number = TILES_KEPT_MAX) {
+    this.#tilesMax = tilesMax;
+  }
+
+  /** The nodes of a tile of the log with this name, which is read only if it is not remembered. */
+  nodes(log: string, tile: HashTile, readTile: TileReader): HashReader {
+    const key = `${tile.level}/${tile.index}/${tile.width} ${log}`;
+    const nodes = this.#kept.get(key) ?? tileNodes(readTile(tile), tile.width);
     // Last used, last out: a Map keeps the order in which keys were set.
-    kept.delete(key);
-    kept.set(key, nodes);
-    if (kept.size > TILES_KEPT_MAX) kept.delete(kept.keys().next().value!);
+    this.#kept.delete(key);
+    this.#kept.set(key, nodes);
+    if (this.#kept.size > this.#tilesMax) this.#kept.delete(this.#kept.keys().next().value!);
+    return nodes;
+  }
+}
+
+/** Remembers tiles for itself alone, unless it is given a memory to share and the name of its log in there. */
+export function tileHashReader(
+  size: number,
+  readTile: TileReader,
+  { memory, log }: { readonly memory: TileMemory; readonly log: string } = {
+    memory: new TileMemory(),
+    log: '',
+  },
+): HashReader {
+  return (level, index) => {
+    const nodes = memory.nodes(log, tileOf(level, index, size), readTile);
     const height = level % TILE_HEIGHT;
     return nodes(height, index % 2 ** (TILE_HEIGHT - height));
   };

@@ -6,7 +6,6 @@ import type { Cursors } from '../paging.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
-import type { Witnessed } from '../streams/witnessed.ts';
 import type { ValidateEnvelope } from './batch-request.ts';
 import { createBatchIngest } from './batch.ts';
 import type { NewIds } from './draft.ts';
@@ -29,7 +28,6 @@ export interface EventParts extends ProveParts {
   readonly validateEnvelope: ValidateEnvelope;
   readonly requireActorIdentity: boolean;
   readonly cursors: Cursors;
-  readonly witnessed: Witnessed;
 }
 
 export function createEvents(parts: EventParts) {
@@ -44,11 +42,17 @@ export function createEvents(parts: EventParts) {
   };
 }
 
-function publishedOf({ trees, witnessed }: Pick<EventParts, 'trees' | 'witnessed'>) {
+function publishedOf({ trees, newestWitnessed }: Pick<EventParts, 'trees' | 'newestWitnessed'>) {
   return async ({ tenant }: Call, index: number): Promise<Published> => {
-    const tree = tenant === undefined ? undefined : await trees.tree(tenant, index);
-    const latest = await tree?.latest();
-    if (tree === undefined || latest === undefined) return { endIndex: 0, isWitnessed: false };
-    return { endIndex: tree.firstIndex + latest.size, isWitnessed: witnessed.isWitnessed(latest.note) };
+    const head = tenant === undefined ? undefined : await trees.head(tenant, index);
+    if (tenant === undefined || head === undefined) {
+      return { firstIndex: 0, endIndex: 0, witnessedEndIndex: 0 };
+    }
+    const { firstIndex, latest } = head;
+    return {
+      firstIndex,
+      endIndex: firstIndex + (latest?.size ?? 0),
+      witnessedEndIndex: firstIndex + (await newestWitnessed.sizeOf(tenant, head)),
+    };
   };
 }

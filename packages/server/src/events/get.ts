@@ -1,10 +1,11 @@
 // One event by its id, read from the log itself, so that it is there from the moment of its receipt. What is absent,
-// another tenant's, not for this reader or no longer there is the same to whoever asks. That a secret was read is
-// itself in the log, and durable there before the answer.
+// another tenant's, not for this reader or no longer there is the same to whoever asks. One that is not what was accepted
+// is not shown. That a secret was read is itself in the log, and durable there before the answer.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import type { LogReader } from '../streams/log.ts';
+import { reportAltered } from './altered.ts';
 import { visibleTo } from './redact.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
 import { type Published, showEvent } from './show.ts';
@@ -23,11 +24,17 @@ export function createGet(parts: GetParts) {
     // A tenant that nobody knows has no log.
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
     const stored = isKnown && (await parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)));
-    const body = stored
-      ? showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call, stored.index))
-      : undefined;
-    if (body === undefined) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
-    if (body.classification === 'Secret') await noteSecretRead(call, [eventId], parts);
-    return { kind: 'Done', body };
+    if (!stored) throw notFound();
+    const shown = showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call, stored.index));
+    if ('fault' in shown) {
+      throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
+    }
+    if (!('event' in shown)) throw notFound();
+    if (shown.event.classification === 'Secret') await noteSecretRead(call, [eventId], parts);
+    return { kind: 'Done', body: shown.event };
   };
+}
+
+function notFound(): AuditError {
+  return new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
 }

@@ -1,12 +1,9 @@
 // The proof that one event is in the log, with as much of the event as this reader may see. What is withheld is shown
-// by its commitment alone, so that the proof holds all the same.
+// by its commitment alone, so that the proof holds all the same. What was changed in the store proves nothing, and does
+// not go out as if it did.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import {
-  contentOf,
-  decodeEntry,
-  equalBytes,
-  type EventProof,
   formatEventProof,
   formatEventProofText,
   openTexts,
@@ -14,10 +11,12 @@ import {
   type ShownEvent,
 } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import { covering, type ProvableParts } from '../streams/provable.ts';
-import type { StoredEvidence } from '../streams/tree.ts';
-import { type ReadNoticeParts, noteSecretRead } from './secret-read.ts';
+import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/provable.ts';
+import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
+import { reportAltered } from './altered.ts';
 import { type View, viewFor, visibleTo } from './redact.ts';
+import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { classificationFault } from './show.ts';
 
 export type ProveParts = ProvableParts & ReadNoticeParts;
 
@@ -25,11 +24,15 @@ export function createProve(parts: ProveParts) {
   return async (call: Call, { eventId }: InputOf<'events.prove'>): Promise<Answer<'events.prove'>> => {
     const { tenant, tenantRecord, caller } = call;
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
-    const stored = isKnown && (await parts.trees.evidence(tenant, eventId, visibleTo(caller.clearance)));
-    if (!stored) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
-    const view = viewFor(caller.clearance, stored.classification);
-    const proof = await prove(call, stored, view, parts);
-    if (stored.classification === 'Secret') await noteSecretRead(call, [eventId], parts);
+    const found = isKnown && (await proofOf(call, { eventId, visible: visibleTo(caller.clearance) }, parts));
+    if (!found) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
+    const proven = judged(found);
+    if ('fault' in proven) throw reportAltered(call, [{ eventId, ...proven }], parts.telemetry);
+    const { evidence, under } = proven;
+    const { classification, entry } = evidence;
+    const shown = shownTo(viewFor(caller.clearance, classification), evidence);
+    const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
+    if (classification === 'Secret') await noteSecretRead(call, [eventId], parts);
     const text = formatEventProof(proof);
     return {
       kind: 'Done',
@@ -39,20 +42,11 @@ export function createProve(parts: ProveParts) {
   };
 }
 
-async function prove(call: Call, stored: StoredEvidence, view: View, parts: ProveParts): Promise<EventProof> {
-  const { index, eventId, content } = decodeEntry(stored.entry);
-  const { tree, checkpoint } = await covering(call, stored.index, parts);
-  const shown = shownTo(view, stored);
-  // What was changed in the store proves nothing, and must not go out as if it did.
-  if (!equalBytes(contentOf(shown), content)) {
-    throw new Error(`the event ${eventId} of ${call.tenant} is not what was hashed`);
-  }
-  return {
-    entry: stored.entry,
-    shown,
-    hashes: await tree.inclusion(index, checkpoint.size),
-    checkpoint: checkpoint.note,
-  };
+function judged(found: ProvableEvent | AlteredEvent): ProvableEvent | AlteredEvent {
+  if ('fault' in found || found.evidence.content === undefined) return found;
+  const { index, classification, content } = found.evidence;
+  const fault = classificationFault(parseJson(content.texts[0]) as object, classification);
+  return fault === undefined ? found : { index, fault };
 }
 
 /** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */

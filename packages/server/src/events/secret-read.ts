@@ -14,7 +14,7 @@ export interface ReadNoticeParts {
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly clock: Clock;
   readonly ids: NewIds;
-  readonly telemetry: Pick<Telemetry, 'info'>;
+  readonly telemetry: Pick<Telemetry, 'info' | 'error'>;
 }
 
 export async function noteSecretRead(

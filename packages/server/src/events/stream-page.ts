@@ -1,15 +1,14 @@
-// A page of a stream: its events in order, without a gap for any reader. What this reader may not see, or what is no
-// longer there, is shown as its bare place.
+// A page of a stream: its events in order, without a gap for any reader. What this reader may not see, what is no longer
+// there, or is not what was accepted, is shown as its bare place.
 
-import { type Answer, AuditError, type EventId, type InputOf, type StreamEvent } from '@tallystick/contract';
-import { decodeEntry } from '@tallystick/evidence';
+import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
 import { logOf, streamOf } from '../streams/stream-operations.ts';
+import { type AlteredPlace, reportAltered } from './altered.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
-import { integrityOf, type Published, showEvent } from './show.ts';
-import { viewFor } from './redact.ts';
+import { placeOf, type Published, showEvent } from './show.ts';
 
 export interface StreamPageParts extends ReadNoticeParts {
   readonly log: LogReader;
@@ -32,9 +31,12 @@ export function createStreamPage(parts: StreamPageParts) {
     const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin), isCut);
     // A stream is of one log.
     const published = await parts.publishedOf(call, stream.firstIndex);
-    const data = page.data.map((stored) => shown(call, stored, published));
-    const [first, ...others] = secretsShown(page.data, data);
-    if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
+    const altered: AlteredPlace[] = [];
+    const data = page.data.map((stored) => shown(call, stored, published, altered));
+    const [first, ...others] = altered;
+    if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
+    const [secret, ...secrets] = data.filter(isSecret).map(({ eventId }) => eventId);
+    if (secret !== undefined) await noteSecretRead(call, [secret, ...secrets], parts);
     return { kind: 'Done', body: { ...page, data } };
   };
 }
@@ -77,23 +79,20 @@ async function rowsOf(
   return { rows, isCut: rows.length < Math.min(rowsMax, before - begin) };
 }
 
-function shown({ tenant, caller }: Call, stored: StoredEvent, published: Published): StreamEvent {
-  const event = showEvent(tenant!, stored, caller!.clearance, published);
-  if (event !== undefined) return event;
-  const isPurged =
-    stored.content === undefined && viewFor(caller!.clearance, stored.classification) !== 'Invisible';
-  return {
-    sequence: stored.index + 1,
-    eventId: idOf(stored),
-    withheld: isPurged ? 'Purged' : 'Clearance',
-    integrity: integrityOf(stored, published),
-  };
+/** Takes down what is not what was hashed. */
+function shown(
+  { tenant, caller }: Call,
+  stored: StoredEvent,
+  published: Published,
+  altered: AlteredPlace[],
+): StreamEvent {
+  const view = showEvent(tenant!, stored, caller!.clearance, published);
+  if ('event' in view) return view.event;
+  const { sequence, eventId, integrity } = placeOf(stored, published);
+  if ('fault' in view) altered.push({ eventId, index: stored.index, fault: view.fault });
+  return { sequence, eventId, withheld: view.withheld, integrity };
 }
 
-function secretsShown(stored: readonly StoredEvent[], data: readonly StreamEvent[]): EventId[] {
-  return stored.filter((each, i) => each.classification === 'Secret' && !('withheld' in data[i]!)).map(idOf);
-}
-
-function idOf({ entry }: StoredEvent): EventId {
-  return decodeEntry(entry).eventId;
+function isSecret(event: StreamEvent): boolean {
+  return !('withheld' in event) && event.classification === 'Secret';
 }

@@ -79,7 +79,7 @@ function storeIn(db: DatabaseSync, directory: string): Store {
   const installation = readInstallation(db);
   if (installation === undefined) throw new StartError(`no service was started on ${directory}`);
   const { logOrigin } = installation;
-  return { db, streams: new LogTables(db, logOrigin), ...treeReads(db, logOrigin) };
+  return { streams: new LogTables(db, logOrigin), ...treeReads(db, logOrigin) };
 }
 
 interface WantedRange {

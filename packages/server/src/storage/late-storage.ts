@@ -38,7 +38,10 @@ export function createLateStorage(): LateStorage {
       nextLog: (tenant, index) => opened?.tree.nextLog(tenant, index) ?? starting(),
       checkRange: (wish, onProgress) => opened?.tree.checkRange(wish, onProgress) ?? starting(),
       tree: (tenant, index) => opened?.tree.tree(tenant, index) ?? starting(),
-      evidence: (tenant, eventId, visible) => opened?.tree.evidence(tenant, eventId, visible) ?? starting(),
+      head: (tenant, index) => opened?.tree.head(tenant, index) ?? starting(),
+      proveEvent: (tenant, wish) => opened?.tree.proveEvent(tenant, wish) ?? starting(),
+      proveGrowth: (tenant, from, to) => opened?.tree.proveGrowth(tenant, from, to) ?? starting(),
+      cosigned: (tenant, below, limit) => opened?.tree.cosigned(tenant, below, limit) ?? starting(),
       evidenceRange: (tenant, from, end, limit) =>
         opened?.tree.evidenceRange(tenant, from, end, limit) ?? starting(),
     },

@@ -1,10 +1,12 @@
 // The operations on checkpoints: the newest one, and the proof that the log only grew between two sizes.
 
-import { type Answer, AuditError, type InputOf } from '@tallystick/contract';
+import { ok as assert } from 'node:assert/strict';
+import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import { parseCheckpoint, parseNote, toBase64, toHex } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
-import { latestOf, type ProvableParts } from './provable.ts';
+import { latestOf, type ProvableParts, requireSound } from './provable.ts';
+import type { ProvenGrowth } from './tree.ts';
 import type { Witnessed } from './witnessed.ts';
 
 export interface CheckpointParts extends ProvableParts {
@@ -41,17 +43,13 @@ async function proveConsistency(
   { from, to: wanted }: InputOf<'checkpoints.proveConsistency'>,
   parts: CheckpointParts,
 ): Promise<Answer<'checkpoints.proveConsistency'>> {
-  const { tree, checkpoint: newest } = await latestOf(call, parts);
-  const to = wanted ?? newest.size;
-  if (to > newest.size)
-    throw invalid('to', to, `is over the ${newest.size} entries of the newest checkpoint`);
+  const { head, proof } = await growthOf(call, from, wanted, parts);
+  const newest = head.latest?.size ?? 0;
+  const to = wanted ?? newest;
+  if (to > newest) throw invalid('to', to, `is over the ${newest} entries of the newest checkpoint`);
   if (from > to) throw invalid('from', from, `is over the newer size, ${to}`);
-  const [fromRoot, toRoot, hashes] = await Promise.all([
-    tree.root(from),
-    tree.root(to),
-    tree.consistency(from, to),
-  ]);
-  const checkpoint = to === newest.size ? newest : await tree.checkpoint(to);
+  assert(proof !== undefined, 'sizes that a log has are proven');
+  const { fromRoot, toRoot, hashes, checkpoint } = proof;
   return {
     kind: 'Done',
     body: {
@@ -63,6 +61,24 @@ async function proveConsistency(
       ...(checkpoint === undefined ? {} : { checkpoint: checkpoint.note }),
     },
   };
+}
+
+/** Of a log without a checkpoint, once it has one; of one that nobody has written to, none. */
+async function growthOf(
+  call: Call,
+  from: number,
+  to: number | undefined,
+  parts: CheckpointParts,
+): Promise<ProvenGrowth> {
+  const { tenant, tenantRecord } = call;
+  assert(tenant !== undefined, 'a log belongs to a tenant');
+  const ask = () => parts.trees.proveGrowth(tenant, from, to);
+  let found = tenantRecord === undefined ? undefined : await ask();
+  if (found === undefined) throw new AuditError('TENANT_NOT_FOUND', ERRORS.TENANT_NOT_FOUND.meaning);
+  requireSound(tenant, parts.checkpointer);
+  if (found.head.latest === undefined && (await latestOf(call, parts)).checkpoint.size > 0)
+    found = await ask();
+  return found!;
 }
 
 function invalid(field: string, value: number, issue: string): AuditError {

@@ -169,12 +169,18 @@ export interface StoredEvent {
   readonly classification: Classification;
   readonly streamId: StreamId;
   /** Undefined once the content is removed. */
-  readonly content: StoredContent | undefined;
+  readonly content: StoredContent | Altered | undefined;
 }
 
 export interface StoredContent {
   readonly texts: readonly [string, string];
   readonly expiresAtMs: number | undefined;
+}
+
+/** What is stored is not what was hashed. None of it leaves the store. */
+export interface Altered {
+  /** For the operator's eyes only. */
+  readonly fault: string;
 }
 
 /**
@@ -207,7 +213,7 @@ export interface EventsWay {
   readonly bytesMax?: number;
 }
 
-/** One tenant's log. Whoever holds it has no word for another tenant's. */
+/** One tenant's log. Whoever holds it has no word for another tenant's. Events that it gives are what was hashed, or say not. */
 export interface TenantLog {
   /**
    * Undefined when there is none, or its classification is not among `visible`. That is settled before anything

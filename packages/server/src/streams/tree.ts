@@ -4,6 +4,7 @@
 
 import type { Classification, EventId, TenantId } from '@tallystick/contract';
 import type { Reason, Tile } from '@tallystick/evidence';
+import type { Altered } from './log.ts';
 
 /** A log's size and root: what a checkpoint says, before anybody has signed it. */
 export interface TreeHead {
@@ -97,12 +98,20 @@ export interface StoredCheckpoint {
   readonly publishedAtMs: number;
 }
 
-/** The tree of one log. All of it is under a checkpoint: what is not is not there yet. */
-export interface LogTree {
+export interface NamedLog {
   readonly origin: string;
   readonly epoch: number;
   /** Of its first entry, in the tenant's sequence. */
   readonly firstIndex: number;
+}
+
+/** A log and how far it is signed. */
+export interface LogHead extends NamedLog {
+  readonly latest: StoredCheckpoint | undefined;
+}
+
+/** The tree of one log. All of it is under a checkpoint: what is not is not there yet. */
+export interface LogTree extends NamedLog {
   latest(): Promise<StoredCheckpoint | undefined>;
   /** The one of exactly this size. */
   checkpoint(size: number): Promise<StoredCheckpoint | undefined>;
@@ -129,6 +138,58 @@ export interface StoredEvidence {
         readonly salts: readonly [Uint8Array, Uint8Array];
       }
     | undefined;
+}
+
+/** The log of a tenant in this epoch, at this size. */
+export interface LogSize {
+  readonly epoch: number;
+  readonly size: number;
+}
+
+export interface ProofWish {
+  readonly eventId: EventId;
+  readonly visible: readonly Classification[];
+  /** Checkpoints of the tenant's logs; the one of the event's log is taken, if it covers the event. Else the newest. */
+  readonly preferred: readonly LogSize[];
+}
+
+/** What one event is proven by, all of it from one state of the store. */
+export interface ProvenEvent {
+  readonly head: LogHead;
+  readonly evidence: StoredEvidence;
+  /** Undefined while no checkpoint covers the event. */
+  readonly under:
+    | { readonly checkpoint: StoredCheckpoint; readonly hashes: readonly Uint8Array[] }
+    | undefined;
+}
+
+/** One that cannot be proven, because it is not what was hashed, or its log not what was signed. */
+export interface AlteredEvent extends Altered {
+  /** In the tenant's sequence. */
+  readonly index: number;
+}
+
+/** What two sizes of a log are proven by, all of it from one state of the store. */
+export interface ProvenGrowth {
+  readonly head: LogHead;
+  /** Undefined where the newest checkpoint does not cover both sizes, or the older one is the larger one. */
+  readonly proof:
+    | {
+        readonly fromRoot: Uint8Array;
+        readonly toRoot: Uint8Array;
+        readonly hashes: readonly Uint8Array[];
+        /** Of exactly the newer size. */
+        readonly checkpoint: StoredCheckpoint | undefined;
+      }
+    | undefined;
+}
+
+/** A part of what checkpoints a log has, newest first. */
+export interface CosignedPortion {
+  /** Those that somebody besides the log has signed. */
+  readonly cosigned: readonly StoredCheckpoint[];
+  /** The smallest size that was looked at; undefined when there were none. */
+  readonly lookedTo: number | undefined;
 }
 
 /** A part of a tenant's sequence; `endIndex` is the first outside. */
@@ -168,12 +229,12 @@ export interface TreeReader {
   ): Promise<{ readonly tenant: TenantId; readonly endIndex: number } | undefined>;
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
   checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
-  /** Undefined when there is none, or its classification is not among `visible`. */
-  evidence(
-    tenant: TenantId,
-    eventId: EventId,
-    visible: readonly Classification[],
-  ): Promise<StoredEvidence | undefined>;
+  /** Undefined when there is no such event, or its classification is not among `visible`. */
+  proveEvent(tenant: TenantId, wish: ProofWish): Promise<ProvenEvent | AlteredEvent | undefined>;
+  /** Of the log that is written to now; to the newest checkpoint, where no size is given. Undefined for a tenant that is not there. */
+  proveGrowth(tenant: TenantId, from: number, to?: number): Promise<ProvenGrowth | undefined>;
+  /** Looks through so many checkpoints of a log, from the newest one below a size on. */
+  cosigned(tenant: TenantId, below: LogSize, limit: number): Promise<CosignedPortion>;
   /** Of the events from `fromIndex` up to, not with, `endIndex`, in order; no more than `limit`. */
   evidenceRange(
     tenant: TenantId,
@@ -186,4 +247,6 @@ export interface TreeReader {
    * Undefined for a tenant that is not there.
    */
   tree(tenant: TenantId, index?: number): Promise<LogTree | undefined>;
+  /** The same log, with its newest checkpoint. */
+  head(tenant: TenantId, index?: number): Promise<LogHead | undefined>;
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
-import type { LogTree, StoredCheckpoint, TreeReader, TreeWriter } from './tree.ts';
+import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from './tree.ts';
 import { WitnessAlarms } from './witness-alarms.ts';
 import { type AskWitnesses, isAway, type WitnessAnswer, type WitnessAnswers } from './witness-answers.ts';
 import { type TurnEnd, WitnessQueue } from './witness-queue.ts';
@@ -23,6 +23,8 @@ export interface WitnessingParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
+  /** Told of each note that has gained cosignatures, once it is stored. */
+  readonly onCosigned?: (checkpoint: CosignedCheckpoint) => void;
 }
 
 export interface Witnessing extends AsyncDisposable {
@@ -125,7 +127,9 @@ class QueuedWitnessing implements Witnessing {
     this.#learn(reports, fault !== undefined);
     this.#alarms.take(tenant, reports);
     if (answers.note !== note) {
-      await this.#store.put({ tenant, epoch: tree.epoch, size, note: answers.note });
+      const cosigned = { tenant, epoch: tree.epoch, size, note: answers.note };
+      await this.#store.put(cosigned);
+      this.#parts.onCosigned?.(cosigned);
     }
     // What failed on our side is not a matter of the witnesses.
     if (fault !== undefined) throw fault;

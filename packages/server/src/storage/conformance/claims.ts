@@ -13,6 +13,8 @@ import type {
   DraftOutcome,
   Once,
   Placed,
+  StoredContent,
+  StoredEvent,
   StreamLimits,
 } from '../../streams/log.ts';
 import type { Storage } from '../storage.ts';
@@ -25,6 +27,8 @@ export interface Place {
   rows(tenant: TenantId): LogRow[];
   /** Removes the content of an event, as a purge does. */
   removeContent(tenant: TenantId, index: number): void;
+  /** Puts another text in the place of the second one of an event, as somebody does who should not. */
+  alterContent(tenant: TenantId, index: number, text: string): void;
 }
 
 export interface LogRow {
@@ -63,6 +67,14 @@ export function draftOf(event: Readonly<Record<string, unknown>> = {}, more: Par
 /** The texts of a draft as the reader of the log shows them. */
 export function textsOf({ texts }: Draft): string[] {
   return texts.map((text) => decoder.decode(text));
+}
+
+/** Throws for an event that is not there, whose content is removed, or is not what was hashed. */
+export function soundContent(stored: StoredEvent | undefined): StoredContent {
+  const content = stored?.content;
+  if (content === undefined) throw new Error('there is no content');
+  if ('fault' in content) throw new Error(content.fault);
+  return content;
 }
 
 export function bytesOf(one: string, two: string): Draft['texts'] {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
-import { append, type Claims, draftOf, openWith, request, textsOf } from './claims.ts';
+import { append, type Claims, draftOf, openWith, request, soundContent, textsOf } from './claims.ts';
 import { recompute } from './log-chain.ts';
 
 const SEED = 20260101;
@@ -47,7 +47,7 @@ export const byteClaims: Claims = {
         await append(storage, request('acme', drafts));
         for (const [i, draft] of drafts.entries()) {
           const stored = await log.event(draft.eventId, CLASSIFICATIONS);
-          assert.deepEqual(stored?.content?.texts, textsOf(draft));
+          assert.deepEqual(soundContent(stored).texts, textsOf(draft));
           const { context, payload, ...rest } = { outcome: 'Success', ...events[i]! };
           const second = {
             ...(context === undefined ? {} : { context }),

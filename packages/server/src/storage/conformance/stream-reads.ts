@@ -1,11 +1,30 @@
 // Claims about reading streams and their events by pages.
 
 import assert from 'node:assert/strict';
+import { CLASSIFICATIONS } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
-import { append, type Claims, draftOf, request, textsOf } from './claims.ts';
+import { append, type Claims, draftOf, request, soundContent, textsOf } from './claims.ts';
 import { NEWEST, openLimited, shapesOf } from './streams-of.ts';
 
 export const streamReadClaims: Claims = {
+  'an event that is not what was hashed says so, alone and among others, and none of it is given': async (
+    place,
+  ) => {
+    await using storage = await openLimited(place, {}, 'acme');
+    const drafts = Array.from({ length: 3 }, (_, i) => draftOf({ payload: { i } }));
+    await append(storage, request('acme', drafts));
+    const log = storage.log.forTenant('acme');
+    place.alterContent('acme', 1, '{"payload":{"i":7}}');
+    const [before, altered, behind] = await log.events(0, 3, 3);
+    assert.deepEqual(soundContent(before).texts, textsOf(drafts[0]!));
+    assert.deepEqual(Object.keys(altered!.content!), ['fault']);
+    assert.deepEqual(soundContent(behind).texts, textsOf(drafts[2]!));
+    assert.deepEqual(await log.event(drafts[1]!.eventId, CLASSIFICATIONS), altered);
+    assert.deepEqual(await log.events(0, 3, 3, { isFromEnd: true }), [behind, altered, before]);
+    place.alterContent('acme', 1, '{"payload":{"i":1}}');
+    assert.deepEqual(soundContent((await log.events(1, 2, 1))[0]).texts, textsOf(drafts[1]!));
+  },
+
   'streams are listed newest first, page by page, and are those of the tenant alone': async (place) => {
     await using storage = await openLimited(place, { sealAfterEvents: 2 }, 'acme', 'other');
     const drafts = Array.from({ length: 9 }, () => draftOf());
@@ -60,8 +79,8 @@ export const streamReadClaims: Claims = {
       ['Secret', 'Public', 'Internal', 'Secret', 'Public', 'Internal', 'Secret'],
     );
     assert.equal(all[1]!.content, undefined);
-    assert.deepEqual(all[3]!.content?.texts, textsOf(drafts[2]!));
-    assert.equal(all[2]!.content?.expiresAtMs, undefined, 'a notice stays');
+    assert.deepEqual(soundContent(all[3]).texts, textsOf(drafts[2]!));
+    assert.equal(soundContent(all[2]).expiresAtMs, undefined, 'a notice stays');
     for (const [from, end, limit] of [
       [2, 5, 100],
       [2, 100, 3],

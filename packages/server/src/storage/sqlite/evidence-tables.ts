@@ -4,10 +4,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, TenantId } from '@tallystick/contract';
 import { eventIdBytes, splitGroup } from '@tallystick/evidence';
-import type { StoredEvidence } from '../../streams/tree.ts';
+import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
 import { SEED_BYTES, saltsOf } from '../commitments.ts';
 import { blobOf, numberOf } from './columns.ts';
 import { bitsOf, classificationIn } from './classification-column.ts';
+import { CHECKED_COLUMNS, hasContent, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -16,9 +17,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export class EvidenceTables {
   readonly #one: StatementSync;
   readonly #range: StatementSync;
+  #contents: StoredContents | undefined;
 
   constructor(db: DatabaseSync) {
-    const select = `SELECT leaf_index, classification, entry, root1, root2, contents.id AS content_id, text1, text2, seeds
+    const select = `SELECT leaf_index, classification, root1, root2, ${CHECKED_COLUMNS}
        FROM entries LEFT JOIN contents USING (id)`;
     const tenant = '(SELECT tenant FROM tenants WHERE tenant_id = ?)';
     this.#one = db.prepare(
@@ -29,11 +31,19 @@ export class EvidenceTables {
     );
   }
 
-  one(tenant: TenantId, eventId: EventId, visible: readonly Classification[]): StoredEvidence | undefined {
+  one(
+    tenant: TenantId,
+    eventId: EventId,
+    visible: readonly Classification[],
+  ): StoredEvidence | AlteredEvent | undefined {
     const row = this.#one.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    return row === undefined ? undefined : evidenceIn(row);
+    if (row === undefined) return undefined;
+    this.#contents ??= new StoredContents();
+    const [fault] = this.#contents.faultsOf([row]);
+    return fault === undefined ? evidenceIn(row) : { index: numberOf(row, 'leaf_index'), fault };
   }
 
+  /** As they are stored, whatever that is. */
   range(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
     return this.#range.all(tenant, fromIndex, endIndex, limit).map(evidenceIn);
   }
@@ -45,12 +55,12 @@ function evidenceIn(row: Row): StoredEvidence {
     classification: classificationIn(row),
     entry: blobOf(row, 'entry'),
     roots: [blobOf(row, 'root1'), blobOf(row, 'root2')],
-    content: row['content_id'] === null ? undefined : contentIn(row),
+    content: hasContent(row) ? contentIn(row) : undefined,
   };
 }
 
 function contentIn(row: Row): NonNullable<StoredEvidence['content']> {
-  const [one, two] = [blobOf(row, 'text1'), blobOf(row, 'text2')];
+  const [one, two] = textsIn(row);
   const seeds = blobOf(row, 'seeds');
   return {
     texts: [decoder.decode(one), decoder.decode(two)],

@@ -1,4 +1,5 @@
-// Reads of the log, on a connection of their own: what they see is committed.
+// Reads of the log, on a connection of their own: what they see is committed, and what they show of events is what was
+// hashed.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
@@ -11,8 +12,9 @@ import type {
   StreamsBeyond,
   UsedKey,
 } from '../../streams/log.ts';
+import { bitsOf, classificationIn } from './classification-column.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
-import { CLASSIFICATIONS } from './schema.ts';
+import { CHECKED_COLUMNS, hasContent, StoredContents, textsIn } from './stored-content.ts';
 import { TreeTables } from './tree-tables.ts';
 import { findUsedKey, usedKeyOf } from './used-keys.ts';
 
@@ -20,7 +22,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 type Row = Readonly<Record<string, unknown>>;
 
-const EVENT_COLUMNS = `leaf_index, entry, leaf, classification, contents.id AS content_id, text1, text2, expires_at_ms,
+const EVENT_COLUMNS = `leaf_index, classification, ${CHECKED_COLUMNS}, expires_at_ms,
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
@@ -49,6 +51,8 @@ export class LogTables {
   readonly #stream: StatementSync;
   readonly #streamCount: StatementSync;
   readonly #usedKey: StatementSync;
+  /** Made when it is first needed: it has memory of its own, and not everybody who holds these tables reads events. */
+  #contents: StoredContents | undefined;
 
   constructor(db: DatabaseSync, logOrigin: string) {
     this.#trees = new TreeTables(db, logOrigin);
@@ -80,7 +84,7 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    return row === undefined ? undefined : eventIn(row);
+    return row === undefined ? undefined : this.#eventsIn([row])[0];
   }
 
   events(
@@ -92,15 +96,15 @@ export class LogTables {
   ): StoredEvent[] {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return [];
-    const found: StoredEvent[] = [];
+    const rows: Row[] = [];
     let bytes = 0;
     const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
     for (const row of statement.iterate(tenant, fromIndex, endIndex, limit)) {
-      found.push(eventIn(row));
+      rows.push(row);
       bytes += lengthIn(row, 'text1') + lengthIn(row, 'text2');
       if (bytes >= bytesMax) break;
     }
-    return found;
+    return this.#eventsIn(rows);
   }
 
   streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {
@@ -136,6 +140,12 @@ export class LogTables {
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
   }
 
+  #eventsIn(rows: readonly Row[]): StoredEvent[] {
+    this.#contents ??= new StoredContents();
+    const faults = this.#contents.faultsOf(rows);
+    return rows.map((row, i) => eventIn(row, faults[i]));
+  }
+
   #streamIn(row: Row, tenantId: TenantId): StoredStream {
     const firstIndex = numberOf(row, 'first_index');
     const log = this.#trees.log(tenantId, firstIndex);
@@ -148,30 +158,18 @@ export class LogTables {
   }
 }
 
-/** One bit for each classification, at its place in the list of the schema. */
-export function bitsOf(classifications: readonly Classification[]): number {
-  return classifications.reduce((bits, each) => bits | (1 << CLASSIFICATIONS.indexOf(each)), 0);
-}
-
-export function classificationIn(row: Row): Classification {
-  const place = numberOf(row, 'classification');
-  const classification = CLASSIFICATIONS[place];
-  if (classification === undefined) throw new Error(`an event has the unknown classification ${place}`);
-  return classification;
-}
-
 function lengthIn(row: Row, column: string): number {
   return blobOrNone(row, column)?.length ?? 0;
 }
 
-function eventIn(row: Row): StoredEvent {
+function eventIn(row: Row, fault: string | undefined): StoredEvent {
   return {
     index: numberOf(row, 'leaf_index'),
     entry: blobOf(row, 'entry'),
     leaf: blobOf(row, 'leaf'),
     classification: classificationIn(row),
     streamId: textIn(row, 'stream_id'),
-    content: row['content_id'] === null ? undefined : contentIn(row),
+    content: fault !== undefined ? { fault } : hasContent(row) ? contentIn(row) : undefined,
   };
 }
 
@@ -189,8 +187,9 @@ function streamIn(row: Row, genesis: Uint8Array): StoredStream {
 }
 
 function contentIn(row: Row): StoredContent {
+  const [one, two] = textsIn(row);
   return {
-    texts: [decoder.decode(blobOf(row, 'text1')), decoder.decode(blobOf(row, 'text2'))],
+    texts: [decoder.decode(one), decoder.decode(two)],
     expiresAtMs: numberOrNone(row, 'expires_at_ms'),
   };
 }

@@ -17,6 +17,7 @@ import { streamReadClaims } from '../conformance/stream-reads.ts';
 import { streamSealClaims } from '../conformance/stream-seals.ts';
 import { tenantClaims } from '../conformance/tenants.ts';
 import { treeClaims } from '../conformance/tree.ts';
+import { treeProofClaims } from '../conformance/tree-proofs.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
@@ -67,6 +68,13 @@ function placeFor(threads: boolean): Place {
          WHERE tenant_id = ? AND leaf_index = ?)`,
       ).run(tenant, index);
     },
+    alterContent(tenant, index, text) {
+      using db = raw();
+      db.prepare(
+        `UPDATE contents SET text2 = CAST(? AS BLOB) WHERE id = (SELECT id FROM entries JOIN tenants USING (tenant)
+         WHERE tenant_id = ? AND leaf_index = ?)`,
+      ).run(text, tenant, index);
+    },
   };
 }
 
@@ -77,6 +85,7 @@ const CLAIMS = [
   byteClaims,
   tenantClaims,
   treeClaims,
+  treeProofClaims,
   streamSealClaims,
   sealRequestClaims,
   streamReadClaims,

@@ -1,19 +1,39 @@
 // What is asked of a tree, as messages: the same for the reader thread and for whoever reads in its own thread.
 
 import type { DatabaseSync } from 'node:sqlite';
-import type { Classification, EventId, TenantId } from '@tallystick/contract';
-import type { Tile } from '@tallystick/evidence';
-import type { LogTree, StoredCheckpoint, StoredEvidence, TreeReader } from '../../streams/tree.ts';
+import type { TenantId } from '@tallystick/contract';
+import { type Tile, TileMemory } from '@tallystick/evidence';
+import type {
+  AlteredEvent,
+  CosignedPortion,
+  LogHead,
+  LogSize,
+  LogTree,
+  ProofWish,
+  ProvenEvent,
+  ProvenGrowth,
+  StoredCheckpoint,
+  StoredEvidence,
+  TreeReader,
+} from '../../streams/tree.ts';
 import { EvidenceTables } from './evidence-tables.ts';
+import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
 export type TreeRead =
-  | { readonly verb: 'Log'; readonly tenant: TenantId; readonly index: number | undefined }
+  | { readonly verb: 'Log' | 'Head'; readonly tenant: TenantId; readonly index: number | undefined }
+  | { readonly verb: 'ProveEvent'; readonly tenant: TenantId; readonly wish: ProofWish }
   | {
-      readonly verb: 'Evidence';
+      readonly verb: 'ProveGrowth';
       readonly tenant: TenantId;
-      readonly eventId: EventId;
-      readonly visible: readonly Classification[];
+      readonly from: number;
+      readonly to: number | undefined;
+    }
+  | {
+      readonly verb: 'Cosigned';
+      readonly tenant: TenantId;
+      readonly below: LogSize;
+      readonly limit: number;
     }
   | {
       readonly verb: 'EvidenceRange';
@@ -31,18 +51,30 @@ export type TreeRead =
   | { readonly verb: 'Consistency'; readonly log: LogPlace; readonly from: number; readonly to: number };
 
 export interface TreeReads {
+  readonly db: DatabaseSync;
   readonly trees: TreeTables;
   readonly evidence: EvidenceTables;
 }
 
+/** 4 MB: the tiles that all proofs of some logs share, and those of events that are near each other. */
+const TILES_REMEMBERED_MAX = 256;
+
 export function treeReads(db: DatabaseSync, logOrigin: string): TreeReads {
-  return { trees: new TreeTables(db, logOrigin), evidence: new EvidenceTables(db) };
+  const trees = new TreeTables(db, logOrigin, new TileMemory(TILES_REMEMBERED_MAX));
+  return { db, trees, evidence: new EvidenceTables(db) };
 }
 
-export function readTree({ trees: tables, evidence }: TreeReads, read: TreeRead): unknown {
+export function readTree(reads: TreeReads, read: TreeRead): unknown {
+  const { trees: tables, evidence } = reads;
   switch (read.verb) {
-    case 'Evidence':
-      return evidence.one(read.tenant, read.eventId, read.visible);
+    case 'ProveEvent':
+      return proveEvent(reads, read.tenant, read.wish);
+    case 'ProveGrowth':
+      return proveGrowth(reads, read.tenant, read.from, read.to);
+    case 'Cosigned':
+      return tables.cosigned(read.tenant, read.below, read.limit);
+    case 'Head':
+      return tables.head(read.tenant, read.index);
     case 'EvidenceRange':
       return evidence.range(read.tenant, read.fromIndex, read.endIndex, read.limit);
     case 'Log':
@@ -73,8 +105,13 @@ export function treeReader(ask: (read: TreeRead) => Promise<unknown>): Omit<Tree
     },
     nextLog: async (tenant, index) =>
       (await ask({ verb: 'NextLog', tenant, index })) as { tenant: TenantId; endIndex: number } | undefined,
-    evidence: async (tenant, eventId, visible) =>
-      (await ask({ verb: 'Evidence', tenant, eventId, visible })) as StoredEvidence | undefined,
+    head: async (tenant, index) => (await ask({ verb: 'Head', tenant, index })) as LogHead | undefined,
+    proveEvent: async (tenant, wish) =>
+      (await ask({ verb: 'ProveEvent', tenant, wish })) as ProvenEvent | AlteredEvent | undefined,
+    proveGrowth: async (tenant, from, to) =>
+      (await ask({ verb: 'ProveGrowth', tenant, from, to })) as ProvenGrowth | undefined,
+    cosigned: async (tenant, below, limit) =>
+      (await ask({ verb: 'Cosigned', tenant, below, limit })) as CosignedPortion,
     evidenceRange: async (tenant, fromIndex, endIndex, limit) =>
       (await ask({ verb: 'EvidenceRange', tenant, fromIndex, endIndex, limit })) as StoredEvidence[],
   };

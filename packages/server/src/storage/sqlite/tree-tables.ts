@@ -17,11 +17,13 @@ import {
   type Tile,
   TILE_WIDTH,
   tileHashReader,
+  type TileMemory,
+  type TileReader,
   tileSizes,
   treeRoot,
 } from '@tallystick/evidence';
-import type { StoredCheckpoint } from '../../streams/tree.ts';
-import { blobOf, numberOf, textIn } from './columns.ts';
+import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../streams/tree.ts';
+import { blobOf, numberOf, textIn, textOrNone } from './columns.ts';
 
 /** One log of a tenant: all of it, or what came after a restore. */
 export interface LogPlace {
@@ -37,19 +39,26 @@ export interface LogPlace {
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
+const SIGNATURE = `char(10) || '\u2014 '`;
+
 export class TreeTables {
   readonly #logOrigin: string;
+  readonly #memory: TileMemory | undefined;
   readonly #log: StatementSync;
   readonly #nextLog: StatementSync;
   readonly #newest: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #between: StatementSync;
+  readonly #cosigned: StatementSync;
   readonly #leaves: StatementSync;
   readonly #entries: StatementSync;
   readonly #tileHashes: StatementSync;
 
-  constructor(db: DatabaseSync, logOrigin: string) {
+  /** With a memory, tiles are read once for many proofs: not for whoever wants to know what is stored now. */
+  constructor(db: DatabaseSync, logOrigin: string, memory?: TileMemory) {
     this.#logOrigin = logOrigin;
+    this.#memory = memory;
     this.#log = db.prepare(
       `SELECT tenants.tenant, coalesce(epoch, 0) AS epoch, coalesce(first_index, 0) AS first_index, previous_checkpoint
        FROM tenants LEFT JOIN epochs ON epochs.tenant = tenants.tenant AND epochs.first_index <= ?2
@@ -63,6 +72,11 @@ export class TreeTables {
     this.#newest = db.prepare(`${checkpoints} ORDER BY size DESC LIMIT 1`);
     this.#checkpoint = db.prepare(`${checkpoints} AND size = ?`);
     this.#between = db.prepare(`${checkpoints} AND size >= ? AND size < ? LIMIT 1`);
+    this.#cosigned = db.prepare(
+      `SELECT size, published_at_ms,
+         iif(instr(replace(note, ${SIGNATURE} || ?3 || ' ', ''), ${SIGNATURE}), note, NULL) AS note
+       FROM checkpoints WHERE tenant = ?1 AND epoch = ?2 AND size < ?4 ORDER BY size DESC LIMIT ?5`,
+    );
     const entries =
       'FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index';
     const joined = (hash: string, order: string) =>
@@ -115,6 +129,27 @@ export class TreeTables {
     return checkpointIn(this.#checkpoint.get(tenant, epoch, size));
   }
 
+  head(tenantId: TenantId, index?: number): LogHead | undefined {
+    const log = this.log(tenantId, index);
+    return log === undefined ? undefined : this.headOf(log);
+  }
+
+  headOf(log: LogPlace): LogHead {
+    const { origin, epoch, firstIndex } = log;
+    return { origin, epoch, firstIndex, latest: this.latest(log) };
+  }
+
+  cosigned(tenantId: TenantId, { epoch, size }: LogSize, limit: number): CosignedPortion {
+    const tenant = this.log(tenantId)?.tenant;
+    if (tenant === undefined) return { cosigned: [], lookedTo: undefined };
+    const rows = this.#cosigned.all(tenant, epoch, this.originOf(tenantId, epoch), size, limit);
+    const last = rows.at(-1);
+    return {
+      cosigned: rows.flatMap((row) => (textOrNone(row, 'note') === undefined ? [] : checkpointIn(row)!)),
+      lookedTo: last === undefined ? undefined : numberOf(last, 'size'),
+    };
+  }
+
   /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
   tile(log: LogPlace, tile: Tile): Uint8Array | undefined {
     const size = this.latest(log)?.size ?? 0;
@@ -142,7 +177,11 @@ export class TreeTables {
 
   /** A reader of the tree at one size, which must not be larger than what is stored of it. */
   hashes(log: LogPlace, size: number): HashReader {
-    return tileHashReader(size, ({ level, index, width }) => this.#hashTile(log, level, index, width));
+    const read: TileReader = ({ level, index, width }) => this.#hashTile(log, level, index, width);
+    const memory = this.#memory;
+    return memory === undefined
+      ? tileHashReader(size, read)
+      : tileHashReader(size, read, { memory, log: log.origin });
   }
 
   /** So many entries from an index of the log on, as they are stored. */

@@ -1,0 +1,31 @@
+// What is stored is not what was accepted: somebody has changed it, or a disk has. It is reported with its place, and not
+// shown to anybody.
+
+import type { EventId } from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+export interface AlteredPlace {
+  readonly eventId: EventId;
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly fault: string;
+}
+
+/** Reports the first of the events that one request has come upon; gives the error for whoever cannot do without it. */
+export function reportAltered(
+  { tenant, correlation: { requestId } }: Call,
+  [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],
+  telemetry: Pick<Telemetry, 'error'>,
+): Error {
+  const error = new Error(`the event ${eventId} of ${tenant} is not what was hashed: ${fault}`);
+  const count = 1 + others.length;
+  telemetry.error('what is stored is not what was accepted', error, {
+    tenant,
+    eventId,
+    index,
+    count,
+    requestId,
+  });
+  return error;
+}

@@ -1,0 +1,112 @@
+// Which checkpoint of a log is the newest that enough witnesses have cosigned. What it covers is `Witnessed`, and is proven
+// under it, however many checkpoints have come since: a witness that is away takes nothing from what it has seen.
+//
+// It is remembered, because witnesses are asked by this process alone, which is told of each cosignature. Only of a log that
+// nothing is known of, as after a start, the store is looked through, newest first and not without an end.
+
+import type { TenantId } from '@tallystick/contract';
+import type { CosignedCheckpoint, LogHead, LogSize, TreeReader } from './tree.ts';
+import type { Witnessed } from './witnessed.ts';
+
+export interface NewestWitnessed {
+  /** The size of the newest one; 0 where there is none. */
+  sizeOf(tenant: TenantId, head: LogHead): Promise<number>;
+  /** What is known of the tenant's logs without asking. */
+  known(tenant: TenantId): readonly LogSize[];
+  /** The note is stored now. */
+  cosigned(checkpoint: CosignedCheckpoint): void;
+}
+
+export interface NewestWitnessedParts {
+  readonly witnessed: Pick<Witnessed, 'isWitnessed'>;
+  readonly trees: Pick<TreeReader, 'cosigned'>;
+  readonly limits?: Partial<LookBackLimits>;
+}
+
+export interface LookBackLimits {
+  /** Checkpoints: more than a day of one a second. Of a log that no witness has known for longer, too little is said. */
+  readonly checkpointsMax: number;
+  /** So many are looked at before other reads have their turn. */
+  readonly portion: number;
+  readonly tenantsMax: number;
+}
+
+const LIMITS: LookBackLimits = { checkpointsMax: 100_000, portion: 1000, tenantsMax: 10_000 };
+
+export function createNewestWitnessed(parts: NewestWitnessedParts): NewestWitnessed {
+  return new RememberedWitnessed(parts);
+}
+
+/** Without witnesses there is nothing to remember. */
+export const NOBODY_WITNESSES: NewestWitnessed = {
+  sizeOf: async () => 0,
+  known: () => [],
+  cosigned() {},
+};
+
+class RememberedWitnessed implements NewestWitnessed {
+  readonly #parts: NewestWitnessedParts;
+  readonly #limits: LookBackLimits;
+  /** By tenant, by epoch. The tenant that was asked for least recently stands first. */
+  readonly #sizes = new Map<TenantId, Map<number, number>>();
+  readonly #looking = new Map<string, Promise<number>>();
+
+  constructor(parts: NewestWitnessedParts) {
+    this.#parts = parts;
+    this.#limits = { ...LIMITS, ...parts.limits };
+  }
+
+  async sizeOf(tenant: TenantId, { origin, epoch, latest }: LogHead): Promise<number> {
+    if (latest === undefined) return 0;
+    if (this.#parts.witnessed.isWitnessed(latest.note)) return this.#remember(tenant, epoch, latest.size);
+    const known = this.#sizes.get(tenant)?.get(epoch);
+    if (known !== undefined) return this.#remember(tenant, epoch, known);
+    const looking = this.#looking.get(origin) ?? this.#look(tenant, { epoch, size: latest.size }, origin);
+    this.#looking.set(origin, looking);
+    return looking;
+  }
+
+  known(tenant: TenantId): readonly LogSize[] {
+    return Array.from(this.#sizes.get(tenant) ?? [], ([epoch, size]) => ({ epoch, size }));
+  }
+
+  cosigned({ tenant, epoch, size, note }: CosignedCheckpoint): void {
+    if (this.#parts.witnessed.isWitnessed(note)) this.#remember(tenant, epoch, size);
+  }
+
+  /** Gives the largest that is known. */
+  #remember(tenant: TenantId, epoch: number, size: number): number {
+    const sizes = this.#sizes.get(tenant) ?? new Map<number, number>();
+    const largest = Math.max(size, sizes.get(epoch) ?? 0);
+    sizes.set(epoch, largest);
+    this.#sizes.delete(tenant);
+    this.#sizes.set(tenant, sizes);
+    if (this.#sizes.size > this.#limits.tenantsMax) this.#sizes.delete(this.#sizes.keys().next().value!);
+    return largest;
+  }
+
+  async #look(tenant: TenantId, { epoch, size }: LogSize, origin: string): Promise<number> {
+    try {
+      return this.#remember(tenant, epoch, await this.#newestBelow(tenant, { epoch, size }));
+    } finally {
+      this.#looking.delete(origin);
+    }
+  }
+
+  async #newestBelow(tenant: TenantId, { epoch, size }: LogSize): Promise<number> {
+    const { portion, checkpointsMax } = this.#limits;
+    let below = size;
+    for (let looked = 0; looked < checkpointsMax; looked += portion) {
+      const { cosigned, lookedTo } = await this.#parts.trees.cosigned(
+        tenant,
+        { epoch, size: below },
+        portion,
+      );
+      const newest = cosigned.find(({ note }) => this.#parts.witnessed.isWitnessed(note));
+      if (newest !== undefined) return newest.size;
+      if (lookedTo === undefined) return 0;
+      below = lookedTo;
+    }
+    return 0;
+  }
+}
