@@ -23,3 +23,13 @@ it('docs/guides/verify.md does what it says', async () => {
   assert.match(first!, /^verified [^]*nothing was seen of this log before[^]*, as given/m);
   assert.match(next!, /^verified [^]*extends the checkpoint[^]*all 2 read[^]*known from before/m);
 });
+
+it('docs/operating/run.md verifies a stream as it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const [begun, ended] = service.run(shellBlocks('docs/operating/run.md'));
+  assert.match(begun!, /"operationId":"\w{26}","status":"(Pending|Processing|Completed)"/);
+  assert.match(
+    ended!,
+    /"status":"Completed".*"verdict":\{"verified":true,"firstSequence":1,"lastSequence":1,/,
+  );
+});

@@ -2,7 +2,8 @@
 // and operate for the command line, names concrete adapters. `start` listens first, so that probes are answered
 // while the rest comes up; disposal takes down in the reverse order of building.
 
-import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
+import { join } from 'node:path';
+import { asJson, EventDraft, operationNamed, type TenantId } from '@tallystick/contract';
 import type { WitnessPolicy } from '@tallystick/evidence';
 import { type Authenticate, createAuthenticate } from './access/credentials.ts';
 import { settleFirstKey } from './access/first-key.ts';
@@ -22,6 +23,7 @@ import { createAnswerOnce } from './gateway/idempotency.ts';
 import type { Gateway } from './gateway/pipeline.ts';
 import { createRules, createValidate, type Validate } from './gateway/validate.ts';
 import { messageFor } from './gateway/violations.ts';
+import { startOwedNotices } from './keys/owed-notices.ts';
 import { createSigning, type Signing } from './keys/signing.ts';
 import { bindOperations, type Operations } from './operations.ts';
 import { createOpenIdIssuer } from './outbound/openid-issuer.ts';
@@ -37,9 +39,11 @@ import { dataDirectoryCheck, openDataDirectory } from './storage/data-directory.
 import { openAnchorFile } from './storage/anchor-file.ts';
 import { createLateAnchor, type LateAnchor } from './storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from './storage/late-storage.ts';
-import { openSigningKeys, requireSigningKeys } from './storage/signing-key-files.ts';
+import { readOwedNotices } from './storage/owed-notice-files.ts';
+import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from './storage/signing-key-files.ts';
 import { openSqliteStorage } from './storage/sqlite/sqlite-storage.ts';
 import { loadTokenKey } from './storage/token-key.ts';
+import { removeDrafts } from './storage/whole-file.ts';
 import { startKeySweeper } from './streams/key-sweeper.ts';
 import { logCheck, startLogWatch } from './streams/log-watch.ts';
 import { type Checkpointer, createCheckpointer } from './streams/checkpointer.ts';
@@ -110,7 +114,7 @@ export async function createApp(
   const validate = createValidate();
   const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
-  const { storage, anchor, sequencer, checkpointer, ...witnesses, tenancy, steadyNowMs } = store;
+  const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
@@ -151,19 +155,33 @@ export async function createApp(
     async start() {
       const address = await listen(server, config.server);
       const firstKey = await openData(store, surroundings);
-      const sweeping = { writer: storage.log, steadyNowMs, clock, random, telemetry };
-      built.use(startKeySweeper(sweeping));
-      const refusedTenants = () => checkpointer.refusedTenants();
-      built.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
-      built.use(startLogWatch({ sequencer, clock, random, telemetry }));
-      checkpointer.start();
-      witnessing?.start();
+      built.use(startLoops(store, surroundings));
       scrubber.start();
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
+}
+
+/** What goes on by itself from now on. */
+function startLoops(
+  { storage, sequencer, checkpointer, witnessing, steadyNowMs }: Store,
+  { config, clock, random, telemetry }: Surroundings,
+): AsyncDisposable {
+  const loops = new AsyncDisposableStack();
+  const looping = { clock, random, telemetry };
+  const sweeping = { ...looping, writer: storage.log, steadyNowMs };
+  loops.use(startKeySweeper(sweeping));
+  const refusedTenants = () => checkpointer.refusedTenants();
+  loops.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
+  loops.use(startLogWatch({ ...looping, sequencer }));
+  const read = () => readOwedNotices(config.storage.dataDirectory);
+  const refusalOf = (tenant: TenantId) => checkpointer.refusalOf(tenant);
+  loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));
+  checkpointer.start();
+  witnessing?.start();
+  return loops;
 }
 
 function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
@@ -222,6 +240,7 @@ async function openData(
   const { streams } = config;
   const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
   storage.use(opened);
+  await removeLeftDrafts(directory, clock, telemetry);
   anchor.use(await openAnchorFile(anchorPath));
   // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
   const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
@@ -238,6 +257,16 @@ async function openData(
     );
   }
   return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Under the lock, so that no other service makes any; the command line may, and one that is young is left to it. */
+async function removeLeftDrafts(directory: string, clock: Clock, telemetry: Telemetry): Promise<void> {
+  try {
+    for (const folder of [directory, join(directory, SIGNING_KEYS_FOLDER)])
+      await removeDrafts(folder, clock.now());
+  } catch (error) {
+    telemetry.warn('what a crash has left of files could not be removed', { cause: String(error) });
+  }
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

@@ -1,7 +1,16 @@
-// What a start refuses, on a data directory that was used before.
+// What a start refuses, and what it tidies up, on a data directory that was used before.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -44,4 +53,19 @@ test('a start without the keys that signed the logs is refused, and with them it
   renameSync(`${keys}.away`, keys);
   await using app = await start();
   assert.equal(await proofOf(app.url, eventId), 200);
+});
+
+test('a start removes the draft of a key that a killed rotation has left, and keeps one that may be in use', async () => {
+  const directory = join(folder, 'drafts');
+  const start = () => startTestApp({ Storage__DataDirectory: directory }, { authenticate: believeClearance });
+  await (await start())[Symbol.asyncDispose]();
+  const keys = join(directory, 'signing-keys');
+  const names = ['0002.pem.draft-Old001', '0002.pem.draft-New001'];
+  for (const name of names) {
+    mkdirSync(join(keys, name));
+    writeFileSync(join(keys, name, 'draft'), 'a private key');
+  }
+  utimesSync(join(keys, names[0]!), 1, 1);
+  await using _ = await start();
+  assert.deepEqual(readdirSync(keys), ['0001.json', '0001.pem', names[1]]);
 });

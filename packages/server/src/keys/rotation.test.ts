@@ -16,13 +16,14 @@ import {
 import { systemClock } from '../runtime/clock.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { nextId, NOW_MS } from '../storage/conformance/claims.ts';
+import { nextId, NOW_MS, soundContent } from '../storage/conformance/claims.ts';
 import { fill } from '../storage/conformance/tree.ts';
 import { loadSigningKeys, openSigningKeys, rotateSigningKey } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { AnchoredHead } from '../streams/anchor.ts';
 import type { LogWriter } from '../streams/log.ts';
+import { findAffected } from '../streams/recovery.ts';
 import { type Announced, announceRotation, type Rotation } from './rotation.ts';
 import { createSigning } from './signing.ts';
 
@@ -57,23 +58,31 @@ async function world(tenants: number): Promise<World> {
   await Promise.all(names.map((name) => storage.tenants.ensure(name, NOW_MS)));
   for (const name of names) await fill(storage, name, 1);
   const heads = new Map<string, AnchoredHead>();
-  const { tree, log, logOrigin } = storage;
   return {
     directory,
     storage,
     heads,
-    announce: (rotation, append = (...pool) => log.append(...pool)) =>
-      announceRotation(rotation, {
-        tree,
-        log: { append },
-        logOrigin,
-        anchor: { isNew: heads.size === 0, heads: () => heads },
-        telemetry: { warn: assert.fail },
-        clock: { now: () => NOW_MS },
-        correlationId: '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
-      }),
+    announce: (rotation, append = (...pool) => storage.log.append(...pool)) =>
+      announce(rotation, storage, heads, append),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   };
+}
+
+/** As the command does it, with these heads anchored. */
+async function announce(
+  rotation: Rotation,
+  storage: Storage,
+  heads: ReadonlyMap<string, AnchoredHead>,
+  append: LogWriter['append'],
+): Promise<Announced> {
+  const { tree } = storage;
+  const clock = { now: () => NOW_MS };
+  const anchor = { isNew: heads.size === 0, heads: () => heads };
+  const found = await findAffected({ ...storage, anchor, telemetry: { warn: assert.fail }, clock });
+  const refused = new Map(found.damaged);
+  for (const { tenant, message } of found.disagreements) refused.set(tenant, message);
+  const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
+  return announceRotation(rotation, { tree, log: { append }, refused, clock, correlationId });
 }
 
 type Notice = NoticePayload<typeof KINDS.keyRotation>;
@@ -88,6 +97,14 @@ async function noticesOf({ storage }: World, tenant: string): Promise<Notice[]> 
   });
 }
 
+async function rotated(here: World): Promise<Announced> {
+  let announced: Announced | undefined;
+  await rotateSigningKey(here.directory, wish(), async (planned) => {
+    announced = await here.announce(planned);
+  });
+  return announced!;
+}
+
 const wish = (overlapMs = HOUR, nowMs = NOW_MS) => ({ overlapMs, nowMs, nextId });
 
 test('each of 200 logs names both keys before the new one counts, and once', async () => {
@@ -97,7 +114,7 @@ test('each of 200 logs names both keys before the new one counts, and once', asy
     announced = await here.announce(planned);
     assert.equal((await loadSigningKeys(here.directory))!.length, 1, 'it does not count yet');
   });
-  assert.deepEqual([announced!.logs, announced!.before, announced!.without.size], [200, 0, 0]);
+  assert.deepEqual([announced!.told.size, announced!.before, announced!.without.size], [200, 0, 0]);
   const signing = createSigning({ now: () => NOW_MS });
   signing.use({ keys: () => keys, reload: async () => {} });
   for (let i = 0; i < 200; i++) {
@@ -160,7 +177,7 @@ test('a rotation that is cut short while logs are told goes on with the same key
   const keys = await rotateSigningKey(here.directory, wish(9 * HOUR, NOW_MS + 5), async (planned) => {
     announced = await here.announce(planned);
   });
-  assert.deepEqual([announced!.logs, announced!.before], [150, 100]);
+  assert.deepEqual([announced!.told.size, announced!.before], [150, 100]);
   assert.deepEqual([keys.length, keys[1]!.signsUntilMs], [2, NOW_MS + HOUR]);
   const ends = new Date(NOW_MS + HOUR).toISOString();
   for (const tenant of ['t0', 't99', 't100', 't149']) {
@@ -210,15 +227,31 @@ test('a log that is behind its anchor gets no notice, and the others do', async 
   await using here = await world(3);
   const origin = 'audit.example.com/t/t1';
   here.heads.set(origin, { origin, size: 9, root: new Uint8Array(32) });
-  let announced: Announced | undefined;
-  await rotateSigningKey(here.directory, wish(), async (planned) => {
-    announced = await here.announce(planned);
-  });
-  assert.equal(announced!.logs, 2);
-  assert.deepEqual([...announced!.without.keys()], ['t1']);
+  const announced = await rotated(here);
+  assert.equal(announced.told.size, 2);
+  assert.deepEqual([...announced.without.keys()], ['t1']);
   assert.equal((await noticesOf(here, 't1')).length, 0);
   const stored = await here.storage.log.forTenant('t0').events(1, 2, 1);
   assert.equal(stored[0]!.classification, 'Internal');
-  const facts = parseJson(stored[0]!.content!.texts[0]) as { actor: unknown; action: string };
+  const facts = parseJson(soundContent(stored[0]).texts[0]) as { actor: unknown; action: string };
   assert.deepEqual([facts.actor, facts.action], [{ actorType: 'System' }, 'Rotate.SigningKey']);
+});
+
+test('a log whose anchored head is not stored gets the notice if it passes through that head, and else not', async () => {
+  await using here = await world(3);
+  const { grown } = await here.storage.tree.readGrowth();
+  for (const [tenant, root] of [
+    ['t0', grown.find((log) => log.tenant === 't0')!.heads.at(-1)!.root],
+    ['t1', new Uint8Array(32)],
+  ] as const) {
+    const origin = `audit.example.com/t/${tenant}`;
+    here.heads.set(origin, { origin, size: 1, root });
+  }
+  const announced = await rotated(here);
+  assert.deepEqual([...announced.told], ['t0', 't2']);
+  assert.deepEqual([...announced.without.keys()], ['t1']);
+  const counts = await Promise.all(
+    ['t0', 't1', 't2'].map(async (tenant) => (await noticesOf(here, tenant)).length),
+  );
+  assert.deepEqual(counts, [1, 0, 1]);
 });

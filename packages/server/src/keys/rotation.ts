@@ -1,18 +1,21 @@
 // Tells every log that the key which signs it will be another one, before that key counts: whoever trusts the old key
 // learns of the new one from the log itself. It can be done again after a crash: all notices of one rotation have one
-// id, under which the store knows those that are there already.
+// id, under which the store knows those that are there already. A log that must not go on is left out; owed-notices.ts
+// comes back to it.
 
 import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import { type Clock, instant } from '../runtime/clock.ts';
-import { AnchorComparison, type ComparisonParts } from '../streams/anchor-comparison.ts';
 import type { AppendFault, AppendRequest, AppendResult, LogWriter } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
-import type { Standing } from '../streams/tree.ts';
+import type { Standing, TreeWriter } from '../streams/tree.ts';
 import { type SigningKey, verifierKeys } from './signing-keys.ts';
 
-export interface AnnounceParts extends ComparisonParts {
+export interface AnnounceParts {
+  readonly tree: Pick<TreeWriter, 'standings'>;
   readonly log: Pick<LogWriter, 'append'>;
+  /** Logs that must not go on, not even by a notice, and why: also those of which that is not known yet. */
+  readonly refused: ReadonlyMap<TenantId, string>;
   readonly clock: Pick<Clock, 'now'>;
   /** A UUID for all notices of one run. */
   readonly correlationId: string;
@@ -28,23 +31,28 @@ export interface Rotation {
 
 export interface Announced {
   /** Logs that have the notice now. */
-  readonly logs: number;
-  /** Of these, those that had it from an earlier run. */
+  readonly told: ReadonlySet<TenantId>;
+  /** How many of these had it from an earlier run. */
   readonly before: number;
-  /** Logs that cannot have it, and why. */
+  /** Logs that cannot have it now, and why. */
   readonly without: ReadonlyMap<TenantId, string>;
 }
 
 const LOGS_IN_A_COMMIT = 100;
 
-/** Resolves when every log that has entries has the notice; rejects when that is not known. */
-export async function announceRotation(rotation: Rotation, parts: AnnounceParts): Promise<Announced> {
-  const { tree, log, clock } = parts;
-  const { found } = await AnchorComparison.make(parts);
-  // A log that is refused must not go on, not even by a notice.
-  const without = new Map(found.map(({ tenant, message }) => [tenant, message]));
-  const told = new Set<TenantId>();
-  let before = 0;
+/**
+ * Resolves when every log that has entries has the notice, or is known to go without; rejects when that is not known.
+ * `known` is what was announced before, by the same run.
+ */
+export async function announceRotation(
+  rotation: Rotation,
+  parts: AnnounceParts,
+  known?: Announced,
+): Promise<Announced> {
+  const { tree, log, clock, refused } = parts;
+  const told = new Set(known?.told);
+  const without = new Map([...refused].filter(([tenant]) => !told.has(tenant)));
+  let before = known?.before ?? 0;
   const isLeft = ({ tenant }: Standing) => !told.has(tenant) && !without.has(tenant);
   // Once more after the last: a log may have begun meanwhile.
   for (
@@ -55,7 +63,7 @@ export async function announceRotation(rotation: Rotation, parts: AnnounceParts)
     for (let i = 0; i < left.length; i += LOGS_IN_A_COMMIT) {
       const portion = left.slice(i, i + LOGS_IN_A_COMMIT);
       const nowMs = clock.now();
-      const requests = portion.map((standing) => requestFor(standing, rotation, parts, nowMs));
+      const requests = portion.map((standing) => noticeFor(standing, rotation, parts.correlationId, nowMs));
       const results = await log.append(requests, { nowMs, steadyNowMs: nowMs });
       for (const [at, { tenant }] of portion.entries()) {
         const outcome = outcomeOf(results[at]);
@@ -65,13 +73,14 @@ export async function announceRotation(rotation: Rotation, parts: AnnounceParts)
       }
     }
   }
-  return { logs: told.size, before, without };
+  return { told, before, without };
 }
 
-function requestFor(
-  { tenant, origin }: Standing,
+/** What is appended to the log of this origin: the same, however often it is tried. */
+export function noticeFor(
+  { tenant, origin }: Pick<Standing, 'tenant' | 'origin'>,
   { previous, next, overlapEndsAtMs, noticeId }: Rotation,
-  { correlationId }: AnnounceParts,
+  correlationId: string,
   nowMs: number,
 ): AppendRequest {
   const [newKey, previousKey] = verifierKeys([next, previous], origin);
@@ -89,7 +98,7 @@ function requestFor(
 }
 
 /** `Appended` or `Duplicate`, or why it is neither. */
-function outcomeOf(result: AppendResult | AppendFault | undefined): string {
+export function outcomeOf(result: AppendResult | AppendFault | undefined): string {
   if (result?.status === 'Faulty') return result.error.message;
   const [outcome] = result?.status === 'Done' ? result.outcomes : [];
   return outcome?.status ?? 'the log gave no result';

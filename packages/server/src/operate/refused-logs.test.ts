@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../operate.ts';
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
 import { openSignedLogs, SIGNED_ORIGIN, type SignedLogs } from '../testing/signed-log.ts';
 import { rotateSigning } from './rotate-signing.ts';
 
@@ -78,6 +80,20 @@ describe('a command that writes to logs', () => {
       else await assert.rejects(createKey(logs.config, wish('acme')), refused);
       assert.equal(await entriesOf(logs, 'acme'), isSame ? 6 : 5);
     }
+  });
+
+  it('writes to no log that cannot be read back as far as it was signed, however often it looks', async () => {
+    await using logs = await openSignedLogs('acme');
+    await logs.fill('acme', 3);
+    const { root } = (await logs.storage.tree.readGrowth()).grown[0]!.heads.at(-1)!;
+    await anchor(logs, 'acme', 3, root);
+    using db = new DatabaseSync(join(logs.directory, JOURNAL_FILE));
+    db.exec(
+      `DROP TRIGGER entries_do_not_change; UPDATE entries SET leaf = randomblob(32) WHERE leaf_index = 1`,
+    );
+    for (let look = 0; look < 2; look++)
+      await assert.rejects(createKey(logs.config, wish('acme')), /The log of acme is refused: /);
+    assert.equal(await entriesOf(logs, 'acme'), 3);
   });
 
   it('does nothing where logs were signed and no anchor tells how far', async () => {

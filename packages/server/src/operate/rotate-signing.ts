@@ -6,29 +6,33 @@ import { type Announced, announceRotation, type Rotation } from '../keys/rotatio
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
+import { addOwedNotices } from '../storage/owed-notice-files.ts';
 import { type PlannedRotation, rotateSigningKey } from '../storage/signing-key-files.ts';
 import { openStorage, requireAnchorOf, requireData } from './open-data.ts';
+import { refusedLogs } from './refused-logs.ts';
 
-export interface SigningRotation extends Announced, PlannedRotation {}
+export interface SigningRotation extends PlannedRotation, Pick<Announced, 'before' | 'without'> {
+  /** That have the notice now. */
+  readonly logs: number;
+}
 
 /**
- * A new signing key, also while the service runs: first every log says so, then it counts. Asked again after a crash, it
- * goes on where that was. Throws StartError, also where no anchor tells which logs are refused, and AuditError.
+ * A new signing key, also while the service runs: first every log says so, then it counts. Logs that are refused get
+ * their notice from the service, once they may go on. Asked again after a crash, it goes on where that was. Throws
+ * StartError, also where no anchor tells which logs are refused, and AuditError.
  */
 export async function rotateSigning(config: Config, overlapMs: number): Promise<SigningRotation> {
   requireData(config);
   const { dataDirectory } = config.storage;
   const [clock, random] = [systemClock, createSystemRandom()];
   await using storage = await openStorage(config, false);
-  const { log, tree, logOrigin } = storage;
+  const { log, tree } = storage;
   const correlationId = random.uuid();
   // Before anything is planned.
   await requireAnchorOf(config, storage);
-  const announce = async (rotation: Rotation) => {
-    const anchor = await requireAnchorOf(config, storage);
-    // Whoever compares with an anchor that moves on meanwhile would warn of nothing.
-    const telemetry = { warn: () => {} };
-    return announceRotation(rotation, { log, tree, logOrigin, anchor, telemetry, clock, correlationId });
+  const announce = async (rotation: Rotation, known?: Announced) => {
+    const refused = await refusedLogs(config, storage);
+    return announceRotation(rotation, { log, tree, refused, clock, correlationId }, known);
   };
   let done: PlannedRotation | undefined;
   let first: Announced | undefined;
@@ -36,9 +40,16 @@ export async function rotateSigning(config: Config, overlapMs: number): Promise<
   await rotateSigningKey(dataDirectory, wish, async (planned) => {
     done = planned;
     first = await announce(planned);
+    await addOwedNotices(dataDirectory, planned, [...first.without.keys()]);
   });
   assert(done !== undefined && first !== undefined, 'it is announced before it counts');
   // A log that began in the last moment was signed by the old key alone, too.
-  const all = await announce(done);
-  return { ...done, ...all, before: first.before };
+  const all = await announce(done, first);
+  const { without } = first;
+  await addOwedNotices(
+    dataDirectory,
+    done,
+    [...all.without.keys()].filter((tenant) => !without.has(tenant)),
+  );
+  return { ...done, logs: all.told.size, before: first.before, without: all.without };
 }

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { failing } from '../testing/failing-disk.ts';
-import { addFile, replaceFile } from './whole-file.ts';
+import { addFile, removeDrafts, replaceFile } from './whole-file.ts';
 
 function folder(): Disposable & { path: string; file: string } {
   const path = mkdtempSync(join(tmpdir(), 'tallystick-whole-file-'));
@@ -51,4 +61,36 @@ test('file and folder are synced, in this order', async () => {
     await assert.rejects(replaceFile(directory.file, 'new'), { code: 'EIO' });
   }
   assert.equal(readFileSync(directory.file, 'utf8'), 'new');
+});
+
+test('what a kill has left of a draft is removed once it is old, and nothing else', async () => {
+  using directory = folder();
+  const NOW_MS = Date.now();
+  const old = new Date(NOW_MS - 11 * 60_000);
+  const make = (name: string, files: readonly string[], at: Date) => {
+    mkdirSync(join(directory.path, name));
+    for (const file of files) writeFileSync(join(directory.path, name, file), 'a private key');
+    utimesSync(join(directory.path, name), at, at);
+  };
+  make('0002.pem.draft-aB3xY9', ['draft'], old);
+  make('0002.json.draft-000000', [], old);
+  const kept = ['0002.plan.draft-young1', '0002.pem.draft-crowd1', 'drafts', 'x.draft-toolong'];
+  make(kept[0]!, ['draft'], new Date(NOW_MS));
+  make(kept[1]!, ['draft', 'something else'], old);
+  make(kept[2]!, ['draft'], old);
+  make(kept[3]!, ['draft'], old);
+  writeFileSync(join(directory.path, '0001.pem.draft-afile1'), 'no folder');
+  const elsewhere = mkdtempSync(join(directory.path, 'elsewhere-'));
+  writeFileSync(join(elsewhere, 'draft'), 'of another');
+  symlinkSync(elsewhere, join(directory.path, '0001.pem.draft-alink1'));
+  const before = readdirSync(directory.path);
+  await removeDrafts(directory.path, NOW_MS);
+  const gone = ['0002.json.draft-000000', '0002.pem.draft-aB3xY9'];
+  assert.deepEqual(
+    readdirSync(directory.path),
+    before.filter((name) => !gone.includes(name)),
+  );
+  assert.deepEqual(readdirSync(elsewhere), ['draft']);
+  assert.deepEqual(readdirSync(join(directory.path, kept[1]!)), ['draft', 'something else']);
+  await removeDrafts(join(directory.path, 'not-there'), NOW_MS);
 });

@@ -1,8 +1,13 @@
 // Files that appear whole or not at all, for their owner alone: written beside their place, synced, and only then put
-// there. What a crash leaves behind is a folder with a draft in it, which nothing reads.
+// there. What a crash leaves behind is a folder with a draft in it, which nothing reads; `removeDrafts` takes it away.
 
-import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { link, lstat, mkdtemp, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+
+const DRAFT = 'draft';
+/** As mkdtemp names it. */
+const DRAFT_FOLDER = /\.draft-[A-Za-z0-9]{6}$/;
+const DRAFT_MS_MAX = 10 * 60_000;
 
 /** False if there is one already, which is left as it is. */
 export function addFile(path: string, content: string | Uint8Array): Promise<boolean> {
@@ -23,6 +28,23 @@ export function replaceFile(path: string, content: string | Uint8Array): Promise
   return withDraft(path, content, (draft) => rename(draft, path));
 }
 
+/**
+ * Removes what crashes have left of drafts in a folder that is ours; it may hold secrets. Others may be writing there:
+ * a draft lives for milliseconds, so one that is not old is theirs.
+ */
+export async function removeDrafts(folder: string, nowMs: number): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (!DRAFT_FOLDER.test(name)) continue;
+    const path = join(folder, name);
+    const found = await lstat(path).catch(onlyIfGone);
+    if (found?.isDirectory() !== true || nowMs - found.mtimeMs < DRAFT_MS_MAX) continue;
+    const inside = await namesIn(path);
+    if (inside.some((each) => each !== DRAFT)) continue;
+    await rm(join(path, DRAFT), { force: true });
+    await rmdir(path).catch(onlyIfGone);
+  }
+}
+
 export async function syncFolder(directory: string): Promise<void> {
   await using folder = await open(directory, 'r');
   await folder.sync();
@@ -40,7 +62,7 @@ async function withDraft<T>(
   // A folder of its own, because its name is unique and it lets nobody else in.
   const folder = await mkdtemp(`${path}.draft-`);
   try {
-    const draft = join(folder, 'draft');
+    const draft = join(folder, DRAFT);
     await writeSynced(draft, content);
     const placed = await place(draft);
     // Also when another's file is there: whoever put it there may not have come to this yet.
@@ -55,4 +77,12 @@ async function writeSynced(path: string, content: string | Uint8Array): Promise<
   await using file = await open(path, 'wx', 0o600);
   await file.writeFile(content);
   await file.sync();
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(onlyIfGone)) ?? [];
+}
+
+function onlyIfGone(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
 }

@@ -43,6 +43,10 @@ export async function findAffected(parts: RecoveryParts): Promise<Affected> {
     }
     ({ hasMore } = growth);
   }
+  // A fault is told once only, by whoever reads first: what is still open then is at fault, too.
+  for (const tenant of comparison.unsettled) {
+    if (!damaged.has(tenant)) damaged.set(tenant, 'it cannot be read back as far as it was signed');
+  }
   const disagreements = [...found.values()].filter(({ tenant }) => !damaged.has(tenant));
   return { disagreements: disagreements.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)), damaged };
 }
