@@ -54,7 +54,7 @@ const NOUNS = [
   'followers',
   'admin',
 ];
-const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'start-error'];
+const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'query', 'start-error'];
 
 /** Which room of the server may import which; app.ts names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -63,6 +63,7 @@ const ROOMS: Record<string, readonly string[]> = {
   telemetry: ['runtime'],
   call: ['runtime', 'access'],
   paging: ['call', 'access'],
+  query: ['events'],
   config: ['runtime'],
   ...Object.fromEntries(NOUNS.map((noun) => [noun, [...NOUNS, ...EVERYWHERE]])),
   operations: [...NOUNS, ...EVERYWHERE],

@@ -1,0 +1,50 @@
+// The filters of lists and searches: OR within a filter, AND between filters, an empty list is no filter. Unlike a
+// query they compare exactly, capitals included; a `*` at the end is a prefix where SearchFilters says so.
+
+import type { AuditEvent, SearchFilters, TimeRange } from '@tallystick/contract';
+import { utcTimestamp } from '../events/timestamp.ts';
+import { factOf, type FactName } from './fields.ts';
+import { compareTimes } from './times.ts';
+
+/** Whether an event, as this reader sees it, passes all filters. Notices pass only if they are asked for. */
+export function passes(filters: SearchFilters, event: AuditEvent): boolean {
+  return (
+    isAny(event, ['actor.userId', 'actor.serviceId'], filters.actorIds, startsOrIs) &&
+    isAny(event, ['actor.actorType'], filters.actorTypes, is) &&
+    isAny(event, ['action'], filters.actions, startsOrIs) &&
+    isAny(event, ['resource.resourceType'], filters.resourceTypes, startsOrIs) &&
+    isAny(event, ['resource.resourceId'], filters.resourceIds, startsOrIs) &&
+    isAny(event, ['classification'], filters.classifications, is) &&
+    isAny(event, ['outcome'], filters.outcomes, is) &&
+    isAny(event, ['correlationId'], filters.correlationIds, is) &&
+    isAny(event, ['streamId'], filters.streamIds, is) &&
+    isAny(event, ['kind'], filters.kinds?.length ? filters.kinds : ['Event'], is) &&
+    isWithin(event.timestamp, filters.timeRange)
+  );
+}
+
+type Comparing = (fact: string, asked: string) => boolean;
+
+const is: Comparing = (fact, asked) => fact === asked;
+
+const startsOrIs: Comparing = (fact, asked) =>
+  asked.endsWith('*') ? fact.startsWith(asked.slice(0, -1)) : fact === asked;
+
+function isAny(
+  event: AuditEvent,
+  names: readonly FactName[],
+  asked: readonly string[] | undefined,
+  compare: Comparing,
+): boolean {
+  if (asked === undefined || asked.length === 0) return true;
+  const facts = names.map((name) => factOf(event, name)).filter((fact) => fact !== undefined);
+  return facts.some((fact) => asked.some((value) => compare(fact, value)));
+}
+
+/** Both ends are included. */
+function isWithin(timestamp: string, { from, to }: TimeRange = {}): boolean {
+  return (
+    (from === undefined || compareTimes(timestamp, utcTimestamp(from)) >= 0) &&
+    (to === undefined || compareTimes(timestamp, utcTimestamp(to)) <= 0)
+  );
+}

@@ -1,0 +1,61 @@
+// Where the words of a query stand in an event as this reader sees it, for people: by the path of the value, pieces of
+// its text as it is, with what was found between « and ». Such marks that the text itself has stay as they are.
+// Words and phrases are marked, anywhere or in their field; fields that are compared as a whole, numbers of a field
+// and what stands behind a NOT are not.
+
+import type { AuditEvent } from '@tallystick/contract';
+import { textOf } from './event-tokens.ts';
+import { formatPath, leadsTo } from './field-path.ts';
+import { ruleOf } from './fields.ts';
+import { fragmentsOf, type Span } from './fragments.ts';
+import type { Query, Text, Value } from './query.ts';
+import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
+import { eachToken, phraseOf } from './tokens.ts';
+
+export const HIGHLIGHTED_FIELDS_MAX = 10;
+
+export function highlightsOf(query: Query, event: AuditEvent): Record<string, string[]> {
+  const terms = wordTermsOf(query);
+  const highlights: [path: string, fragments: string[]][] = [];
+  for (const value of seenValues(event)) {
+    if (highlights.length === HIGHLIGHTED_FIELDS_MAX) break;
+    const spans = terms.filter((term) => looksAt(term, value)).flatMap((term) => spansOf(term, value));
+    if (spans.length > 0) highlights.push([formatPath(value.path), fragmentsOf(textOf(value.value)!, spans)]);
+  }
+  return Object.fromEntries(highlights);
+}
+
+/** The terms that an event can match by having words. */
+function wordTermsOf(query: Query): (Text | Value)[] {
+  switch (query.kind) {
+    case 'And':
+    case 'Or':
+      return query.of.flatMap(wordTermsOf);
+    case 'Text':
+    case 'Value':
+      return [query];
+    case 'Not':
+    case 'Comparison':
+    case 'Existence':
+      return [];
+  }
+}
+
+function looksAt(term: Text | Value, { path, value }: SeenValue): boolean {
+  if (term.kind === 'Text') return true;
+  if (term.field.path !== undefined) return typeof value === 'string' && leadsTo(term.field.path, path);
+  return ruleOf(term.field.name).words?.some((fact) => fact === path.join('.')) ?? false;
+}
+
+/** Where the term's words stand in the value's text. */
+function spansOf({ text, prefix }: Text | Value, seen: SeenValue): Span[] {
+  const phrase = phraseOf(text, prefix);
+  const places = placesOf(phrase, seen);
+  if (places.length === 0) return [];
+  const spans: Span[] = [];
+  eachToken(textOf(seen.value)!, (_token, start, end) => spans.push({ start, end }) > 0);
+  return places.map((place) => ({
+    start: spans[place]!.start,
+    end: spans[place + phrase.words.length - 1]!.end,
+  }));
+}
