@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { toBase64 } from '../bytes.ts';
+import { EvidenceError } from '../errors.ts';
 import { decodeEntry, epochGenesisHash, genesisHash, KINDS } from '../event/entry.ts';
 import { withholdContent } from '../event/show-event.ts';
 import { type Checkpoint, formatCheckpoint } from '../note/checkpoint.ts';
-import { refusal } from '../testing/refusal.ts';
+import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { SampleLog } from '../testing/sample-log.ts';
 import { readEpochBeginning } from './epoch.ts';
 import { verifyEventProof } from './event-proof.ts';
@@ -40,7 +41,9 @@ describe('the first entry after a restore', () => {
     );
     for (const genesisOf of [...others, genesisHash, () => new Uint8Array(32)]) {
       const { log, entry, shown, trust } = await logBeginningWith(genesisOf);
-      assert.throws(() => readEpochBeginning(entry, shown, ORIGIN), refusal('CHAIN_BROKEN'));
+      const refused = resultOrRefusal(() => readEpochBeginning(entry, shown, ORIGIN));
+      assert.ok(refused instanceof EvidenceError);
+      assert.deepEqual([refused.reason, refused.index], ['CHAIN_BROKEN', 0]);
       await assert.rejects(verifyEventProof(await log.proofOf(0), trust), refusal('CHAIN_BROKEN'));
     }
   });

@@ -55,6 +55,13 @@ describe('a string', () => {
     );
     assert.ok(read > 5000, `${read} strings read`);
   });
+
+  it('of any one character is read if and only if the engine would write it so', () => {
+    for (let code = 0; code <= 0xffff; code++) {
+      const text = `"${String.fromCharCode(code)}"`;
+      if (readString(text) !== naiveString(text)) assert.fail(`character ${code}`);
+    }
+  });
 });
 
 describe('a path', () => {
@@ -86,8 +93,15 @@ describe('a path', () => {
     assert.ok(same > 100, `${same} times the same`);
   });
 
+  it('stands between quotes, also where the same one stood before', () => {
+    for (const text of ['x/a"', '"/ax', '/a', '"/a', '/a"', '"/b"', '"/a"']) {
+      assert.equal(readPath('"/a"'), '/a');
+      assert.equal(readPath(text), naiveString(text), text);
+    }
+  });
+
   it('may be long', () => {
-    const long = `"/payload/${'k'.repeat(100_000)}"`;
+    const long = `"/payload/${'k'.repeat(1_000_000)}"`;
     assert.equal(readPath(long), naiveString(long));
   });
 });
@@ -113,6 +127,23 @@ describe('the text of a plain string', () => {
         assert.equal(reader.plainStringText(), undefined, text);
         assert.equal(reader.string(), value);
       }
+      reader.end();
+    }
+  });
+
+  it('is not seen where one of the marks around it is another', () => {
+    const text = '"\\"ab\\""';
+    assert.equal(new LineReader('text', text).plainStringText(), '"ab"');
+    const marks = [0, 1, 2, 5, 6, 7];
+    const others = marks.flatMap((at) =>
+      ['x', '"', '\\', '\n']
+        .filter((mark) => mark !== text[at])
+        .map((mark) => text.slice(0, at) + mark + text.slice(at + 1)),
+    );
+    for (const other of others) {
+      const reader = new LineReader('text', other);
+      assert.equal(reader.plainStringText(), undefined, other);
+      reader.expect(other);
       reader.end();
     }
   });
@@ -149,7 +180,7 @@ describe('what stands there', () => {
     assert.equal(reader.take('{"d":'), false);
     reader.expect('{"e":');
     assert.equal(reader.take('1}'), false);
-    assert.throws(() => reader.end(), /not in the one form that it has, at character 6/);
+    assert.throws(() => reader.end(), /text: not in the one form that it has, at character 6$/);
     reader.expect('1');
     reader.end();
   });
@@ -163,6 +194,7 @@ describe('what stands there', () => {
     };
     assert.deepEqual(listOf('[]'), []);
     assert.deepEqual(listOf('["a","b"]'), ['a', 'b']);
+    assert.deepEqual(listOf('["a\\"","\\n","\\\\","😀","b"]'), ['a"', '\n', '\\', '😀', 'b']);
     for (const text of ['["a",]', '[,"a"]', '["a""b"]', '["a", "b"]', '["a"', '"a"]', '[ ]', '']) {
       assert.throws(() => listOf(text), EvidenceError, text);
     }

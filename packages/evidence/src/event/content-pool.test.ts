@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toHex } from '../bytes.ts';
+import { concat, toHex } from '../bytes.ts';
 import { commitmentOf, contentOf, ContentPool, groupRootOf } from './content-pool.ts';
+import { encodeEvent } from './encode-event.ts';
 import { encodeEntry, genesisHash } from './entry.ts';
 import { SAMPLE_ORIGIN, VECTOR_EVENT } from '../testing/sample-log.ts';
 import { closeUnits, openEvent, showRoots, withholdContent } from './show-event.ts';
@@ -124,6 +125,113 @@ describe('a pool', () => {
     }
   });
 
+  it('takes roots as they are shown, whatever was hashed in their place before', () => {
+    const pool = new ContentPool();
+    for (let n = 0; n < 5; n++) pool.add(openEvent({ action: `A.${n}`, payload: { n } }, saltOf));
+    pool.run();
+    for (let n = 0; n < 5; n++) pool.add(n % 2 === 0 ? showRoots(shown) : withholdContent(shown));
+    pool.run();
+    for (let place = 5; place < 10; place++) {
+      assert.deepEqual(
+        [pool.groupRoot(place, 1), pool.groupRoot(place, 2), pool.content(place)].map(toHex),
+        [R1, R2, CONTENT],
+        `event ${place}`,
+      );
+    }
+  });
+
+  it('gives an event its own tags, whichever units the event before had', () => {
+    const subsets = Array.from({ length: 16 }, (_, bits) => {
+      const keys = ['a', 'b', 'c', 'd'].filter((_, i) => (bits & (1 << i)) !== 0);
+      return openEvent({ payload: Object.fromEntries(keys.map((key) => [key, 1])) }, saltOf);
+    });
+    const expected = subsets.map((event) => {
+      const pool = new ContentPool();
+      pool.add(event);
+      pool.run();
+      return toHex(pool.content(0));
+    });
+    assert.equal(new Set(expected).size, 16);
+    const pairs = expected.flatMap((_, first) => expected.flatMap((_, second) => [first, second]));
+    const pool = new ContentPool();
+    for (const one of pairs) pool.add(subsets[one]!);
+    pool.run();
+    assert.deepEqual(
+      pairs.map((_, place) => toHex(pool.content(place))),
+      pairs.map((one) => expected[one]),
+    );
+  });
+
+  it('takes no tag from where a value stands by now', () => {
+    const small = openEvent(VECTOR_EVENT, saltOf);
+    const large = openEvent({ ...VECTOR_EVENT, action: 'x'.repeat(100_000) }, saltOf);
+    const fresh = new ContentPool();
+    fresh.add(large);
+    fresh.run();
+    const used = new ContentPool();
+    used.add(small);
+    used.run();
+    used.add(large);
+    used.run();
+    assert.equal(toHex(used.groupRoot(1, 2)), R2);
+    assert.equal(toHex(used.content(1)), toHex(fresh.content(0)));
+  });
+
+  it('forgets when it is reset what was added and not hashed', () => {
+    const pool = new ContentPool();
+    for (let n = 0; n < 3; n++) pool.add(openEvent({ payload: { n } }, saltOf));
+    pool.reset();
+    assert.equal(pool.size, 0);
+    assert.equal(pool.add(shown), 0);
+    pool.run();
+    assert.deepEqual([pool.size, toHex(pool.content(0))], [1, CONTENT]);
+  });
+
+  it('gives an event the same hashes as a store has it, alone and behind others', () => {
+    const encoded = encodeEvent(VECTOR_EVENT);
+    const saltsOf = ({ units }: { units: readonly { path: string }[] }): Uint8Array =>
+      concat(...units.map(({ path }) => saltOf(path)));
+    const pool = new ContentPool();
+    for (let place = 0; place < 3; place++) {
+      assert.equal(pool.addEncoded(encoded, [saltsOf(encoded[0]), saltsOf(encoded[1])]), 2 * place);
+      assert.equal(pool.add(shown), 2 * place + 1);
+    }
+    pool.run();
+    for (let place = 0; place < pool.size; place++) {
+      assert.deepEqual([pool.groupRoot(place, 1), pool.groupRoot(place, 2), pool.content(place)].map(toHex), [
+        R1,
+        R2,
+        CONTENT,
+      ]);
+    }
+  });
+
+  it('copies hashes to where they are wanted, and writes nowhere else', () => {
+    const pool = new ContentPool();
+    pool.add(openEvent({}, saltOf));
+    pool.add(shown);
+    pool.run();
+    const edge = 'ee'.repeat(3);
+    const copied = (copy: (into: Uint8Array, at: number) => void): string => {
+      const into = new Uint8Array(38).fill(0xee);
+      copy(into, 3);
+      return toHex(into);
+    };
+    assert.equal(
+      copied((into, at) => pool.copyContent(1, into, at)),
+      edge + CONTENT + edge,
+    );
+    assert.equal(
+      copied((into, at) => pool.copyGroupRoot(1, 1, into, at)),
+      edge + R1 + edge,
+    );
+    assert.equal(
+      copied((into, at) => pool.copyGroupRoot(1, 2, into, at)),
+      edge + R2 + edge,
+    );
+    assert.throws(() => pool.copyContent(2, new Uint8Array(32), 0), RangeError);
+  });
+
   it('refuses a content that is not there yet, or not any more', () => {
     const pool = new ContentPool();
     pool.add(shown);
@@ -132,12 +240,21 @@ describe('a pool', () => {
     pool.add(shown);
     assert.equal(toHex(pool.content(0)), CONTENT);
     assert.throws(() => pool.groupRoot(1, 1), RangeError);
+    assert.throws(() => pool.content(-1), RangeError);
     pool.reset();
     assert.throws(() => pool.content(0), RangeError);
   });
 
   it('hashes values that are not ASCII as UTF-8, short and long', () => {
-    for (const value of ['"späť €"', `"${'€'.repeat(50)}"`, `"${'x'.repeat(5000)}ß"`, '"😀"']) {
+    for (const value of [
+      '"späť €"',
+      '"\u007f"',
+      '"\u0080"',
+      '"\u0081"',
+      `"${'€'.repeat(50)}"`,
+      `"${'x'.repeat(5000)}ß"`,
+      '"😀"',
+    ]) {
       const event = { ...VECTOR_EVENT, payload: { note: JSON.parse(value) as string } };
       const pool = new ContentPool();
       pool.add(openEvent(event, saltOf));

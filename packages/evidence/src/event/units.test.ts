@@ -3,14 +3,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { toBase64 } from '../bytes.ts';
+import { compareBytes, toBase64, utf8 } from '../bytes.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
-import { byTag, listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
+import { byTag, compareTags, listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
+import { LABEL_TAG } from './labels.ts';
+import { sha256 } from '../hash/sha256.ts';
 import { VECTOR_EVENT } from '../testing/sample-log.ts';
 import { closeUnits, openEvent, withholdContent } from './show-event.ts';
 import { contentOf } from './content-pool.ts';
-import { eventOf, groupOf, tagOf, tokensOf, unitsOf } from './units.ts';
+import { eventOf, groupOf, tagFrom, tagOf, tokensOf, unitsOf } from './units.ts';
 
 const saltOf = (): Uint8Array => new Uint8Array(16).fill(9);
 const keys = fc.string({ unit: 'binary', maxLength: 20 });
@@ -30,6 +32,10 @@ describe('units', () => {
       { path: '/context', value: '{}' },
       { path: '/payload/a~1b~0c', value: '[1,{}]' },
     ]);
+    assert.deepEqual(
+      unitsOf({ payload: { 'a/b': 1, 'a~b': 2 } }).map(({ path }) => path),
+      ['/payload/a~1b', '/payload/a~0b'],
+    );
   });
 
   it('leave an object whole that has too many keys or too long a key', () => {
@@ -73,6 +79,8 @@ describe('paths', () => {
   it('have one or two tokens, in a known field', () => {
     assert.deepEqual(tokensOf('/payload/'), ['payload', '']);
     assert.deepEqual(tokensOf('/payload/a~1b~01'), ['payload', 'a/b~1']);
+    assert.deepEqual(tokensOf('/payload/a\nb'), ['payload', 'a\nb']);
+    assert.deepEqual(tokensOf('/'), ['']);
     assert.equal(groupOf('/actor/userId'), 1);
     assert.equal(groupOf('/context'), 2);
     assert.equal(groupOf('/payload/x'), 2);
@@ -91,6 +99,16 @@ describe('paths', () => {
       '/eventId',
       '/action/',
       '/payloads',
+      'payload',
+      'x/payload',
+      'x/payload/a',
+      '\n/payload/a',
+      '~/payload/a',
+      '/x/payload/a',
+      '//payload/a',
+      '/payload/payload/a',
+      '/payload/a/',
+      '/payload/a\n/payload/a',
     ];
     for (const path of unknown) refused(() => groupOf(path), 'PATH_UNKNOWN');
   });
@@ -100,6 +118,37 @@ describe('paths', () => {
       toBase64(tagOf(path).bytes),
     );
     assert.equal(new Set(tags).size, 5);
+  });
+
+  it('have tags that are hashes of them, however long they are, the first time and again', () => {
+    for (const length of [1, 1024, 1025, 100_000]) {
+      const path = `/${'k'.repeat(length - 1)}`;
+      const expected = toBase64(sha256(LABEL_TAG, utf8(path)));
+      assert.deepEqual(
+        [tagOf(path), tagOf(path)].map(({ bytes }) => toBase64(bytes)),
+        [expected, expected],
+      );
+    }
+  });
+
+  it('have tags in the order of their bytes, wherever in memory those stand', () => {
+    const hashes = fc.sample(fc.uint8Array({ minLength: 32, maxLength: 32 }), { seed: 5, numRuns: 40 });
+    for (const at of [0, 1, 4, 5, 6, 7, 31]) {
+      hashes.push(hashes[0]!.with(at, 0), hashes[0]!.with(at, 255));
+    }
+    const tags = hashes.map((hash, i) => {
+      const among = new Uint8Array(40);
+      among.set(hash, i % 8);
+      const { bytes, words, order } = tagFrom(among.subarray(i % 8, (i % 8) + 32));
+      assert.deepEqual([bytes, new Uint8Array(words.buffer, words.byteOffset, 32)], [hash, hash]);
+      assert.ok(order >= 0);
+      return { bytes, words, order };
+    });
+    for (const a of tags) {
+      for (const b of tags) {
+        assert.equal(Math.sign(compareTags(a, b)), Math.sign(compareBytes(a.bytes, b.bytes)));
+      }
+    }
   });
 });
 
@@ -125,6 +174,17 @@ describe('what is shown', () => {
     const closed: [string, string] = [toBase64(tagOf('/action').bytes), toBase64(new Uint8Array(32))];
     refused(() => shownOf({ ...twice, closed: [closed] }), 'PATH_CONFLICT');
     refused(() => shownOf({ ...twice, open: [], closed: [closed, closed] }), 'PATH_CONFLICT');
+  });
+
+  it('is refused with a path that only ends like one, beside or without the one that it would stand for', () => {
+    const salt = toBase64(saltOf());
+    for (const path of ['x/payload/amount', '/x/payload/amount', '~/payload/amount']) {
+      const extra: [string, string, string] = [path, salt, '1'];
+      refused(() => shownOf({ open: [extra], closed: [], groups: [null, null] }), 'PATH_UNKNOWN');
+      const both: (typeof extra)[] = [extra, ['/payload/amount', salt, '2']];
+      const open = both.sort(([a], [b]) => compareBytes(tagOf(a).bytes, tagOf(b).bytes));
+      refused(() => shownOf({ open, closed: [], groups: [null, null] }), 'PATH_UNKNOWN');
+    }
   });
 
   it('is refused with a group shown twice over', () => {

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { fromBase64, fromHex, toBase64, toHex } from '../bytes.ts';
+import { concat, fromBase64, fromHex, toBase64, toHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
-import { formatVerifierKey, keyIdOf, parseVerifierKey, SIGNATURE_TYPES } from './verifier-key.ts';
+import {
+  formatVerifierKey,
+  keyIdOf,
+  parseVerifierKey,
+  requireKeyName,
+  SIGNATURE_TYPES,
+  type VerifierKey,
+} from './verifier-key.ts';
 
 const SEED = 20260108;
 
@@ -81,6 +88,28 @@ test('refuses keys that are not in the form', () => {
   const key = parseVerifierKey(NOTE_KEY);
   assert.throws(() => formatVerifierKey({ ...key, name: 'a b' }), refusal('MALFORMED'));
   assert.throws(() => formatVerifierKey({ ...key, publicKey: new Uint8Array(31) }), refusal('MALFORMED'));
+});
+
+test('refuses a name that is none and a type that is not known, though the key id is right', () => {
+  const key = parseVerifierKey(NOTE_KEY);
+  const textOf = (type: number, name: string): string => {
+    // Only what is written of a type matters here, also of one that is none.
+    const id = keyIdOf({ ...key, name, type: type as VerifierKey['type'] });
+    return `${name}+${id}+${toBase64(concat(Uint8Array.of(type), key.publicKey))}`;
+  };
+  assert.equal(textOf(SIGNATURE_TYPES.note, key.name), NOTE_KEY);
+  for (const type of [0, 2, 3, 5, 255]) {
+    assert.throws(() => parseVerifierKey(textOf(type, key.name)), refusal('MALFORMED'), `type ${type}`);
+  }
+  for (const name of ['', ' ', 'a b', 'a\n', 'a\u00a0', 'a\u0000', 'a\u001f', 'a\ud800', '\udc00a']) {
+    assert.throws(() => requireKeyName(name), refusal('MALFORMED'), JSON.stringify(name));
+    assert.throws(
+      () => parseVerifierKey(textOf(SIGNATURE_TYPES.note, name)),
+      refusal('MALFORMED'),
+      JSON.stringify(name),
+    );
+  }
+  assert.throws(() => requireKeyName('a+b'), refusal('MALFORMED'));
 });
 
 test(`every key that is read is written the same, and no text breaks the reader (seed ${SEED})`, () => {

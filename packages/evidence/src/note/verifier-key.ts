@@ -46,13 +46,13 @@ export function parseVerifierKey(text: string): VerifierKey {
   if (name === undefined || id === undefined || material === undefined) {
     throw new EvidenceError('MALFORMED', 'verifier key has not the form name+id+key');
   }
-  requireKeyName(name);
   const bytes = fromBase64(material);
   const type = bytes[0];
   if (type !== SIGNATURE_TYPES.note && type !== SIGNATURE_TYPES.cosignature) {
     throw new EvidenceError('MALFORMED', `verifier key is of type ${type ?? 'none'}; 1 and 4 are known`);
   }
   const key = { name, type, publicKey: bytes.subarray(1) };
+  // Whatever cannot be written, such as a name that is none, is refused there.
   if (formatVerifierKey(key) !== text) {
     throw new EvidenceError('MALFORMED', `verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
   }

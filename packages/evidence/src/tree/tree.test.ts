@@ -6,6 +6,8 @@ import { NaiveTree } from '../testing/naive-tree.ts';
 import { refusal } from '../testing/refusal.ts';
 import {
   EMPTY_ROOT,
+  HASH_BYTES,
+  isHash,
   leafHash,
   middleOf,
   nodeHash,
@@ -58,6 +60,29 @@ test('gives the roots of Certificate Transparency for trees of one to eight entr
 test('a leaf is never hashed as a node is', () => {
   const [left, right] = [leafHash(Uint8Array.of(1)), leafHash(Uint8Array.of(2))];
   assert.notDeepEqual(nodeHash(left, right), leafHash(Uint8Array.of(...left, ...right)));
+});
+
+test('a hash has the 32 bytes of SHA-256, and nothing else is one', () => {
+  assert.equal(HASH_BYTES, 32);
+  assert.deepEqual(
+    [0, 31, 32, 33, 64].filter((length) => isHash(new Uint8Array(length))),
+    [32],
+  );
+});
+
+test('a node divides behind the largest power of two that is less than what it spans', () => {
+  for (const [begin, end, middle] of [
+    [0, 2, 1],
+    [0, 3, 2],
+    [0, 4, 2],
+    [0, 5, 4],
+    [4, 6, 5],
+    [4, 7, 6],
+    [8, 12, 10],
+    [8, 13, 12],
+  ] as const) {
+    assert.equal(middleOf({ begin, end }), middle, `${begin} to ${end}`);
+  }
 });
 
 test('every span of every tree to 64 leaves is the fewest perfect subtrees, in order, without gap', () => {
