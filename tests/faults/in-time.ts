@@ -31,7 +31,12 @@ export async function startInTime(
   overrides: Overrides = {},
 ): Promise<TimedService> {
   const clock = createFakeClock(nowMs);
-  const settings = { TALLYSTICK_ADMIN_KEY: KEY, Storage__DataDirectory: dataDirectory };
+  const settings = {
+    TALLYSTICK_ADMIN_KEY: KEY,
+    Storage__DataDirectory: dataDirectory,
+    // Whoever lets a day pass waits for all that falls due in it; checkpoints are not what these tests are about.
+    Log__CheckpointInterval: 'PT1M',
+  };
   const app = await startTestApp(settings, { clock, ...overrides });
   const client = new Client(app.url);
   return {

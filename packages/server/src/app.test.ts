@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { ULID_PATTERN } from '@tallystick/contract';
 import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from './testing/bound-operations.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
@@ -49,13 +49,19 @@ function assertStandardHeaders({ headers }: Seen, what: string): void {
     assert.equal(headers.get(name), value, `${what}: ${name}`);
 }
 
+/** For whatever leaves nothing behind; a test that changes the service or reads its diagnostics has one of its own. */
+const plain = await startTestApp();
+const believing = await startTestApp({}, { authenticate: believeKey, operations: boundOperations() });
+after(() => Promise.all([plain[Symbol.asyncDispose](), believing[Symbol.asyncDispose]()]));
+
 test('health is answered in both versions, without a version, and at the root', async () => {
-  await using app = await startTestApp();
   const paths = ['/api/v1', '/api/v2', '/api'].flatMap((at) =>
     ['', '/live', '/ready'].map((probe) => `${at}/health${probe}`),
   );
   for (const path of [...paths, '/health/live', '/health/ready', '/health/startup']) {
-    const seen = await ask(app, path, { headers: { Authorization: 'Bearer nonsense', 'X-Tenant-Id': '!!' } });
+    const seen = await ask(plain, path, {
+      headers: { Authorization: 'Bearer nonsense', 'X-Tenant-Id': '!!' },
+    });
     assert.equal(seen.status, 200, path);
     assert.equal(seen.headers.get('content-type'), JSON_TYPE);
     assert.equal(seen.body['status'], 'Healthy');
@@ -63,7 +69,7 @@ test('health is answered in both versions, without a version, and at the root', 
     assert.ok(typeof seen.body['entries'] === 'object');
     assertStandardHeaders(seen, path);
   }
-  const { body } = await ask(app, '/api/v1/health');
+  const { body } = await ask(plain, '/api/v1/health');
   assert.deepEqual(Object.keys(body['entries'] as object), ['lifecycle', 'storage', 'log']);
 });
 
@@ -87,9 +93,8 @@ test('ready and health are 503 with a report while the data directory is gone; l
 });
 
 test('an error has the one body, with nothing but what the specification names', async () => {
-  await using app = await startTestApp();
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  const seen = await ask(app, '/api/v1/nothing?token=secret', {
+  const seen = await ask(plain, '/api/v1/nothing?token=secret', {
     headers: { traceparent, 'X-Correlation-Id': 'order-42' },
   });
   assert.equal(codeOf(seen), '404 ROUTE_NOT_FOUND');
@@ -111,7 +116,6 @@ test('an error has the one body, with nothing but what the specification names',
 });
 
 test('an unknown path or method is 404, whatever is sent with it', async () => {
-  await using app = await startTestApp();
   const table: [method: string, path: string][] = [
     ['GET', '/'],
     ['GET', '/api'],
@@ -138,23 +142,22 @@ test('an unknown path or method is 404, whatever is sent with it', async () => {
   ];
   for (const [method, path] of table) {
     const body = ['GET', 'OPTIONS'].includes(method) ? null : 'not json';
-    const seen = await ask(app, path, { method, body, headers: { 'Content-Type': 'no media type' } });
+    const seen = await ask(plain, path, { method, body, headers: { 'Content-Type': 'no media type' } });
     assert.equal(codeOf(seen), '404 ROUTE_NOT_FOUND', `${method} ${path}`);
     assertStandardHeaders(seen, `${method} ${path}`);
   }
-  const head = await fetch(`${app.url}/api/v1/audit-events`, { method: 'HEAD' });
+  const head = await fetch(`${plain.url}/api/v1/audit-events`, { method: 'HEAD' });
   assert.equal(head.status, 404);
 });
 
 test('a correlation id is carried through, made where absent, and refused where it is not allowed', async () => {
-  await using app = await startTestApp();
   for (const path of ['/health/live', '/api/v1/nothing']) {
-    const given = await ask(app, path, { headers: { 'X-Correlation-Id': '~'.repeat(128) } });
+    const given = await ask(plain, path, { headers: { 'X-Correlation-Id': '~'.repeat(128) } });
     assert.equal(given.headers.get('x-correlation-id'), '~'.repeat(128));
-    assert.match((await ask(app, path)).headers.get('x-correlation-id') ?? '', UUID);
+    assert.match((await ask(plain, path)).headers.get('x-correlation-id') ?? '', UUID);
   }
   for (const id of ['', 'a b', 'é', '~'.repeat(129)]) {
-    const seen = await ask(app, '/api/v1/health', { headers: { 'X-Correlation-Id': id } });
+    const seen = await ask(plain, '/api/v1/health', { headers: { 'X-Correlation-Id': id } });
     assert.equal(codeOf(seen), '400 INVALID_HEADER', JSON.stringify(id));
     assert.match(seen.headers.get('x-correlation-id') ?? '', UUID, 'a new one');
     assertStandardHeaders(seen, 'a refused correlation id');
@@ -162,7 +165,6 @@ test('a correlation id is carried through, made where absent, and refused where 
 });
 
 test('the version is read from path, query, header and Accept, and must be one', async () => {
-  await using app = await startTestApp();
   const table: [path: string, headers: Record<string, string>, expected: string][] = [
     ['/api/health', {}, '200 '],
     ['/api/health?api-version=1.0', {}, '200 '],
@@ -182,7 +184,7 @@ test('the version is read from path, query, header and Accept, and must be one',
     ['/health/live?api-version=9', { 'X-Version': '9' }, '200 '],
   ];
   for (const [path, headers, expected] of table) {
-    const seen = await ask(app, path, { headers });
+    const seen = await ask(plain, path, { headers });
     assert.equal(codeOf(seen), expected, `${path} ${JSON.stringify(headers)}`);
     assertStandardHeaders(seen, path);
   }
@@ -223,24 +225,22 @@ test('a version in decline warns, then refuses writes, then is gone', async () =
 });
 
 test('no query parameter goes unread', async () => {
-  await using app = await startTestApp();
-  const seen = await ask(app, '/api/v1/health?verbose=1&deep&api-version=1');
+  const seen = await ask(plain, '/api/v1/health?verbose=1&deep&api-version=1');
   assert.equal(codeOf(seen), '400 INVALID_PARAMETER');
   const { details } = seen.body['error'] as { details: { field: string }[] };
   assert.deepEqual(
     details.map(({ field }) => field),
     ['verbose', 'deep'],
   );
-  assert.equal(codeOf(await ask(app, '/api/v1/health?%zz=1')), '400 INVALID_PARAMETER');
-  assert.equal(codeOf(await ask(app, '/api/v1/health?a=%ff')), '400 INVALID_PARAMETER');
-  assert.equal(codeOf(await ask(app, '/api/v1/health?')), '200 ');
+  assert.equal(codeOf(await ask(plain, '/api/v1/health?%zz=1')), '400 INVALID_PARAMETER');
+  assert.equal(codeOf(await ask(plain, '/api/v1/health?a=%ff')), '400 INVALID_PARAMETER');
+  assert.equal(codeOf(await ask(plain, '/api/v1/health?')), '200 ');
 });
 
 test('the checks come in the order of the contract', async () => {
-  await using app = await startTestApp({}, { authenticate: believeKey, operations: boundOperations() });
   const bad = { body: '{', headers: { 'Content-Type': 'text/plain' } };
   const post = async (path: string, headers: Record<string, string> = {}, body = bad.body) =>
-    codeOf(await ask(app, path, { method: 'POST', headers: { ...bad.headers, ...headers }, body }));
+    codeOf(await ask(believing, path, { method: 'POST', headers: { ...bad.headers, ...headers }, body }));
   const redact = `/api/v1/audit-events/${EVENT_ID}/redact`;
   assert.equal(await post('/api/v1/nothing', { 'X-Version': '9' }), '404 ROUTE_NOT_FOUND');
   assert.equal(await post('/api/v1/audit-events', { 'X-Version': '9' }), '400 UNSUPPORTED_API_VERSION');
@@ -267,20 +267,19 @@ test('a 401 says how to authenticate', async () => {
 });
 
 test('answers have the headers that their operation names', async () => {
-  await using app = await startTestApp({}, { authenticate: believeKey, operations: boundOperations() });
   for (const [base, prefix] of [
     ['/api/v1', '/api/v1'],
     ['/api/v2', '/api/v2'],
     ['/api', '/api/v1'],
   ]) {
-    const made = await ask(app, `${base}/audit-events`, posted);
+    const made = await ask(believing, `${base}/audit-events`, posted);
     assert.equal(made.status, 201);
     const eventId = String(made.body['eventId']);
     assert.equal(made.headers.get('location'), `${prefix}/audit-events/${eventId}`);
     assert.equal(made.headers.get('x-event-id'), eventId);
     assertStandardHeaders(made, 'a 201');
   }
-  const removed = await fetch(`${app.url}/api/v1/policies/${EVENT_ID.toLowerCase()}`, {
+  const removed = await fetch(`${believing.url}/api/v1/policies/${EVENT_ID.toLowerCase()}`, {
     method: 'DELETE',
     headers: ALLOWED,
   });
@@ -290,9 +289,8 @@ test('answers have the headers that their operation names', async () => {
 });
 
 test('an identifier that is not well formed names nothing', async () => {
-  await using app = await startTestApp({}, { authenticate: believeKey, operations: boundOperations() });
   for (const id of ['x', '8'.repeat(26), 'a'.repeat(300), '%20', EVENT_ID.slice(1)]) {
-    const seen = await ask(app, `/api/v1/policies/${id}`, { method: 'DELETE', headers: ALLOWED });
+    const seen = await ask(believing, `/api/v1/policies/${id}`, { method: 'DELETE', headers: ALLOWED });
     assert.equal(codeOf(seen), '404 POLICY_NOT_FOUND', id);
   }
 });

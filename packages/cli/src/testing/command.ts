@@ -37,7 +37,9 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-cli-'));
   for (const [name, text] of Object.entries(options.files ?? {})) writeFileSync(join(folder, name), text);
   const { node = process.execPath, flags = ['--conditions=source'], launcher = LAUNCHER } = options;
-  const env = { PATH: process.env['PATH'], ...options.env };
+  // Nothing else of this process: neither settings nor flags. Without what is compiled already, a start takes twice as long.
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...options.env };
   const child = spawn(node, [...flags, launcher, ...args], { cwd: folder, env });
   let stdout = '';
   let stderr = '';

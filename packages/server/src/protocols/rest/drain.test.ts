@@ -63,12 +63,14 @@ test('connections that are kept alive and busy see no reset', async () => {
   const app = await startTestApp({}, { drainTimes: { acceptGraceMs: 0, idleGraceMs: 500, timeoutMs: 3000 } });
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const failures: string[] = [];
+  const busy = Promise.withResolvers<void>();
   let answers = 0;
   const ask = () =>
     new Promise<boolean>((resolve) => {
       get(`${app.url}/health/live`, { agent }, (response) => {
         response.resume().on('end', () => {
           answers += 1;
+          if (answers > 50) busy.resolve();
           resolve(response.headers.connection !== 'close');
         });
       }).on('error', (error: NodeJS.ErrnoException) => {
@@ -80,7 +82,8 @@ test('connections that are kept alive and busy see no reset', async () => {
     while (await ask());
   };
   const clients = Array.from({ length: 8 }, client);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // Should they all end before, by failures, there is nothing to wait for.
+  await Promise.race([busy.promise, Promise.all(clients)]);
   await app[Symbol.asyncDispose]();
   await Promise.all(clients);
   agent.destroy();

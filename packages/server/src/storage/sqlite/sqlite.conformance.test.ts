@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,18 +19,22 @@ import { streamSealClaims } from '../conformance/stream-seals.ts';
 import { tenantClaims } from '../conformance/tenants.ts';
 import { treeClaims } from '../conformance/tree.ts';
 import { treeProofClaims } from '../conformance/tree-proofs.ts';
+import { watched } from '../conformance/watched.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-sqlite-'));
 after(() => rmSync(folder, { recursive: true }));
 
+/** The kinds of what was asked and answered. */
+const seen = { inProcess: new Set<string>(), withThreads: new Set<string>() };
+
 function placeFor(threads: boolean): Place {
   const directory = mkdtempSync(join(folder, 'data-'));
   const raw = () => new DatabaseSync(join(directory, JOURNAL_FILE));
   return {
-    open: (streams) =>
-      openSqliteStorage({
+    async open(streams) {
+      const storage = await openSqliteStorage({
         directory,
         logOrigin: 'audit.example.com',
         streams: { ...STREAMS, ...streams },
@@ -40,7 +45,9 @@ function placeFor(threads: boolean): Place {
         onFatal: (error) => {
           throw error;
         },
-      }),
+      });
+      return watched(storage, '', threads ? seen.withThreads : seen.inProcess);
+    },
     rows(tenant) {
       using db = raw();
       return db
@@ -90,12 +97,51 @@ const CLAIMS = [
   sealRequestClaims,
   streamReadClaims,
   epochClaims,
-];
+].flatMap((claims) => Object.entries(claims));
 
-for (const threads of [false, true]) {
-  describe(`SQLite ${threads ? 'with threads' : 'in process'}`, () => {
-    for (const claims of CLAIMS) {
-      for (const [claim, holds] of Object.entries(claims)) it(claim, () => holds(placeFor(threads)));
-    }
+/**
+ * What the writer decides alone, one request after another, by the same code in a thread as in process, and answers in
+ * a form that crosses in other claims. Everything else runs both ways: whatever crosses in a form of its own, comes at
+ * once, is read beside a write, or is found when the store is opened again; and so does a claim that is new.
+ */
+const DECIDED_BY_THE_WRITER = new Set([
+  'receivedAt is the wall clock, and stands still while the clock is behind',
+  'a key is of its tenant and its operation',
+  'a key counts until its window ends by steady time, whatever the wall clock says',
+  'an id that stands twice in a request or a pool is recognised there too',
+  'no other text takes the place of a stored checkpoint, and no signature is lost',
+  'a tenant without events has no stream, and the first event opens one',
+  'the first event of another UTC day seals the stream before it and begins the next one',
+  'streams are cut at whole multiples of any age, however young they are',
+  'a stream that holds as many events as it may is sealed at once, and the next one is open and empty',
+  'streams of one event each are sealed one by one, and their notices seal nothing more',
+  'an empty stream has no age: it takes the next event, whenever that comes',
+  'a clock that goes back seals nothing, and one that comes again seals nothing twice',
+  'what is recognised or refused is no event and seals nothing',
+  'a key is not used up by a seal that was not done, and belongs to its operation',
+  'where the last entry before is a seal, the stream that it opened is the one',
+  'an event that is sent again is recognised at its place in the sequence, in whichever log it is',
+]);
+
+describe('SQLite in process', () => {
+  for (const [claim, holds] of CLAIMS) it(claim, () => holds(placeFor(false)));
+});
+
+describe('SQLite with threads', () => {
+  for (const [claim, holds] of CLAIMS) {
+    if (!DECIDED_BY_THE_WRITER.has(claim)) it(claim, () => holds(placeFor(true)));
+  }
+
+  it('is asked in every form and answers in every form that it is and does in process', () => {
+    assert.deepEqual([...seen.inProcess.symmetricDifference(seen.withThreads)], []);
+    assert.ok(seen.inProcess.size > 100, `${seen.inProcess.size} forms`);
   });
-}
+
+  it('leaves out only claims that there are', () => {
+    const titles = new Set(CLAIMS.map(([claim]) => claim));
+    assert.deepEqual(
+      [...DECIDED_BY_THE_WRITER].filter((claim) => !titles.has(claim)),
+      [],
+    );
+  });
+});
