@@ -1,6 +1,7 @@
 // What `tallystick verify <url>` says once a log is verified: what was shown to hold, and whose word that rests on.
 
 import { type Checkpoint, toHex } from '@tallystick/evidence';
+import { countedEntries } from './counted.ts';
 import type { AcceptedLog, ContinuedLog } from './new-epoch.ts';
 import { lines, type Report } from './verify-report.ts';
 import type { WholeLogVerdict } from './whole-log.ts';
@@ -73,8 +74,11 @@ function formerOf(former: ContinuedLog | AcceptedLog): string {
     return `NOT PROVEN, and accepted by --accept-new-epoch: ${former.reason}, ${former.message}`;
   }
   const { anchoredSize, restoredSize } = former;
-  const lost = size > restoredSize ? `; ${size - restoredSize} of those that were seen are lost` : '';
-  return `goes on from ${origin}, kept at size ${size}, after a restore that left ${restoredSize} of its ${anchoredSize} entries${lost}`;
+  const lost =
+    size > restoredSize
+      ? `; ${size - restoredSize} of those that were seen ${size - restoredSize === 1 ? 'is' : 'are'} lost`
+      : '';
+  return `goes on from ${origin}, kept at size ${size}, after a restore that left ${restoredSize} of its ${countedEntries(anchoredSize)}${lost}`;
 }
 
 function entriesOf(entries: WholeLogVerdict | undefined): string {

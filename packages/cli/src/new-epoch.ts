@@ -19,7 +19,9 @@ import {
   verifyConsistency,
 } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
+import { countedEntries } from './counted.ts';
 import type { ServedLog } from './served-log.ts';
+import type { SeenCheckpoint } from './watched-log.ts';
 
 /** A log that was kept, and that the one that is served now has taken the place of. */
 export interface FormerLog {
@@ -44,13 +46,26 @@ export interface AcceptedLog extends FormerLog {
   readonly message: string;
 }
 
-/** Why the new log is not taken for the old one, with the proof of what it says of that, where there is one. */
-export class NotContinued extends EvidenceError {
-  readonly proof: string | undefined;
+interface Named {
+  /** The end of a log, as the first entry of the new one names it, where it names one. */
+  readonly former?: Checkpoint | undefined;
+  /** The text that shows it. */
+  readonly proof?: string | undefined;
+  /** The file of the checkpoint that was seen. */
+  readonly seenIn?: string | undefined;
+}
 
-  constructor(reason: Reason, message: string, proof?: string) {
+/** Why the new log is not taken for the old one, with what it says of that. */
+export class NotContinued extends EvidenceError {
+  readonly former: Checkpoint | undefined;
+  readonly proof: string | undefined;
+  readonly seenIn: string | undefined;
+
+  constructor(reason: Reason, message: string, { former, proof, seenIn }: Named) {
     super(reason, message);
+    this.former = former;
     this.proof = proof;
+    this.seenIn = seenIn;
   }
 }
 
@@ -62,24 +77,27 @@ interface Beginning extends EpochBeginning {
 /** Throws NotContinued where it is not shown that `now` goes on from `kept`; EvidenceError where what is served is wrong. */
 export async function verifyContinues(
   log: Pick<ServedLog, 'tile' | 'proof'>,
-  { now, kept, consistency }: { now: Checkpoint; kept: Checkpoint; consistency?: readonly Uint8Array[] },
-): Promise<ContinuedLog> {
-  const was = `${kept.origin} was kept with ${kept.size} entries`;
-  if (now.size === 0) throw new NotContinued('ROLLBACK', `${now.origin} is empty, and ${was}`);
+  { now, kept, consistency }: { now: Checkpoint; kept: SeenCheckpoint; consistency?: readonly Uint8Array[] },
+): Promise<{ readonly verdict: ContinuedLog; readonly former: Checkpoint }> {
+  const was = `${kept.origin} was kept with ${countedEntries(kept.size)}`;
+  const { file: seenIn } = kept;
+  if (now.size === 0) throw new NotContinued('ROLLBACK', `${now.origin} is empty, and ${was}`, { seenIn });
   const beginning = await beginningOf(log, now);
   if (beginning === undefined) {
-    const message = `${now.origin} has ${now.size} entries and names no log before it, and ${was} at this address`;
-    throw new NotContinued('FORK', message);
+    const has = `${now.origin} has ${countedEntries(now.size)} and names no log before it`;
+    throw new NotContinued('FORK', `${has}, and ${was} at this address`, { seenIn });
   }
   const { former, restoredSize, proof } = beginning;
-  const fault = faultIn({ now, former, kept });
-  if (fault !== undefined) throw new NotContinued(fault.reason, fault.message, proof);
-  if (former.size > kept.size && kept.size > 0) requireConsistency({ now, former, kept, consistency, proof });
+  const fault =
+    faultIn({ now, former, kept }) ??
+    (former.size > kept.size && kept.size > 0 ? unprovenIn({ now, former, kept }, consistency) : undefined);
+  if (fault !== undefined) throw new NotContinued(fault.reason, fault.message, { former, proof, seenIn });
   const { origin, size } = kept;
-  return { origin, size, proven: true, anchoredSize: former.size, restoredSize };
+  const verdict = { origin, size, proven: true, anchoredSize: former.size, restoredSize } as const;
+  return { verdict, former };
 }
 
-/** What the first entry says, given its bytes, which somebody else holds against the tree. */
+/** What the first entry says, given its bytes, which were held against the tree. */
 export async function readBeginning(
   log: Pick<ServedLog, 'proof'>,
   bytes: Uint8Array,
@@ -95,6 +113,17 @@ export async function readBeginning(
   return { ...readEpochBeginning(entry, shown, origin), proof };
 }
 
+/** Throws EvidenceError unless these are the bytes of the first entry, as the tree has it. */
+export async function requireFirst(
+  log: Pick<ServedLog, 'tile'>,
+  now: Checkpoint,
+  bytes: Uint8Array,
+): Promise<void> {
+  const hashes = await authenticHashes(log, now, (read) => read(0, 0));
+  if (equalBytes(leafHash(bytes), hashes(0, 0))) return;
+  throw new EvidenceError('LEAF_MISMATCH', 'entry 0 is not the one in the tree', { index: 0 });
+}
+
 /** Undefined: the log begins by itself, and not after a restore. */
 async function beginningOf(
   log: Pick<ServedLog, 'tile' | 'proof'>,
@@ -103,10 +132,7 @@ async function beginningOf(
   const width = tileWidth('entries', 0, now.size);
   const bundle = await log.tile({ level: 'entries', index: 0, width });
   const bytes = decodeEntryBundle(bundle, width)[0]!;
-  const hashes = await authenticHashes(log, now, (read) => read(0, 0));
-  if (!equalBytes(leafHash(bytes), hashes(0, 0))) {
-    throw new EvidenceError('LEAF_MISMATCH', 'entry 0 is not the one in the tree', { index: 0 });
-  }
+  await requireFirst(log, now, bytes);
   return decodeEntry(bytes).kind === KINDS.newEpoch ? readBeginning(log, bytes, now.origin) : undefined;
 }
 
@@ -117,15 +143,20 @@ interface Compared {
   readonly kept: Checkpoint;
 }
 
-function faultIn({ now, former, kept }: Compared): { reason: Reason; message: string } | undefined {
-  const was = `${kept.origin} was kept with ${kept.size} entries`;
+interface Fault {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+function faultIn({ now, former, kept }: Compared): Fault | undefined {
+  const was = `${kept.origin} was kept with ${countedEntries(kept.size)}`;
   if (former.origin !== kept.origin) {
     const goesOn = `${now.origin} goes on from ${former.origin}`;
     return isBetween(former.origin, kept.origin)
       ? { reason: 'HISTORY_UNPROVEN', message: `${goesOn}, of which nothing was kept here: ${was}` }
-      : { reason: 'FORK', message: `${goesOn} with ${former.size} entries: ${was}` };
+      : { reason: 'FORK', message: `${goesOn} with ${countedEntries(former.size)}: ${was}` };
   }
-  const says = `${now.origin} says that ${former.origin} was signed with ${former.size} entries`;
+  const says = `${now.origin} says that ${former.origin} was signed with ${countedEntries(former.size)}`;
   if (former.size < kept.size) return { reason: 'ROLLBACK', message: `${says} when it ended: ${was}` };
   if (former.size > kept.size || equalBytes(former.root, kept.root)) return undefined;
   return {
@@ -141,20 +172,18 @@ function isBetween(origin: string, kept: string): boolean {
 }
 
 /** Two roots of different sizes cannot be compared; what lies between them may be just what was lost. */
-function requireConsistency({
-  now,
-  former,
-  kept,
-  consistency,
-  proof,
-}: Compared & { consistency: readonly Uint8Array[] | undefined; proof: string }): void {
-  if (consistency === undefined) {
-    const message =
-      `${now.origin} says that ${former.origin} was signed with ${former.size} entries when it ended; what was kept ` +
-      `has ${kept.size}, and nothing that is served shows that these are the first of those. A consistency proof ` +
-      `from ${kept.size} to ${former.size} would (--consistency)`;
-    throw new NotContinued('HISTORY_UNPROVEN', message, proof);
-  }
+function unprovenIn(
+  { now, former, kept }: Compared,
+  consistency: readonly Uint8Array[] | undefined,
+): Fault | undefined {
   const { size: from, root: fromRoot } = kept;
-  verifyConsistency({ from, fromRoot, to: former.size, toRoot: former.root, proof: consistency });
+  if (consistency !== undefined) {
+    verifyConsistency({ from, fromRoot, to: former.size, toRoot: former.root, proof: consistency });
+    return undefined;
+  }
+  const says = `${now.origin} says that ${former.origin} was signed with ${countedEntries(former.size)}`;
+  const message =
+    `${says} when it ended; what was kept has ${from}, and nothing that is served shows that these are the first of ` +
+    `those. A consistency proof from ${from} to ${former.size} would (--consistency)`;
+  return { reason: 'HISTORY_UNPROVEN', message };
 }

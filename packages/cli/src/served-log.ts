@@ -35,6 +35,8 @@ export interface ServedLogOptions {
 }
 
 interface AskOptions extends ServedLogOptions {
+  /** What to do about it, if it is not there. */
+  readonly if404: string;
   /** Where the address does not name it. */
   readonly tenant?: string;
 }
@@ -68,7 +70,8 @@ export function logAddress(text: string, tenant: string | undefined): string {
 }
 
 export function servedLog(address: string, options: ServedLogOptions = {}): ServedLog {
-  const get = (path: string, bytesMax: number) => getBytes(`${address}/${path}`, bytesMax, options);
+  const get = (path: string, bytesMax: number, if404 = NO_LOG) =>
+    getBytes(`${address}/${path}`, bytesMax, { ...options, if404 });
   const tenant = LOG_PATH.exec(address)?.[1];
   return {
     address,
@@ -80,7 +83,7 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
     async tile(tile) {
       const path = formatTilePath(tile);
       const length = tile.width * (tile.level === 'entries' ? LENGTH_BYTES + ENTRY_BYTES : HASH_BYTES);
-      const bytes = await get(path, length);
+      const bytes = await get(path, length, NO_PART);
       if (bytes.length === length) return bytes;
       throw new EvidenceError('TRUNCATED', `${path} is ${bytes.length} bytes, not ${length}`);
     },
@@ -91,7 +94,7 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
         );
       }
       const url = `${address.replace(LOG_PATH, '')}/audit-events/${eventId}/proof`;
-      return textOf(await getBytes(url, TEXT_BYTES_MAX, { ...options, tenant }), 'proof');
+      return textOf(await getBytes(url, TEXT_BYTES_MAX, { ...options, tenant, if404: NO_PART }), 'proof');
     },
   };
 }
@@ -99,7 +102,7 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
 async function getBytes(
   url: string,
   bytesMax: number,
-  { apiKey, tenant, timeoutMs = TIMEOUT_MS }: AskOptions,
+  { apiKey, tenant, if404, timeoutMs = TIMEOUT_MS }: AskOptions,
 ): Promise<Uint8Array> {
   try {
     const response = await fetch(url, {
@@ -113,7 +116,7 @@ async function getBytes(
       },
     });
     if (response.status === 200) return await bodyOf(response, bytesMax, url);
-    throw new CannotRun(await refusalOf(response, url));
+    throw new CannotRun(await refusalOf(response, url, if404));
   } catch (error) {
     if (error instanceof CannotRun || error instanceof EvidenceError) throw error;
     if (error instanceof DOMException && error.name === 'TimeoutError') {
@@ -135,21 +138,23 @@ async function bodyOf(response: Response, bytesMax: number, url: string): Promis
   return new Uint8Array(Buffer.concat(chunks, length));
 }
 
+const NO_LOG = 'is this the address of a log, and is the tenant right?';
+const NO_PART = 'its checkpoint is served, and this part of the log is not, or not to this API key';
+
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'give an API key that may verify (audit:verify) by TALLYSTICK_API_KEY or --api-key',
   403: 'the API key may not verify this log: it needs audit:verify, and the tenant',
-  404: 'is this the address of a log, and is the tenant right?',
 };
 
 /** One line: what was answered, in whose words, and what can be done. */
-async function refusalOf(response: Response, url: string): Promise<string> {
+async function refusalOf(response: Response, url: string, if404: string): Promise<string> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     await response.body?.cancel();
     return `${url} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, WORDS_MAX))}: redirects are not followed; if you trust that address, give it`;
   }
   const said = await errorIn(response, url);
-  const advice = ADVICE[status];
+  const advice = status === 404 ? if404 : ADVICE[status];
   return `${url} answers ${status}${said === '' ? '' : ` (${said})`}${advice === undefined ? '' : `: ${advice}`}`;
 }
 

@@ -1,5 +1,6 @@
 // What `tallystick verify` says of a data directory: for people, and as JSON for programs.
 
+import { countedEntries } from './counted.ts';
 import { lines, type Report } from './verify-report.ts';
 
 export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server').checkStore>>;
@@ -20,7 +21,7 @@ export function reportStore(directory: string, verdict: StoreVerdict, isKeyless 
   rows.push(
     [
       'entries',
-      `${entries} of ${totals.tenants} tenants: ${values} with their values, ${deleted} deleted under notices`,
+      `${entries} of ${totals.tenants} ${totals.tenants === 1 ? 'tenant' : 'tenants'}: ${values} with their values, ${deleted} deleted under notices`,
     ],
     ['tree', `${checkpoints} checkpoints, ${tiles} hashes of tiles, ${streams} streams`],
     [
@@ -57,7 +58,7 @@ function logRows({ tenants }: StoreVerdict): [string, string][] {
   const rows = logs.slice(0, ROWS_MAX).map(({ origin, entries, signedSize }): [string, string] => {
     const rest = entries - signedSize;
     const unsigned = rest > 0 ? `, the last ${rest} not signed yet` : '';
-    return ['log', `${origin}: ${entries} entries${unsigned}`];
+    return ['log', `${origin}: ${countedEntries(entries)}${unsigned}`];
   });
   return more(rows, logs.length, 'logs');
 }

@@ -6,26 +6,30 @@
 import {
   type Checkpoint,
   EvidenceError,
-  type HashReader,
   openCheckpoint,
   parseCheckpoint,
   parseNote,
-  treeRoot,
   type Trust,
   verifyCosignatures,
 } from '@tallystick/evidence';
 import { tenantIn } from './access-options.ts';
-import { authenticHashes } from './authentic-hashes.ts';
 import { CannotRun } from './cannot-run.ts';
 import { startCountProgress } from './count-progress.ts';
 import { formersOf, formerSince, isEarlier, keysUnder, verifyFormerLogs } from './former-logs.ts';
+import { requireNotEnded, verifyGrowth } from './log-growth.ts';
 import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
 import { policyIn, requireQuorum } from './policy-option.ts';
 import { orPutAside } from './put-aside.ts';
 import { logAddress, servedLog, type ServedLog } from './served-log.ts';
 import { keysIn, parsedKey, readText, type TrustOptions, trustOf } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
-import { defaultStateDirectory, keptCheckpoint, type WatchedLog, WatchedLogs } from './watched-log.ts';
+import {
+  defaultStateDirectory,
+  keptCheckpoint,
+  type SeenCheckpoint,
+  type WatchedLog,
+  WatchedLogs,
+} from './watched-log.ts';
 import { verifyWholeLog, type WholeLogVerdict } from './whole-log.ts';
 
 export interface LogOptions extends TrustOptions {
@@ -59,14 +63,17 @@ export function requireNoLogOptions(options: LogOptions): void {
 
 export async function verifyLogAt(text: string, options: LogOptions): Promise<Report> {
   requireOptionsOfLogs(options);
-  const apiKey = options.apiKey ?? process.env['TALLYSTICK_API_KEY'];
+  // An empty one is what a variable leaves that was never set.
+  const apiKey = options.apiKey || process.env['TALLYSTICK_API_KEY'] || undefined;
   const tenant = options.tenant === undefined ? undefined : tenantIn(options.tenant);
   const log = servedLog(logAddress(text, tenant), { apiKey });
   const watched = new WatchedLogs(options.state ?? defaultStateDirectory());
+  const isAccepted = options.acceptNewEpoch === true;
   // Whoever can verify nothing asks nothing.
   const known = knownBefore(log.address, options, watched);
   const note = await log.checkpoint();
-  const trusted = known === undefined ? await firstKeys(log, note, watched) : renamed(known, note, watched);
+  const trusted =
+    known === undefined ? await firstKeys(log, note, watched) : renamed(known, { note, watched, isAccepted });
   // A checkpoint of a log before this one is compared with what this one says of it.
   const since = await formerSince(options.since, trusted);
   const { since: _, ...others } = options;
@@ -76,13 +83,17 @@ export async function verifyLogAt(text: string, options: LogOptions): Promise<Re
   const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
   requireQuorum({ json: { checkpoint: { cosignedBy } } }, policy);
   const { kept } = trusted;
-  const seen = [...(kept === undefined ? [] : [keptCheckpoint(kept)]), ...(trust.since ? [trust.since] : [])];
-  await orPutAside({ watched, origin: checkpoint.origin, note }, () => verifyGrowth(log, checkpoint, seen));
+  const seen = [...(kept === undefined ? [] : [watched.seen(kept)]), ...seenIn(options.since, trust)];
+  const { origin } = checkpoint;
+  await orPutAside({ watched, origin, note, now: checkpoint, verifiers: trust.verifiers }, async () => {
+    await verifyGrowth(log, checkpoint, seen);
+    requireNotEnded(checkpoint, kept, watched);
+  });
   const formers = [...formersOf(log.address, trusted, watched), ...(since === undefined ? [] : [since])];
-  const shown = { log, note, now: checkpoint, watched, trusted, consistency: trust.consistency };
-  const formerLogs = await verifyFormerLogs(shown, formers, options.acceptNewEpoch === true);
+  const shown = { log, note, now: checkpoint, watched, trusted, trust };
+  const { verdicts: formerLogs, former } = await verifyFormerLogs(shown, formers, isAccepted);
   const entries = options.entries === true ? await verifyEntries(log, checkpoint) : undefined;
-  const keptIn = keep(watched, { note, checkpoint, trusted, address: log.address });
+  const keptIn = keep(watched, { note, checkpoint, trusted, former, address: log.address });
   const sizes = seen.map(({ size }) => size);
   const verdict: LogVerdict = {
     address: log.address,
@@ -161,9 +172,18 @@ async function firstKeys(log: ServedLog, note: string, watched: WatchedLogs): Pr
 }
 
 /** A log that says by its name that it goes on from the one that is known is held to the key of that one. */
-function renamed(known: Trusted, note: string, watched: WatchedLogs): Trusted {
+function renamed(
+  known: Trusted,
+  { note, watched, isAccepted }: { note: string; watched: WatchedLogs; isAccepted: boolean },
+): Trusted {
   const { origin } = parseCheckpoint(parseNote(note).text);
-  if (known.from !== 'Kept' || !isEarlier(known.origin, origin)) return known;
+  if (known.from !== 'Kept' || known.origin === origin) return known;
+  if (!isEarlier(known.origin, origin)) {
+    const needed =
+      ': --accept-new-epoch alone takes up a log that goes on from that one under a new name, and no other. For this one give its key by --key, too';
+    const message = `the log here is ${origin}, and the one that was kept for this address is ${known.origin}`;
+    throw new EvidenceError('ORIGIN_MISMATCH', `${message}${isAccepted ? needed : ''}`);
+  }
   const keys = keysUnder(origin, known.keys);
   return { origin, keys, from: 'Kept', kept: watched.of(origin), isRenamed: true };
 }
@@ -180,29 +200,9 @@ async function openTrusted(
   return { checkpoint, cosignedBy: cosignatures.map(({ name }) => name) };
 }
 
-/** What was seen before is the beginning of what is signed now, and the tiles that show it lead to the signed root. */
-async function verifyGrowth(log: ServedLog, now: Checkpoint, seen: readonly Checkpoint[]): Promise<void> {
-  for (const then of seen) requireNotLess(then, now);
-  const older = seen.filter(({ size }) => size > 0 && size < now.size);
-  const rootsThen = (hashes: HashReader) => older.map(({ size }) => treeRoot(size, hashes));
-  const roots = rootsThen(await authenticHashes(log, now, rootsThen));
-  for (const [i, then] of older.entries()) requireRoot(then, roots[i]!);
-}
-
-function requireNotLess(then: Checkpoint, now: Checkpoint): void {
-  if (then.origin !== now.origin) {
-    const message = `the older checkpoint is of ${then.origin}, not of ${now.origin}`;
-    throw new EvidenceError('ORIGIN_MISMATCH', message);
-  }
-  if (then.size > now.size) {
-    throw new EvidenceError('ROLLBACK', `the log has ${now.size} entries; it had ${then.size}`);
-  }
-  if (then.size === now.size) requireRoot(then, now.root);
-}
-
-function requireRoot({ size, root }: Checkpoint, found: Uint8Array): void {
-  if (Buffer.compare(root, found) === 0) return;
-  throw new EvidenceError('FORK', `the log is not an extension of what it was at size ${size}`);
+/** The checkpoint that was given, if it is of this log. */
+function seenIn(file: string | undefined, { since }: Trust): SeenCheckpoint[] {
+  return file === undefined || since === undefined ? [] : [{ ...since, note: readText(file), file }];
 }
 
 async function verifyEntries(log: ServedLog, checkpoint: Checkpoint): Promise<WholeLogVerdict> {
@@ -218,12 +218,22 @@ interface Verified {
   readonly note: string;
   readonly checkpoint: Checkpoint;
   readonly trusted: Trusted;
+  readonly former: Checkpoint | undefined;
   readonly address: string;
 }
 
-function keep(watched: WatchedLogs, { note, checkpoint, trusted, address }: Verified): string {
+function keep(
+  watched: WatchedLogs,
+  { note, checkpoint, trusted, former = trusted.kept?.former, address }: Verified,
+): string {
   const { origin, keys, kept } = trusted;
   const isNewer = kept === undefined || keptCheckpoint(kept).size < checkpoint.size;
   const addresses = [...new Set([...(kept?.addresses ?? []), address])];
-  return watched.keep(kept, { origin, keys, addresses, checkpoint: isNewer ? note : kept.checkpoint });
+  return watched.keep(kept, {
+    origin,
+    keys,
+    addresses,
+    checkpoint: isNewer ? note : kept.checkpoint,
+    former,
+  });
 }

@@ -62,6 +62,34 @@ describe('what is remembered of a log', () => {
     assert.deepEqual(watched.of(sample.origin), { ...old, addresses: ['https://elsewhere.example/log'] });
   });
 
+  it('tells where a log has ended that another one of its tenant goes on from, and from nobody else', async () => {
+    const watched = new WatchedLogs(newFolder());
+    const end = { origin: sample.origin, size: 3, root: new Uint8Array(32).fill(3) };
+    for (const origin of [`${sample.origin}/1`, 'audit.example.com/t/other/1']) {
+      const checkpoint = await (await sampleLog(origin)).note(1);
+      watched.keep(undefined, { origin, keys: [], addresses: [ADDRESS], checkpoint, former: end });
+    }
+    // The address went to the second; the first still says so.
+    assert.deepEqual(watched.endOf(sample.origin), { end, by: `${sample.origin}/1` });
+    assert.deepEqual(
+      [watched.endOf(`${sample.origin}/1`), watched.after(`${sample.origin}/1`)],
+      [undefined, []],
+    );
+  });
+
+  it('is refused where it does not say in its own form where the log before has ended', async () => {
+    const watched = new WatchedLogs(newFolder());
+    const former = { origin: 'before', size: 3, root: new Uint8Array(32) };
+    const file = join(watched.keep(undefined, await logOf(3, { former })), '../log.json');
+    const facts = JSON.parse(readFileSync(file, 'utf8')) as { former: object };
+    const { former: right } = facts;
+    const wrong = [null, 'x', {}, { ...right, size: -1 }, { ...right, size: 1.5 }, { ...right, size: '3' }];
+    for (const each of [...wrong, { ...right, root: 'x' }, { ...right, origin: 'a\nb' }]) {
+      writeFileSync(file, JSON.stringify({ ...facts, former: each }));
+      assert.throws(() => watched.of(sample.origin), /cannot be read/, JSON.stringify(each));
+    }
+  });
+
   it('is not begun anew when the checkpoint is gone, or is none', async () => {
     const watched = new WatchedLogs(newFolder());
     const path = watched.keep(undefined, await logOf(3));

@@ -1,7 +1,8 @@
 // What `tallystick verify <url>` remembers of the logs that it has verified, in a folder for each:
 //
 //   <state>/<SHA-256 of the origin, hex>/checkpoint   the newest checkpoint that was verified, as the signed note it was
-//                              …/log.json            {"origin":…,"keys":[…],"addresses":[…]}: whose keys count, and where
+//                              …/log.json            {"origin":…,"keys":[…],"addresses":[…]}: whose keys count, and where;
+//                                                    "former":{"origin":…,"size":…,"root":…}, the end of the log before it
 //                              …/refused-checkpoint  one that the log has signed too and that does not fit: keep it
 //                              …/refused-proof       where that one is of a new log: what its first entry says of this one
 //
@@ -26,10 +27,13 @@ import {
   type Checkpoint,
   epochIn,
   EvidenceError,
+  formatCheckpoint,
+  fromBase64,
   parseCheckpoint,
   parseJson,
   parseNote,
   sha256,
+  toBase64,
   toHex,
 } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
@@ -42,6 +46,15 @@ export interface WatchedLog {
   readonly addresses: readonly string[];
   /** A signed note. */
   readonly checkpoint: string;
+  /** Where the log before this one has ended, as the first entry of this one says; undefined if that was not read. */
+  readonly former?: Checkpoint | undefined;
+}
+
+/** A checkpoint that was seen before, and the file that shows it. */
+export interface SeenCheckpoint extends Checkpoint {
+  /** Signed. */
+  readonly note: string;
+  readonly file: string;
 }
 
 const CHECKPOINT_FILE = 'checkpoint';
@@ -79,6 +92,28 @@ export class WatchedLogs {
       .toSorted((a, b) => epochOf(b) - epochOf(a))[0];
   }
 
+  /** Logs that the tenant of this one had after it, as their names tell. */
+  after(origin: string): WatchedLog[] {
+    const { first, epoch } = epochIn(origin);
+    const isAfter = (named: ReturnType<typeof epochIn>) => named.first === first && named.epoch > epoch;
+    return this.#all().filter((log) => isAfter(epochIn(log.origin)));
+  }
+
+  /** The end of this log as its successor names it, and who that is. */
+  endOf(origin: string): { readonly end: Checkpoint; readonly by: string } | undefined {
+    // Of other tenants nobody says where this log has ended.
+    const ends = this.after(origin).flatMap(({ former, origin: by }) =>
+      former?.origin === origin ? [{ end: former, by }] : [],
+    );
+    return ends.toSorted((a, b) => a.end.size - b.end.size)[0];
+  }
+
+  /** What was kept, and where. */
+  seen(log: WatchedLog): SeenCheckpoint {
+    const file = join(this.#folderOf(log.origin), CHECKPOINT_FILE);
+    return { ...keptCheckpoint(log), note: log.checkpoint, file };
+  }
+
   /** Replaces what is remembered, unless somebody else has in the meantime. Gives the file of the checkpoint. */
   keep(before: WatchedLog | undefined, next: WatchedLog): string {
     const folder = this.#folderOf(next.origin);
@@ -102,9 +137,10 @@ export class WatchedLogs {
     return path;
   }
 
-  #keepFacts({ origin, keys, addresses }: WatchedLog): void {
+  #keepFacts({ origin, keys, addresses, former }: WatchedLog): void {
     const path = join(this.#folderOf(origin), LOG_FILE);
-    const facts = `${JSON.stringify({ origin, keys, addresses })}\n`;
+    const end = former === undefined ? {} : { former: endOut(former) };
+    const facts = `${JSON.stringify({ origin, keys, addresses, ...end })}\n`;
     if (readOrNone(path) !== facts) replaceFile(path, facts);
   }
 
@@ -163,15 +199,36 @@ function logIn(folder: string): WatchedLog | undefined {
   }
 }
 
-function factsIn(text: string | undefined, origin: string): Pick<WatchedLog, 'keys' | 'addresses'> {
+function factsIn(
+  text: string | undefined,
+  origin: string,
+): Pick<WatchedLog, 'keys' | 'addresses' | 'former'> {
   if (text === undefined) return { keys: [], addresses: [] };
   const value = parseJson(text);
-  const facts: Record<string, unknown> = typeof value === 'object' && value !== null ? { ...value } : {};
-  const { keys, addresses } = facts;
+  const facts = membersOf(value);
+  const { keys, addresses, former } = facts;
   if (facts['origin'] !== origin || !areTexts(keys) || !areTexts(addresses)) {
     throw new EvidenceError('MALFORMED', `${LOG_FILE} does not belong to the checkpoint beside it`);
   }
-  return { keys, addresses };
+  return { keys, addresses, ...(former === undefined ? {} : { former: endIn(former) }) };
+}
+
+function endOut({ origin, size, root }: Checkpoint) {
+  return { origin, size, root: toBase64(root) };
+}
+
+function endIn(value: unknown): Checkpoint {
+  const { origin, size, root } = membersOf(value);
+  if (typeof origin === 'string' && typeof size === 'number' && typeof root === 'string') {
+    // Read as the checkpoint that it is, so that a number which is none is not taken for an end.
+    const read = parseCheckpoint(formatCheckpoint({ origin, size, root: fromBase64(root) }));
+    return { origin: read.origin, size: read.size, root: read.root };
+  }
+  throw new EvidenceError('MALFORMED', `${LOG_FILE} does not say where the log before it has ended`);
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function areTexts(value: unknown): value is string[] {

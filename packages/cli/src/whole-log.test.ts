@@ -1,120 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  type Checkpoint,
-  CompactRange,
-  contentOf,
-  decodeEntryBundle,
-  encodeEntry,
-  encodeEntryBundle,
-  encodeTile,
-  type Entry,
   epochGenesisHash,
-  eventIdText,
   formatCheckpoint,
-  formatEventProof,
   formatTilePath,
   genesisHash,
   KINDS,
-  leafHash,
-  openEvent,
   REASONS,
-  sha256,
   type Tile,
   tilesOf,
-  toBase64,
 } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { sampleLog } from './testing/sample-log.ts';
+import { type Change, logAfterRestore, logOf, namedIn, ORIGIN } from './testing/memory-log.ts';
 import { verifyWholeLog } from './whole-log.ts';
 
 const SEED = 20261115;
-const ORIGIN = 'audit.example.com/t/acme';
-
-interface MemoryLog {
-  readonly checkpoint: Checkpoint;
-  /** By path. */
-  readonly files: Map<string, Uint8Array>;
-  readonly tile: (tile: Tile) => Promise<Uint8Array>;
-  /** What the service shows of the first entry. */
-  readonly proof: (eventId: string) => Promise<string>;
-}
-
-type Change = (entry: Entry) => Entry;
-
-const noProof = () => Promise.reject(new Error('nobody has to ask for a proof'));
-
-/** A whole log as files; `change` lets the log itself sign something wrong. */
-function logOf(
-  size: number,
-  change: Change = (entry) => entry,
-  proof: MemoryLog['proof'] = noProof,
-): MemoryLog {
-  const range = new CompactRange();
-  const levels: Uint8Array[][] = [];
-  const entries: Uint8Array[] = [];
-  let previous = genesisHash(ORIGIN);
-  for (let index = 0; index < size; index++) {
-    const eventId = new Uint8Array(16);
-    new DataView(eventId.buffer).setUint32(12, index);
-    const entry: Entry = {
-      kind: index % 100 === 99 ? KINDS.streamSeal : KINDS.event,
-      index,
-      receivedAtMs: 1_767_323_046_000 + index,
-      eventId: eventIdText(eventId),
-      previous,
-      content: new Uint8Array(32).fill(index),
-    };
-    const bytes = encodeEntry(change(entry));
-    entries.push(bytes);
-    previous = leafHash(bytes);
-    range.append(previous, (height, _, hash) => {
-      if (height % 8 === 0) (levels[height / 8] ??= []).push(hash);
-    });
-  }
-  const files = new Map<string, Uint8Array>();
-  for (const tile of tilesOf(size)) {
-    const [from, to] = [tile.index * 256, tile.index * 256 + tile.width];
-    files.set(formatTilePath(tile), encodeTile(levels[tile.level]!.slice(from, to)));
-    if (tile.level === 0) {
-      files.set(formatTilePath({ ...tile, level: 'entries' }), encodeEntryBundle(entries.slice(from, to)));
-    }
-  }
-  return {
-    checkpoint: { origin: ORIGIN, size, root: range.root() },
-    files,
-    tile: async (tile) => files.get(formatTilePath(tile))!,
-    proof,
-  };
-}
-
-const FORMER: Checkpoint = { origin: 'audit.example.com/t/old', size: 7, root: new Uint8Array(32).fill(7) };
-const NAMED = {
-  previousOrigin: FORMER.origin,
-  anchoredSize: FORMER.size,
-  anchoredRoot: toBase64(FORMER.root),
-  restoredSize: 2,
-};
-
-/** A log that goes on after a restore; `change` lets its first entry say or begin something else. */
-async function logAfterRestore({
-  named = NAMED,
-  genesis = epochGenesisHash(ORIGIN, formatCheckpoint(FORMER)),
-}) {
-  const event = { actor: { actorType: 'System' }, action: 'Begin.Epoch', payload: named };
-  const shown = openEvent(event, (path) => sha256(new TextEncoder().encode(path)).subarray(0, 16));
-  const sample = await sampleLog(ORIGIN);
-  const first: Change = (entry) =>
-    entry.index > 0
-      ? entry
-      : { ...entry, kind: KINDS.newEpoch, previous: genesis, content: contentOf(shown) };
-  const log = logOf(3, first, async () => {
-    const entry = decodeEntryBundle(await log.tile({ level: 'entries', index: 0, width: 3 }), 3)[0]!;
-    return formatEventProof({ entry, shown, hashes: [], checkpoint: await sample.note(3) });
-  });
-  return log;
-}
-
 const nothing = () => {};
 
 describe('a whole log', () => {
@@ -174,22 +74,22 @@ describe('a whole log', () => {
   });
 
   it('that goes on after a restore begins with the checkpoint that its first entry names', async () => {
-    const log = await logAfterRestore({});
+    const log = logAfterRestore({});
     assert.equal((await verifyWholeLog(log, log.checkpoint, nothing)).entries, 3);
     for (const wrong of [
       { genesis: genesisHash(ORIGIN) },
       { genesis: new Uint8Array(32) },
-      { genesis: epochGenesisHash(`${ORIGIN}/1`, formatCheckpoint(FORMER)) },
-      { named: { ...NAMED, anchoredSize: 6 } },
-      { named: { ...NAMED, previousOrigin: 'audit.example.com/t/another' } },
+      { genesis: epochGenesisHash(`${ORIGIN}/1`, formatCheckpoint(logOf(7).checkpoint)) },
+      { named: { ...namedIn(), anchoredSize: 6 } },
+      { named: { ...namedIn(), previousOrigin: 'audit.example.com/t/another' } },
     ]) {
-      const forged = await logAfterRestore(wrong);
+      const forged = logAfterRestore(wrong);
       await assert.rejects(verifyWholeLog(forged, forged.checkpoint, nothing), {
         reason: 'CHAIN_BROKEN',
         index: 0,
       });
     }
-    const other = await logAfterRestore({ named: { ...NAMED, restoredSize: 3 } });
+    const other = logAfterRestore({ named: { ...namedIn(), restoredSize: 2 } });
     await assert.rejects(verifyWholeLog({ ...log, proof: other.proof }, log.checkpoint, nothing), {
       reason: 'LEAF_MISMATCH',
       index: 0,

@@ -21,7 +21,7 @@ import {
   TILE_WIDTH,
   tileWidth,
 } from '@tallystick/evidence';
-import { readBeginning } from './new-epoch.ts';
+import { readBeginning, requireFirst } from './new-epoch.ts';
 import type { ServedLog } from './served-log.ts';
 
 export interface WholeLogVerdict {
@@ -56,7 +56,7 @@ export async function verifyWholeLog(
     const { width, fetched } = ahead.shift()!;
     if (index + AHEAD < bundles) ahead.push(fetchBundle(index + AHEAD));
     const entries = decodeEntryBundle(await fetched, width);
-    if (index === 0) whole.begin(await genesisIn(log, entries[0]!, checkpoint.origin));
+    if (index === 0) whole.begin(await genesisIn(log, entries[0]!, checkpoint));
     for (const entry of entries) whole.take(entry);
     for (const made of whole.madeTiles()) requireSame(await log.tile(made.tile), made);
     onEntries(width);
@@ -75,11 +75,14 @@ interface MadeTile {
 
 /** What the chain has to begin with. After a restore that is a checkpoint which the entry alone does not show. */
 async function genesisIn(
-  log: Pick<ServedLog, 'proof'>,
+  log: Pick<ServedLog, 'tile' | 'proof'>,
   first: Uint8Array,
-  origin: string,
+  checkpoint: Checkpoint,
 ): Promise<Uint8Array> {
+  const { origin } = checkpoint;
   if (decoded(first, 0).kind !== KINDS.newEpoch) return genesisHash(origin);
+  // Who is asked for the proof of an entry that is none would only say that it is not there.
+  await requireFirst(log, checkpoint, first);
   const { former } = await readBeginning(log, first, origin);
   return epochGenesisHash(origin, formatCheckpoint(former));
 }

@@ -12,7 +12,7 @@ import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { startCountProgress } from '../count-progress.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
-import { runWithSettings, type Server } from '../run-with-settings.ts';
+import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
 
 interface Options extends ConfigFileOption {
   readonly tenant: string;
@@ -46,12 +46,23 @@ export function bundleCommand(): Command {
     .action(async (options: Options) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
         const wish = wishOf(options);
-        using bundle = await server.openBundle(config, wish);
+        using bundle = await openBundle(server, config, wish);
         const file = options.out ?? `${wish.tenant}-${bundle.from}-${bundle.to}.jsonl`;
         const verdict = await writeBundle(bundle, file, server);
         process.stdout.write(handOver(bundle, file, wish, verdict));
       });
     });
+}
+
+/** A tenant that is not there was mistyped: for every command that is a fault of the command line. */
+async function openBundle(server: Server, config: Config, wish: BundleWish): Promise<OpenedBundle> {
+  try {
+    return await server.openBundle(config, wish);
+  } catch (error) {
+    if (!(error instanceof server.StartError) || error.message !== `there is no tenant ${wish.tenant}`)
+      throw error;
+    throw new CannotRun(error.message);
+  }
 }
 
 function wishOf(options: Options): BundleWish {

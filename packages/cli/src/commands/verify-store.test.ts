@@ -61,7 +61,7 @@ describe('tallystick verify <data directory>', () => {
     const { code, stdout, stderr } = await verify(data);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^verified .*data\n {2}entries +2 of 2 tenants: 2 with their values, 0 deleted/);
-    assert.match(stdout, /\/t\/acme: 1 entries\n/);
+    assert.match(stdout, /\/t\/acme: 1 entry\n/);
     assert.match(stdout, /no part +of the evidence, and not looked at: .*api_keys.*used_keys/);
     assert.equal(stderr, '');
   });

@@ -72,7 +72,7 @@ describe('tallystick verify', () => {
 
   it('gives for every invalid vector the reason that its folder names', () => {
     for (const file of [
-      'truncated/empty-file.jsonl',
+      'truncated/no-trailer.jsonl',
       'notice-invalid/event-as-a-notice.jsonl',
       'malformed/another-format.jsonl',
     ]) {
@@ -176,6 +176,9 @@ describe('tallystick verify', () => {
     const cases: [string[], RegExp][] = [
       [['vectors/valid/whole-log.jsonl'], /--key is missing/],
       [['nowhere.jsonl', ...KEY], /cannot read nowhere\.jsonl: no such file/],
+      [['nowhere.jsonl'], /cannot read nowhere\.jsonl: no such file/],
+      [['ftp://x/y', ...KEY], /ftp:\/\/x\/y is an address of an unknown kind: .* https:\/\//],
+      [['vectors/invalid/truncated/empty-file.jsonl', ...KEY], /empty-file\.jsonl is empty\n$/],
       [['vectors', ...KEY], /is a directory/],
       [['README.md', ...KEY], /neither a bundle nor a proof/],
       [['vectors/valid/whole-log.jsonl', ...KEY, ...KEY], /--key is given twice/],

@@ -98,6 +98,7 @@ async function run(file: string, options: Options): Promise<number> {
       show(requireQuorum(await verifyLogAt(file, options), policy));
       return VERIFY_EXIT.verified;
     }
+    requireNoAddress(file);
     requireNoLogOptions(options);
     if (isDirectory(file)) {
       if (policy !== undefined) throw new CannotRun('--policy is not for a data directory');
@@ -106,8 +107,9 @@ async function run(file: string, options: Options): Promise<number> {
       return isVerified ? VERIFY_EXIT.verified : VERIFY_EXIT.notVerified;
     }
     refuseStoreOptions(options);
-    const trust = await trustOf(options);
+    // Before anything is asked for: of a file that is not there nothing can be verified.
     const verify = kindOf(file) === 'Bundle' ? verifyBundleFile : verifyProofFile;
+    const trust = await trustOf(options);
     show(requireQuorum(await verify(file, trust), policy));
     return VERIFY_EXIT.verified;
   } catch (error) {
@@ -144,7 +146,15 @@ async function verifyProofFile(file: string, trust: Trust): Promise<Report> {
   return reportEvent(file, await verifyEventProof(parseEventProof(readText(file)), trust));
 }
 
-/** Each says what it is in its first bytes. A bundle that was cut to nothing is still a bundle. */
+/** An address that is none of a log's is not a file, either. */
+function requireNoAddress(file: string): void {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(file)) return;
+  throw new CannotRun(
+    `${file} is an address of an unknown kind: that of a log begins with https:// or http://`,
+  );
+}
+
+/** Each says what it is in its first bytes. */
 function kindOf(file: string): 'Bundle' | 'Proof' {
   let head: string;
   try {
@@ -152,7 +162,8 @@ function kindOf(file: string): 'Bundle' | 'Proof' {
   } catch (error) {
     throw cannotRead(file, error);
   }
-  if (head === '' || head.startsWith('{"format":')) return 'Bundle';
+  if (head === '') throw new CannotRun(`${file} is empty`);
+  if (head.startsWith('{"format":')) return 'Bundle';
   if (head.startsWith('c2sp.org/tlog-proof') || head.trimStart().startsWith('{')) return 'Proof';
   throw new CannotRun(`${file} is neither a bundle nor a proof`);
 }

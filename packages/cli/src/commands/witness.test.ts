@@ -351,6 +351,7 @@ describe('tallystick witness: what it keeps, and what it does not wait for', { c
     const table: [string[], RegExp][] = [
       [['--name', 'a b'], /not a key name: "a b"/],
       [['--data', join(folder.path, 'a', 'b')], /cannot make the data directory .* \(ENOENT\)/],
+      [['--data', import.meta.filename], /--data is .*witness\.test\.ts, which is no directory\n/],
       [['--port', 'x'], /--port is "x"; it is 0 to 65535/],
       [['--log', 'x'], /--log: "x" is no usable key/],
       [['--logs-below', PREFIX], /--logs-below takes two values/],

@@ -1,6 +1,6 @@
 // tallystick witness: runs a witness, which follows logs of others and cosigns what extends what it cosigned before.
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
@@ -66,6 +66,8 @@ function makeDirectory(directory: string): void {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error;
+    if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new CannotRun(`--data is ${directory}, which is no directory`);
     if (code !== 'EEXIST')
       throw new CannotRun(`cannot make the data directory ${directory} (${String(code)})`);
   }
