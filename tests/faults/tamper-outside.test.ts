@@ -11,7 +11,7 @@ import { checkStore, type StoreFault, type StoreWish } from '../../packages/serv
 import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
 import { openAnchorFile } from '../../packages/server/src/storage/anchor-file.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
-import { readAnchorAt } from '../../packages/server/src/storage/sqlite/fsck/memory.ts';
+import { readAnchorAt, readAnchorHistoryAt } from '../../packages/server/src/storage/sqlite/fsck/memory.ts';
 import { Client } from './client.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { copyDirectory, LOG_ORIGIN, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';
@@ -200,7 +200,7 @@ describe('around a store', { concurrency: 1 }, () => {
       await using maker = await Maker.open(directory);
       await maker.beginEpoch('acme');
     }
-    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'ROLLBACK', 72]]);
+    assert.deepEqual(await found(directory, { tenant: 'acme' }), [['acme', 'HISTORY_UNPROVEN', 72]]);
     {
       await using maker = await Maker.open(directory);
       await maker.publish();
@@ -231,17 +231,21 @@ describe('around a store', { concurrency: 1 }, () => {
     }
   });
 
-  it('a restored copy that had grown by itself before it went on openly is no fault either', async () => {
+  it('other entries than were anchored are a fork, also where less than that and a log after it say they are lost', async () => {
     const directory = copy();
     copyFileSync(store.earlier, journalOf(directory));
+    const anchored = readAnchorHistoryAt(directory)!.get(`${LOG_ORIGIN}/t/acme`)!;
+    const [last, between] = anchored.map(({ size }) => size).toReversed();
+    assert.ok(between! > 72, `there are heads of ${between} and ${last} entries`);
     {
       await using maker = await Maker.open(directory);
-      await maker.events('acme', 100, 'Not.Signed');
+      await maker.events('acme', between! - 72, 'Deny.Everything');
+      assert.deepEqual((await found(directory, { tenant: 'acme' })).at(-1), ['acme', 'FORK', 72]);
       await maker.beginEpoch('acme');
       await maker.beginEpoch('globex');
       await maker.publish();
     }
-    assert.deepEqual(await found(directory), []);
+    assert.deepEqual(await found(directory), [['acme', 'FORK', 72]]);
     using db = new DatabaseSync(journalOf(directory));
     db.exec('DELETE FROM epochs WHERE tenant = 2');
     assert.ok((await found(directory)).some(([tenant]) => tenant === 'globex'));

@@ -10,7 +10,7 @@ import { loadSigningKeys } from './storage/signing-key-files.ts';
 import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
 import { checkJournal, type JournalProgress, type JournalReport } from './storage/sqlite/fsck/fsck.ts';
 import { faultOf, isDamage, type StoreFault, storeFault } from './storage/sqlite/fsck/store-fault.ts';
-import { type AnchorReadings, readAnchorAt } from './storage/sqlite/fsck/memory.ts';
+import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/sqlite/fsck/memory.ts';
 import { NoteReader, type TrustedKey } from './storage/sqlite/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor.ts';
 
@@ -105,11 +105,11 @@ function requireTenant(found: unknown, { tenant }: StoreWish): void {
   if (tenant !== undefined && found === undefined) throw new StartError(`there is no tenant ${tenant}`);
 }
 
-type Reading = AnchorReadings['before'] | EvidenceError | undefined;
+type Reading = AnchorReadings['history'] | EvidenceError;
 
 function readingOf(place: string): Reading {
   try {
-    return readAnchorAt(place);
+    return readAnchorHistoryAt(place);
   } catch (error) {
     if (error instanceof EvidenceError) return error;
     const why = error instanceof Error ? error.message : String(error);
@@ -120,8 +120,8 @@ function readingOf(place: string): Reading {
 function readingsOf(before: Reading, behind: Reading): AnchorReadings | EvidenceError | undefined {
   if (behind === undefined || behind instanceof EvidenceError) return behind;
   // The service may have made it meanwhile.
-  if (before === undefined) return { before: new Map(), behind };
-  return before instanceof EvidenceError ? before : { before, behind };
+  if (before instanceof EvidenceError) return before;
+  return { before: newestIn(before ?? new Map()), behind: newestIn(behind), history: behind };
 }
 
 /** Those beside the data, which tell that it is one service's own, and those that were handed in, which tell whose. */

@@ -126,6 +126,20 @@ test('a page whose rows are gone leads back to what is left', () => {
   assert.deepEqual([rest.data, rest.pagination.previousCursor], [[3, 4], null]);
 });
 
+test('an empty page leads nowhere in its own direction, also where more should have been there', () => {
+  for (const direction of ['Next', 'Previous'] as const) {
+    const cursor = cursors.make(
+      { tenant: TENANT, operation: call.operation, asked: {} },
+      { direction, at: 7 },
+    );
+    const read = readPage(cursors, call, { cursor }, isIndex);
+    const { pagination } = read.page([], (row: number) => row, 9, true);
+    assert.equal(direction === 'Next' ? pagination.cursor : pagination.previousCursor, null);
+  }
+  const { cursor, hasMore } = readPage(cursors, call, {}, isIndex).page([], () => 0, 9, true).pagination;
+  assert.deepEqual([cursor, hasMore], [null, false]);
+});
+
 test('without a limit a page has a hundred rows', () => {
   const read = readPage(cursors, call, {}, isIndex);
   assert.deepEqual([read.direction, read.beyond, read.rowsMax], ['Next', undefined, 101]);

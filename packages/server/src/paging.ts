@@ -76,7 +76,8 @@ export function readPage<Key>(
     page(rows, keyOf, count, isCut = false) {
       const data = rows.slice(0, limit);
       if (direction === 'Previous') data.reverse();
-      const isMoreAhead = isCut || rows.length > limit;
+      // An empty page has no row to go on from: it ends the walk.
+      const isMoreAhead = data.length > 0 && (isCut || rows.length > limit);
       // Whoever came by a cursor has left the row that it names behind.
       const isMoreBehind = beyond !== undefined;
       const hasMore = direction === 'Next' ? isMoreAhead : isMoreBehind;

@@ -61,13 +61,10 @@ async function ask({ port }: Service, tenant: string, path: string, body?: unkno
 
 /** The ids of so many new events. */
 async function send(service: Service, tenant: string, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < count; i++) {
-    const { status, text } = await ask(service, tenant, '/audit-events', EVENT);
-    assert.equal(status, 201, text);
-    ids.push((JSON.parse(text) as { eventId: string }).eventId);
-  }
-  return ids;
+  const events = Array.from({ length: count }, () => EVENT);
+  const { status, text } = await ask(service, tenant, '/audit-events/batch', { events });
+  assert.equal(status, 201, text);
+  return (JSON.parse(text) as { results: { eventId: string }[] }).results.map(({ eventId }) => eventId);
 }
 
 async function keysOf(service: Service): Promise<string[]> {
@@ -170,6 +167,12 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       [again.code, again.stdout],
       [0, 'Every log is what was signed: there is nothing to recover.\n'],
     );
+    const unsigned = await command(place, 'verify', place.data);
+    assert.equal(unsigned.code, 1, 'what is not signed excuses nothing');
+    assert.match(
+      unsigned.stdout,
+      /acme: HISTORY_UNPROVEN at index 3\n.*start the service once and verify again/,
+    );
     let keys: string[];
     {
       await using service = await start(place);
@@ -203,6 +206,8 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       assert.equal(consistency.status, 200, consistency.text);
       await stop(service);
     }
+    const signed = await command(place, 'verify', place.data);
+    assert.equal(signed.code, 0, signed.stdout);
     const header = await verifies(place, keys);
     assert.match(
       header,
@@ -258,6 +263,44 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     assert.match(blind.stderr, /the anchor is empty although logs were signed before/);
     const both = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--all');
     assert.equal(both.code, 2);
+  });
+
+  it('refuses a store that has other entries than were signed, also where it has fewer', async () => {
+    using place = emptyPlace();
+    const [journal, anchor] = [join(place.data, 'journal.db'), join(place.data, 'anchor')];
+    const copyOf = (name: string) => join(place.folder, name);
+    const goOn = async (...counts: number[]) => {
+      await using service = await start(place);
+      for (const count of counts) await proofOf(service, (await send(service, 'acme', count)).at(-1)!);
+      await send(service, 'other', 1);
+      await stop(service);
+    };
+    await goOn(2);
+    for (const [from, to] of [[journal, 'journal'] as const, [anchor, 'anchor'] as const])
+      cpSync(from, copyOf(to));
+    await goOn(3, 3);
+    cpSync(anchor, copyOf('newest'));
+    // The same log goes on otherwise where nobody knows of that, and comes back behind the anchor that does.
+    restore(place, copyOf('journal'));
+    cpSync(copyOf('anchor'), anchor);
+    await goOn(4);
+    cpSync(copyOf('newest'), anchor);
+    for (const more of [[], ['--new-epoch', '--yes']]) {
+      const { code, stdout, stderr } = await command(place, 'recover', '--tenant', 'acme', ...more);
+      assert.deepEqual([code, stdout], [1, ''], stderr);
+      assert.match(
+        stderr,
+        /log of acme holds another history: the first 5 entries of \S+acme are not those that were signed with root [0-9a-f]{64}: theirs is [0-9a-f]{64}\./,
+      );
+      assert.match(stderr, /nothing was changed\n$/);
+    }
+    const verified = await command(place, 'verify', place.data, '--tenant', 'acme');
+    assert.equal(verified.code, 1);
+    assert.match(verified.stdout, /acme: FORK at index 2/);
+    await using service = await start(place);
+    const refused = await ask(service, 'acme', '/audit-events', EVENT);
+    assert.deepEqual([refused.status, /are not those that were signed/.test(refused.text)], [503, true]);
+    await stop(service);
   });
 
   it('does not call a log sound that it cannot read', async () => {

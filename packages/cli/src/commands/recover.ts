@@ -23,6 +23,7 @@ export function recoverCommand(): Command {
       'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is\n' +
         'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new\n' +
         'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
+        'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')
@@ -38,7 +39,8 @@ export function recoverCommand(): Command {
           throw new server.StartError(`there is no tenant ${wanted}: nothing was looked at or changed`);
         }
         const outcome = await recover(recovery, wanted, options);
-        if (outcome === 'Damaged') throw new server.StartError('nothing was changed');
+        if (outcome === 'NothingDone') throw new server.StartError('nothing was changed');
+        if (outcome === 'SomeRefused') throw new server.StartError('not every log could go on');
       });
     });
 }
@@ -49,11 +51,14 @@ function wantedIn({ tenant, all }: RecoverOptions): string | undefined {
   return tenant === undefined ? undefined : tenantIn(tenant);
 }
 
+/** `NothingDone` and `SomeRefused`: a log is damaged, or not the one that was signed, and somebody has to see to it. */
+type Outcome = 'Done' | 'NothingDone' | 'SomeRefused';
+
 async function recover(
   recovery: Recovery,
   wanted: string | undefined,
   options: RecoverOptions,
-): Promise<'Done' | 'Damaged'> {
+): Promise<Outcome> {
   const { disagreements, damaged, warnings } = recovery;
   for (const warning of warnings) process.stderr.write(`tallystick: ${warning}\n`);
   for (const [tenant, why] of damaged) {
@@ -62,25 +67,30 @@ async function recover(
     );
   }
   const isWanted = (tenant: string): boolean => wanted === undefined || tenant === wanted;
-  const affected = disagreements.filter(({ tenant }) => isWanted(tenant));
+  const found = disagreements.filter(({ tenant }) => isWanted(tenant));
+  const affected = found.filter(({ kind }) => kind === 'Behind');
+  const others = found.filter(({ kind }) => kind === 'OtherHistory');
+  for (const { tenant, message } of others) {
+    process.stderr.write(`tallystick: the log of ${tenant} holds another history: ${message}\n`);
+  }
   if (affected.length === 0) {
     // What cannot be read is not what was signed, and needs somebody.
-    if ([...damaged.keys()].some(isWanted)) return 'Damaged';
+    if (others.length > 0 || [...damaged.keys()].some(isWanted)) return 'NothingDone';
     process.stdout.write(nothingToDo(recovery, wanted));
     return 'Done';
   }
   for (const disagreement of affected) process.stdout.write(shown(disagreement));
   if (!options.newEpoch) {
     process.stdout.write('\nNothing was changed. To go on with new logs, add --new-epoch.\n');
-    return 'Done';
+    return others.length > 0 ? 'NothingDone' : 'Done';
   }
   if (!(await isAgreed(affected.length, options))) {
     process.stdout.write('Nothing was changed.\n');
-    return 'Done';
+    return others.length > 0 ? 'NothingDone' : 'Done';
   }
   await beginAll(affected, recovery);
   process.stdout.write(ADVICE);
-  return 'Done';
+  return others.length > 0 ? 'SomeRefused' : 'Done';
 }
 
 /** One that fails does not keep the others back; the first failure is thrown at the end. */
@@ -104,22 +114,19 @@ function nothingToDo({ isAnchorNew }: Recovery, wanted: string | undefined): str
   return `${whose} what was signed: there is nothing to recover.\n`;
 }
 
-function shown({ tenant, anchored, kind, entries, firstIndex }: Disagreement): string {
+function shown({ tenant, anchored, entries, firstIndex }: Disagreement): string {
   const { origin, size, root } = anchored;
   return [
     '',
     `tenant ${tenant}`,
     `  signed   ${count(size)} as ${origin}, root ${Buffer.from(root).toString('hex')}`,
-    `  here     ${count(entries)} of them${kind === 'Behind' ? '' : ', or of another history'}`,
-    `  lost     ${lost(kind, size, entries, firstIndex)}`,
+    `  here     ${count(entries)} of them`,
+    `  lost     ${lost(size, entries, firstIndex)}`,
     '',
   ].join('\n');
 }
 
-function lost(kind: Disagreement['kind'], size: number, entries: number, firstIndex: number | undefined) {
-  if (kind === 'OtherHistory') {
-    return 'what was signed differs from what is here, nobody can tell from which entry on; what is here stays';
-  }
+function lost(size: number, entries: number, firstIndex: number | undefined) {
   if (firstIndex === undefined) return `all ${count(size)} of that log, unless a newer copy has them`;
   const [first, last] = [firstIndex + entries + 1, firstIndex + size];
   return `sequences ${first} to ${last}, unless a newer copy has them; the numbers will be given again`;

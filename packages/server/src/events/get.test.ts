@@ -100,9 +100,9 @@ test('a secret is invisible below Confidential, and withheld there', async () =>
   assert.deepEqual((await as('Secret').get(eventId)).body.payload, { a: 1 });
 });
 
-test('of a secret that is invisible nothing is read but its classification', async () => {
+test('of a secret that is invisible nothing is told, not even that its content is spoilt', async () => {
   const eventId = await ingested({ payload: { a: 1 }, classification: 'Secret' });
-  // Whoever reads this content fails.
+  // Whoever is shown this content fails.
   using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
   const spoilt = db
     .prepare("UPDATE contents SET text1 = x'ff' WHERE id = (SELECT id FROM entries WHERE event_id = ?)")

@@ -1,6 +1,6 @@
 // One event by its id, read from the log itself, so that it is there from the moment of its receipt. What is absent,
-// another tenant's, not for this reader or no longer there is the same to whoever asks. One that is not what was accepted
-// is not shown. That a secret was read is itself in the log, and durable there before the answer.
+// another tenant's or not for this reader is the same to whoever asks. One that is not what was accepted, or whose content
+// is gone, is not shown. That a secret was read is itself in the log, and durable there before the answer.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';

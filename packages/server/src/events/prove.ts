@@ -16,7 +16,7 @@ import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
 import { type View, viewFor, visibleTo } from './redact.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
-import { classificationFault } from './show.ts';
+import { CONTENT_GONE, readTexts } from './show.ts';
 
 export type ProveParts = ProvableParts & ReadNoticeParts;
 
@@ -25,12 +25,14 @@ export function createProve(parts: ProveParts) {
     const { tenant, tenantRecord, caller } = call;
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
     const found = isKnown && (await proofOf(call, { eventId, visible: visibleTo(caller.clearance) }, parts));
-    if (!found) throw new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
+    if (!found) throw notFound();
     const proven = judged(found);
     if ('fault' in proven) throw reportAltered(call, [{ eventId, ...proven }], parts.telemetry);
     const { evidence, under } = proven;
     const { classification, entry } = evidence;
-    const shown = shownTo(viewFor(caller.clearance, classification), evidence);
+    const view = viewFor(caller.clearance, classification);
+    if (view === 'Invisible') throw notFound();
+    const shown = shownTo(view, evidence);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
     if (classification === 'Secret') await noteSecretRead(call, [eventId], parts);
     const text = formatEventProof(proof);
@@ -43,10 +45,14 @@ export function createProve(parts: ProveParts) {
 }
 
 function judged(found: ProvableEvent | AlteredEvent): ProvableEvent | AlteredEvent {
-  if ('fault' in found || found.evidence.content === undefined) return found;
+  if ('fault' in found) return found;
   const { index, classification, content } = found.evidence;
-  const fault = classificationFault(parseJson(content.texts[0]) as object, classification);
-  return fault === undefined ? found : { index, fault };
+  const read = content === undefined ? { fault: CONTENT_GONE } : readTexts(content.texts, classification);
+  return 'fault' in read ? { index, fault: read.fault } : found;
+}
+
+function notFound(): AuditError {
+  return new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
 }
 
 /** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */

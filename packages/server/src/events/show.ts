@@ -2,15 +2,23 @@
 // reader is not cleared for. What is not what was hashed is not shown, in no view.
 
 import type { AuditEvent, Classification, EventId, EventIntegrity, TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, isNotice, parseJson, toHex } from '@tallystick/evidence';
+import {
+  decodeEntry,
+  eventIdText,
+  EvidenceError,
+  HASH_BYTES,
+  isNotice,
+  parseJson,
+  toHex,
+} from '@tallystick/evidence';
 import { instant } from '../runtime/clock.ts';
-import type { StoredContent, StoredEvent } from '../streams/log.ts';
+import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { viewFor, WITHHELD } from './redact.ts';
 
 /** The event, or why this reader does not get it. */
 export type Shown =
   | { readonly event: AuditEvent }
-  | { readonly withheld: 'Clearance' | 'Purged' }
+  | { readonly withheld: 'Clearance' }
   | { readonly withheld: 'Altered'; readonly fault: string };
 
 export function showEvent(
@@ -20,25 +28,25 @@ export function showEvent(
   published: Published,
 ): Shown {
   const { content, classification } = stored;
-  const entry = decodeEntry(stored.entry);
   if (content !== undefined && 'fault' in content) return altered(content.fault);
+  const entry = decodeEntry(stored.entry);
   if (entry.index + published.firstIndex !== stored.index) return altered(`its entry is of ${entry.index}`);
   const view = viewFor(clearance, classification);
+  if (content === undefined) return view === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
+  // Before the view: one that is classified higher than was hashed is not to be hidden by that.
+  const read = readTexts(content.texts, classification);
+  if ('fault' in read) return altered(read.fault);
   if (view === 'Invisible') return { withheld: 'Clearance' };
-  if (content === undefined) return { withheld: 'Purged' };
-  const facts = parseJson(content.texts[0]) as Facts;
-  const fault = classificationFault(facts, classification);
-  if (fault !== undefined) return altered(fault);
   const event: AuditEvent = {
     eventId: entry.eventId,
     tenantId,
     kind: isNotice(entry.kind) ? 'Notice' : 'Event',
     sequence: stored.index + 1,
     receivedAt: instant(entry.receivedAtMs),
-    ...facts,
-    ...(view === 'Whole' ? (parseJson(content.texts[1]) as Content) : withheld()),
+    ...read.facts,
+    ...(view === 'Whole' ? read.rest : withheld()),
     ...retentionOf(content),
-    integrity: integrityOf(stored, entry, published),
+    integrity: integrityOf(stored, published),
   };
   return { event };
 }
@@ -48,21 +56,34 @@ export function placeOf(
   stored: StoredEvent,
   published: Published,
 ): { readonly sequence: number; readonly eventId: EventId; readonly integrity: EventIntegrity } {
-  const entry = decodeEntry(stored.entry);
+  const { index, entry } = stored;
   return {
-    sequence: stored.index + 1,
-    eventId: entry.eventId,
-    integrity: integrityOf(stored, entry, published),
+    sequence: index + 1,
+    eventId: eventIdText(piece(entry, EVENT_ID)),
+    integrity: integrityOf(stored, published),
   };
 }
 
-/** The column decides who may see an event, and is not hashed; the text is. */
-export function classificationFault(
-  { classification: said }: { readonly classification?: unknown },
+/**
+ * What the texts say. The column decides who may see an event, and is not hashed; the text is, and must say the same. A
+ * hash that fits does not make JSON of a text.
+ */
+export function readTexts(
+  [one, two]: StoredContent['texts'],
   column: Classification,
-): string | undefined {
-  return said === column ? undefined : `its column says that it is ${column}, its text says ${String(said)}`;
+): { readonly facts: Facts; readonly rest: Content } | Altered {
+  try {
+    const read = { facts: parseJson(one) as Facts, rest: parseJson(two) as Content };
+    const said = read.facts.classification;
+    return said === column ? read : { fault: `its column says that it is ${column}, its text says ${said}` };
+  } catch (error) {
+    if (error instanceof EvidenceError) return { fault: error.message };
+    throw error;
+  }
 }
+
+/** Content is removed under a notice alone, and nothing writes such a notice yet. */
+export const CONTENT_GONE = 'its content is gone, and nothing deletes any';
 
 /** A log of the tenant, and how far it is signed. */
 export interface Published {
@@ -88,6 +109,10 @@ type Facts = Pick<
 >;
 type Content = Pick<AuditEvent, 'context' | 'payload'>;
 
+// Where they stand in the entry: read without regard to the rest of it, which may be none.
+const EVENT_ID = { from: 36, to: 52 };
+const PREVIOUS = { from: 52, to: 84 };
+
 function altered(fault: string): Shown {
   return { withheld: 'Altered', fault };
 }
@@ -103,16 +128,23 @@ function retentionOf({ expiresAtMs }: StoredContent): Pick<AuditEvent, 'retentio
     : { retention: { expiresAt: instant(expiresAtMs), legalHold: false } };
 }
 
+/** Of a sound entry that is what it says. Nothing is said of whether it is one. */
 function integrityOf(
-  { index, streamId, leaf }: StoredEvent,
-  { index: leafIndex, previous }: Entry,
-  { endIndex, witnessedEndIndex }: Published,
+  { index, streamId, entry, leaf }: StoredEvent,
+  { firstIndex, endIndex, witnessedEndIndex }: Published,
 ): EventIntegrity {
   return {
     streamId,
-    leafIndex,
-    leafHash: toHex(leaf),
-    previousHash: toHex(previous),
+    leafIndex: index - firstIndex,
+    leafHash: toHex(piece(leaf, { from: 0, to: HASH_BYTES })),
+    previousHash: toHex(piece(entry, PREVIOUS)),
     status: index >= endIndex ? 'Chained' : index < witnessedEndIndex ? 'Witnessed' : 'Checkpointed',
   };
+}
+
+/** With zeros for what is not there. */
+function piece(bytes: Uint8Array, { from, to }: { readonly from: number; readonly to: number }): Uint8Array {
+  const found = new Uint8Array(to - from);
+  found.set(bytes.subarray(from, to));
+  return found;
 }

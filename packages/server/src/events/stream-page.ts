@@ -1,11 +1,11 @@
 // A page of a stream: its events in order, without a gap for any reader. What this reader may not see, what is no longer
-// there, or is not what was accepted, is shown as its bare place.
+// there, or is not what was accepted, is shown as its bare place. Where the store lacks an entry there is no page.
 
 import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
-import { logOf, streamOf } from '../streams/stream-operations.ts';
+import { logOf, requireSoundStream, streamOf } from '../streams/stream-operations.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
 import { placeOf, type Published, showEvent } from './show.ts';
@@ -26,6 +26,7 @@ export function createStreamPage(parts: StreamPageParts) {
   return async (call: Call, input: ListInput): Promise<Answer<'streams.listEvents'>> => {
     const read = readPage(parts.cursors, call, input, isIndex);
     const stream = await streamOf(call, input.streamId, parts.log);
+    requireSoundStream(call, stream, parts.telemetry);
     const { begin, end } = boundsOf(stream, input);
     const { rows, isCut } = await rowsOf(call, begin, end, read, parts);
     const page = read.page(rows, ({ index }) => index, Math.max(0, end - begin), isCut);
@@ -69,14 +70,27 @@ async function rowsOf(
   parts: StreamPageParts,
 ): Promise<{ readonly rows: StoredEvent[]; readonly isCut: boolean }> {
   const log = logOf(call, parts.log)!;
-  if (direction === 'Next') {
-    const from = Math.max(begin, beyond === undefined ? begin : beyond + 1);
-    const rows = await log.events(from, end, rowsMax, { bytesMax: PAGE_BYTES_MAX });
-    return { rows, isCut: rows.length < Math.min(rowsMax, end - from) };
-  }
-  const before = Math.min(end, beyond ?? end);
-  const rows = await log.events(begin, before, rowsMax, { bytesMax: PAGE_BYTES_MAX, isFromEnd: true });
-  return { rows, isCut: rows.length < Math.min(rowsMax, before - begin) };
+  const isFromEnd = direction === 'Previous';
+  const from = isFromEnd || beyond === undefined ? begin : Math.max(begin, beyond + 1);
+  const to = isFromEnd && beyond !== undefined ? Math.min(end, beyond) : end;
+  const rows = await log.events(from, to, rowsMax, { bytesMax: PAGE_BYTES_MAX, isFromEnd });
+  const rowsThere = Math.max(0, Math.min(rowsMax, to - from));
+  const indexAt = (place: number) => (isFromEnd ? to - 1 - place : from + place);
+  // Large events leave rows out at the end of a page, never all of them.
+  const gapAt =
+    rows.length === 0 && rowsThere > 0 ? 0 : rows.findIndex(({ index }, place) => index !== indexAt(place));
+  if (gapAt >= 0) throw reportGap(call, indexAt(gapAt), parts);
+  return { rows, isCut: rows.length < rowsThere };
+}
+
+function reportGap(
+  { tenant, correlation: { requestId } }: Call,
+  index: number,
+  { telemetry }: StreamPageParts,
+): Error {
+  const error = new Error(`entry ${index} of ${tenant} is missing in the store`);
+  telemetry.error('an entry is missing', error, { tenant, index, requestId });
+  return error;
 }
 
 /** Takes down what is not what was hashed. */

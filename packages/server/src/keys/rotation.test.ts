@@ -77,7 +77,8 @@ async function announce(
 ): Promise<Announced> {
   const { tree } = storage;
   const clock = { now: () => NOW_MS };
-  const anchor = { isNew: heads.size === 0, heads: () => heads };
+  const history = async () => new Map(Array.from(heads, ([origin, head]) => [origin, [head]]));
+  const anchor = { isNew: heads.size === 0, heads: () => heads, history };
   const found = await findAffected({ ...storage, anchor, telemetry: { warn: assert.fail }, clock });
   const refused = new Map(found.damaged);
   for (const { tenant, message } of found.disagreements) refused.set(tenant, message);

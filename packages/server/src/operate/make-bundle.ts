@@ -106,6 +106,8 @@ function wantedRange({ db, trees, streams }: Store, { tenant, part }: BundleWish
   const stream = 'streamId' in part ? streams.stream(tenant, part.streamId) : undefined;
   if ('streamId' in part && stream === undefined)
     throw new StartError(`tenant ${tenant} has no stream ${part.streamId}`);
+  if (stream?.fault !== undefined)
+    throw new StartError(`stream ${stream.streamId} of ${tenant} is not what the log says: ${stream.fault}`);
   const first = 'streamId' in part ? stream!.firstIndex : part.from === undefined ? undefined : part.from - 1;
   const last = 'streamId' in part ? stream!.endIndex : part.to;
   const log = trees.log(tenant, first ?? (last === undefined ? undefined : last - 1));

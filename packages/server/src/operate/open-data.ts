@@ -10,21 +10,22 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
-import { readAnchorAt } from '../storage/sqlite/fsck/memory.ts';
+import { newestIn, readAnchorHistoryAt } from '../storage/sqlite/fsck/memory.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
+import type { Anchor, AnchorHistory } from '../streams/anchor.ts';
 import type { Facts, Telemetry } from '../telemetry.ts';
 
 /** What a comparison needs of the anchor. */
-export type ReadAnchor = Pick<Anchor, 'isNew' | 'heads'>;
+export type ReadAnchor = Pick<Anchor, 'isNew' | 'heads' | 'history'>;
 
 /** As it is now: a service that runs has the file open for itself, so it is only read. Throws StartError. */
 export function readAnchorOf(config: Config): ReadAnchor {
   const place = anchorPlace(config);
   try {
-    const heads = readAnchorAt(place) ?? new Map<string, AnchoredHead>();
-    return { isNew: heads.size === 0, heads: () => heads };
+    const history: AnchorHistory = readAnchorHistoryAt(place) ?? new Map();
+    const heads = newestIn(history);
+    return { isNew: heads.size === 0, heads: () => heads, history: async () => history };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });

@@ -62,6 +62,26 @@ test('is made empty, for its owner alone, and is new until something is anchored
   assert.equal(anchor.isNew, false);
 });
 
+test('knows what was anchored before the newest, also of an earlier start', async () => {
+  using directory = folder();
+  for (const sizes of [
+    [1, 2],
+    [3, 5],
+  ]) {
+    await using anchor = await openAnchorFile(directory.path);
+    for (const size of sizes) await anchor.append([head(size)]);
+    await anchor.append([head(sizes[0]!, 'b')]);
+  }
+  await using anchor = await openAnchorFile(directory.path);
+  assert.deepEqual(
+    [...(await anchor.history()).values()],
+    [
+      [head(1), head(2), head(3), head(5)],
+      [head(1, 'b'), head(3, 'b')],
+    ],
+  );
+});
+
 test('many at a time that make it leave one whole file', async () => {
   using directory = folder();
   const anchors = await Promise.all(Array.from({ length: 8 }, () => openAnchorFile(directory.path)));

@@ -3,10 +3,10 @@
 // short is cut away when the file is opened; any other damage is refused. A file that was grown far beyond what its
 // newest heads need is replaced by one that holds only those. One process at a time uses it.
 
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartError } from '../start-error.ts';
-import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
+import type { Anchor, AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
 import {
   type AnchorContent,
   AnchorDamage,
@@ -15,6 +15,7 @@ import {
   formatRecord,
   headLine,
   readAnchor,
+  readAnchorHistory,
 } from './anchor-form.ts';
 import { addFile, codeOf, replaceFile, syncFolder } from './whole-file.ts';
 
@@ -89,6 +90,11 @@ class AnchorFile implements Anchor {
 
   heads(): ReadonlyMap<string, AnchoredHead> {
     return this.#content.heads;
+  }
+
+  /** Read anew: most starts do without, and need not keep it in memory. */
+  async history(): Promise<AnchorHistory> {
+    return readAnchorHistory(await readFile(this.#path));
   }
 
   append(heads: readonly AnchoredHead[]): Promise<void> {

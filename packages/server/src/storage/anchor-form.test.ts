@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { AnchoredHead } from '../streams/anchor.ts';
-import { AnchorDamage, FIRST_LINE, formatAnchor, formatRecord, headLine, readAnchor } from './anchor-form.ts';
+import {
+  AnchorDamage,
+  FIRST_LINE,
+  formatAnchor,
+  formatRecord,
+  headLine,
+  readAnchor,
+  readAnchorHistory,
+} from './anchor-form.ts';
 
 const SEED = 20261115;
 const ORIGIN = 'audit.example.com/t/acme';
@@ -48,6 +56,19 @@ test('reads the newest head of every origin', () => {
   const { heads, bytes, lastAt } = readAnchor(WHOLE);
   assert.deepEqual([...heads.values()], [head(4), head(9, 'b')]);
   assert.deepEqual({ bytes, lastAt }, { bytes: WHOLE.length, lastAt: LAST_AT });
+});
+
+test('reads all heads of every origin that are in whole records, ascending', () => {
+  const acme = [head(1), head(2)];
+  assert.deepEqual(
+    [...readAnchorHistory(WHOLE).values()],
+    [
+      [...acme, head(3), head(4)],
+      [head(7, 'b'), head(9, 'b')],
+    ],
+  );
+  assert.deepEqual([...readAnchorHistory(WHOLE.subarray(0, -1)).values()], [acme, [head(7, 'b')]]);
+  assert.throws(() => readAnchorHistory(Buffer.from(`${FIRST_LINE}x\n`)), AnchorDamage);
 });
 
 test('a last record that is cut at any byte is left away whole', () => {

@@ -75,12 +75,28 @@ export function formatAnchor(heads: readonly AnchoredHead[]): string {
 
 /** Throws AnchorDamage, unless all there is behind the last whole record is one that a crash cut short. */
 export function readAnchor(bytes: Buffer): AnchorContent {
+  return readerOf(bytes).read();
+}
+
+/** All heads by origin, ascending, not the newest alone; throws as `readAnchor` does. */
+export function readAnchorHistory(bytes: Buffer): Map<string, AnchoredHead[]> {
+  const history = new Map<string, RawHead[]>();
+  readerOf(bytes, history).read();
+  return new Map(
+    Array.from(history, ([slice, heads]) => {
+      const origin = copied(slice);
+      return [origin, heads.map((head) => headOf(origin, head))];
+    }),
+  );
+}
+
+function readerOf(bytes: Buffer, history?: Map<string, RawHead[]>): AnchorReader {
   // One character per byte, so that places in the text are places in the file.
   const text = bytes.toString('latin1');
   if (!text.startsWith(FIRST_LINE)) {
     throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is no anchor of this version`);
   }
-  return new AnchorReader(bytes, text).read();
+  return new AnchorReader(bytes, text, history);
 }
 
 interface RawHead {
@@ -92,14 +108,17 @@ class AnchorReader {
   readonly #bytes: Buffer;
   readonly #text: string;
   readonly #heads = new Map<string, RawHead>();
+  /** All of them go there, where they are wanted. */
+  readonly #history: Map<string, RawHead[]> | undefined;
   #line = 1;
   #at = FIRST_LINE.length;
   /** Where the checksum of the record that is read now begins. */
   #closingAt = 0;
 
-  constructor(bytes: Buffer, text: string) {
+  constructor(bytes: Buffer, text: string, history: Map<string, RawHead[]> | undefined) {
     this.#bytes = bytes;
     this.#text = text;
+    this.#history = history;
   }
 
   read(): AnchorContent {
@@ -111,10 +130,9 @@ class AnchorReader {
       if (!(error instanceof AnchorDamage) || !hasUnwrittenBlock(this.#bytes, end)) throw error;
     }
     const heads = new Map<string, AnchoredHead>();
-    for (const [slice, { size, root }] of this.#heads) {
-      // Copied, because a slice of the text keeps all of it in memory.
-      const origin = Buffer.from(slice, 'latin1').toString('latin1');
-      heads.set(origin, { origin, size, root: new Uint8Array(Buffer.from(root, 'base64')) });
+    for (const [slice, head] of this.#heads) {
+      const origin = copied(slice);
+      heads.set(origin, headOf(origin, head));
     }
     return { heads, lastAt, bytes: end, closing: this.#text.slice(this.#closingAt, end) };
   }
@@ -159,13 +177,29 @@ class AnchorReader {
       if (head.size <= size)
         throw this.#damage(`closes heads of which ${origin} goes from ${size} to ${head.size}`);
       this.#heads.set(origin, head);
+      this.#remember(origin, head);
     }
     this.#closingAt = lineAt;
+  }
+
+  #remember(origin: string, head: RawHead): void {
+    const known = this.#history?.get(origin);
+    if (known === undefined) this.#history?.set(origin, [head]);
+    else known.push(head);
   }
 
   #damage(message: string): AnchorDamage {
     return new AnchorDamage(this.#line, message);
   }
+}
+
+/** A slice of the text keeps all of it in memory. */
+function copied(slice: string): string {
+  return Buffer.from(slice, 'latin1').toString('latin1');
+}
+
+function headOf(origin: string, { size, root }: RawHead): AnchoredHead {
+  return { origin, size, root: new Uint8Array(Buffer.from(root, 'base64')) };
 }
 
 function isBeginning(line: string): boolean {

@@ -22,6 +22,7 @@ export function createLateAnchor(): LateAnchor {
       return anchor().isNew;
     },
     heads: () => anchor().heads(),
+    history: async () => anchor().history(),
     append: async (heads) => anchor().append(heads),
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

@@ -3,14 +3,15 @@
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
 
 import type { TenantId } from '@tallystick/contract';
-import { EvidenceError, logNamed } from '@tallystick/evidence';
+import { logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../telemetry.ts';
-import type { Anchor, AnchoredHead } from './anchor.ts';
+import type { Anchor, AnchoredHead, AnchorHistory } from './anchor.ts';
+import { findParting, isSame, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface ComparisonParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
-  readonly anchor: Pick<Anchor, 'isNew' | 'heads'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree' | 'evidenceRange'>;
+  readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   /** The name of the installation, with which its origins begin. */
   readonly logOrigin: string;
@@ -26,7 +27,7 @@ export interface Disagreement {
   readonly tenant: TenantId;
   /** What was anchored last of it. */
   readonly anchored: AnchoredLog;
-  /** The store has less than was signed, or it has something else. */
+  /** The store has less than was signed, or it has something else: with that nothing can go on, not even openly. */
   readonly kind: 'Behind' | 'OtherHistory';
   /** How many entries the store has of the log that was anchored. */
   readonly entries: number;
@@ -46,6 +47,8 @@ export class AnchorComparison {
   /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
   readonly #unsettled = new Map<TenantId, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
   readonly #found: Disagreement[] = [];
+  /** While logs are compared, once one needs it. */
+  #history: AnchorHistory | undefined;
   #standings: readonly Standing[] = [];
 
   private constructor(parts: ComparisonParts) {
@@ -93,7 +96,7 @@ export class AnchorComparison {
     this.#unsettled.delete(tenant);
     const then = heads.find((head) => head.size === anchored.size);
     if (then !== undefined && isSame(then.root, anchored.root)) return 'Sound';
-    return otherHistory(standing, anchored);
+    return otherHistory(standing, anchored, partingAt(anchored, then?.root));
   }
 
   async #compareAll(): Promise<void> {
@@ -112,21 +115,34 @@ export class AnchorComparison {
       if (standing !== undefined && standing.epoch > anchored.epoch) {
         // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
         if (standing.checkpoint !== undefined) this.#warnOfOlderAnchor(standing, 0);
-        continue;
       }
-      const disagreement =
-        standing === undefined || standing.epoch < anchored.epoch
-          ? goneAltogether(tenant, anchored)
-          : await this.#compare(standing, anchored);
+      const disagreement = await this.#compare(tenant, standing, anchored);
       if (disagreement !== undefined) this.#found.push(disagreement);
     }
+    this.#history = undefined;
   }
 
-  async #compare(standing: Standing, anchored: AnchoredLog): Promise<Disagreement | undefined> {
-    const { tenant, entries, checkpoint } = standing;
-    if (entries < anchored.size) return behind(standing, anchored);
+  async #compare(
+    tenant: TenantId,
+    standing: Standing | undefined,
+    anchored: AnchoredLog,
+  ): Promise<Disagreement | undefined> {
+    const isBehind = standing === undefined || standing.epoch < anchored.epoch;
+    if (!isBehind && standing.epoch === anchored.epoch && standing.entries >= anchored.size)
+      return this.#compareHead(standing, anchored);
+    this.#history ??= await this.#parts.anchor.history();
+    // Whoever has less, or goes on after that, must have nothing else.
+    const parting = await findParting(tenant, this.#history, this.#parts.tree);
+    if (parting !== undefined) return otherHistory(standing ?? noneOf(tenant), anchored, parting);
+    if (isBehind) return goneAltogether(tenant, anchored);
+    return standing.epoch > anchored.epoch ? undefined : behind(standing, anchored);
+  }
+
+  async #compareHead(standing: Standing, anchored: AnchoredLog): Promise<Disagreement | undefined> {
+    const { tenant, checkpoint } = standing;
     if (checkpoint?.size === anchored.size) {
-      return isSame(checkpoint.root, anchored.root) ? undefined : otherHistory(standing, anchored);
+      if (isSame(checkpoint.root, anchored.root)) return undefined;
+      return otherHistory(standing, anchored, partingAt(anchored, checkpoint.root));
     }
     if (checkpoint === undefined || checkpoint.size < anchored.size) {
       this.#unsettled.set(tenant, { standing, anchored });
@@ -134,7 +150,9 @@ export class AnchorComparison {
       return undefined;
     }
     // What is stored was anchored before it was: the anchor is an older one.
-    if (!(await this.#extends(tenant, anchored))) return otherHistory(standing, anchored);
+    const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
+    if (root === undefined || !isSame(root, anchored.root))
+      return otherHistory(standing, anchored, partingAt(anchored, root));
     this.#warnOfOlderAnchor(standing, anchored.size);
     return undefined;
   }
@@ -144,17 +162,6 @@ export class AnchorComparison {
       'a log was signed beyond its anchor: the anchor was put back to an earlier state',
       { tenant, anchoredSize, size: checkpoint?.size },
     );
-  }
-
-  async #extends(tenant: TenantId, { size, root }: AnchoredHead): Promise<boolean> {
-    const tree = await this.#parts.tree.tree(tenant);
-    try {
-      return tree !== undefined && isSame(await tree.root(size), root);
-    } catch (error) {
-      // Hashes are missing: then it is not what was signed either.
-      if (error instanceof EvidenceError) return false;
-      throw error;
-    }
   }
 }
 
@@ -189,13 +196,16 @@ function goneAltogether(tenant: TenantId, anchored: AnchoredLog): Disagreement {
   return { tenant, anchored, kind: 'Behind', entries: 0, firstIndex: undefined, message };
 }
 
-function otherHistory({ tenant, entries, firstIndex }: Standing, anchored: AnchoredLog): Disagreement {
-  const message =
-    `its first ${anchored.size} entries are not those that were signed. Put back a copy that has them, or, ` +
-    TO_GO_ON;
+/** There is no way on from here but another copy: what is here was never signed as what it says it is. */
+function otherHistory(
+  { tenant, entries, firstIndex }: Pick<Standing, 'tenant' | 'entries'> & { firstIndex: number | undefined },
+  anchored: AnchoredLog,
+  parting: Parting,
+): Disagreement {
+  const message = `${partingMessage(parting)}. Put back a copy that has those that were signed.`;
   return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
+function noneOf(tenant: TenantId) {
+  return { tenant, entries: 0, firstIndex: undefined };
 }

@@ -8,6 +8,8 @@ export interface AnchoredHead {
   readonly root: Uint8Array;
 }
 
+export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
+
 export interface Anchor extends AsyncDisposable {
   /**
    * Nothing was ever anchored here: right for a store without checkpoints, and for any other the sign of an anchor
@@ -16,6 +18,8 @@ export interface Anchor extends AsyncDisposable {
   readonly isNew: boolean;
   /** The newest by origin. */
   heads(): ReadonlyMap<string, AnchoredHead>;
+  /** All that it still knows, by origin, ascending; older ones may have been forgotten. */
+  history(): Promise<AnchorHistory>;
   /**
    * Resolves when all of them are durable. Heads of one origin stand in ascending order, and one that is the newest
    * already is left out. Rejects, and anchors none of them, if one is smaller than what is anchored, or as large and

@@ -18,7 +18,7 @@ import { COMPARING } from './refused-log.ts';
 import type { GrownLog, PublishedLog, TreeReader, TreeWriter } from './tree.ts';
 
 export interface CheckpointerParts {
-  readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
+  readonly tree: TreeWriter & Pick<TreeReader, 'tree' | 'evidenceRange'>;
   readonly anchor: Anchor;
   readonly signing: Pick<Signing, 'reload' | 'sign'>;
   readonly clock: Clock;

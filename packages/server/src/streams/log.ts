@@ -4,6 +4,8 @@
 
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
+import type { AnchoredHead } from './anchor.ts';
+import type { Parting } from './parting.ts';
 
 /** An event as accepted, without a place in the log yet. */
 export interface Draft {
@@ -94,7 +96,9 @@ export type SealResult =
 /** A log of the tenant that was signed, as it was anchored last: the newest one, if it had several. */
 export interface EpochRequest {
   readonly tenant: TenantId;
-  readonly anchored: { readonly origin: string; readonly size: number; readonly root: Uint8Array };
+  readonly anchored: AnchoredHead;
+  /** All that is still known of what was anchored: the store may have less than that, and nothing else. */
+  readonly history?: readonly AnchoredHead[];
 }
 
 export type EpochResult =
@@ -110,7 +114,9 @@ export type EpochResult =
   /** There is no such tenant, or the anchored log is not one of its logs. */
   | { readonly status: 'Unknown' }
   /** The store has what was anchored, or goes on from it already. */
-  | { readonly status: 'NotNeeded' };
+  | { readonly status: 'NotNeeded' }
+  /** Its entries are not those that were anchored or signed at this size: nothing can go on from them. */
+  | ({ readonly status: 'OtherHistory' } & Parting);
 
 export interface LogWriter {
   /**
@@ -200,6 +206,8 @@ export interface StoredStream {
   readonly genesis: Uint8Array;
   /** The leaf of its last entry; `genesis` while it is empty. */
   readonly head: Uint8Array;
+  /** There if the log has no such boundaries: none of this may be shown. For the operator's eyes only. */
+  readonly fault?: string;
 }
 
 /** Streams that begin before an index, newest first, or behind it, oldest first; undefined: from that end of the log. */
@@ -216,8 +224,9 @@ export interface EventsWay {
 /** One tenant's log. Whoever holds it has no word for another tenant's. Events that it gives are what was hashed, or say not. */
 export interface TenantLog {
   /**
-   * Undefined when there is none, or its classification is not among `visible`. That is settled before anything
-   * else of it is read, so that one that may not be seen takes no longer than one that is not there.
+   * Undefined when there is none, or neither its classification nor the one that was hashed is among `visible`. That is
+   * settled in one look, before anything else of it is read: one that may not be seen takes some microseconds longer
+   * than one that is not there.
    */
   event(eventId: EventId, visible: readonly Classification[]): Promise<StoredEvent | undefined>;
   /** No more than `limit`, the nearest first. */

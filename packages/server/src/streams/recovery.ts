@@ -1,20 +1,24 @@
-// After a restore: finds the tenants whose log is not the one that was signed, and goes on with each in a new log, openly.
+// After a restore: finds the tenants whose log is not the one that was signed, and goes on in a new log, openly, with each
+// that has less than that. Whoever has something else is refused.
 // Nothing is changed before that is asked for, tenant by tenant, and nobody else may use the store meanwhile.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
+import { originOf } from '@tallystick/evidence';
 import type { TenantStore } from '../access/tenants.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor } from './anchor.ts';
 import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
 import type { EpochResult, LogWriter } from './log.ts';
+import { partingMessage } from './parting.ts';
 import type { TreeReader, TreeWriter } from './tree.ts';
 
 export interface RecoveryParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> &
+    Pick<TreeReader, 'tree' | 'evidenceRange'>;
   readonly log: Pick<LogWriter, 'beginEpoch'>;
   readonly tenants: Pick<TenantStore, 'ensure'>;
-  readonly anchor: Pick<Anchor, 'isNew' | 'heads'>;
+  readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
   readonly logOrigin: string;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -51,17 +55,25 @@ export async function findAffected(parts: RecoveryParts): Promise<Affected> {
   return { disagreements: disagreements.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)), damaged };
 }
 
-/** Goes on with one of those that were found. */
+/** Goes on with one of those that were found, unless the store has something else than was signed. */
 export async function beginEpoch(
   { tenant, anchored }: Disagreement,
-  { log, tenants, clock }: RecoveryParts,
+  { log, tenants, anchor, logOrigin, clock }: RecoveryParts,
 ): Promise<NewEpoch> {
   const nowMs = clock.now();
   try {
     // The copy may be older than the tenant.
     await tenants.ensure(tenant, nowMs);
-    const result = await log.beginEpoch({ tenant, anchored }, { nowMs, steadyNowMs: nowMs });
+    const known = await anchor.history();
+    // The store has no log that is younger: else it would not be behind.
+    const origins = Array.from({ length: anchored.epoch + 1 }, (_, epoch) =>
+      originOf({ tenant, epoch }, logOrigin),
+    );
+    const history = origins.flatMap((origin) => known.get(origin) ?? []);
+    const request = { tenant, anchored, history };
+    const result = await log.beginEpoch(request, { nowMs, steadyNowMs: nowMs });
     if (result.status === 'Begun') return result;
+    if (result.status === 'OtherHistory') throw new Error(partingMessage(result));
     throw new Error(`the answer of the store is ${result.status}`);
   } catch (cause) {
     throw new AuditError('SERVICE_UNAVAILABLE', `The log of ${tenant} could not go on in a new epoch.`, {

@@ -16,6 +16,7 @@ import { type Call, keyReused, type Received } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
+import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
 import { type KeyTime, latestOf, onceOf } from './once.ts';
 import { covering, type ProvableParts } from './provable.ts';
@@ -24,6 +25,7 @@ import type { StoredCheckpoint } from './tree.ts';
 export interface StreamParts extends KeyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
+  readonly telemetry: Pick<Telemetry, 'error'>;
   /** Throws where nothing may be appended to the tenant's log. */
   readonly requireSound: (call: Call) => void;
 }
@@ -56,6 +58,18 @@ export async function streamOf(call: Call, streamId: StreamId, log: LogReader): 
   const stream = await logOf(call, log)?.stream(streamId);
   if (stream === undefined) throw new AuditError('STREAM_NOT_FOUND', ERRORS.STREAM_NOT_FOUND.meaning);
   return stream;
+}
+
+/** Nothing is shown of a stream that the log does not have: whoever changed its row would decide what is in it. */
+export function requireSoundStream(
+  { tenant, correlation: { requestId } }: Call,
+  { streamId, fault }: StoredStream,
+  telemetry: Pick<Telemetry, 'error'>,
+): void {
+  if (fault === undefined) return;
+  const error = new Error(`the stream ${streamId} of ${tenant} is not what the log says: ${fault}`);
+  telemetry.error('a stream is not what the log says', error, { tenant, streamId, requestId });
+  throw error;
 }
 
 /** Undefined for a tenant that nobody knows: it has no log. */
@@ -144,10 +158,12 @@ async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promi
   return { kind: 'Done', body: await shown(call, await streamOf(call, streamId, parts.log), parts) };
 }
 
-async function shown({ tenant }: Call, stream: StoredStream, { trees }: StreamParts): Promise<EventStream> {
+async function shown(call: Call, stream: StoredStream, parts: StreamParts): Promise<EventStream> {
+  requireSoundStream(call, stream, parts.telemetry);
+  const { tenant } = call;
   assert(tenant !== undefined, 'a stream belongs to a tenant');
   const { firstIndex, endIndex, sealedAtMs, previousStreamId } = stream;
-  const tree = await trees.tree(tenant, firstIndex);
+  const tree = await parts.trees.tree(tenant, firstIndex);
   const isSealed = sealedAtMs !== undefined;
   const checkpoint = await (isSealed ? tree?.checkpoint(endIndex - tree.firstIndex) : tree?.latest());
   return {

@@ -2,7 +2,7 @@
 // and proofs are read. Sizes and indexes here are those of one log under one origin; a tenant that went on after a
 // restore has a new one, which begins at 0 again.
 
-import type { Classification, EventId, TenantId } from '@tallystick/contract';
+import type { Classification, EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { Reason, Tile } from '@tallystick/evidence';
 import type { Altered } from './log.ts';
 
@@ -197,6 +197,8 @@ export interface RangeWish {
   readonly tenant: TenantId;
   readonly fromIndex: number;
   readonly endIndex: number;
+  /** The one that the range is all or a part of: it must begin and end where the log says. */
+  readonly streamId?: StreamId;
   /** The checkpoint that it is held against must be signed by one of these, and by no other under the log's name. */
   readonly publicKeys: readonly Uint8Array[];
 }
@@ -229,7 +231,7 @@ export interface TreeReader {
   ): Promise<{ readonly tenant: TenantId; readonly endIndex: number } | undefined>;
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
   checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
-  /** Undefined when there is no such event, or its classification is not among `visible`. */
+  /** Undefined when there is no such event, or neither its classification nor the one that was hashed is among `visible`. */
   proveEvent(tenant: TenantId, wish: ProofWish): Promise<ProvenEvent | AlteredEvent | undefined>;
   /** Of the log that is written to now; to the newest checkpoint, where no size is given. Undefined for a tenant that is not there. */
   proveGrowth(tenant: TenantId, from: number, to?: number): Promise<ProvenGrowth | undefined>;

@@ -163,8 +163,8 @@ export class VerificationTurns implements AsyncDisposable {
 
   async #recompute(verification: Verification): Promise<RangeVerdict> {
     const { trees, signing } = this.#parts;
-    const { tenant, fromIndex, endIndex, requiredSize } = verification;
-    const wish = { tenant, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+    const { tenant, streamId, fromIndex, endIndex, requiredSize } = verification;
+    const wish = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
     const verdict = await trees.checkRange(wish, (checkedEvents) => {
       if (this.#isStopping) throw stopping();
       verification.checkedEvents = checkedEvents;

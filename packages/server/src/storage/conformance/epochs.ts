@@ -238,18 +238,35 @@ export const epochClaims: Claims = {
     assert.equal(place.rows('acme').length, 4);
   },
 
-  async 'another history of the same size or a larger one counts only as far as it was signed'(place) {
-    {
-      await using storage = await signedLog(place);
-      await fill(storage, 'acme', 4);
-      const begun = await begin(storage, anchoredAt(5));
-      assert.deepEqual([begun.restoredSize, begun.notice.index], [3, 7]);
-      const same = await begin(storage, anchoredAt(2, 0, 'other'));
-      assert.deepEqual([same.restoredSize, same.notice.index], [0, 2]);
+  async 'nothing goes on from another history, whether it is longer than what was anchored last or shorter'(
+    place,
+  ) {
+    await using storage = await signedLog(place);
+    await fill(storage, 'acme', 4);
+    const rows = place.rows('acme');
+    const result = async (wish: EpochRequest) => storage.log.beginEpoch(wish, now());
+    const headAt = (size: number, root = rootOf(rows.slice(0, size))) => ({ origin: ORIGIN, size, root });
+    for (const size of [1, 5, 7]) {
+      const parted = {
+        status: 'OtherHistory',
+        origin: ORIGIN,
+        size,
+        signedRoot: ROOT,
+        root: headAt(size).root,
+      };
+      assert.deepEqual(await result(anchoredAt(size)), parted);
+      const history = [headAt(1), headAt(3), headAt(size, ROOT), headAt(8)];
+      assert.deepEqual(await result({ ...anchoredAt(9), history }), parted, 'less than was anchored last');
+      assert.deepEqual(await result({ ...anchoredAt(9, 2), history }), parted, 'a log that came before that');
     }
-    await using storage = await place.open();
-    assert.deepEqual((await readAll(storage)).faults, []);
-    assert.equal((await storage.tree.tree('acme', 6))!.origin, ORIGIN);
+    assert.equal(place.rows('acme').length, 7);
+    const others = [{ ...headAt(2, ROOT), origin: 'audit.example.com/t/other' }, headAt(8)];
+    const history = [headAt(2), headAt(3), headAt(6), headAt(7), ...others];
+    assert.equal((await begin(storage, { ...anchoredAt(9), history })).restoredSize, 7);
+    // Also of a log that is over.
+    const parted = await result({ ...anchoredAt(9, 1), history: [...history, headAt(5, ROOT)] });
+    assert.deepEqual([parted.status, 'size' in parted && parted.size], ['OtherHistory', 5]);
+    assert.equal((await begin(storage, { ...anchoredAt(9, 1), history })).restoredSize, 1);
   },
 
   async 'it can happen again and again, also before anything of the last log came back'(place) {

@@ -2,10 +2,17 @@
 
 type Row = Readonly<Record<string, unknown>> | undefined;
 
+/** The row is not what the schema promises: somebody has changed it, or a disk has. */
+export class ColumnError extends Error {}
+
+/** Integers may come as either: a statement that must read rows whatever they hold asks for bigints. */
 export function numberOf(row: Row, column: string): number {
   const value = row?.[column];
-  if (typeof value !== 'number') throw unexpected(column, value);
-  return value;
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'bigint') throw unexpected(column, value);
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new ColumnError(`column ${column} holds ${value}`);
+  return number;
 }
 
 export function textIn(row: Row, column: string): string {
@@ -33,6 +40,16 @@ export function blobOrNone(row: Row, column: string): Uint8Array | undefined {
   return row?.[column] === null ? undefined : blobOf(row, column);
 }
 
-function unexpected(column: string, value: unknown): Error {
-  return new Error(`column ${column} holds ${value === null ? 'null' : typeof value}`);
+/** For whoever has to say something of a row that is not what the schema promises. */
+export function readOr<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ColumnError) return otherwise;
+    throw error;
+  }
+}
+
+function unexpected(column: string, value: unknown): ColumnError {
+  return new ColumnError(`column ${column} holds ${value === null ? 'null' : typeof value}`);
 }

@@ -1,18 +1,25 @@
 // Goes on openly after a restore: a new log under a new origin, whose genesis and first entry name the checkpoint that
 // was anchored last. It looks for itself whether that is called for: where the store still has what was anchored, going
-// on under another name would only hide that nothing is lost.
+// on under another name would only hide that nothing is lost; and where it has something else than was signed, a notice
+// that calls it restored would be false. Both are told from the entries alone, all of them.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import {
   CompactRange,
   epochGenesisHash,
+  equalBytes,
   formatCheckpoint,
   KINDS,
   leafHash,
+  parseCheckpoint,
+  parseNote,
   toBase64,
 } from '@tallystick/evidence';
+import type { TenantId } from '@tallystick/contract';
+import type { AnchoredHead } from '../../streams/anchor.ts';
 import type { EpochRequest, EpochResult } from '../../streams/log.ts';
-import { numberOrNone } from './columns.ts';
+import type { Parting } from '../../streams/parting.ts';
+import { textIn } from './columns.ts';
 import type { Head } from './heads.ts';
 import { makeNotice, type OwnNoticesOptions } from './own-notices.ts';
 import type { StreamWriter } from './stream-writer.ts';
@@ -22,8 +29,6 @@ export interface EpochWriterOptions extends OwnNoticesOptions {
   readonly logOrigin: string;
 }
 
-type Anchored = EpochRequest['anchored'];
-
 /** So many entries are read at once. */
 const LOT = 10_000;
 
@@ -32,7 +37,7 @@ export class EpochWriter {
   readonly #streamWriter: StreamWriter;
   readonly #trees: TreeTables;
   readonly #insertEpoch: StatementSync;
-  readonly #signedBelow: StatementSync;
+  readonly #notes: StatementSync;
 
   constructor(db: DatabaseSync, streamWriter: StreamWriter, options: EpochWriterOptions) {
     this.#options = options;
@@ -41,18 +46,20 @@ export class EpochWriter {
     this.#insertEpoch = db.prepare(
       'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (?, ?, ?, ?)',
     );
-    this.#signedBelow = db.prepare(
-      'SELECT max(size) AS size FROM checkpoints WHERE tenant = ? AND epoch = ? AND size < ?',
-    );
+    this.#notes = db.prepare('SELECT note FROM checkpoints WHERE tenant = ? AND epoch = ?');
   }
 
   /** In the transaction in which the head was read. */
-  begin({ tenant, anchored }: EpochRequest, head: Head, nowMs: number): EpochResult {
+  begin({ tenant, anchored, history = [] }: EpochRequest, head: Head, nowMs: number): EpochResult {
     const log = this.#trees.log(tenant);
     const ended = this.#trees.epochOf(tenant, anchored.origin);
     if (log === undefined || ended === undefined) return { status: 'Unknown' };
-    const restoredSize = this.#restoredSize(anchored, ended, log, head.nextIndex);
-    if (restoredSize === undefined) return { status: 'NotNeeded' };
+    const entries = head.nextIndex - log.firstIndex;
+    if (ended < log.epoch) return { status: 'NotNeeded' };
+    const parting = this.#parting(tenant, [...history, anchored], head.nextIndex);
+    if (parting !== undefined) return { status: 'OtherHistory', ...parting };
+    if (ended === log.epoch && entries >= anchored.size) return { status: 'NotNeeded' };
+    const restoredSize = ended === log.epoch ? entries : 0;
     // Also those epochs are over that the store has never heard of.
     const epoch = Math.max(log.epoch, ended) + 1;
     const origin = this.#trees.originOf(tenant, epoch);
@@ -78,26 +85,42 @@ export class EpochWriter {
     return { status: 'Begun', origin, restoredSize, notice: this.#streamWriter.begin(notice, head, nowMs) };
   }
 
-  /** Undefined where the store has what was anchored, or has gone on from it. */
-  #restoredSize(anchored: Anchored, ended: number, log: LogPlace, nextIndex: number): number | undefined {
-    if (ended < log.epoch) return undefined;
-    if (ended > log.epoch) return 0;
-    const entries = nextIndex - log.firstIndex;
-    if (entries < anchored.size) return entries;
-    if (Buffer.compare(this.#rootAt(log, anchored.size), anchored.root) === 0) return undefined;
-    // Where they part is not known: what is there of the anchored log is what was signed before it.
-    const row = this.#signedBelow.get(log.tenant, log.epoch, anchored.size);
-    return numberOrNone(row, 'size') ?? 0;
+  /** The first size, from the newest log back, at which one is not what was anchored or what its checkpoints say. */
+  #parting(tenant: TenantId, anchored: readonly AnchoredHead[], nextIndex: number): Parting | undefined {
+    let endIndex = nextIndex;
+    for (let log = this.#trees.log(tenant); log !== undefined; ) {
+      const { origin, firstIndex } = log;
+      const remembered = anchored.filter((head) => head.origin === origin);
+      const parting = this.#partingOf(log, [...remembered, ...this.#signed(log)], endIndex - firstIndex);
+      if (parting !== undefined) return parting;
+      endIndex = firstIndex;
+      log = firstIndex === 0 ? undefined : this.#trees.log(tenant, firstIndex - 1);
+    }
+    return undefined;
   }
 
-  /** From the entries alone: the hashes of tiles are there only as far as it was signed. */
-  #rootAt(log: LogPlace, size: number): Uint8Array {
+  /** From the entries alone: the hashes of tiles are there only as far as it was signed, and anybody's. */
+  #partingOf(log: LogPlace, heads: readonly AnchoredHead[], entries: number): Parting | undefined {
+    const ascending = heads.filter(({ size }) => size > 0 && size <= entries).sort((a, b) => a.size - b.size);
     const range = new CompactRange();
+    for (const head of ascending) {
+      this.#grow(range, log, head.size);
+      const root = range.root();
+      if (range.size === head.size && equalBytes(root, head.root)) continue;
+      return { origin: head.origin, size: head.size, signedRoot: head.root, root };
+    }
+    return undefined;
+  }
+
+  #grow(range: CompactRange, log: LogPlace, size: number): void {
     while (range.size < size) {
       const lot = this.#trees.entries(log, range.size, Math.min(LOT, size - range.size));
-      if (lot.length === 0) break;
+      if (lot.length === 0) return;
       for (const { entry } of lot) range.append(leafHash(entry));
     }
-    return range.root();
+  }
+
+  #signed({ tenant, epoch }: LogPlace): AnchoredHead[] {
+    return this.#notes.all(tenant, epoch).map((row) => parseCheckpoint(parseNote(textIn(row, 'note')).text));
   }
 }

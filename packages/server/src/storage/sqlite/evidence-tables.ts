@@ -6,9 +6,9 @@ import type { Classification, EventId, TenantId } from '@tallystick/contract';
 import { eventIdBytes, splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
 import { SEED_BYTES, saltsOf } from '../commitments.ts';
+import { bitsOf, classificationIn, MAY_BE_SEEN } from './classification-column.ts';
 import { blobOf, numberOf } from './columns.ts';
-import { bitsOf, classificationIn } from './classification-column.ts';
-import { CHECKED_COLUMNS, hasContent, StoredContents, textsIn } from './stored-content.ts';
+import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -20,17 +20,16 @@ export class EvidenceTables {
   #contents: StoredContents | undefined;
 
   constructor(db: DatabaseSync) {
-    const select = `SELECT leaf_index, classification, root1, root2, ${CHECKED_COLUMNS}
-       FROM entries LEFT JOIN contents USING (id)`;
-    const tenant = '(SELECT tenant FROM tenants WHERE tenant_id = ?)';
-    this.#one = db.prepare(
-      `${select} WHERE event_id = ? AND tenant = ${tenant} AND (? >> classification) & 1`,
-    );
+    const select = `SELECT ${CHECKED_COLUMNS} FROM entries LEFT JOIN contents USING (id)`;
+    const tenant = (place: number) => `(SELECT tenant FROM tenants WHERE tenant_id = ?${place})`;
+    this.#one = db.prepare(`${select} WHERE event_id = ?1 AND tenant = ${tenant(2)} AND ${MAY_BE_SEEN}`);
     this.#range = db.prepare(
-      `${select} WHERE tenant = ${tenant} AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index LIMIT ?`,
+      `${select} WHERE tenant = ${tenant(1)} AND leaf_index >= ?2 AND leaf_index < ?3 ORDER BY leaf_index LIMIT ?4`,
     );
+    for (const statement of [this.#one, this.#range]) statement.setReadBigInts(true);
   }
 
+  /** One whose text says a class among `visible` is given too, whatever its column says. */
   one(
     tenant: TenantId,
     eventId: EventId,
@@ -40,7 +39,7 @@ export class EvidenceTables {
     if (row === undefined) return undefined;
     this.#contents ??= new StoredContents();
     const [fault] = this.#contents.faultsOf([row]);
-    return fault === undefined ? evidenceIn(row) : { index: numberOf(row, 'leaf_index'), fault };
+    return fault === undefined ? evidenceIn(row) : { index: indexIn(row), fault };
   }
 
   /** As they are stored, whatever that is. */

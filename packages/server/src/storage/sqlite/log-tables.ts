@@ -12,33 +12,22 @@ import type {
   StreamsBeyond,
   UsedKey,
 } from '../../streams/log.ts';
-import { bitsOf, classificationIn } from './classification-column.ts';
-import { blobOf, blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
-import { CHECKED_COLUMNS, hasContent, StoredContents, textsIn } from './stored-content.ts';
+import { bitsOf, classificationIn, MAY_BE_SEEN } from './classification-column.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from './columns.ts';
+import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
+import { STREAMS, streamIn } from './stream-rows.ts';
 import { TreeTables } from './tree-tables.ts';
 import { findUsedKey, usedKeyOf } from './used-keys.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+const NO_BYTES = new Uint8Array(0);
+
 type Row = Readonly<Record<string, unknown>>;
 
-const EVENT_COLUMNS = `leaf_index, classification, ${CHECKED_COLUMNS}, expires_at_ms,
+const EVENT_COLUMNS = `${CHECKED_COLUMNS},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
-
-/** A stream ends where the next one begins. One statement sees one state, also while events are appended. */
-const STREAMS = `
-  SELECT this.stream_id, this.first_index, this.created_at_ms, next.created_at_ms AS sealed_at_ms,
-    before.stream_id AS previous_stream_id,
-    coalesce(next.first_index, (SELECT max(leaf_index) + 1 FROM entries WHERE tenant = this.tenant), 0) AS end_index,
-    (SELECT leaf FROM entries WHERE tenant = this.tenant AND leaf_index = this.first_index - 1) AS previous_leaf,
-    (SELECT leaf FROM entries WHERE tenant = this.tenant
-       AND leaf_index < coalesce(next.first_index, 9007199254740991) ORDER BY leaf_index DESC LIMIT 1) AS last_leaf
-  FROM streams AS this
-  LEFT JOIN streams AS next ON next.tenant = this.tenant AND next.first_index =
-    (SELECT min(first_index) FROM streams WHERE tenant = this.tenant AND first_index > this.first_index)
-  LEFT JOIN streams AS before ON before.tenant = this.tenant AND before.first_index =
-    (SELECT max(first_index) FROM streams WHERE tenant = this.tenant AND first_index < this.first_index)`;
 
 export class LogTables {
   readonly #trees: TreeTables;
@@ -59,7 +48,7 @@ export class LogTables {
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#event = db.prepare(
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
-       WHERE event_id = ? AND tenant = ? AND (? >> classification) & 1`,
+       WHERE event_id = ?1 AND tenant = ?2 AND ${MAY_BE_SEEN}`,
     );
     this.#events = db.prepare(
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
@@ -69,6 +58,7 @@ export class LogTables {
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index DESC LIMIT ?`,
     );
+    for (const statement of [this.#event, this.#events, this.#eventsFromEnd]) statement.setReadBigInts(true);
     this.#streamsBefore = db.prepare(
       `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
     );
@@ -80,6 +70,7 @@ export class LogTables {
     this.#usedKey = findUsedKey(db);
   }
 
+  /** One whose text says a class among `visible` is given too, whatever its column says. */
   event(tenantId: TenantId, eventId: EventId, visible: readonly Classification[]): StoredEvent | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
@@ -147,9 +138,7 @@ export class LogTables {
   }
 
   #streamIn(row: Row, tenantId: TenantId): StoredStream {
-    const firstIndex = numberOf(row, 'first_index');
-    const log = this.#trees.log(tenantId, firstIndex);
-    return streamIn(row, log?.firstIndex === firstIndex ? log.genesis : blobOf(row, 'previous_leaf'));
+    return streamIn(row, this.#trees.log(tenantId, numberOf(row, 'first_index'))!);
   }
 
   #numberOf(tenantId: TenantId): number | undefined {
@@ -159,30 +148,31 @@ export class LogTables {
 }
 
 function lengthIn(row: Row, column: string): number {
-  return blobOrNone(row, column)?.length ?? 0;
+  return readOr(() => blobOrNone(row, column), undefined)?.length ?? 0;
 }
 
 function eventIn(row: Row, fault: string | undefined): StoredEvent {
+  const streamId = readOr(() => textIn(row, 'stream_id'), undefined);
+  if (fault !== undefined || streamId === undefined) return alteredIn(row, fault ?? 'it is in no stream');
   return {
     index: numberOf(row, 'leaf_index'),
     entry: blobOf(row, 'entry'),
     leaf: blobOf(row, 'leaf'),
     classification: classificationIn(row),
-    streamId: textIn(row, 'stream_id'),
-    content: fault !== undefined ? { fault } : hasContent(row) ? contentIn(row) : undefined,
+    streamId,
+    content: hasContent(row) ? contentIn(row) : undefined,
   };
 }
 
-function streamIn(row: Row, genesis: Uint8Array): StoredStream {
+/** What can be told of its place, whatever the row holds. */
+function alteredIn(row: Row, fault: string): StoredEvent {
   return {
-    streamId: textIn(row, 'stream_id'),
-    previousStreamId: textOrNone(row, 'previous_stream_id'),
-    firstIndex: numberOf(row, 'first_index'),
-    endIndex: numberOf(row, 'end_index'),
-    createdAtMs: numberOf(row, 'created_at_ms'),
-    sealedAtMs: numberOrNone(row, 'sealed_at_ms'),
-    genesis,
-    head: blobOrNone(row, 'last_leaf') ?? genesis,
+    index: indexIn(row),
+    entry: readOr(() => blobOf(row, 'entry'), NO_BYTES),
+    leaf: readOr(() => blobOf(row, 'leaf'), NO_BYTES),
+    classification: readOr(() => classificationIn(row), 'Secret'),
+    streamId: readOr(() => textIn(row, 'stream_id'), ''),
+    content: { fault },
   };
 }
 

@@ -1,46 +1,80 @@
-// Whether what is stored of events is what was hashed: texts and seeds must lead to the content hash in the entry, and the
-// entry to its leaf. Readers ask before anything is shown, many rows at a time, in the thread that reads.
+// Whether what is stored of events is what was hashed: texts and seeds must lead to the roots that are stored and to the
+// content hash in the entry, and the entry to its leaf. Readers ask before anything is shown, many rows at a time, in the
+// thread that reads. No row is refused for what it holds: that is a fault of this row, and of no other.
 
-import { decodeEntry, equalBytes, EvidenceError, HASH_BYTES, leafHash } from '@tallystick/evidence';
+import { isUtf8 } from 'node:buffer';
+import {
+  contentOf,
+  ENTRY_BYTES,
+  equalBytes,
+  EvidenceError,
+  HASH_BYTES,
+  leafHash,
+  readLink,
+} from '@tallystick/evidence';
+import { LATEST_MS } from '../../runtime/clock.ts';
 import { Commitments, SEEDS_BYTES, type TextBytes } from '../commitments.ts';
-import { blobOf } from './columns.ts';
+import { classificationIn } from './classification-column.ts';
+import { blobOf, ColumnError, numberOf, numberOrNone, readOr } from './columns.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What `faultsOf` looks at, of entries that are joined with their contents. */
-export const CHECKED_COLUMNS = 'entry, leaf, contents.id AS content_id, text1, text2, seeds';
+/**
+ * What `faultsOf` looks at, of entries that are joined with their contents. A statement that reads them asks for bigints:
+ * it would throw for a number that is too large, and so for all of its rows.
+ */
+export const CHECKED_COLUMNS = `leaf_index, classification, entry, leaf, root1, root2,
+  contents.id AS content_id, text1, text2, seeds, expires_at_ms`;
+
+/** Says that what a row holds is not what was written. */
+class RowFault extends Error {}
 
 export class StoredContents {
   readonly #commitments = new Commitments();
   readonly #computed = new Uint8Array(HASH_BYTES);
 
-  /** Of each row why it is not what was hashed; undefined where it is, or where its content is removed. */
+  /**
+   * Of each row why it is not what was hashed; undefined where it is. Of one whose content is removed that is what is
+   * left. Without a fault every column holds what the schema promises.
+   */
   faultsOf(rows: readonly Row[]): (string | undefined)[] {
     const seeds = new Uint8Array(rows.length * SEEDS_BYTES);
     this.#commitments.begin(seeds);
-    const taken = rows.map((row) => (hasContent(row) ? this.#take(row, seeds) : undefined));
+    const places = rows.map((row) => told(() => this.#take(row, seeds)));
     this.#commitments.run();
-    return rows.map((row, i) => entryFault(row) ?? this.#contentFault(row, taken[i]));
+    return rows.map((row, i) => {
+      const place = places[i];
+      return typeof place === 'string' ? place : told(() => this.#requireHashed(row, place));
+    });
   }
 
-  /** The place of a content in the pool, or why it has none. */
-  #take(row: Row, seeds: Uint8Array): number | string {
-    const own = blobOf(row, 'seeds');
-    if (own.length !== SEEDS_BYTES) return `its seeds are ${own.length} bytes, not ${SEEDS_BYTES}`;
-    seeds.set(own, this.#commitments.size * SEEDS_BYTES);
-    try {
-      return this.#commitments.add(textsIn(row));
-    } catch (error) {
-      if (error instanceof EvidenceError) return error.message;
-      throw error;
+  /** The place of its content in the pool, if it has one. */
+  #take(row: Row, seeds: Uint8Array): number | undefined {
+    requireForm(row);
+    if (!hasContent(row)) return undefined;
+    seeds.set(blobOf(row, 'seeds'), this.#commitments.size * SEEDS_BYTES);
+    return this.#commitments.add(textsIn(row));
+  }
+
+  #requireHashed(row: Row, place: number | undefined): undefined {
+    const entry = blobOf(row, 'entry');
+    if (!equalBytes(leafHash(entry), blobOf(row, 'leaf')))
+      throw new RowFault('its leaf is not the hash of its entry');
+    const { contentAt } = readLink(entry, 0);
+    const content = entry.subarray(contentAt, contentAt + HASH_BYTES);
+    const [root1, root2] = [blobOf(row, 'root1'), blobOf(row, 'root2')];
+    if (place === undefined) {
+      if (!equalBytes(contentOf([{ root: root1 }, { root: root2 }]), content))
+        throw new RowFault('its roots are not what was hashed');
+      return;
     }
-  }
-
-  #contentFault(row: Row, taken: number | string | undefined): string | undefined {
-    if (typeof taken !== 'number') return taken;
-    this.#commitments.copyContent(taken, this.#computed, 0);
-    const { content } = decodeEntry(blobOf(row, 'entry'));
-    return equalBytes(this.#computed, content) ? undefined : 'its content is not what was hashed';
+    const computed = this.#computed;
+    this.#commitments.copyContent(place, computed, 0);
+    if (!equalBytes(computed, content)) throw new RowFault('its content is not what was hashed');
+    for (const [group, root] of [[1, root1] as const, [2, root2] as const]) {
+      this.#commitments.copyRoot(place, group, computed, 0);
+      if (!equalBytes(computed, root)) throw new RowFault(`its root ${group} is not that of its content`);
+    }
   }
 }
 
@@ -52,7 +86,38 @@ export function textsIn(row: Row): TextBytes {
   return [blobOf(row, 'text1'), blobOf(row, 'text2')];
 }
 
-function entryFault(row: Row): string | undefined {
-  const isSound = equalBytes(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf'));
-  return isSound ? undefined : 'its leaf is not the hash of its entry';
+/** In the tenant's sequence; -1 where that cannot be told. */
+export function indexIn(row: Row): number {
+  return readOr(() => numberOf(row, 'leaf_index'), -1);
+}
+
+/** What `read` gives, or what a row has that it cannot be read. */
+function told<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    const isOfRow =
+      error instanceof RowFault || error instanceof ColumnError || error instanceof EvidenceError;
+    if (isOfRow) return error.message;
+    throw error;
+  }
+}
+
+/** Throws unless each column is of the kind and the length that the schema promises. */
+function requireForm(row: Row): void {
+  numberOf(row, 'leaf_index');
+  classificationIn(row);
+  requireBytes(row, 'entry', ENTRY_BYTES);
+  readLink(blobOf(row, 'entry'), 0);
+  for (const column of ['leaf', 'root1', 'root2']) requireBytes(row, column, HASH_BYTES);
+  if (!hasContent(row)) return;
+  if (!textsIn(row).every((text) => isUtf8(text))) throw new RowFault('its content is no UTF-8');
+  requireBytes(row, 'seeds', SEEDS_BYTES);
+  const expiresAtMs = numberOrNone(row, 'expires_at_ms') ?? 0;
+  if (expiresAtMs < 0 || expiresAtMs > LATEST_MS) throw new RowFault(`it expires at ${expiresAtMs}`);
+}
+
+function requireBytes(row: Row, column: string, length: number): void {
+  const found = blobOf(row, column).length;
+  if (found !== length) throw new RowFault(`its ${column} is ${found} bytes, not ${length}`);
 }

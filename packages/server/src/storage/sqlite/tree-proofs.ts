@@ -41,8 +41,12 @@ export function proveEvent(
     const evidence = tables.one(tenant, eventId, visible);
     if (evidence === undefined || 'fault' in evidence) return evidence;
     const log = requireLog(trees.log(tenant, evidence.index), tenant);
+    const { index } = decodeEntry(evidence.entry);
+    // No checkpoint may ever cover the place that it was moved to.
+    if (index !== evidence.index - log.firstIndex)
+      return { index: evidence.index, fault: `its entry is of ${index}` };
     const head = trees.headOf(log);
-    const least = evidence.index - log.firstIndex + 1;
+    const least = index + 1;
     const wanted = preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
     const known = wanted === undefined ? undefined : trees.checkpoint(log, wanted.size);
     const checkpoint = known ?? head.latest;

@@ -20,7 +20,7 @@ import { NoteReader, type TrustedKey } from './notes.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import type { LogRow } from './rows.ts';
 import type { StreamRows } from './streams.ts';
-import type { CheckpointRow, TreeRows } from './tree-rows.ts';
+import type { CheckpointRow, EpochRow, TreeRows } from './tree-rows.ts';
 import type { LogPlace } from '../tree-tables.ts';
 
 export interface LogParts {
@@ -45,7 +45,7 @@ export interface LogFacts {
   /** Undefined for the first log of a tenant. */
   readonly beginning: Beginning | undefined;
   /** The epoch that goes on after this log, if there is one. */
-  readonly next: { readonly epoch: number; readonly previousCheckpoint: string } | undefined;
+  readonly next: EpochRow | undefined;
   /** Ascending by size. */
   readonly heads: readonly RememberedHead[];
   /** As far as the anchor went after this state was looked at; undefined: the anchor is not compared. */
@@ -110,7 +110,7 @@ export class LogCheck {
       this.#unmetCheckpoint(this.#checkpoint);
     if (desk.checks.has('anchor')) {
       const lost = heads.slice(this.#headsMet).find((head) => head.mustBeReached && !this.#isDeclared(head));
-      if (lost !== undefined) throw this.#rollback(lost.size, lost.how);
+      if (lost !== undefined) throw this.#lost(lost);
       this.#requireAnchored();
     }
     this.#requireAnySigned();
@@ -192,7 +192,8 @@ export class LogCheck {
       this.#checkpoint = tree.checkpointAfter(place, size);
     }
     for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
-      if (desk.checks.has('anchor') && !equalBytes(head.root, root) && !this.#isDeclared(head))
+      // No epoch excuses this: it may say that entries are lost, not that there are others.
+      if (desk.checks.has('anchor') && !equalBytes(head.root, root))
         throw this.#otherHistory('FORK', size, head.how);
     }
     this.#confirmedSize = size;
@@ -231,10 +232,20 @@ export class LogCheck {
    * those did, and it named what was anchored: a head that somebody has seen is not excused by what is not there.
    */
   #isDeclared(head: RememberedHead): boolean {
+    // As any notice that is not signed yet: whoever can put a store back can append one.
+    return this.#isNamed(head) && !this.#isNextUnsigned();
+  }
+
+  #isNextUnsigned(): boolean {
+    const { next, place } = this.#facts;
+    return (
+      next !== undefined && this.#parts.tree.newestSize({ tenant: place.tenant, epoch: next.epoch }) === 0
+    );
+  }
+
+  #isNamed(head: RememberedHead): boolean {
     const { next, place } = this.#facts;
     if (next === undefined) return false;
-    // As any notice that is not signed yet: whoever can put a store back can append one.
-    if (this.#parts.tree.newestSize({ tenant: place.tenant, epoch: next.epoch }) === 0) return false;
     if (next.epoch > place.epoch + 1) return head.how === 'anchored';
     return isSameHead(parseCheckpoint(next.previousCheckpoint), head);
   }
@@ -261,6 +272,20 @@ export class LogCheck {
     );
   }
 
+  /** No fault that is excused, but the operator who has just recovered is told what is missing. */
+  #lost(head: RememberedHead): Error {
+    const { place, next } = this.#facts;
+    const { size, how } = head;
+    const isBegun = next !== undefined && this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex);
+    if (!isBegun || !this.#isNamed(head)) return this.#rollback(size, how);
+    const { entries } = this.counts;
+    return fault(
+      'HISTORY_UNPROVEN',
+      `${place.origin} was ${how} with ${size} entries and has ${entries}; the log that goes on after it says so, and is not signed yet. If \`tallystick recover\` was run just now, start the service once and verify again; if it was not, this is a rollback`,
+      entries,
+    );
+  }
+
   #rollback(size: number, how: string): Error {
     const { entries } = this.counts;
     return fault(
@@ -279,13 +304,11 @@ export class LogCheck {
 function agree(epoch: NoticePayload<typeof KINDS.newEpoch>, beginning: Beginning): boolean {
   const { origin, size, root } = parseCheckpoint(beginning.previousCheckpoint);
   const { previousEntries } = beginning;
-  // Where the copy had gone on by itself, what is left of the anchored log is what was signed before they parted.
-  const isRestored =
-    previousEntries === undefined || previousEntries < size
-      ? epoch.restoredSize === (previousEntries ?? 0)
-      : epoch.restoredSize < size;
+  // Where the log before has all that was anchored of it, or something else, none may go on after it.
+  const restored = previousEntries ?? 0;
   return (
-    isRestored &&
+    restored < size &&
+    epoch.restoredSize === restored &&
     origin === beginning.previousOrigin &&
     epoch.previousOrigin === origin &&
     epoch.anchoredSize === size &&

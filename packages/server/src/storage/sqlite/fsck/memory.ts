@@ -5,9 +5,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EvidenceError } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../../streams/anchor.ts';
+import type { AnchoredHead, AnchorHistory } from '../../../streams/anchor.ts';
 import { ANCHOR_FILE } from '../../anchor-file.ts';
-import { AnchorDamage, readAnchor } from '../../anchor-form.ts';
+import { AnchorDamage, readAnchor, readAnchorHistory } from '../../anchor-form.ts';
 import { fault } from './store-fault.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
@@ -16,11 +16,20 @@ export type Heads = ReadonlyMap<string, AnchoredHead>;
 
 /** Undefined when there is no such file; throws EvidenceError for one that is damaged. */
 export function readAnchorAt(place: string): Heads | undefined {
+  return readAt(place, (bytes) => readAnchor(bytes).heads);
+}
+
+/** The same of all heads that it still knows. */
+export function readAnchorHistoryAt(place: string): AnchorHistory | undefined {
+  return readAt(place, readAnchorHistory);
+}
+
+function readAt<T>(place: string, read: (bytes: Buffer) => T): T | undefined {
   const found = statSync(place, { throwIfNoEntry: false });
   const path = found?.isDirectory() ? join(place, ANCHOR_FILE) : place;
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
   try {
-    return readAnchor(readFileSync(path)).heads;
+    return read(readFileSync(path));
   } catch (error) {
     if (error instanceof AnchorDamage)
       throw fault('CHECKSUM_MISMATCH', `the anchor ${path}: ${error.message}`);
@@ -28,9 +37,15 @@ export function readAnchorAt(place: string): Heads | undefined {
   }
 }
 
+export function newestIn(history: AnchorHistory): Heads {
+  return new Map(Array.from(history, ([origin, heads]) => [origin, heads.at(-1)!]));
+}
+
 export interface AnchorReadings {
   readonly before: Heads;
   readonly behind: Heads;
+  /** All that the anchor still knows: what of it the store has must be the same, however far the newest is ahead. */
+  readonly history?: AnchorHistory;
 }
 
 export interface Remembered {
@@ -50,6 +65,9 @@ export function createMemory(remembered: Remembered): Memory {
       if (before !== undefined) heads.push(asAnchored(before));
       if (behind !== undefined && behind.size !== before?.size)
         heads.push({ ...behind, how: 'anchored', mustBeReached: false });
+      for (const head of anchor?.history?.get(origin) ?? [])
+        if (head.size !== before?.size && head.size !== behind?.size)
+          heads.push({ ...head, how: 'anchored', mustBeReached: false });
       // Nothing can be said of the empty tree.
       return heads.filter(({ size }) => size > 0).sort((a, b) => a.size - b.size);
     },

@@ -1,6 +1,6 @@
 // A part of one tenant's log, for whoever asks while the service runs: entries and values of the range are recomputed,
 // and lead, with the stored hashes around them, to the root of the newest checkpoint. Content that is gone must be under
-// a notice, wherever in the log that stands.
+// a notice, wherever in the log that stands. Where it is a part of a stream, that must be one by the log.
 
 import type { DatabaseSync } from 'node:sqlite';
 import {
@@ -12,6 +12,7 @@ import {
   type Entry,
   equalBytes,
   EvidenceError,
+  isNotice,
   KINDS,
   leafHash,
   type Notice,
@@ -25,6 +26,7 @@ import type { RangeVerdict, RangeWish } from '../../../streams/tree.ts';
 import { ALL_CHECKS } from './checks.ts';
 import { EntryWalk, noticeIn, type SoundEntry, WalkDesk } from './entries.ts';
 import { fault, faultOf } from './store-fault.ts';
+import { type BoundaryEntry, requireBounds } from './stream-bounds.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { type LogRow, LogRows } from './rows.ts';
 import { TreeRows } from './tree-rows.ts';
@@ -57,6 +59,7 @@ interface Head {
 }
 
 class RangeCheck {
+  readonly #db: DatabaseSync;
   readonly #wish: Omit<RangeWish, 'publicKeys'>;
   readonly #keys: readonly TrustedKey[] | undefined;
   readonly #rows: LogRows;
@@ -66,6 +69,8 @@ class RangeCheck {
   #deletions = new Deletions();
   /** The one that is looked at; a range may reach from one into the next, where the tenant went on after a restore. */
   #log: LogPlace | undefined;
+  /** In the tenant's sequence. */
+  #firstSealAt: number | undefined;
   #head: Head = { size: 0, root: EMPTY_ROOT };
   #checked = 0;
   #expiredBefore = 0;
@@ -76,6 +81,7 @@ class RangeCheck {
     wish: Omit<RangeWish, 'publicKeys'>,
     keys: readonly TrustedKey[] | undefined,
   ) {
+    this.#db = db;
     this.#wish = wish;
     this.#keys = keys;
     this.#rows = new LogRows(db);
@@ -112,6 +118,31 @@ class RangeCheck {
       yield* this.#part(log, from, end);
       from = end;
     }
+    this.#requireStream();
+  }
+
+  #requireStream(): void {
+    const { tenant, streamId, endIndex } = this.#wish;
+    if (streamId === undefined || this.#log === undefined) return;
+    const walked = { endIndex, firstSealAt: this.#firstSealAt };
+    const number = this.#log.tenant;
+    // Faults of boundaries are told by the tenant's sequence, not by a log.
+    this.#log = undefined;
+    requireBounds(this.#db, number, streamId, walked, {
+      entryAt: (index) => this.#boundaryAt(this.#tables.log(tenant, index)!, index),
+      logBeginOf: (index) => this.#tables.log(tenant, index)!.firstIndex,
+    });
+  }
+
+  #boundaryAt(log: LogPlace, index: number): BoundaryEntry | undefined {
+    const row = this.#rows.lots(log.tenant, index, index).next().value;
+    if (row?.[0] === undefined) return undefined;
+    const entry = decodeEntry(row[0].entry);
+    if (entry.index !== index - log.firstIndex)
+      throw fault('INDEX_MISMATCH', `says that it is entry ${entry.index}`, index);
+    const notice = this.#signedNotice(log, this.#headOf(log), entry, row[0]);
+    const seal = notice?.kind === KINDS.streamSeal ? notice.payload : undefined;
+    return { logBegin: log.firstIndex, receivedAtMs: entry.receivedAtMs, seal };
   }
 
   /** Of an empty range there is the head alone to look at. */
@@ -146,6 +177,7 @@ class RangeCheck {
     this.#checked++;
     if (range.end < this.#head.size) range.append(leaf);
     if (deleted !== undefined) this.#deletions.deleted(deleted, true);
+    if (notice?.kind === KINDS.streamSeal) this.#firstSealAt ??= this.sequenceIndex(notice.index);
     if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
   }
 
@@ -190,18 +222,28 @@ class RangeCheck {
   }
 
   /** A notice counts only if it is what was signed. */
-  #purgeIn(log: LogPlace, { size, root }: Head, row: LogRow): Notice | undefined {
+  #purgeIn(log: LogPlace, head: Head, row: LogRow): Notice | undefined {
     const entry = decodeEntry(row.entry);
-    if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= size) return undefined;
-    const proof = proveInclusion(entry.index, size, this.#tables.hashes(log, size));
+    if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= head.size) return undefined;
     try {
-      verifyInclusion({ leaf: leafHash(row.entry), index: entry.index, size, proof, root });
-      this.#requireContent(entry, row);
-      return noticeIn(entry, row.content);
+      return this.#signedNotice(log, head, entry, row);
     } catch (error) {
       if (error instanceof EvidenceError) return undefined;
       throw error;
     }
+  }
+
+  /** What an entry says if it is a notice; throws where it is not what was signed, as far as that goes. */
+  #signedNotice(log: LogPlace, { size, root }: Head, entry: Entry, row: LogRow): Notice | undefined {
+    const { index, kind } = entry;
+    if (index < size) {
+      const proof = proveInclusion(index, size, this.#tables.hashes(log, size));
+      verifyInclusion({ leaf: leafHash(row.entry), index, size, proof, root });
+    }
+    if (!isNotice(kind)) return undefined;
+    if (row.content === undefined) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
+    this.#requireContent(entry, row);
+    return noticeIn(entry, row.content);
   }
 
   #requireContent({ content }: Entry, row: LogRow): void {

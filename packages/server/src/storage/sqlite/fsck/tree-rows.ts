@@ -25,6 +25,7 @@ export class TreeRows {
   readonly #tileHash: StatementSync;
   readonly #tileHashCount: StatementSync;
   readonly #epochs: StatementSync;
+  readonly #entryAt: StatementSync;
   readonly #epochsNamed: readonly StatementSync[];
 
   constructor(db: DatabaseSync) {
@@ -38,6 +39,7 @@ export class TreeRows {
     this.#epochs = db.prepare(
       'SELECT epoch, first_index, previous_checkpoint FROM epochs WHERE tenant = ? ORDER BY epoch',
     );
+    this.#entryAt = db.prepare('SELECT 1 FROM entries WHERE tenant = ? AND leaf_index = ?');
     this.#epochsNamed = ['checkpoints', 'tile_hashes'].map((table) =>
       db.prepare(`SELECT epoch FROM ${table} WHERE tenant = ? AND epoch > ? ORDER BY epoch LIMIT 1`),
     );
@@ -71,6 +73,11 @@ export class TreeRows {
       firstIndex: integerIn(row['first_index']),
       previousCheckpoint: textIn(row['previous_checkpoint']),
     }));
+  }
+
+  /** In the tenant's sequence. */
+  hasEntryAt(tenant: number, index: number): boolean {
+    return this.#entryAt.get(tenant, index) !== undefined;
   }
 
   /** The epochs that checkpoints and hashes of tiles speak of, skipping from one to the next. */

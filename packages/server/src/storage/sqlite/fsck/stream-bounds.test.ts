@@ -1,0 +1,114 @@
+// Boundaries of streams where a tenant went on after a restore, on a real journal without threads.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { createSystemRandom } from '../../../runtime/random.ts';
+import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../../conformance/claims.ts';
+import { createAccessTables } from '../access.ts';
+import { decodePool, encodePool } from '../append-message.ts';
+import { openJournal } from '../database.ts';
+import { Journal } from '../journal.ts';
+import { LogTables } from '../log-tables.ts';
+import { PoolCommitter } from '../pool-commitments.ts';
+import { checkRange } from './range.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-bounds-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A log with so many events, and one that goes on after a restore with some more; a stream is sealed after three. */
+function build(count: number, more = 2) {
+  const db = openJournal(mkdtempSync(join(folder, 'data-')));
+  const tenants = [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }];
+  createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
+  const random = createSystemRandom();
+  const committer = new PoolCommitter(random);
+  const streams = { ...STREAMS, sealAfterEvents: 3 };
+  const journal = new Journal(db, { logOrigin: 'x', streams, nextId, random, committer });
+  const append = (drafts: number) => {
+    const wish = request(
+      'acme',
+      Array.from({ length: drafts }, () => draftOf({ classification: 'Internal' })),
+    );
+    const pool = decodePool(encodePool([wish], now()));
+    journal.append(pool, committer.make(pool.requests));
+  };
+  append(count);
+  const anchored = { origin: 'x/t/acme', size: 1000, root: new Uint8Array(32) };
+  const { status } = journal.beginEpoch({ tenant: 'acme', anchored }, now(NOW_MS + 1000));
+  assert.equal(status, 'Begun');
+  append(more);
+  const tables = new LogTables(db, 'x');
+  return { db, streams: () => tables.streams('acme', { after: undefined }, 100) };
+}
+
+type Built = ReturnType<typeof build>;
+
+/** Of each stream what the verification says, and what is wrong with it at first sight. */
+function saidOf({ db, streams }: Built) {
+  return streams().map(({ streamId, firstIndex, endIndex, fault }) => {
+    const wish = { tenant: 'acme', fromIndex: firstIndex, endIndex, streamId };
+    for (const steps = checkRange(db, 'x', wish); ; ) {
+      const step = steps.next();
+      if (step.done !== true) continue;
+      const found = step.value.fault;
+      return [
+        `${firstIndex}-${endIndex}`,
+        found && `${found.index} ${found.message.replace(/\b[0-9A-Z]{26}\b/gu, 'ID')}`,
+        fault,
+      ];
+    }
+  });
+}
+
+test('a stream that ended with its log, without a seal, and the one that goes on after it are verified', () => {
+  // The restore comes within a stream.
+  assert.deepEqual(saidOf(build(5)), [
+    ['0-4', undefined, undefined],
+    ['4-6', undefined, undefined],
+    ['6-10', undefined, undefined],
+    ['10-10', undefined, undefined],
+  ]);
+  // It comes right behind a seal: the empty stream is the one that goes on.
+  assert.deepEqual(saidOf(build(3)), [
+    ['0-4', undefined, undefined],
+    ['4-8', undefined, undefined],
+    ['8-8', undefined, undefined],
+  ]);
+});
+
+test('where no stream begins with the log after a restore none that is in both logs is verified', () => {
+  const built = build(5);
+  built.db.exec('DELETE FROM streams WHERE first_index = 6');
+  const [, both, behind] = saidOf(built);
+  assert.deepEqual(both, [
+    '4-10',
+    '9 the seal notice at index 9 says stream ID from entry 0 on, of which there is no row',
+    undefined,
+  ]);
+  assert.match(String(behind?.[1]), /^9 the seal notice at index 9 says stream ID from entry 0 on/u);
+
+  const open = build(4, 1);
+  open.db.exec('DELETE FROM streams WHERE first_index = 5');
+  assert.deepEqual(saidOf(open)[1], ['4-7', '5 no stream begins with the log', undefined]);
+
+  const unsealed = build(4);
+  unsealed.db.exec('DELETE FROM streams WHERE first_index >= 5');
+  assert.deepEqual(saidOf(unsealed)[1]?.slice(0, 2), [
+    '4-9',
+    '8 the seal notice at index 8 says that a stream follows, and there is no such row at 9',
+  ]);
+});
+
+test('the stream behind a seal and a restore is still the one that the notice names', () => {
+  const built = build(3);
+  built.db.exec("UPDATE streams SET stream_id = '01M7GTJ5PZNQPSF014AQ2B0P99' WHERE first_index = 4");
+  for (const place of [0, 1]) {
+    assert.equal(
+      saidOf(built)[place]?.[1],
+      '3 the seal notice at index 3 says that stream ID follows, and there is no such row at 4',
+    );
+  }
+});

@@ -1,0 +1,126 @@
+// Where one stream begins and ends, against the log: it begins with a log or behind the seal notice that names it as the
+// next one, and ends, once another follows, with the seal notice that names it, or with its log. So do its neighbours as
+// far as they touch it, and the first stream of all begins with the first entry.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { KINDS, NoticePayload } from '@tallystick/evidence';
+import { fault } from './store-fault.ts';
+import { integerIn, textIn } from './rows.ts';
+
+/** An entry of the tenant's sequence at which a stream may begin or end. */
+export interface BoundaryEntry {
+  /** Of the log that holds it: the place of its first entry in the tenant's sequence. */
+  readonly logBegin: number;
+  readonly receivedAtMs: number;
+  /** There if it is a seal notice. */
+  readonly seal: NoticePayload<typeof KINDS.streamSeal> | undefined;
+}
+
+/** What is asked of the log. All indexes are those of the tenant's sequence. */
+export interface BoundaryLog {
+  /** Undefined where there is none. Throws EvidenceError for one that is not what was signed. */
+  entryAt(index: number): BoundaryEntry | undefined;
+  /** The place of the first entry of the log that holds an index. */
+  logBeginOf(index: number): number;
+}
+
+/** What was gone through of the stream. */
+export interface Walked {
+  readonly endIndex: number;
+  /** Where the first seal notice stands in it. */
+  readonly firstSealAt: number | undefined;
+}
+
+interface StreamRow {
+  readonly firstIndex: number;
+  readonly streamId: string;
+  readonly createdAtMs: number;
+}
+
+/** Throws EvidenceError where the stream is not where the log says. */
+export function requireBounds(
+  db: DatabaseSync,
+  tenant: number,
+  streamId: string,
+  walked: Walked,
+  log: BoundaryLog,
+): void {
+  const { first, before, own, next } = rowsAround(db, tenant, streamId);
+  if (first.firstIndex !== 0) throw noneBegins(0);
+  requireBeginning(before, own, log);
+  const { firstSealAt } = walked;
+  if (firstSealAt !== undefined && firstSealAt + 1 !== next?.firstIndex) {
+    const says = `that a stream follows, and there is no such row at ${firstSealAt + 1}`;
+    throw other(firstSealAt, says);
+  }
+  if (next !== undefined) requireBeginning(own, next, log);
+  const endIndex = next?.firstIndex ?? walked.endIndex;
+  const logBegin = log.logBeginOf(Math.max(own.firstIndex, endIndex - 1));
+  if (logBegin > own.firstIndex) throw noneBegins(logBegin);
+}
+
+function rowsAround(db: DatabaseSync, tenant: number, streamId: string) {
+  const select = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
+  const get = (condition: string, ...values: (string | number)[]): StreamRow | undefined => {
+    const row = db.prepare(`${select} ${condition} LIMIT 1`).get(tenant, ...values);
+    if (row === undefined) return undefined;
+    return {
+      firstIndex: integerIn(row['first_index']),
+      streamId: textIn(row['stream_id']),
+      createdAtMs: integerIn(row['created_at_ms']),
+    };
+  };
+  const first = get('ORDER BY first_index');
+  const own = get('AND stream_id = ?', streamId);
+  if (first === undefined || own === undefined)
+    throw fault('TRUNCATED', `there is no row of stream ${streamId}`);
+  const before = get('AND first_index < ? ORDER BY first_index DESC', own.firstIndex);
+  const next = get('AND first_index > ? ORDER BY first_index', own.firstIndex);
+  return { first, before, own, next };
+}
+
+/** Of a stream, and with that the end of the one before it. */
+function requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): void {
+  const { firstIndex, streamId } = row;
+  const entryBefore = firstIndex === 0 ? undefined : log.entryAt(firstIndex - 1);
+  if (entryBefore?.seal !== undefined) {
+    requireSeal(entryBefore.seal, entryBefore, before, row);
+    return;
+  }
+  if (log.logBeginOf(firstIndex) !== firstIndex)
+    throw fault(
+      'LEAF_MISMATCH',
+      `no notice says that stream ${streamId} begins at ${firstIndex}`,
+      firstIndex,
+    );
+  const entry = log.entryAt(firstIndex);
+  if (entry !== undefined) requireTime(row, entry, firstIndex);
+}
+
+function requireSeal(
+  seal: NonNullable<BoundaryEntry['seal']>,
+  entry: BoundaryEntry,
+  ended: StreamRow | undefined,
+  follows: StreamRow,
+): void {
+  const index = follows.firstIndex - 1;
+  const { streamId, firstIndex, nextStreamId } = seal;
+  if (ended?.streamId !== streamId || ended.firstIndex - entry.logBegin !== firstIndex)
+    throw other(index, `stream ${streamId} from entry ${firstIndex} on, of which there is no row`);
+  if (follows.streamId !== nextStreamId)
+    throw other(index, `that stream ${nextStreamId} follows, and there is no such row at ${index + 1}`);
+  requireTime(follows, entry, index);
+}
+
+function requireTime({ streamId, createdAtMs }: StreamRow, entry: BoundaryEntry, index: number): void {
+  if (createdAtMs === entry.receivedAtMs) return;
+  throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
+}
+
+function noneBegins(index: number): Error {
+  return fault('INDEX_MISMATCH', 'no stream begins with the log', index);
+}
+
+function other(index: number, says: string): Error {
+  return fault('LEAF_MISMATCH', `the seal notice at index ${index} says ${says}`, index);
+}
