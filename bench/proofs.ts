@@ -59,7 +59,9 @@ async function proofRows({ port }: RunningService): Promise<Row[]> {
   );
   const { streamId } = streams.data[0]!;
   const { treeSize } = await get<{ treeSize: number }>('/checkpoints/latest');
-  const sizes = Array.from({ length: PROOFS }, (_, i) => 1 + Math.floor((i * (treeSize - 1)) / PROOFS));
+  // Every other one only warms the compilers up: it lies elsewhere, so that it brings no tile that is measured.
+  const asked = 2 * PROOFS;
+  const sizes = Array.from({ length: asked }, (_, i) => 1 + Math.floor((i * (treeSize - 1)) / asked));
   const ids: string[] = [];
   for (const sequence of sizes) {
     const { data } = await get<{ data: { eventId: string }[] }>(
@@ -91,10 +93,11 @@ async function checkRow({ dataDirectory }: RunningService): Promise<Row> {
   };
 }
 
-/** The 95th percentile, one after the other. */
+/** The 95th percentile of every other one, one after the other, once the rest have been asked. */
 async function timed<T>(items: readonly T[], ask: (item: T) => Promise<unknown>): Promise<number> {
+  for (const item of items.filter((_, i) => i % 2 === 0)) await ask(item);
   const took: number[] = [];
-  for (const item of items) {
+  for (const item of items.filter((_, i) => i % 2 === 1)) {
     const startedAt = performance.now();
     await ask(item);
     took.push(performance.now() - startedAt);
