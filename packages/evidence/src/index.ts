@@ -40,16 +40,20 @@ export { type EncodedEvent, type EncodedGroup, type EncodedUnit, encodeEvent } f
 export { splitGroup } from './event/split-group.ts';
 export { closeUnits, openEvent, openTexts, showRoots, withholdContent } from './event/show-event.ts';
 export {
+  CONTENT_AT,
   decodeEntry,
   encodeEntry,
   type Entry,
   ENTRY_BYTES,
   type EntryLink,
   epochGenesisHash,
+  EVENT_ID_AT,
   genesisHash,
   isNotice,
   type Kind,
+  KIND_AT,
   KINDS,
+  PREVIOUS_AT,
   readLink,
   writeEntry,
 } from './event/entry.ts';

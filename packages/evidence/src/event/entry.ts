@@ -40,12 +40,13 @@ export interface Entry {
 /** The end of the year 9999: later instants have no text in the interface. */
 const RECEIVED_AT_MS_MAX = 253_402_300_799_999;
 
-const KIND_AT = 16;
+/** Where the parts of an entry stand in it. */
+export const KIND_AT = 16;
 const INDEX_AT = 20;
 const RECEIVED_AT = 28;
-const EVENT_ID_AT = 36;
-const PREVIOUS_AT = 52;
-const CONTENT_AT = 84;
+export const EVENT_ID_AT = 36;
+export const PREVIOUS_AT = 52;
+export const CONTENT_AT = 84;
 
 export function encodeEntry(entry: Entry): Uint8Array {
   const bytes = new Uint8Array(ENTRY_BYTES);

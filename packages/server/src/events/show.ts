@@ -3,12 +3,15 @@
 
 import type { AuditEvent, Classification, EventId, EventIntegrity, TenantId } from '@tallystick/contract';
 import {
+  CONTENT_AT,
   decodeEntry,
+  EVENT_ID_AT,
   eventIdText,
   EvidenceError,
   HASH_BYTES,
   isNotice,
   parseJson,
+  PREVIOUS_AT,
   toHex,
 } from '@tallystick/evidence';
 import { instant } from '../runtime/clock.ts';
@@ -109,9 +112,9 @@ type Facts = Pick<
 >;
 type Content = Pick<AuditEvent, 'context' | 'payload'>;
 
-// Where they stand in the entry: read without regard to the rest of it, which may be none.
-const EVENT_ID = { from: 36, to: 52 };
-const PREVIOUS = { from: 52, to: 84 };
+// Read without regard to the rest of the entry, which may be none.
+const EVENT_ID = { from: EVENT_ID_AT, to: PREVIOUS_AT };
+const PREVIOUS = { from: PREVIOUS_AT, to: CONTENT_AT };
 
 function altered(fault: string): Shown {
   return { withheld: 'Altered', fault };

@@ -3,10 +3,10 @@
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
 
 import type { TenantId } from '@tallystick/contract';
-import { logNamed } from '@tallystick/evidence';
+import { equalBytes, logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor, AnchoredHead, AnchorHistory } from './anchor.ts';
-import { findParting, isSame, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
+import { findParting, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface ComparisonParts {
@@ -95,7 +95,7 @@ export class AnchorComparison {
     if (size < anchored.size) return 'NotYet';
     this.#unsettled.delete(tenant);
     const then = heads.find((head) => head.size === anchored.size);
-    if (then !== undefined && isSame(then.root, anchored.root)) return 'Sound';
+    if (then !== undefined && equalBytes(then.root, anchored.root)) return 'Sound';
     return otherHistory(standing, anchored, partingAt(anchored, then?.root));
   }
 
@@ -141,7 +141,7 @@ export class AnchorComparison {
   async #compareHead(standing: Standing, anchored: AnchoredLog): Promise<Disagreement | undefined> {
     const { tenant, checkpoint } = standing;
     if (checkpoint?.size === anchored.size) {
-      if (isSame(checkpoint.root, anchored.root)) return undefined;
+      if (equalBytes(checkpoint.root, anchored.root)) return undefined;
       return otherHistory(standing, anchored, partingAt(anchored, checkpoint.root));
     }
     if (checkpoint === undefined || checkpoint.size < anchored.size) {
@@ -151,7 +151,7 @@ export class AnchorComparison {
     }
     // What is stored was anchored before it was: the anchor is an older one.
     const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
-    if (root === undefined || !isSame(root, anchored.root))
+    if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory(standing, anchored, partingAt(anchored, root));
     this.#warnOfOlderAnchor(standing, anchored.size);
     return undefined;

@@ -2,7 +2,7 @@
 // less than was signed: those before it can, as far as the anchor still knows them.
 
 import type { TenantId } from '@tallystick/contract';
-import { CompactRange, EvidenceError, leafHash } from '@tallystick/evidence';
+import { CompactRange, equalBytes, EvidenceError, leafHash, toHex } from '@tallystick/evidence';
 import type { AnchoredHead, AnchorHistory } from './anchor.ts';
 import type { LogTree, TreeReader } from './tree.ts';
 
@@ -38,7 +38,7 @@ export async function findParting(
     if (head !== undefined && head.size > 0) {
       const isSigned = head.size <= signedSize;
       const root = await (isSigned ? rootOf(log, head.size) : rootOfEntries(tenant, log, head.size, reader));
-      if (root === undefined || !isSame(root, head.root)) return partingAt(head, root);
+      if (root === undefined || !equalBytes(root, head.root)) return partingAt(head, root);
     }
     endIndex = log.firstIndex;
     log = endIndex === 0 ? undefined : await reader.tree(tenant, endIndex - 1);
@@ -52,8 +52,8 @@ export function partingAt({ origin, size, root: signedRoot }: AnchoredHead, root
 
 /** For people. */
 export function partingMessage({ origin, size, signedRoot, root }: Parting): string {
-  const found = root === undefined ? 'they have none, hashes are missing' : `theirs is ${hex(root)}`;
-  return `the first ${size} entries of ${origin} are not those that were signed with root ${hex(signedRoot)}: ${found}`;
+  const found = root === undefined ? 'they have none, hashes are missing' : `theirs is ${toHex(root)}`;
+  return `the first ${size} entries of ${origin} are not those that were signed with root ${toHex(signedRoot)}: ${found}`;
 }
 
 /** Undefined where hashes are missing: then it is not what was signed either. */
@@ -81,12 +81,4 @@ async function rootOfEntries(
     for (const { entry } of lot) range.append(leafHash(entry));
   }
   return range.root();
-}
-
-export function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
-}
-
-function hex(root: Uint8Array): string {
-  return Buffer.from(root).toString('hex');
 }

@@ -2,7 +2,7 @@
 // alone are not believed: an entry that stands at a boundary must be of the kind that makes one. What the notices say is
 // looked at by whoever verifies.
 
-import { KINDS } from '@tallystick/evidence';
+import { KIND_AT, KINDS } from '@tallystick/evidence';
 import type { StoredStream } from '../../streams/log.ts';
 import { blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 import type { LogPlace } from './tree-tables.ts';
@@ -10,9 +10,9 @@ import type { LogPlace } from './tree-tables.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 const SIZE = 'coalesce((SELECT max(leaf_index) + 1 FROM entries WHERE tenant = this.tenant), 0)';
-/** The kind is the 17th byte of an entry. No row, no value. */
+/** By its kind alone; SQL counts bytes from 1. No row, no value. */
 const isSealAt = (index: string) =>
-  `(SELECT hex(substr(entry, 17, 1)) = '${KINDS.streamSeal.toString(16).padStart(2, '0')}' FROM entries
+  `(SELECT hex(substr(entry, ${KIND_AT + 1}, 1)) = '${KINDS.streamSeal.toString(16).padStart(2, '0')}' FROM entries
     WHERE tenant = this.tenant AND leaf_index = ${index})`;
 const beginsLog = (index: string) =>
   `(${index} = 0 OR EXISTS (SELECT 1 FROM epochs WHERE tenant = this.tenant AND first_index = ${index}))`;
