@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { CLASSIFICATIONS, type StreamEvent } from '@tallystick/contract';
-import { alteredEvents, ROW } from '../testing/altered-events.ts';
+import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
 const { app } = await startEventsApp();
@@ -20,8 +20,8 @@ const withheldIn = (data: readonly StreamEvent[]) =>
 
 /** The event can still be told by its id. */
 const CHANGES: Record<string, string> = {
-  'a byte of root1': entries(`root1 = CAST(x'00' || substr(root1, 2) AS BLOB)`),
-  'a byte of root2': entries(`root2 = CAST(x'00' || substr(root2, 2) AS BLOB)`),
+  'a byte of root1': entries(`root1 = ${otherByte('root1', 1)}`),
+  'a byte of root2': entries(`root2 = ${otherByte('root2', 1)}`),
   'a root2 of three bytes': entries(`root2 = x'010203'`),
   'a root1 of a thousand bytes': entries('root1 = zeroblob(1000)'),
   'a byte of the label': entries(`entry = CAST(x'00' || substr(entry, 2) AS BLOB)`),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { decodeEntry, eventIdBytes, leafHash, toHex } from '@tallystick/evidence';
-import { alteredEvents, ROW } from '../testing/altered-events.ts';
+import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
 const { app } = await startEventsApp();
@@ -19,7 +19,7 @@ const CHANGES: Record<string, string> = {
   'a payload that is no group of an event': `UPDATE contents SET text2 = CAST('{"a":1}' AS BLOB) WHERE id = ${ROW}`,
   'a seed': `UPDATE contents SET seeds = randomblob(32) WHERE id = ${ROW}`,
   'half of the seeds': `UPDATE contents SET seeds = substr(seeds, 1, 16) WHERE id = ${ROW}`,
-  'the time of acceptance in the entry': `UPDATE entries SET entry = CAST(substr(entry, 1, 35) || x'00' || substr(entry, 37) AS BLOB) WHERE event_id = ?`,
+  'the time of acceptance in the entry': `UPDATE entries SET entry = ${otherByte('entry', 36)} WHERE event_id = ?`,
   'the leaf': `UPDATE entries SET leaf = zeroblob(32) WHERE event_id = ?`,
 };
 

@@ -52,6 +52,12 @@ export function alteredEvents(app: TestApp) {
   return { ask, threeOf, reportsOf, change: changer(app) };
 }
 
+/** A column with its n-th byte, from 1, changed: to zero, or to one where it was zero. */
+export function otherByte(column: string, n: number): string {
+  const byte = `CASE substr(${column}, ${n}, 1) WHEN x'00' THEN x'01' ELSE x'00' END`;
+  return `CAST(substr(${column}, 1, ${n - 1}) || ${byte} || substr(${column}, ${n + 1}) AS BLOB)`;
+}
+
 /** Changes the stored event; what stands in the way is taken off for as long as it takes. */
 function changer(app: TestApp) {
   return (eventId: string, ...statements: string[]): void => {
