@@ -4,6 +4,7 @@
 
 import { ACTOR_TYPES, type AuditEvent, CLASSIFICATIONS, EVENT_OUTCOMES } from '@tallystick/contract';
 import { isRedacted } from './event-tokens.ts';
+import type { QueriedEvent } from './queried-event.ts';
 
 export interface FieldRule {
   /** Compared as a whole. */
@@ -80,12 +81,12 @@ const FACTS = {
   eventId: (event) => event.eventId,
   streamId: (event) => event.integrity.streamId,
   submittedBy: (event) => event.submittedBy,
-} as const satisfies Record<string, (event: AuditEvent) => string | undefined>;
+} as const satisfies Record<string, (event: QueriedEvent) => string | undefined>;
 
 export type FactName = keyof typeof FACTS;
 
 /** A text of the event outside of context and payload; undefined where there is none that this reader sees. */
-export function factOf(event: AuditEvent, name: FactName): string | undefined {
+export function factOf(event: QueriedEvent, name: FactName): string | undefined {
   const fact = FACTS[name](event);
   return isRedacted(event, fact) ? undefined : fact;
 }

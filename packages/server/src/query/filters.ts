@@ -1,13 +1,14 @@
 // The filters of lists and searches: OR within a filter, AND between filters, an empty list is no filter. Unlike a
 // query they compare exactly, capitals included; a `*` at the end is a prefix where SearchFilters says so.
 
-import type { AuditEvent, SearchFilters, TimeRange } from '@tallystick/contract';
+import type { SearchFilters, TimeRange } from '@tallystick/contract';
 import { utcTimestamp } from '../events/timestamp.ts';
 import { factOf, type FactName } from './fields.ts';
+import type { QueriedEvent } from './queried-event.ts';
 import { compareTimes } from './times.ts';
 
 /** Whether an event, as this reader sees it, passes all filters. Notices pass only if they are asked for. */
-export function passes(filters: SearchFilters, event: AuditEvent): boolean {
+export function passes(filters: SearchFilters, event: QueriedEvent): boolean {
   return (
     isAny(event, ['actor.userId', 'actor.serviceId'], filters.actorIds, startsOrIs) &&
     isAny(event, ['actor.actorType'], filters.actorTypes, is) &&
@@ -31,7 +32,7 @@ const startsOrIs: Comparing = (fact, asked) =>
   asked.endsWith('*') ? fact.startsWith(asked.slice(0, -1)) : fact === asked;
 
 function isAny(
-  event: AuditEvent,
+  event: QueriedEvent,
   names: readonly FactName[],
   asked: readonly string[] | undefined,
   compare: Comparing,

@@ -3,18 +3,18 @@
 // Words and phrases are marked, anywhere or in their field; fields that are compared as a whole, numbers of a field
 // and what stands behind a NOT are not.
 
-import type { AuditEvent } from '@tallystick/contract';
 import { textOf } from './event-tokens.ts';
 import { formatPath, leadsTo } from './field-path.ts';
 import { ruleOf } from './fields.ts';
 import { fragmentsOf, type Span } from './fragments.ts';
+import type { QueriedEvent } from './queried-event.ts';
 import type { Query, Text, Value } from './query.ts';
 import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
 import { eachToken, phraseOf } from './tokens.ts';
 
 export const HIGHLIGHTED_FIELDS_MAX = 10;
 
-export function highlightsOf(query: Query, event: AuditEvent): Record<string, string[]> {
+export function highlightsOf(query: Query, event: QueriedEvent): Record<string, string[]> {
   const terms = wordTermsOf(query);
   const highlights: [path: string, fragments: string[]][] = [];
   for (const value of seenValues(event)) {
@@ -26,7 +26,7 @@ export function highlightsOf(query: Query, event: AuditEvent): Record<string, st
 }
 
 /** The terms that an event can match by having words. */
-function wordTermsOf(query: Query): (Text | Value)[] {
+export function wordTermsOf(query: Query): (Text | Value)[] {
   switch (query.kind) {
     case 'And':
     case 'Or':
@@ -41,7 +41,7 @@ function wordTermsOf(query: Query): (Text | Value)[] {
   }
 }
 
-function looksAt(term: Text | Value, { path, value }: SeenValue): boolean {
+export function looksAt(term: Text | Value, { path, value }: SeenValue): boolean {
   if (term.kind === 'Text') return true;
   if (term.field.path !== undefined) return typeof value === 'string' && leadsTo(term.field.path, path);
   return ruleOf(term.field.name).words?.some((fact) => fact === path.join('.')) ?? false;

@@ -1,21 +1,21 @@
 // Whether an event, as this reader sees it, is one that a query asks for: the plain definition, against which every
 // index is tested.
 
-import type { AuditEvent } from '@tallystick/contract';
 import { factOf, ruleOf } from './fields.ts';
 import { leadsTo } from './field-path.ts';
 import { foldText } from './fold.ts';
+import type { QueriedEvent } from './queried-event.ts';
 import type { Comparison, ContentPath, Field, Query, Text, Value } from './query.ts';
 import { numberIn } from './query-term.ts';
 import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
 import { compareTimes } from './times.ts';
 import { phraseOf } from './tokens.ts';
 
-export function matches(query: Query, event: AuditEvent): boolean {
+export function matches(query: Query, event: QueriedEvent): boolean {
   return holds(query, event, seenValues(event));
 }
 
-function holds(query: Query, event: AuditEvent, values: readonly SeenValue[]): boolean {
+function holds(query: Query, event: QueriedEvent, values: readonly SeenValue[]): boolean {
   switch (query.kind) {
     case 'And':
       return query.of.every((part) => holds(part, event, values));
@@ -40,7 +40,7 @@ function hasWords({ text, prefix }: Text | Value, values: readonly SeenValue[]):
   return values.some((value) => placesOf(phrase, value).length > 0);
 }
 
-function hasValue(term: Value, event: AuditEvent, values: readonly SeenValue[]): boolean {
+function hasValue(term: Value, event: QueriedEvent, values: readonly SeenValue[]): boolean {
   const { name, path } = term.field;
   if (path !== undefined) return isAmong(term, valuesAt(path, values));
   const { whole = [], words = [] } = ruleOf(name);
@@ -79,7 +79,7 @@ function isWhole(fact: string | undefined, { text, prefix }: Value): boolean {
 
 function compares(
   { field, operator, value }: Comparison,
-  event: AuditEvent,
+  event: QueriedEvent,
   values: readonly SeenValue[],
 ): boolean {
   if (typeof value === 'string') {
@@ -110,7 +110,7 @@ function isInOrder(order: number, operator: Comparison['operator']): boolean {
   }
 }
 
-function exists({ name, path }: Field, event: AuditEvent, values: readonly SeenValue[]): boolean {
+function exists({ name, path }: Field, event: QueriedEvent, values: readonly SeenValue[]): boolean {
   if (path !== undefined) return valuesAt(path, values).length > 0;
   const { whole = [], words = [], time } = ruleOf(name);
   return time !== undefined || [...whole, ...words].some((fact) => factOf(event, fact) !== undefined);

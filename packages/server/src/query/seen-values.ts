@@ -1,9 +1,9 @@
 // The values of an event that a reader can search, each with its words, and where in them a phrase stands.
 
-import type { AuditEvent } from '@tallystick/contract';
 import { isAtLeast } from '../events/classify.ts';
 import { eventTokens } from './event-tokens.ts';
 import type { Step } from './field-path.ts';
+import type { QueriedEvent } from './queried-event.ts';
 import type { Phrase } from './tokens.ts';
 
 export interface SeenValue {
@@ -17,7 +17,7 @@ export interface SeenValue {
 }
 
 /** In the order of the event. */
-export function seenValues(event: AuditEvent): SeenValue[] {
+export function seenValues(event: QueriedEvent): SeenValue[] {
   // An index of such content holds no words that could be compared with a beginning.
   const isClosed = isAtLeast(event.classification, 'Confidential');
   const values: (SeenValue & { words: (string | undefined)[] })[] = [];
