@@ -35,6 +35,7 @@ export class LogTables {
   readonly #event: StatementSync;
   readonly #events: StatementSync;
   readonly #eventsFromEnd: StatementSync;
+  readonly #eventAt: StatementSync;
   readonly #streamsBefore: StatementSync;
   readonly #streamsAfter: StatementSync;
   readonly #stream: StatementSync;
@@ -58,7 +59,11 @@ export class LogTables {
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index DESC LIMIT ?`,
     );
-    for (const statement of [this.#event, this.#events, this.#eventsFromEnd]) statement.setReadBigInts(true);
+    this.#eventAt = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id) WHERE tenant = ? AND leaf_index = ?`,
+    );
+    for (const statement of [this.#event, this.#events, this.#eventsFromEnd, this.#eventAt])
+      statement.setReadBigInts(true);
     this.#streamsBefore = db.prepare(
       `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
     );
@@ -96,6 +101,33 @@ export class LogTables {
       if (bytes >= bytesMax) break;
     }
     return this.#eventsIn(rows);
+  }
+
+  /**
+   * Those at these indexes, by index, and how many were looked for: no more once their texts are so large together. One
+   * is always read, and one that is not there is left out.
+   */
+  eventsAt(
+    tenantId: TenantId,
+    indexes: readonly number[],
+    bytesMax: number,
+  ): { readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number } {
+    const tenant = this.#numberOf(tenantId);
+    const rows: Row[] = [];
+    const found: number[] = [];
+    let readCount = 0;
+    let bytes = 0;
+    for (const index of tenant === undefined ? [] : indexes) {
+      if (bytes >= bytesMax) break;
+      readCount += 1;
+      const row = this.#eventAt.get(tenant!, index);
+      if (row === undefined) continue;
+      rows.push(row);
+      found.push(index);
+      bytes += lengthIn(row, 'text1') + lengthIn(row, 'text2');
+    }
+    const events = this.#eventsIn(rows);
+    return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
   }
 
   streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {

@@ -1,0 +1,86 @@
+// The index of events: the port through which lists and searches find them. It follows the log and is a little behind
+// it; what it gives is read from the log itself, so that what is shown is what was hashed.
+
+import type {
+  Aggregation,
+  Aggregations,
+  Classification,
+  SearchFilters,
+  TenantId,
+} from '@tallystick/contract';
+import type { Query } from '../query/query.ts';
+import type { Direction } from '../paging.ts';
+import type { Deadline } from '../runtime/deadline.ts';
+import type { StoredEvent } from '../streams/log.ts';
+
+/** What a reader may search: facts of the classes `visible`, content of those that are `whole`. */
+export interface Sight {
+  readonly visible: readonly Classification[];
+  readonly whole: readonly Classification[];
+}
+
+export type OrderField = 'timestamp' | 'eventId' | 'action';
+
+/** A step of an order. What is equal in all steps is in the order of the log. */
+export interface OrderStep {
+  readonly field: OrderField;
+  readonly isDescending: boolean;
+}
+
+/** Where an event stands in any order. */
+export interface Place {
+  readonly atMs: number;
+  readonly atNs: number;
+  readonly action: string;
+  readonly eventId: string;
+  /** In the tenant's sequence. */
+  readonly index: number;
+}
+
+export interface Question {
+  readonly query: Query;
+  readonly filters: SearchFilters;
+  readonly sight: Sight;
+  /** Relevance: the best of the newest matches, on one page. */
+  readonly order: readonly OrderStep[] | 'Relevance';
+  readonly direction: Direction;
+  /** Only what lies strictly beyond it. */
+  readonly beyond: Place | undefined;
+  readonly rowsMax: number;
+  readonly aggregations: readonly Aggregation[];
+}
+
+export interface FoundEvent {
+  readonly place: Place;
+  readonly stored: StoredEvent;
+  /** There if words were asked for. */
+  readonly score: number | undefined;
+}
+
+export interface Found {
+  /** In the direction that was asked for, the nearest first. */
+  readonly events: readonly FoundEvent[];
+  /** Fewer were read than are there, because they are large. */
+  readonly isCut: boolean;
+  /** Of all pages together: exact up to the limit, one more past it. */
+  readonly total: number;
+  readonly aggregations: Aggregations | undefined;
+  /** Over the newest matches only. */
+  readonly isApproximate: boolean;
+  readonly state: IndexState;
+}
+
+/** How a tenant is indexed. */
+export interface IndexState {
+  /** How often it was made anew. */
+  readonly generation: number;
+  /** How long the oldest event that is not in it has waited; 0 when all are. */
+  readonly lagMs: number;
+  readonly pendingEvents: number;
+}
+
+export interface EventIndex {
+  /** Stops when the deadline passes. */
+  find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found>;
+  state(tenant: TenantId): Promise<IndexState>;
+}

@@ -1,0 +1,21 @@
+// What follows the log: the port of a follower's work. A turn takes the next portion of the log after a position that is
+// saved in the same commit as what was done with it, so a follower that was killed goes on where it was.
+
+export interface FollowedTurn {
+  /** There is more to do at once. */
+  readonly isMore: boolean;
+  /** How many events of the log were taken. */
+  readonly taken: number;
+  /** Events that could not be handled and were set aside, and why. */
+  readonly setAside: readonly SetAside[];
+}
+
+export interface SetAside {
+  readonly tenantId: string;
+  readonly sequence: number;
+  readonly reason: string;
+}
+
+export interface Followed {
+  turn(): Promise<FollowedTurn>;
+}

@@ -1,0 +1,93 @@
+// Events that could not be indexed: kept beside the views with the reason, so that they can be looked at and tried again,
+// and so that one of them does not hold up all others.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { numberOf, textIn } from '../columns.ts';
+
+/** An event that was passed over. */
+export interface IndexLetter {
+  readonly messageId: string;
+  /** Its row in journal.db. */
+  readonly entry: number;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly firstFailedAtMs: number;
+  readonly lastFailedAtMs: number;
+}
+
+export interface FailedEvent {
+  readonly tenant: number;
+  readonly entry: number;
+  readonly reason: string;
+  /** How often it was tried this time. */
+  readonly attempts: number;
+  readonly nowMs: number;
+}
+
+export class DeadLetters {
+  readonly #add: StatementSync;
+  readonly #before: StatementSync;
+  readonly #after: StatementSync;
+  readonly #find: StatementSync;
+  readonly #count: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #removeExpired: StatementSync;
+  readonly #nextId: () => string;
+
+  constructor(db: DatabaseSync, nextId: () => string) {
+    this.#nextId = nextId;
+    this.#add = db.prepare(
+      `INSERT INTO dead_letters (message_id, tenant, entry, reason, attempts, first_failed_ms, last_failed_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+       ON CONFLICT (entry) DO UPDATE SET reason = excluded.reason, attempts = attempts + excluded.attempts,
+         last_failed_ms = excluded.last_failed_ms`,
+    );
+    const select = 'SELECT * FROM dead_letters WHERE tenant = ?';
+    this.#before = db.prepare(`${select} AND message_id < ? ORDER BY message_id DESC LIMIT ?`);
+    this.#after = db.prepare(`${select} AND message_id > ? ORDER BY message_id LIMIT ?`);
+    this.#find = db.prepare(`${select} AND message_id = ?`);
+    this.#count = db.prepare('SELECT count(*) AS count FROM dead_letters WHERE tenant = ?');
+    this.#remove = db.prepare('DELETE FROM dead_letters WHERE entry = ?');
+    this.#removeExpired = db.prepare('DELETE FROM dead_letters WHERE last_failed_ms < ?');
+  }
+
+  /** One that is there already has failed again. */
+  add({ tenant, entry, reason, attempts, nowMs }: FailedEvent): void {
+    this.#add.run(this.#nextId(), tenant, entry, reason, attempts, nowMs);
+  }
+
+  /** Newest first from before an id, or oldest first from behind one. */
+  list(tenant: number, way: 'Before' | 'After', id: string, limit: number): IndexLetter[] {
+    const statement = way === 'Before' ? this.#before : this.#after;
+    return statement.all(tenant, id, limit).map(letterIn);
+  }
+
+  find(tenant: number, messageId: string): IndexLetter | undefined {
+    const row = this.#find.get(tenant, messageId);
+    return row === undefined ? undefined : letterIn(row);
+  }
+
+  count(tenant: number): number {
+    return numberOf(this.#count.get(tenant), 'count');
+  }
+
+  /** It is in the index now. */
+  remove(entry: number): void {
+    this.#remove.run(entry);
+  }
+
+  removeExpired(failedBeforeMs: number): void {
+    this.#removeExpired.run(failedBeforeMs);
+  }
+}
+
+function letterIn(row: Readonly<Record<string, unknown>>): IndexLetter {
+  return {
+    messageId: textIn(row, 'message_id'),
+    entry: numberOf(row, 'entry'),
+    reason: textIn(row, 'reason'),
+    attempts: numberOf(row, 'attempts'),
+    firstFailedAtMs: numberOf(row, 'first_failed_ms'),
+    lastFailedAtMs: numberOf(row, 'last_failed_ms'),
+  };
+}

@@ -1,0 +1,140 @@
+// An event as the index holds it: a row to sort and count by, and the terms to find it by. The whole event is indexed,
+// whoever will search: words of context and payload go into the column of the event's classification, and a search
+// looks only into the columns that its reader is cleared for.
+
+import { ACTOR_TYPES, type Classification, EVENT_OUTCOMES } from '@tallystick/contract';
+import { eventTokens } from '../../../query/event-tokens.ts';
+import type { Step } from '../../../query/field-path.ts';
+import { factOf, type FactName } from '../../../query/fields.ts';
+import { foldText } from '../../../query/fold.ts';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import {
+  dayOf,
+  dayTerm,
+  EVERY,
+  FACT_LETTERS,
+  factTerm,
+  GAP,
+  hourOf,
+  hourTerm,
+  type KeyedClass,
+  monthOf,
+  monthTerm,
+  NAME_LETTERS,
+  nameTerm,
+  numberTerm,
+  octaveOf,
+  pathTerm,
+  presenceTerm,
+  type ViewTerms,
+} from './terms.ts';
+
+export interface Document {
+  readonly facets: string;
+  readonly facts: string;
+  readonly content: string;
+  readonly atMs: number;
+  readonly atNs: number;
+  readonly actor: string;
+  readonly actorLabel: string | undefined;
+  readonly actorType: number;
+  readonly outcome: number;
+}
+
+export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
+  const { atMs, atNs } = timeOf(event.timestamp);
+  const { facts, names, content } = wordsOf(event, terms);
+  const { userId, serviceId, userName, serviceName, actorType } = event.actor;
+  const name = userName ?? serviceName;
+  const id = userId ?? serviceId;
+  return {
+    facets: facetsOf(event, atMs, terms) + names,
+    facts,
+    content,
+    atMs,
+    atNs,
+    actor: id ?? name ?? actorType,
+    actorLabel: id === undefined ? undefined : name,
+    actorType: ACTOR_TYPES.indexOf(actorType),
+    outcome: EVENT_OUTCOMES.indexOf(event.outcome),
+  };
+}
+
+const FACTS = Object.entries(FACT_LETTERS) as [FactName, (typeof FACT_LETTERS)[FactName] & object][];
+/** Those that not every event has. */
+const OPTIONAL: readonly string[] = ['actor.userId', 'actor.serviceId'];
+
+function facetsOf(event: QueriedEvent, atMs: number, terms: ViewTerms): string {
+  const hour = hourOf(atMs);
+  let facets = terms.open(EVERY);
+  const add = (term: string) => (facets += ` ${terms.open(term)}`);
+  add(hourTerm(hour));
+  add(dayTerm(dayOf(hour)));
+  add(monthTerm(monthOf(hour)));
+  for (const [name, { exact, folded }] of FACTS) {
+    const text = factOf(event, name);
+    if (text === undefined) continue;
+    if (exact !== undefined) add(factTerm(exact, text));
+    if (folded !== undefined) add(factTerm(folded, foldText(text)));
+    if (exact !== undefined && OPTIONAL.includes(name)) add(presenceTerm(exact));
+  }
+  return facets;
+}
+
+/** The words of facts, those of names once more, and those of content with its paths and numbers. */
+function wordsOf(
+  event: QueriedEvent,
+  terms: ViewTerms,
+): { readonly facts: string; readonly names: string; readonly content: string } {
+  const facts: string[] = [];
+  const names: string[] = [];
+  const content: string[] = [];
+  const keyed = keyedClass(event.classification);
+  const contentTerm = (term: string) => (keyed === undefined ? terms.open(term) : terms.keyed(keyed, term));
+  let isContent = false;
+  let nameLetter: string | undefined;
+  let next = 0;
+  eventTokens(event, {
+    value(path, value) {
+      isContent = path[0] === 'context' || path[0] === 'payload';
+      next = 0;
+      if (!isContent) {
+        facts.push(GAP);
+        nameLetter = NAME_LETTERS[path.join('.') as keyof typeof NAME_LETTERS];
+        if (nameLetter !== undefined) names.push(GAP, terms.open(presenceTerm(nameLetter)));
+        return;
+      }
+      // No phrase has such a term in it, so it stands between values as a gap does.
+      const keys = keysOf(path);
+      content.push(contentTerm(pathTerm(keys)));
+      if (typeof value === 'number') content.push(contentTerm(numberTerm(keys, octaveOf(value))));
+    },
+    token(token, place) {
+      const words = isContent ? content : facts;
+      // What a limit has left out keeps its place.
+      for (; next < place; next++) words.push(GAP);
+      words.push(isContent ? contentTerm(token) : terms.open(token));
+      if (nameLetter !== undefined && !isContent) names.push(terms.open(nameTerm(nameLetter, token)));
+      next = place + 1;
+    },
+  });
+  const join = (words: string[]) => words.join(' ');
+  return { facts: join(facts), names: names.length === 0 ? '' : ` ${join(names)}`, content: join(content) };
+}
+
+export function keysOf(path: readonly (Step | null)[]): string[] {
+  return path.filter((step) => typeof step === 'string');
+}
+
+export function keyedClass(classification: Classification): KeyedClass | undefined {
+  return classification === 'Confidential' || classification === 'Secret' ? classification : undefined;
+}
+
+const SECONDS_END = '2026-01-02T03:04:05'.length;
+
+/** An instant in UTC as milliseconds and the nanoseconds beyond. */
+export function timeOf(timestamp: string): { readonly atMs: number; readonly atNs: number } {
+  const nanoseconds = Math.round(Number(`0${timestamp.slice(SECONDS_END, -1)}`) * 1e9);
+  const ms = Math.floor(nanoseconds / 1e6);
+  return { atMs: Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) + ms, atNs: nanoseconds - ms * 1e6 };
+}

@@ -1,0 +1,145 @@
+// Answers questions from a view: how many match, and one page of them in an order. Up to the exact limit all that match
+// are gathered and sorted; past it, the order itself is walked and what does not match is passed over.
+
+import type { DatabaseSync } from 'node:sqlite';
+import { LIMITS } from '@tallystick/contract';
+import { eventIdText } from '@tallystick/evidence';
+import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
+import type { OpenView } from './index-writer.ts';
+import type { LoggedEvents } from './logged-events.ts';
+import { Matcher, type Matching } from './matching.ts';
+import { Order } from './order.ts';
+import { type Alive, whileAlive } from './stop.ts';
+
+/** A doc of a page. */
+export interface FoundDoc {
+  readonly doc: number;
+  readonly place: Place;
+}
+
+/** What a question comes to. */
+export interface Match {
+  readonly matching: Matching;
+  /** Exact up to the limit, one more past it. */
+  readonly total: number;
+  /** All that match, if they are no more than that and were gathered. */
+  readonly docs: readonly number[] | undefined;
+}
+
+const WALKED_MIN = 500;
+const WALKED_MAX = 20_000;
+/** Docs that stand this much further apart than there are of them are not looked for together. */
+const SCATTERED = 50;
+
+const COLUMNS = 'd.doc, d.at_ms, d.at_ns, d.event_id, d.leaf_index, k.text';
+const KEYED = 'JOIN keys k ON k.key = d.action';
+
+export class Finder {
+  readonly matcher: Matcher;
+
+  readonly #gatheredMax: number;
+
+  /** More than `gatheredMax` are not gathered. */
+  constructor(db: DatabaseSync, events: LoggedEvents, alive: Alive, gatheredMax: number) {
+    this.matcher = new Matcher(db, events, alive);
+    this.#gatheredMax = gatheredMax;
+  }
+
+  match(view: OpenView, question: Question): Match {
+    const matching = this.matcher.matching(view, question);
+    const { plan, isTimed } = matching;
+    if (plan.of === 'None') return { matching, total: 0, docs: [] };
+    if (plan.of === 'All' && plan.exact && !isTimed) {
+      return { matching, total: this.#countAll(view, matching), docs: undefined };
+    }
+    const docs = this.matcher.docs(matching, question, this.#gatheredMax);
+    const isAll = docs.length <= this.#gatheredMax;
+    return { matching, total: docs.length, docs: isAll ? docs : undefined };
+  }
+
+  page(match: Match, question: Question, order: readonly OrderStep[]): FoundDoc[] {
+    const steps = new Order(order, question.direction);
+    if (match.docs !== undefined) return this.#sorted(match.docs, steps, question);
+    return [...this.#walked(match.matching, steps, question)];
+  }
+
+  /** These docs, in the order in which they are given. */
+  places(docs: readonly number[]): FoundDoc[] {
+    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${KEYED} ORDER BY j.key`;
+    return this.matcher.prepared(sql).all(JSON.stringify(docs)).map(foundDoc);
+  }
+
+  /** Of a view by kind and class alone, from the counts. */
+  #countAll({ view }: OpenView, { condition }: Matching): number {
+    const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE view = ? AND counted = 0${condition.ofCounts}`;
+    const [count] = this.matcher.prepared(sql).get(view) as unknown as [number];
+    return Math.min(count, LIMITS.listExactTotalMax + 1);
+  }
+
+  #sorted(docs: readonly number[], order: Order, { beyond, rowsMax }: Question): FoundDoc[] {
+    const after = beyond === undefined ? undefined : order.beyond(beyond);
+    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${KEYED}
+      ${after === undefined ? '' : `WHERE ${after.sql}`} ORDER BY ${order.sql} LIMIT ?`;
+    return this.matcher
+      .prepared(sql)
+      .all(JSON.stringify(docs), ...(after?.values ?? []), rowsMax)
+      .map(foundDoc);
+  }
+
+  /** Portion by portion of the order, as many as are asked for. */
+  *#walked(matching: Matching, order: Order, question: Question): Generator<FoundDoc> {
+    let { beyond } = question;
+    let portion = WALKED_MIN;
+    let found = 0;
+    for (;;) {
+      const docs = this.#inOrder(matching, order, beyond, portion);
+      const chosen = matching.plan.of === 'Some' ? this.#chosen(matching, docs) : undefined;
+      for (const doc of docs) {
+        if (chosen !== undefined && !chosen.has(doc.doc)) continue;
+        if (matching.isNarrowed && !this.matcher.isAsked(doc.doc, question)) continue;
+        yield doc;
+        if (++found === question.rowsMax) return;
+      }
+      if (docs.length < portion) return;
+      beyond = docs.at(-1)!.place;
+      portion = Math.min(portion * 2, WALKED_MAX);
+    }
+  }
+
+  #inOrder({ condition }: Matching, order: Order, beyond: Place | undefined, limit: number): FoundDoc[] {
+    const after = beyond === undefined ? undefined : order.beyond(beyond);
+    // By action, the keys are the outer loop: they are few and sorted.
+    const from = order.usesAction
+      ? 'keys k CROSS JOIN docs d ON d.view = k.view AND d.action = k.key'
+      : `docs d ${KEYED}`;
+    const ofKeys = order.usesAction ? 'k.view = ? AND k.kind = 0 AND ' : '';
+    const sql = `SELECT ${COLUMNS} FROM ${from} WHERE ${ofKeys}${condition.sql}
+      ${after === undefined ? '' : `AND ${after.sql}`} AND ${whileAlive('d.doc')} ORDER BY ${order.sql} LIMIT ?`;
+    const view = condition.values[0]!;
+    return this.matcher
+      .prepared(sql)
+      .all(...(order.usesAction ? [view] : []), ...condition.values, ...(after?.values ?? []), limit)
+      .map(foundDoc);
+  }
+
+  /** Which of these the plan finds; they stand close together where events come in the order of their times. */
+  #chosen(matching: Matching, docs: readonly FoundDoc[]): ReadonlySet<number> {
+    const numbers = docs.map(({ doc }) => doc).sort((a, b) => a - b);
+    const chosen = new Set<number>();
+    for (let i = 0; i < numbers.length; ) {
+      let end = i + 1;
+      while (end < numbers.length && numbers[end]! - numbers[end - 1]! <= SCATTERED) end++;
+      for (const doc of this.matcher.within(matching, numbers[i]!, numbers[end - 1]!)) chosen.add(doc);
+      i = end;
+    }
+    return chosen;
+  }
+}
+
+type Row = readonly [number, number, number, Uint8Array, number, string];
+
+function foundDoc(row: unknown): FoundDoc {
+  // As COLUMNS says.
+  const [doc, atMs, atNs, eventId, index, action] = row as Row;
+  return { doc, place: { atMs, atNs, action, eventId: eventIdText(eventId), index } };
+}

@@ -1,0 +1,144 @@
+// How the views come after the log: what was in them is never lost, doubled or half there.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { shownEvent } from '../../../query/testing/shown-event.ts';
+import { parseQuery } from '../../../query/query-parser.ts';
+import { IndexedLog, type Said } from './testing/indexed-log.ts';
+
+const NOW_MS = Date.UTC(2026, 5, 1);
+
+function events(count: number, note = 'refund'): Said[] {
+  return Array.from({ length: count }, (_, i) => {
+    const {
+      eventId: _id,
+      integrity: _integrity,
+      tenantId: _tenant,
+      sequence: _s,
+      receivedAt: _r,
+      ...said
+    } = shownEvent();
+    return { ...said, context: {}, payload: { note, number: i } };
+  });
+}
+
+const asking = (text: string) => ({ query: parseQuery(text).query! });
+
+test('a turn that fails leaves nothing behind, and the next one takes the same events', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(5));
+  // As if the disk were full in the middle of the portion.
+  log.views.exec(
+    `CREATE TRIGGER full BEFORE INSERT ON docs WHEN new.leaf_index = 3 BEGIN SELECT RAISE(ABORT, 'full'); END`,
+  );
+  assert.throws(() => log.follow(), /full/);
+  assert.equal(log.find('acme').total, 0);
+  assert.deepEqual(log.find('acme').state, {
+    generation: 1,
+    lagMs: log.find('acme').state.lagMs,
+    pendingEvents: 5,
+  });
+  log.views.exec('DROP TRIGGER full');
+  log.follow();
+  assert.equal(log.find('acme').total, 5);
+  assert.deepEqual(log.find('acme').state, { generation: 1, lagMs: 0, pendingEvents: 0 });
+});
+
+test('goes on after a restart where it was', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(3));
+  log.follow();
+  assert.equal(log.reopen(), undefined);
+  await log.append('acme', events(2, 'later'));
+  log.follow();
+  assert.equal(log.find('acme').total, 5);
+  assert.equal(log.find('acme', asking('later')).total, 2);
+});
+
+test('views of another log, or that are no views at all, are thrown away and made again', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(3));
+  log.follow();
+  log.views.exec("UPDATE meta SET value = zeroblob(32) WHERE name = 'leaf'");
+  assert.match(log.reopen() ?? '', /not the one that it followed/);
+  assert.equal(log.find('acme').total, 0);
+  log.follow();
+  assert.equal(log.find('acme').total, 3);
+  log.views.exec('PRAGMA user_version = 99');
+  assert.match(log.reopen() ?? '', /version 99/);
+  log.follow();
+  assert.equal(log.find('acme', asking('refund')).total, 3);
+});
+
+test('a view is made anew behind the one that answers, which then goes away without a trace', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(2500));
+  await log.append('other', events(10));
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  assert.equal(log.follower.rebuild(tenant), true);
+  assert.equal(log.follower.rebuild(tenant), false);
+  let turns = 0;
+  const generations = new Set<number>();
+  for (let isMore = true; isMore; turns++) {
+    // Also what is appended meanwhile is there at once.
+    if (turns === 1) await log.append('acme', events(3, 'meanwhile'));
+    ({ isMore } = log.follower.turn(NOW_MS));
+    const { total, state } = log.find('acme', asking('refund'));
+    assert.equal(total, 2500);
+    generations.add(state.generation);
+  }
+  assert.deepEqual([...generations], [1, 2]);
+  assert.equal(log.find('acme', asking('meanwhile')).total, 3);
+  assert.equal(log.find('other').total, 10);
+  const views = log.views.prepare('SELECT count(*) AS count FROM views').get();
+  const docs = log.views.prepare('SELECT count(*) AS count FROM docs').get();
+  const words = log.views.prepare("SELECT count(*) AS count FROM words WHERE words MATCH '1_*'").get();
+  assert.deepEqual([views?.['count'], docs?.['count'], words?.['count']], [2, 2513, 0]);
+});
+
+test('an event that cannot be indexed is set aside with the reason, and holds up no other', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: 'no time at all' }, ...events(1)]);
+  const { setAside } = log.follower.turn(NOW_MS);
+  assert.deepEqual(setAside, [
+    { tenantId: 'acme', sequence: 2, reason: 'the time no time at all cannot be told' },
+  ]);
+  assert.equal(log.find('acme').total, 2);
+});
+
+test('no word of content that is Confidential or Secret stands in the views', async () => {
+  await using log = await IndexedLog.open();
+  const secret = { ...events(1, 'xyzzyplugh')[0]!, classification: 'Secret' as const };
+  const confidential = { ...events(1, 'quuxcorge')[0]!, classification: 'Confidential' as const };
+  await log.append('acme', [secret, confidential, ...events(1, 'graultgarply')]);
+  log.follow();
+  for (const word of ['xyzzyplugh', 'quuxcorge', 'graultgarply'])
+    assert.equal(log.find('acme', asking(word)).total, 1, word);
+  const blocks = log.views.prepare('SELECT block FROM words_data').all();
+  const bytes = Buffer.concat(blocks.map(({ block }) => block as Uint8Array)).toString('latin1');
+  assert.ok(bytes.includes('graultgarply'));
+  assert.ok(!bytes.includes('xyzzy') && !bytes.includes('quux'));
+});
+
+test('a tenant finds nothing of another, whatever it asks', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(3, 'only here'));
+  await log.append('other', events(2, 'only there'));
+  log.follow();
+  assert.equal(log.find('acme', asking('only')).total, 3);
+  assert.equal(log.find('other', asking('only')).total, 2);
+  assert.equal(log.find('acme', asking('there')).total, 0);
+  assert.equal(log.find('nobody', asking('only')).total, 0);
+});
+
+test('a search that is told to stop stops', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(2000));
+  log.follow();
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  flag[0] = 1;
+  assert.throws(() => log.findUntil('acme', flag), /stopped/);
+  flag[0] = 0;
+  assert.equal(log.findUntil('acme', flag).total, 2000);
+});

@@ -1,0 +1,171 @@
+// Brings the views after the log: reads what is there beyond the position, indexes it, and saves the position in the same
+// commit. What was killed in between is read again; nothing is in twice, nothing is left out. In the same turns views are
+// made anew, behind the ones that answer meanwhile, and old ones are removed portion by portion.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { FollowedTurn, SetAside } from '../../../followers/followed.ts';
+import { numberOf, readOr, textIn } from '../columns.ts';
+import { inTransaction } from '../database.ts';
+import { DeadLetters } from './dead-letters.ts';
+import { IndexWriter } from './index-writer.ts';
+import { eventIn, LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { TermsOfViews, type View, Views } from './views.ts';
+
+/** Large enough that a commit costs little of it, small enough to be done in tens of milliseconds. */
+const PORTION = 1000;
+const REMOVED_PORTION = 500;
+/** A failure that comes back so often is one of the event itself. */
+const ATTEMPTS_MAX = 3;
+
+export class IndexFollower {
+  readonly #db: DatabaseSync;
+  readonly #events: LoggedEvents;
+  readonly #writer: IndexWriter;
+  readonly #views: Views;
+  readonly #terms: TermsOfViews;
+  readonly #letters: DeadLetters;
+  readonly #position: StatementSync;
+  readonly #setMeta: StatementSync;
+  readonly #oldDocs: StatementSync;
+  readonly #removals: readonly StatementSync[];
+  readonly #removeDoc: readonly [StatementSync, StatementSync];
+
+  constructor(journal: DatabaseSync, db: DatabaseSync, nextId: () => string) {
+    this.#db = db;
+    this.#events = new LoggedEvents(journal);
+    this.#writer = new IndexWriter(db);
+    this.#views = new Views(db);
+    this.#terms = new TermsOfViews(journal);
+    this.#letters = new DeadLetters(db, nextId);
+    this.#position = db.prepare("SELECT value FROM meta WHERE name = 'position'");
+    this.#setMeta = db.prepare(
+      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    );
+    this.#oldDocs = db.prepare('SELECT doc FROM docs INDEXED BY docs_by_time WHERE view = ? LIMIT ?');
+    this.#removeDoc = [
+      db.prepare('DELETE FROM words WHERE rowid = ?'),
+      db.prepare('DELETE FROM docs WHERE doc = ?'),
+    ];
+    this.#removals = ['counts', 'keys'].map((table) => db.prepare(`DELETE FROM ${table} WHERE view = ?`));
+  }
+
+  /** The last row of the log that has been looked at. */
+  get position(): number {
+    const row = this.#position.get();
+    return row === undefined ? 0 : numberOf(row, 'value');
+  }
+
+  /** One portion of each: of the log, of a view that is being made, of one that is going away. */
+  turn(nowMs: number): FollowedTurn {
+    const setAside: SetAside[] = [];
+    const { position } = this;
+    const rows = this.#events.beyond(position, PORTION);
+    if (rows.length > 0) {
+      this.#commit(() => {
+        this.#indexAll(rows, nowMs, setAside);
+        const last = rows.at(-1)!;
+        this.#setMeta.run('position', last.entry);
+        this.#setMeta.run('leaf', last.leaf);
+      });
+    }
+    const isBuilding = this.#build(nowMs);
+    const isRemoving = this.#remove();
+    return { isMore: rows.length === PORTION || isBuilding || isRemoving, taken: rows.length, setAside };
+  }
+
+  /** The view of a tenant is made anew; false while that is going on already. */
+  rebuild(tenant: number): boolean {
+    const views = this.#views.of(tenant);
+    if (views.some(({ state }) => state === 'Building')) return false;
+    this.#commit(() => this.#views.add(tenant, 'Building'));
+    return true;
+  }
+
+  #indexAll(rows: readonly LoggedRow[], nowMs: number, setAside: SetAside[]): void {
+    const views = new Map<number, View>();
+    const ends = new Map<number, number>();
+    for (const row of rows) {
+      let view = views.get(row.tenant);
+      if (view === undefined) {
+        view = this.#views.current(row.tenant) ?? this.#views.add(row.tenant, 'Current');
+        views.set(row.tenant, view);
+      }
+      const reason = this.#index(view, row);
+      if (reason !== undefined) {
+        this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+        const tenantId = readOr(() => textIn(row.row, 'tenant_id'), '');
+        setAside.push({ tenantId, sequence: row.index + 1, reason });
+      }
+      ends.set(view.view, row.index + 1);
+    }
+    for (const [view, end] of ends) this.#views.advance(view, end);
+  }
+
+  /** Why it cannot be; undefined when it is in, or has no content to be found by. */
+  #index(view: View, row: LoggedRow): string | undefined {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const event = eventIn(row);
+        if (event !== undefined) {
+          this.#writer.add(this.#terms.open(view), { entry: row.entry, index: row.index, event });
+        }
+        return undefined;
+      } catch (error) {
+        // A database that fails is no fault of the event.
+        if (isOfStore(error)) throw error;
+        if (attempt === ATTEMPTS_MAX) return error instanceof Error ? error.message : String(error);
+      }
+    }
+  }
+
+  /** True when there is more of it to do. */
+  #build(nowMs: number): boolean {
+    const building = this.#views.any('Building');
+    if (building === undefined) return false;
+    const current = this.#views.current(building.tenant);
+    const end = current?.nextIndex ?? 0;
+    const rows = this.#events.ofTenant(building.tenant, building.nextIndex, end, PORTION);
+    this.#commit(() => {
+      for (const row of rows) {
+        const reason = this.#index(building, row);
+        if (reason !== undefined)
+          this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+      }
+      const nextIndex = rows.length < PORTION ? end : rows.at(-1)!.index + 1;
+      this.#views.advance(building.view, nextIndex);
+      if (nextIndex < end) return;
+      if (current !== undefined) this.#views.setState(current.view, 'Old');
+      this.#views.setState(building.view, 'Current');
+    });
+    return true;
+  }
+
+  #remove(): boolean {
+    const old = this.#views.any('Old');
+    if (old === undefined) return false;
+    const docs = this.#oldDocs.all(old.view, REMOVED_PORTION).map((row) => numberOf(row, 'doc'));
+    this.#commit(() => {
+      for (const doc of docs) for (const statement of this.#removeDoc) statement.run(doc);
+      if (docs.length === REMOVED_PORTION) return;
+      for (const statement of this.#removals) statement.run(old.view);
+      this.#views.remove(old.view);
+    });
+    return true;
+  }
+
+  #commit(work: () => void): void {
+    try {
+      inTransaction(this.#db, () => {
+        work();
+        this.#writer.finish();
+      });
+    } catch (error) {
+      this.#writer.forget();
+      throw error;
+    }
+  }
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+}

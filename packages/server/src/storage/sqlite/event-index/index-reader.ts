@@ -1,0 +1,170 @@
+// Answers questions from views.db and journal.db, over connections that cannot write. All of an answer is of one moment of
+// the views; the events themselves come from the log.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { LIMITS, type TenantId } from '@tallystick/contract';
+import { decodeEntry } from '@tallystick/evidence';
+import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
+import { EVERYTHING } from '../../../query/query.ts';
+import { seenBy } from '../../../query/queried-event.ts';
+import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
+import { blobOf, numberOf } from '../columns.ts';
+import { LogTables } from '../log-tables.ts';
+import { Aggregator } from './aggregate.ts';
+import { Finder, type FoundDoc, type Match } from './finder.ts';
+import type { OpenView } from './index-writer.ts';
+import { eventIn, LoggedEvents } from './logged-events.ts';
+import { Alive, type StopFlag } from './stop.ts';
+import { TermsOfViews, type View, Views } from './views.ts';
+
+/** Of stored text: a page of large events has fewer of them. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** How many of the newest matches are weighed against each other. */
+const WEIGHED_MAX = 1000;
+
+export interface Reading {
+  readonly journal: DatabaseSync;
+  readonly views: DatabaseSync;
+  readonly logOrigin: string;
+  /** So many that match are counted and sorted; past it the order is walked. */
+  readonly gatheredMax?: number;
+}
+
+export class IndexReader {
+  readonly #db: DatabaseSync;
+  readonly #views: Views;
+  readonly #terms: TermsOfViews;
+  readonly #events: LoggedEvents;
+  readonly #log: LogTables;
+  readonly #finder: Finder;
+  readonly #aggregator: Aggregator;
+  readonly #alive: Alive;
+  readonly #tenant: StatementSync;
+  readonly #lastIndex: StatementSync;
+  readonly #entryAt: StatementSync;
+
+  constructor({ journal, views, logOrigin, gatheredMax = LIMITS.listExactTotalMax }: Reading) {
+    this.#db = views;
+    this.#views = new Views(views);
+    this.#terms = new TermsOfViews(journal);
+    this.#events = new LoggedEvents(journal);
+    this.#log = new LogTables(journal, logOrigin);
+    this.#alive = new Alive(views);
+    this.#finder = new Finder(views, this.#events, this.#alive, gatheredMax);
+    this.#aggregator = new Aggregator(this.#finder.matcher);
+    this.#tenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
+    this.#lastIndex = journal.prepare('SELECT max(leaf_index) AS last FROM entries WHERE tenant = ?');
+    this.#entryAt = journal.prepare('SELECT id, entry FROM entries WHERE tenant = ? AND leaf_index = ?');
+  }
+
+  /** Throws Stopped when the flag is set. */
+  find(tenantId: TenantId, question: Question, nowMs: number, flag?: StopFlag): Found {
+    this.#alive.watch(flag);
+    this.#alive.check();
+    return this.#atOneMoment(() => {
+      const tenant = this.#tenantOf(tenantId);
+      const view = tenant === undefined ? undefined : this.#views.current(tenant);
+      const state = this.#stateOf(tenant, view, nowMs);
+      if (view === undefined) return { ...NOTHING, state };
+      return { ...this.#answer(tenantId, this.#terms.open(view), question), state };
+    });
+  }
+
+  state(tenantId: TenantId, nowMs: number): IndexState {
+    const tenant = this.#tenantOf(tenantId);
+    return this.#stateOf(tenant, tenant === undefined ? undefined : this.#views.current(tenant), nowMs);
+  }
+
+  #answer(tenantId: TenantId, view: OpenView, question: Question): Omit<Found, 'state'> {
+    const match = this.#finder.match(view, question);
+    const weighed = this.#weigh(view, question);
+    const { docs, scores } = this.#page(match, question, weighed);
+    const { events, isCut } = this.#eventsOf(tenantId, docs, (doc) =>
+      weighed.length === 0 ? undefined : (scores?.get(doc) ?? this.#score(doc, question, weighed)),
+    );
+    const aggregated =
+      question.aggregations.length === 0 ? undefined : this.#aggregator.aggregate(view, match, question);
+    return {
+      events,
+      isCut,
+      total: match.total,
+      aggregations: aggregated?.aggregations,
+      isApproximate: aggregated?.isApproximate ?? false,
+    };
+  }
+
+  #page(
+    match: Match,
+    question: Question,
+    weighed: readonly WeighedTerm[],
+  ): { readonly docs: readonly FoundDoc[]; readonly scores?: ReadonlyMap<number, number> } {
+    if (question.order !== 'Relevance') return { docs: this.#finder.page(match, question, question.order) };
+    const newest = this.#finder.matcher.newest(match.matching, question, WEIGHED_MAX);
+    const scores = new Map(newest.map((doc) => [doc, this.#score(doc, question, weighed)]));
+    // What fits as well is newest first.
+    const best = newest.toSorted((a, b) => scores.get(b)! - scores.get(a)! || b - a);
+    return { docs: this.#finder.places(best.slice(0, question.rowsMax)), scores };
+  }
+
+  #eventsOf(
+    tenantId: TenantId,
+    docs: readonly FoundDoc[],
+    scoreOfDoc: (doc: number) => number | undefined,
+  ): { readonly events: FoundEvent[]; readonly isCut: boolean } {
+    const indexes = docs.map(({ place }) => place.index);
+    const { events, readCount } = this.#log.eventsAt(tenantId, indexes, PAGE_BYTES_MAX);
+    const found = docs.flatMap(({ doc, place }) => {
+      const stored = events.get(place.index);
+      return stored === undefined ? [] : [{ place, stored, score: scoreOfDoc(doc) }];
+    });
+    return { events: found, isCut: readCount < docs.length };
+  }
+
+  /** How rare the words of the query are among what this reader may search. */
+  #weigh(view: OpenView, question: Question): WeighedTerm[] {
+    const all = { ...question, query: EVERYTHING, filters: {} };
+    const found = (asked: Question) => this.#finder.match(view, asked).total;
+    return weighTerms(question.query, (term) => found({ ...all, query: term }), found(all));
+  }
+
+  #score(doc: number, { sight }: Question, weighed: readonly WeighedTerm[]): number {
+    this.#alive.check();
+    const row = this.#finder.matcher.rowOf(doc);
+    const event = row === undefined ? undefined : eventIn(row);
+    return event === undefined ? 0 : scoreOf(weighed, seenBy(event, sight.whole));
+  }
+
+  #stateOf(tenant: number | undefined, view: View | undefined, nowMs: number): IndexState {
+    const generation = view?.generation ?? 1;
+    const last = tenant === undefined ? undefined : this.#lastIndex.get(tenant);
+    if (tenant === undefined || last?.['last'] === null) return { generation, lagMs: 0, pendingEvents: 0 };
+    const nextIndex = view?.nextIndex ?? 0;
+    const pendingEvents = numberOf(last, 'last') + 1 - nextIndex;
+    if (pendingEvents <= 0) return { generation, lagMs: 0, pendingEvents: 0 };
+    const oldest = this.#entryAt.get(tenant, nextIndex);
+    const { receivedAtMs } = decodeEntry(blobOf(oldest, 'entry'));
+    return { generation, lagMs: Math.max(0, nowMs - receivedAtMs), pendingEvents };
+  }
+
+  #tenantOf(tenantId: TenantId): number | undefined {
+    const row = this.#tenant.get(tenantId);
+    return row === undefined ? undefined : numberOf(row, 'tenant');
+  }
+
+  #atOneMoment<T>(read: () => T): T {
+    this.#db.exec('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.#db.exec('COMMIT');
+    }
+  }
+}
+
+const NOTHING: Omit<Found, 'state'> = {
+  events: [],
+  isCut: false,
+  total: 0,
+  aggregations: undefined,
+  isApproximate: false,
+};

@@ -1,0 +1,105 @@
+// Writes events into a view: its rows, its words and its counts. It is called inside a transaction, which makes all of
+// it, and how far the view has come, one commit.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { eventIdBytes } from '@tallystick/evidence';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { numberOf } from '../columns.ts';
+import { CLASSIFICATIONS } from '../schema.ts';
+import { CountTally } from './counts.ts';
+import { documentOf } from './document.ts';
+import { Keys } from './keys.ts';
+import { hourOf, type ViewTerms } from './terms.ts';
+
+/** A view, and how its terms are written. */
+export interface OpenView {
+  readonly view: number;
+  readonly terms: ViewTerms;
+}
+
+/** An event and where it stands. */
+export interface LoggedEvent {
+  /** Its row in journal.db. */
+  readonly entry: number;
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly event: QueriedEvent;
+}
+
+export class IndexWriter {
+  readonly #insertDoc: StatementSync;
+  readonly #insertWords: StatementSync;
+  readonly #lastDoc: StatementSync;
+  readonly #keys: Keys;
+  readonly #counts: CountTally;
+  #nextDoc: number | undefined;
+
+  constructor(db: DatabaseSync) {
+    this.#insertDoc = db.prepare(
+      `INSERT INTO docs (doc, view, entry, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
+                         actor_type, action, actor, resource_type)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertWords = db.prepare(
+      'INSERT INTO words (rowid, facets, facts, public, internal, confidential, secret) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#lastDoc = db.prepare('SELECT coalesce(max(doc), 0) AS doc FROM docs');
+    this.#keys = new Keys(db);
+    this.#counts = new CountTally(db);
+  }
+
+  add({ view, terms }: OpenView, { entry, index, event }: LoggedEvent): void {
+    const document = documentOf(event, terms);
+    const { atMs, atNs, outcome, actorType } = document;
+    if (!Number.isSafeInteger(atMs)) throw new Error(`the time ${event.timestamp} cannot be told`);
+    const classification = CLASSIFICATIONS.indexOf(event.classification);
+    const kind = event.kind === 'Notice' ? 1 : 0;
+    const isOpen = event.classification !== 'Secret';
+    const action = this.#keys.of(view, 'action', event.action);
+    const actor = this.#keys.of(view, 'actor', document.actor, document.actorLabel, isOpen);
+    const resourceType = this.#keys.of(view, 'resourceType', event.resource.resourceType);
+    const doc = this.#takeDoc();
+    this.#insertDoc.run(
+      doc,
+      view,
+      entry,
+      index,
+      eventIdBytes(event.eventId),
+      atMs,
+      atNs,
+      classification,
+      kind,
+      outcome,
+      actorType,
+      action,
+      actor,
+      resourceType,
+    );
+    const content = CLASSIFICATIONS.map((_, place) => (place === classification ? document.content : ''));
+    this.#insertWords.run(doc, document.facets, document.facts, ...content);
+    this.#counts.count({
+      view,
+      hour: hourOf(atMs),
+      classification,
+      kind,
+      values: { all: 0, action, actor, resourceType, actorType, outcome },
+    });
+  }
+
+  /** The end of the transaction. */
+  finish(): void {
+    this.#counts.write();
+  }
+
+  /** What a transaction that failed would have left. */
+  forget(): void {
+    this.#counts.forget();
+    this.#keys.forget();
+    this.#nextDoc = undefined;
+  }
+
+  #takeDoc(): number {
+    this.#nextDoc ??= numberOf(this.#lastDoc.get(), 'doc') + 1;
+    return this.#nextDoc++;
+  }
+}

@@ -1,0 +1,63 @@
+// The dictionary of a view: each action, actor and type of resource is a number in every other table. A text is looked
+// up once and then remembered; what a commit that failed has added is forgotten with it.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { numberOf, textOrNone } from '../columns.ts';
+import { KEY_KINDS, type KeyKind } from './schema.ts';
+
+interface Key {
+  readonly key: number;
+  label: string | undefined;
+  openLabel: string | undefined;
+}
+
+const REMEMBERED_MAX = 100_000;
+
+export class Keys {
+  readonly #find: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #relabel: StatementSync;
+  readonly #remembered = new Map<string, Key>();
+
+  constructor(db: DatabaseSync) {
+    this.#find = db.prepare(
+      'SELECT key, label, open_label FROM keys WHERE view = ? AND kind = ? AND text = ?',
+    );
+    this.#insert = db.prepare('INSERT INTO keys (view, kind, text) VALUES (?, ?, ?)');
+    this.#relabel = db.prepare('UPDATE keys SET label = ?, open_label = ? WHERE key = ?');
+  }
+
+  /** `isOpen`: everybody may know of the event that has the label. */
+  of(view: number, kind: KeyKind, text: string, label?: string, isOpen = true): number {
+    const name = `${view} ${kind} ${text}`;
+    let known = this.#remembered.get(name);
+    if (known === undefined) {
+      if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
+      this.#remembered.set(name, (known = this.#findOrAdd(view, kind, text)));
+    }
+    if (label !== undefined && (known.label !== label || (isOpen && known.openLabel !== label))) {
+      known.label = label;
+      if (isOpen) known.openLabel = label;
+      this.#relabel.run(label, known.openLabel ?? null, known.key);
+    }
+    return known.key;
+  }
+
+  forget(): void {
+    this.#remembered.clear();
+  }
+
+  #findOrAdd(view: number, kind: KeyKind, text: string): Key {
+    const place = KEY_KINDS.indexOf(kind);
+    const row = this.#find.get(view, place, text);
+    if (row !== undefined) {
+      return {
+        key: numberOf(row, 'key'),
+        label: textOrNone(row, 'label'),
+        openLabel: textOrNone(row, 'open_label'),
+      };
+    }
+    const { lastInsertRowid } = this.#insert.run(view, place, text);
+    return { key: Number(lastInsertRowid), label: undefined, openLabel: undefined };
+  }
+}

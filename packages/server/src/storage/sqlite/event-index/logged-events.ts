@@ -1,0 +1,84 @@
+// Events as the index reads them from journal.db: in the order of the log, all tenants together, or one tenant's alone.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
+import type { AuditEvent } from '@tallystick/contract';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { instant } from '../../../runtime/clock.ts';
+import { blobOf, numberOf, textIn } from '../columns.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** A row of the log, not looked into yet. */
+export interface LoggedRow {
+  readonly entry: number;
+  readonly tenant: number;
+  readonly index: number;
+  readonly leaf: Uint8Array;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, entry, leaf, text1, text2, tenant_id,
+  (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
+   ORDER BY first_index DESC LIMIT 1) AS stream_id`;
+const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';
+
+export class LoggedEvents {
+  readonly #beyond: StatementSync;
+  readonly #ofTenant: StatementSync;
+  readonly #one: StatementSync;
+
+  constructor(journal: DatabaseSync) {
+    this.#beyond = journal.prepare(
+      `SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`,
+    );
+    this.#ofTenant = journal.prepare(
+      `SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.tenant = ? AND leaf_index >= ? AND leaf_index < ?
+       ORDER BY leaf_index LIMIT ?`,
+    );
+    this.#one = journal.prepare(`SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id = ?`);
+  }
+
+  /** Of all tenants, those behind a row of entries. */
+  beyond(entry: number, limit: number): LoggedRow[] {
+    return this.#beyond.all(entry, limit).map(loggedRow);
+  }
+
+  ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
+    return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map(loggedRow);
+  }
+
+  one(entry: number): LoggedRow | undefined {
+    const row = this.#one.get(entry);
+    return row === undefined ? undefined : loggedRow(row);
+  }
+}
+
+function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
+  return {
+    entry: numberOf(row, 'id'),
+    tenant: numberOf(row, 'tenant'),
+    index: numberOf(row, 'leaf_index'),
+    leaf: blobOf(row, 'leaf'),
+    row,
+  };
+}
+
+/** The whole event, as nobody but the index sees it; undefined where its content is removed. Throws if it is none. */
+export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
+  if (row['text1'] === null) return undefined;
+  const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+  // The texts of a log are written by drafts alone, and have these members.
+  const facts = parseJson(decoder.decode(blobOf(row, 'text1'))) as Omit<AuditEvent, 'integrity'>;
+  const content = parseJson(decoder.decode(blobOf(row, 'text2'))) as Pick<AuditEvent, 'context' | 'payload'>;
+  return {
+    ...facts,
+    ...content,
+    eventId,
+    tenantId: textIn(row, 'tenant_id'),
+    kind: isNotice(kind) ? 'Notice' : 'Event',
+    sequence: index + 1,
+    receivedAt: instant(receivedAtMs),
+    integrity: { streamId: textIn(row, 'stream_id') },
+  };
+}

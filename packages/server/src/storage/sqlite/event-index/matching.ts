@@ -1,0 +1,220 @@
+// The docs that a question asks for: first what the plan finds in `words` or in docs alone, then, where the plan may find
+// too much, what each event says itself. Up to the exact limit all of them are gathered; past it only some are looked at.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { AuditEvent, Classification, SearchFilters } from '@tallystick/contract';
+import type { Question } from '../../../events/event-index.ts';
+import { passes } from '../../../query/filters.ts';
+import { matches } from '../../../query/matches.ts';
+import { seenBy } from '../../../query/queried-event.ts';
+import { numberOf } from '../columns.ts';
+import { CLASSIFICATIONS } from '../schema.ts';
+import type { OpenView } from './index-writer.ts';
+import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { ALL, and, NONE, type Plan, Planner } from './plan.ts';
+import { type Alive, whileAlive } from './stop.ts';
+import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
+import { coverOf, type TimeSpan, timeSpanOf } from './time-span.ts';
+
+/** More than these and the words are not asked for the time: the docs are, each one. */
+const COVER_TERMS_MAX = 400;
+
+/** What docs must be, in SQL, with docs as `d`. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+  /** Of it what counts have too, without the `d`: kind and classification. */
+  readonly ofCounts: string;
+}
+
+export interface Matching {
+  readonly plan: Plan;
+  /** Of docs: view, time, kind and classification. */
+  readonly condition: Condition;
+  /** Whether it is more than that and the plan. */
+  readonly isNarrowed: boolean;
+  readonly isTimed: boolean;
+}
+
+export class Matcher {
+  readonly #db: DatabaseSync;
+  readonly #alive: Alive;
+  readonly #events: LoggedEvents;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #bounds: StatementSync;
+  readonly #entryOf: StatementSync;
+
+  constructor(db: DatabaseSync, events: LoggedEvents, alive: Alive) {
+    this.#db = db;
+    this.#events = events;
+    this.#alive = alive;
+    this.#bounds = db.prepare(
+      `SELECT (SELECT at_ms FROM docs WHERE view = ?1 ORDER BY at_ms LIMIT 1) AS first,
+              (SELECT at_ms FROM docs WHERE view = ?1 ORDER BY at_ms DESC LIMIT 1) AS last`,
+    );
+    this.#entryOf = db.prepare('SELECT entry FROM docs WHERE doc = ?');
+  }
+
+  /** A statement of that text, made once. */
+  prepared(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();
+      statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  matching(view: OpenView, { query, filters, sight }: Question): Matching {
+    const planner = new Planner(view, sight);
+    const span = timeSpanOf(filters.timeRange);
+    const asked = and([planner.query(query), planner.filters(filters)]);
+    // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
+    const plan =
+      asked.of === 'Some'
+        ? and([asked, planner.without(hiddenTerms(filters, sight.visible)), this.#cover(view, span, planner)])
+        : asked;
+    return {
+      plan,
+      condition: conditionOf(view.view, filters, sight.visible, span),
+      isNarrowed: !plan.exact,
+      isTimed: span.from !== undefined || span.to !== undefined,
+    };
+  }
+
+  /** The docs that match, in no order; one more than the limit where there are more. */
+  docs(matching: Matching, question: Question, limit: number): number[] {
+    const found: number[] = [];
+    for (const doc of this.#candidates(matching, '')) {
+      if (matching.isNarrowed && !this.isAsked(doc, question)) continue;
+      if (found.push(doc) > limit) break;
+    }
+    return found;
+  }
+
+  /** The newest that match, newest first. */
+  newest(matching: Matching, question: Question, limit: number): number[] {
+    const found: number[] = [];
+    for (const doc of this.#candidates(matching, ' ORDER BY 1 DESC')) {
+      if (matching.isNarrowed && !this.isAsked(doc, question)) continue;
+      if (found.push(doc) >= limit) break;
+    }
+    return found;
+  }
+
+  /** Which of the docs from one to another the plan finds. */
+  within({ plan }: Matching, first: number, last: number): ReadonlySet<number> {
+    if (plan.of !== 'Some') throw new Error('only words are looked through so');
+    const sql = `SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? AND ${whileAlive('rowid')}`;
+    const docs = new Set<number>();
+    for (const row of this.prepared(sql).iterate(plan.match, first, last)) docs.add(firstIn(row));
+    return docs;
+  }
+
+  /** Whether the event itself, as this reader sees it, is asked for. */
+  isAsked(doc: number, { query, filters, sight }: Question): boolean {
+    this.#alive.check();
+    const row = this.rowOf(doc);
+    const event = row === undefined ? undefined : eventIn(row);
+    if (event === undefined) return false;
+    const seen = seenBy(event, sight.whole);
+    return passes(filters, seen) && matches(query, seen);
+  }
+
+  /** What the log has of it. */
+  rowOf(doc: number): LoggedRow | undefined {
+    return this.#events.one(numberOf(this.#entryOf.get(doc), 'entry'));
+  }
+
+  *#candidates({ plan, condition, isTimed }: Matching, order: string): Generator<number> {
+    if (plan.of === 'None') return;
+    const { sql, values } = condition;
+    if (plan.of === 'All') {
+      const text = `SELECT d.doc FROM docs d WHERE ${sql} AND ${whileAlive('d.doc')}${order}`;
+      for (const row of this.prepared(text).iterate(...values)) yield firstIn(row);
+      return;
+    }
+    const match = `words MATCH ? AND ${whileAlive('words.rowid')}`;
+    const text = isTimed
+      ? `SELECT words.rowid FROM words CROSS JOIN docs d ON d.doc = words.rowid WHERE ${match} AND ${sql}${order}`
+      : `SELECT words.rowid FROM words WHERE ${match}${order}`;
+    for (const row of this.prepared(text).iterate(plan.match, ...(isTimed ? values : []))) yield firstIn(row);
+  }
+
+  /** Words that only events of this time have; none where these would be too many. */
+  #cover(view: OpenView, { from, to }: TimeSpan, planner: Planner): Plan {
+    if (from === undefined && to === undefined) return ALL;
+    const bounds = this.#bounds.get(view.view);
+    if (bounds?.['first'] === null) return NONE;
+    const first = Math.max(numberOf(bounds, 'first'), from?.atMs ?? Number.NEGATIVE_INFINITY);
+    const last = Math.min(numberOf(bounds, 'last'), to?.atMs ?? Number.POSITIVE_INFINITY);
+    if (first > last) return NONE;
+    const terms = coverOf(hourOf(first), hourOf(last));
+    return terms.length > COVER_TERMS_MAX ? ALL : planner.anyFacet(terms);
+  }
+}
+
+const STATEMENTS_MAX = 200;
+
+function firstIn(row: unknown): number {
+  if (!Array.isArray(row) || typeof row[0] !== 'number') throw new Error('a row of docs has no number');
+  return row[0];
+}
+
+/** A place in this list is `docs.kind`. */
+const KINDS = ['Event', 'Notice'] as const satisfies readonly AuditEvent['kind'][];
+
+function kindsOf({ kinds }: SearchFilters): readonly AuditEvent['kind'][] {
+  return kinds?.length ? kinds : ['Event'];
+}
+
+function classesOf(
+  { classifications }: SearchFilters,
+  visible: readonly Classification[],
+): readonly Classification[] {
+  return classifications?.length ? visible.filter((each) => classifications.includes(each)) : visible;
+}
+
+/** The facets of what is not asked for, or not for this reader. */
+function hiddenTerms(filters: SearchFilters, visible: readonly Classification[]): string[] {
+  const [kinds, classes] = [kindsOf(filters), classesOf(filters, visible)];
+  return [
+    ...KINDS.filter((kind) => !kinds.includes(kind)).map((kind) => factTerm(FACT_LETTERS.kind!.exact!, kind)),
+    ...CLASSIFICATIONS.filter((each) => !classes.includes(each)).map((each) =>
+      factTerm(FACT_LETTERS.classification!.exact!, each),
+    ),
+  ];
+}
+
+function conditionOf(
+  view: number,
+  filters: SearchFilters,
+  visible: readonly Classification[],
+  { from, to }: TimeSpan,
+): Condition {
+  const [kinds, classes] = [kindsOf(filters), classesOf(filters, visible)];
+  const parts = ['d.view = ?'];
+  const values: SQLInputValue[] = [view];
+  if (from !== undefined) {
+    parts.push('(d.at_ms, d.at_ns) >= (?, ?)');
+    values.push(from.atMs, from.atNs);
+  }
+  if (to !== undefined) {
+    parts.push('(d.at_ms, d.at_ns) <= (?, ?)');
+    values.push(to.atMs, to.atNs);
+  }
+  const columns = [...among('kind', KINDS, kinds), ...among('classification', CLASSIFICATIONS, classes)];
+  return {
+    sql: [...parts, ...columns.map((column) => `d.${column}`)].join(' AND '),
+    values,
+    ofCounts: columns.map((column) => ` AND ${column}`).join(''),
+  };
+}
+
+/** Nothing where all of them are asked for. */
+function among<T>(column: string, all: readonly T[], asked: readonly T[]): string[] {
+  const places = [...all.keys()].filter((place) => asked.includes(all[place]!));
+  return places.length === all.length ? [] : [`${column} IN (${places.join(', ')})`];
+}

@@ -1,0 +1,273 @@
+// From what is asked to what `words` is asked: an expression over the terms of one view, as this reader may search it.
+// A plan that is not exact finds all that is asked for and perhaps more; each doc that it finds is then looked at itself.
+
+import type { Classification, SearchFilters } from '@tallystick/contract';
+import type { Sight } from '../../../events/event-index.ts';
+import { type FactName, ruleOf } from '../../../query/fields.ts';
+import { foldText } from '../../../query/fold.ts';
+import type { Comparison, Field, Query, Value } from '../../../query/query.ts';
+import { phraseOf } from '../../../query/tokens.ts';
+import { keyedClass, keysOf } from './document.ts';
+import type { OpenView } from './index-writer.ts';
+import {
+  EVERY,
+  FACT_LETTERS,
+  factTerm,
+  NAME_LETTERS,
+  nameTerm,
+  numberTerm,
+  octavesFor,
+  pathTerm,
+  presenceTerm,
+  type ViewTerms,
+} from './terms.ts';
+
+/** `match` is an expression of FTS5. */
+export type Plan =
+  | { readonly of: 'All'; readonly exact: boolean }
+  | { readonly of: 'None'; readonly exact: boolean }
+  | { readonly of: 'Some'; readonly match: string; readonly exact: boolean };
+
+export const ALL: Plan = { of: 'All', exact: true };
+export const NONE: Plan = { of: 'None', exact: true };
+const PERHAPS_ALL: Plan = { of: 'All', exact: false };
+
+export function and(plans: readonly Plan[]): Plan {
+  const exact = plans.every((plan) => plan.exact);
+  if (plans.some(({ of }) => of === 'None')) return NONE;
+  const matches = plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : []));
+  return matches.length === 0 ? { of: 'All', exact } : { of: 'Some', match: joined(matches, 'AND'), exact };
+}
+
+export function or(plans: readonly Plan[]): Plan {
+  const exact = plans.every((plan) => plan.exact);
+  if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
+  if (plans.some(({ of }) => of === 'All')) return PERHAPS_ALL;
+  const matches = plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : []));
+  return matches.length === 0 ? { of: 'None', exact } : { of: 'Some', match: joined(matches, 'OR'), exact };
+}
+
+function joined(matches: readonly string[], operator: 'AND' | 'OR'): string {
+  return matches.length === 1 ? matches[0]! : `(${matches.join(` ${operator} `)})`;
+}
+
+/** Makes the plans of one view for one reader. */
+export class Planner {
+  readonly #terms: ViewTerms;
+  readonly #openColumns: string;
+  readonly #keyed: readonly Classification[];
+  readonly #openContent: readonly Classification[];
+
+  constructor({ terms }: OpenView, { whole }: Sight) {
+    this.#terms = terms;
+    this.#keyed = whole.filter((each) => keyedClass(each) !== undefined);
+    this.#openContent = whole.filter((each) => keyedClass(each) === undefined);
+    this.#openColumns = ['facts', ...this.#openContent.map(columnOf)].join(' ');
+  }
+
+  not(plan: Plan): Plan {
+    // What was found too much may be just what is asked for now.
+    if (!plan.exact) return PERHAPS_ALL;
+    if (plan.of === 'All') return NONE;
+    if (plan.of === 'None') return ALL;
+    return this.#some(`(${this.#facet(EVERY)} NOT ${plan.match})`);
+  }
+
+  query(query: Query): Plan {
+    switch (query.kind) {
+      case 'And':
+        return and(query.of.map((part) => this.query(part)));
+      case 'Or':
+        return or(query.of.map((part) => this.query(part)));
+      case 'Not':
+        return this.not(this.query(query.of));
+      case 'Text':
+        return this.#words(query.text, query.prefix);
+      case 'Value':
+        return this.#value(query);
+      case 'Comparison':
+        return this.#comparison(query);
+      case 'Existence':
+        return this.#existence(query.field);
+    }
+  }
+
+  /** All filters but time, kinds, and what is hidden from the reader. */
+  filters(filters: SearchFilters): Plan {
+    return and([
+      this.#any(['actor.userId', 'actor.serviceId'], filters.actorIds, true),
+      this.#any(['actor.actorType'], filters.actorTypes),
+      this.#any(['action'], filters.actions, true),
+      this.#any(['resource.resourceType'], filters.resourceTypes, true),
+      this.#any(['resource.resourceId'], filters.resourceIds, true),
+      this.#any(['outcome'], filters.outcomes),
+      this.#any(['streamId'], filters.streamIds),
+      this.#correlations(filters.correlationIds),
+    ]);
+  }
+
+  /** None of these facets. */
+  without(terms: readonly string[]): Plan {
+    return and(terms.map((term) => this.not(this.#facets([term]))));
+  }
+
+  /** Any of these facets. */
+  anyFacet(terms: readonly string[]): Plan {
+    return this.#facets(terms);
+  }
+
+  #any(names: readonly FactName[], asked: readonly string[] | undefined, takesPrefix = false): Plan {
+    if (asked === undefined || asked.length === 0) return ALL;
+    return or(
+      names.flatMap((name) => {
+        const letter = FACT_LETTERS[name]!.exact!;
+        return asked.map((text) =>
+          takesPrefix && text.endsWith('*')
+            ? this.#some(this.#facet(factTerm(letter, text.slice(0, -1)), true))
+            : this.#some(this.#facet(factTerm(letter, text))),
+        );
+      }),
+    );
+  }
+
+  /** In the index they are without regard to capitals, the filter is not. */
+  #correlations(asked: readonly string[] | undefined): Plan {
+    if (asked === undefined || asked.length === 0) return ALL;
+    const found = this.#facets(
+      asked.map((text) => factTerm(FACT_LETTERS.correlationId!.folded!, foldText(text))),
+    );
+    return { ...found, exact: false };
+  }
+
+  #words(text: string, prefix: boolean): Plan {
+    const phrase = phraseOf(text, prefix);
+    if (phrase.words.length === 0) return NONE;
+    return or([this.#openWords(phrase.words, phrase.prefix, this.#openColumns), ...this.#keyedWords(phrase)]);
+  }
+
+  #openWords(words: readonly string[], prefix: boolean, columns: string): Plan {
+    return this.#some(
+      `{${columns}} : ${phraseText(words.map((word) => this.#terms.open(word)))}${star(prefix)}`,
+    );
+  }
+
+  /** Of such content there is no prefix. */
+  #keyedWords({ words, prefix }: { readonly words: readonly string[]; readonly prefix: boolean }): Plan[] {
+    if (prefix) return [];
+    return this.#keyed.map((each) => {
+      const terms = words.map((word) => this.#terms.keyed(keyedClass(each)!, word));
+      return this.#some(`{${columnOf(each)}} : ${phraseText(terms)}`);
+    });
+  }
+
+  #value(term: Value): Plan {
+    const { name, path } = term.field;
+    if (path !== undefined) return this.#valueAt(term, keysOf(path));
+    const { whole = [], words = [] } = ruleOf(name);
+    const phrase = phraseOf(term.text, term.prefix);
+    return or([
+      ...whole.map((fact) => this.#wholeFact(fact, term)),
+      ...(phrase.words.length === 0 ? [] : words.map((fact) => this.#nameWords(fact, phrase))),
+    ]);
+  }
+
+  #wholeFact(fact: FactName, { field, text, prefix }: Value): Plan {
+    const { exact, folded } = FACT_LETTERS[fact]!;
+    const asked = foldText(text);
+    if (folded !== undefined) return this.#some(this.#facet(factTerm(folded, asked), prefix));
+    const { choices } = ruleOf(field.name!);
+    // An id, which is written in capitals.
+    if (choices === undefined) return this.#some(this.#facet(factTerm(exact!, asked.toUpperCase()), prefix));
+    const meant = choices.filter((choice) =>
+      prefix ? foldText(choice).startsWith(asked) : foldText(choice) === asked,
+    );
+    return this.#facets(meant.map((choice) => factTerm(exact!, choice)));
+  }
+
+  #nameWords(fact: FactName, { words, prefix }: { words: readonly string[]; prefix: boolean }): Plan {
+    const letter = NAME_LETTERS[fact as keyof typeof NAME_LETTERS];
+    const terms = words.map((word) => this.#terms.open(nameTerm(letter, word)));
+    return this.#some(`{facets} : ${phraseText(terms)}${star(prefix)}`);
+  }
+
+  /** Whether the words, or the number, stand at just this path is not in the index. */
+  #valueAt({ text, prefix }: Value, keys: readonly string[]): Plan {
+    const phrase = phraseOf(text, prefix);
+    const isWords = phrase.words.length > 0;
+    const found = isWords
+      ? or([
+          this.#openWords(phrase.words, phrase.prefix, this.#openContent.map(columnOf).join(' ') || 'facts'),
+          ...this.#keyedWords(phrase),
+        ])
+      : NONE;
+    // A number may be written otherwise than it is shown, and null has no words.
+    const isSpecial = !prefix && (foldText(text) === 'null' || Number.isFinite(Number(text)));
+    const some = isSpecial ? PERHAPS_ALL : found;
+    const at = keys.length > 1 ? this.#content([pathTerm(keys)]) : ALL;
+    return { ...and([some, at]), exact: false };
+  }
+
+  #comparison({ field, operator, value }: Comparison): Plan {
+    // Times are compared by the doc itself; a text is compared with nothing else.
+    if (typeof value === 'string' || field.path === undefined) return PERHAPS_ALL;
+    const keys = keysOf(field.path);
+    if (keys.length === 1) return PERHAPS_ALL;
+    const found = this.#content(octavesFor(operator, value).map((octave) => numberTerm(keys, octave)));
+    return { ...found, exact: false };
+  }
+
+  #existence({ name, path }: Field): Plan {
+    if (path !== undefined) {
+      if (path.length === 1) return PERHAPS_ALL;
+      const isExact = path.every((step) => typeof step === 'string');
+      return { ...this.#content([pathTerm(keysOf(path))]), exact: isExact };
+    }
+    const { whole = [], words = [], time } = ruleOf(name);
+    if (time !== undefined) return ALL;
+    const letters = [
+      ...whole.map((fact) => (OPTIONAL.includes(fact) ? FACT_LETTERS[fact]!.exact! : undefined)),
+      ...words.map((fact) => NAME_LETTERS[fact as keyof typeof NAME_LETTERS]),
+    ];
+    if (letters.includes(undefined)) return ALL;
+    return this.#facets(letters.map((letter) => presenceTerm(letter!)));
+  }
+
+  #facets(terms: readonly string[]): Plan {
+    return or(terms.map((term) => this.#some(this.#facet(term))));
+  }
+
+  #facet(term: string, prefix = false): string {
+    return `{facets} : "${this.#terms.open(term)}"${star(prefix)}`;
+  }
+
+  /** Any of these terms, in the content that this reader may see. */
+  #content(terms: readonly string[]): Plan {
+    const open = this.#openContent.map(columnOf).join(' ');
+    return or(
+      terms.flatMap((term) => [
+        ...(open === '' ? [] : [this.#some(`{${open}} : "${this.#terms.open(term)}"`)]),
+        ...this.#keyed.map((each) =>
+          this.#some(`{${columnOf(each)}} : "${this.#terms.keyed(keyedClass(each)!, term)}"`),
+        ),
+      ]),
+    );
+  }
+
+  #some(match: string): Plan {
+    return { of: 'Some', match, exact: true };
+  }
+}
+
+const OPTIONAL: readonly FactName[] = ['actor.userId', 'actor.serviceId'];
+
+function columnOf(classification: Classification): string {
+  return classification.toLowerCase();
+}
+
+function phraseText(terms: readonly string[]): string {
+  return `"${terms.join(' ')}"`;
+}
+
+function star(prefix: boolean): string {
+  return prefix ? ' *' : '';
+}

@@ -1,0 +1,202 @@
+// The terms that events are found by, as `words` holds them: texts of letters, digits and `_`, each with the number of
+// its view in front, so that no view has a term in common with another. A facet is a value as a whole, by the letter of
+// its fact; `_` before a letter makes it a capital, before two digits (hexadecimal) it is any other character.
+//
+//   3f_refund                     the word refund, in the view 3f
+//   3f__a_delete_2e_invoice       the action Delete.Invoice
+//   3f__m_ana                     the word ana in actor.userName
+//   3f__hci4k                     an hour
+//   3f__ppayload__amount          there is a payload.amount
+//   3f__npayload__amount__p074    and it is a number from 1024 to before 2048
+//   3f_k7ac2f0e81b9d4c3           any of these, of content that is Confidential or Secret: an HMAC of it
+
+import { createHmac, hash } from 'node:crypto';
+import type { FactName } from '../../../query/fields.ts';
+
+/** The facts that are found as a whole: `exact` as they are written, `folded` without regard to capitals and marks. */
+export const FACT_LETTERS: Readonly<Partial<Record<FactName, FactLetters>>> = {
+  action: { exact: 'a', folded: 'b' },
+  'actor.userId': { exact: 'u', folded: 'v' },
+  'actor.serviceId': { exact: 's', folded: 't' },
+  'resource.resourceType': { exact: 'y', folded: 'z' },
+  'resource.resourceId': { exact: 'r', folded: 'q' },
+  submittedBy: { folded: 'w' },
+  correlationId: { folded: 'i' },
+  // Of these there is one way to write each: choices, and ids in capitals.
+  'actor.actorType': { exact: 'g' },
+  classification: { exact: 'c' },
+  outcome: { exact: 'o' },
+  kind: { exact: 'k' },
+  eventId: { exact: 'e' },
+  streamId: { exact: 'l' },
+};
+
+export interface FactLetters {
+  readonly exact?: string;
+  readonly folded?: string;
+}
+
+/** Names for people, found by their words within the one or the other. */
+export const NAME_LETTERS = {
+  'actor.userName': 'm',
+  'actor.serviceName': 'j',
+  'resource.resourceName': 'f',
+} as const satisfies Partial<Record<FactName, string>>;
+
+/** Stands between values of facts, so that no phrase reaches from one into the next. */
+export const GAP = '_';
+
+/** Every doc has it. */
+export const EVERY = '_x';
+
+export function factTerm(letter: string, text: string): string {
+  return `_${letter}${escaped(text)}`;
+}
+
+/** Of a word in a name. A word is made of what needs no escape. */
+export function nameTerm(letter: string, word: string): string {
+  return `_${letter}_${word}`;
+}
+
+/** That the fact is there at all. */
+export function presenceTerm(letter: string): string {
+  return `_0${letter}`;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
+/** Before the year 0. */
+const HOURS_ZERO = 20_000_000;
+
+export function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS);
+}
+
+export function hourTerm(hour: number): string {
+  return `_h${(hour + HOURS_ZERO).toString(36)}`;
+}
+
+export function dayTerm(day: number): string {
+  return `_d${(day * DAY_HOURS + HOURS_ZERO).toString(36)}`;
+}
+
+/** `month` counts from the year 0. */
+export function monthTerm(month: number): string {
+  return `_1${month.toString(36)}`;
+}
+
+export function dayOf(hour: number): number {
+  return Math.floor(hour / DAY_HOURS);
+}
+
+export function monthOf(hour: number): number {
+  const date = new Date(hour * HOUR_MS);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+/** The first hour of a month. */
+export function monthBegin(month: number): number {
+  const date = new Date(0);
+  date.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
+  return hourOf(date.getTime());
+}
+
+/** The keys on the way to a value; where it stands in a list is left out. */
+export function pathTerm(keys: readonly string[]): string {
+  return `_p${pathText(keys)}`;
+}
+
+/** Numbers of one sign and of one power of two have one term. */
+export function numberTerm(keys: readonly string[], octave: string): string {
+  return `_n${pathText(keys)}__${octave}`;
+}
+
+/** Longer paths are told apart by a hash. */
+const PATH_LENGTH_MAX = 200;
+
+/** No escaped key has `__` in it. */
+function pathText(keys: readonly string[]): string {
+  const text = keys.map(escaped).join('__');
+  return text.length <= PATH_LENGTH_MAX ? text : `_7f${hash('sha256', text, 'hex').slice(0, 32)}`;
+}
+
+const OCTAVE_MAX = 64;
+
+/** In ascending order of the numbers: m128 … m000, z, p000 … p128. */
+export function octaveOf(number: number): string {
+  if (number === 0) return 'z';
+  const octave = Math.max(-OCTAVE_MAX, Math.min(OCTAVE_MAX, Math.floor(Math.log2(Math.abs(number)))));
+  return (number < 0 ? 'm' : 'p') + String(octave + OCTAVE_MAX).padStart(3, '0');
+}
+
+/** The octaves whose numbers may stand in this order to the given one. */
+export function octavesFor(operator: '=' | '>' | '>=' | '<' | '<=', number: number): readonly string[] {
+  if (operator === '=') return [octaveOf(number)];
+  const at = OCTAVES.indexOf(octaveOf(number));
+  return operator.startsWith('>') ? OCTAVES.slice(at) : OCTAVES.slice(0, at + 1);
+}
+
+const STEPS = Array.from({ length: 2 * OCTAVE_MAX + 1 }, (_, step) => String(step).padStart(3, '0'));
+const OCTAVES: readonly string[] = [
+  ...STEPS.toReversed().map((step) => `m${step}`),
+  'z',
+  ...STEPS.map((step) => `p${step}`),
+];
+
+const PLAIN = /^[a-z0-9\u0080-\uffff]*$/;
+const ODD = /[^a-z0-9\u0080-\uffff]/g;
+
+/** A text in which nothing ends a term, and which begins as any beginning of it does. */
+export function escaped(text: string): string {
+  return PLAIN.test(text) ? text : text.replaceAll(ODD, escapedCharacter);
+}
+
+function escapedCharacter(character: string): string {
+  if (character >= 'A' && character <= 'Z') return `_${character.toLowerCase()}`;
+  return `_${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}
+
+export type KeyedClass = 'Confidential' | 'Secret';
+
+/** So many of a view's keyed terms are remembered: the same words come again and again. */
+const REMEMBERED_MAX = 20_000;
+const KEYED_HEX = 20;
+
+/** The terms of one view, in the form in which `words` holds them. */
+export class ViewTerms {
+  readonly #prefix: string;
+  readonly #secret: Uint8Array;
+  readonly #keys = new Map<KeyedClass, Uint8Array>();
+  readonly #remembered = { Confidential: new Map<string, string>(), Secret: new Map<string, string>() };
+
+  /** `secret` is the tenant's own; a key for each class is made from it. */
+  constructor(view: number, secret: Uint8Array) {
+    this.#prefix = `${view.toString(36)}_`;
+    this.#secret = secret;
+  }
+
+  open(term: string): string {
+    return this.#prefix + term;
+  }
+
+  /** Of content that must not stand in an index in the clear. */
+  keyed(classification: KeyedClass, term: string): string {
+    const remembered = this.#remembered[classification];
+    const known = remembered.get(term);
+    if (known !== undefined) return known;
+    const mac = createHmac('sha256', this.#keyOf(classification)).update(term).digest('hex');
+    const keyed = `${this.#prefix}k${mac.slice(0, KEYED_HEX)}`;
+    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+    remembered.set(term, keyed);
+    return keyed;
+  }
+
+  #keyOf(classification: KeyedClass): Uint8Array {
+    let key = this.#keys.get(classification);
+    if (key === undefined) {
+      key = createHmac('sha256', this.#secret).update(`index of ${classification}`).digest();
+      this.#keys.set(classification, key);
+    }
+    return key;
+  }
+}

@@ -1,0 +1,203 @@
+// A log in a directory of its own with its views, in this process, and the plain definition of what is found in it.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { AuditEvent, TenantId } from '@tallystick/contract';
+import { canonicalJson, KINDS } from '@tallystick/evidence';
+import type { Found, OrderStep, Question } from '../../../../events/event-index.ts';
+import { passes } from '../../../../query/filters.ts';
+import { matches } from '../../../../query/matches.ts';
+import { EVERYTHING } from '../../../../query/query.ts';
+import { type QueriedEvent, seenBy } from '../../../../query/queried-event.ts';
+import { compareTimes } from '../../../../query/times.ts';
+import { systemClock } from '../../../../runtime/clock.ts';
+import { createUlids } from '../../../../runtime/ids.ts';
+import { createSystemRandom } from '../../../../runtime/random.ts';
+import type { Draft } from '../../../../streams/log.ts';
+import type { Storage } from '../../../storage.ts';
+import { openJournalForReading } from '../../database.ts';
+import { openSqliteStorage } from '../../sqlite-storage.ts';
+import { IndexFollower } from '../follower.ts';
+import { IndexReader } from '../index-reader.ts';
+import { eventIn, LoggedEvents } from '../logged-events.ts';
+import type { StopFlag } from '../stop.ts';
+import { openViews, openViewsForReading } from '../views-database.ts';
+
+const NOW_MS = Date.UTC(2026, 5, 1);
+const random = createSystemRandom();
+const nextId = createUlids(systemClock, random);
+
+/** What an event says; the rest is given by the log. */
+export type Said = Pick<
+  AuditEvent,
+  | 'timestamp'
+  | 'correlationId'
+  | 'actor'
+  | 'action'
+  | 'resource'
+  | 'classification'
+  | 'outcome'
+  | 'submittedBy'
+> &
+  Partial<Pick<AuditEvent, 'context' | 'payload' | 'kind' | 'eventId'>>;
+
+export interface LogOptions {
+  readonly gatheredMax?: number;
+}
+
+export class IndexedLog implements AsyncDisposable {
+  readonly directory: string;
+  readonly #storage: Storage;
+  readonly #options: LogOptions;
+  readonly #journal: DatabaseSync;
+  #views: DatabaseSync;
+  #reading: DatabaseSync;
+  follower: IndexFollower;
+  reader: IndexReader;
+
+  private constructor(directory: string, storage: Storage, options: LogOptions) {
+    this.#options = options;
+    this.directory = directory;
+    this.#storage = storage;
+    this.#journal = openJournalForReading(directory);
+    this.#views = openViews(directory, this.#journal).db;
+    this.#reading = openViewsForReading(directory);
+    this.follower = new IndexFollower(this.#journal, this.#views, nextId);
+    this.reader = this.#makeReader();
+  }
+
+  static async open(options: LogOptions = {}): Promise<IndexedLog> {
+    const directory = mkdtempSync(join(tmpdir(), 'tallystick-index-'));
+    const storage = await openSqliteStorage({
+      directory,
+      logOrigin: 'index.test',
+      streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
+      clock: systemClock,
+      random,
+      threads: false,
+      exclusive: true,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    return new IndexedLog(directory, storage, options);
+  }
+
+  #makeReader(): IndexReader {
+    const reading = { journal: this.#journal, views: this.#reading, logOrigin: 'index.test' };
+    return new IndexReader({ ...reading, ...this.#options });
+  }
+
+  /** Closes the views and opens them again, as a restart does; says why they were thrown away, if they were. */
+  reopen(): string | undefined {
+    this.#reading.close();
+    this.#views.close();
+    const { db, discarded } = openViews(this.directory, this.#journal);
+    this.#views = db;
+    this.#reading = openViewsForReading(this.directory);
+    this.follower = new IndexFollower(this.#journal, db, nextId);
+    this.reader = this.#makeReader();
+    return discarded;
+  }
+
+  get views(): DatabaseSync {
+    return this.#views;
+  }
+
+  async append(tenant: TenantId, said: readonly Said[]): Promise<void> {
+    await this.#storage.tenants.ensure(tenant, NOW_MS);
+    const drafts = said.map(draftOf);
+    await this.#storage.log.append([{ tenant, drafts, atomic: true }], { nowMs: NOW_MS, steadyNowMs: 0 });
+  }
+
+  /** Until all is in. */
+  follow(): void {
+    while (this.follower.turn(NOW_MS).isMore);
+  }
+
+  /** The tenant's number in the store. */
+  tenantNumber(tenant: TenantId): number {
+    const row = this.#journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?').get(tenant);
+    return Number(row?.['tenant']);
+  }
+
+  find(tenant: TenantId, asked: Partial<Question> = {}): Found {
+    return this.reader.find(tenant, questionOf(asked), NOW_MS);
+  }
+
+  findUntil(tenant: TenantId, flag: StopFlag): Found {
+    return this.reader.find(tenant, questionOf({}), NOW_MS, flag);
+  }
+
+  /** All events of a tenant as they are in the log. */
+  logged(tenant: TenantId): QueriedEvent[] {
+    const rows = new LoggedEvents(this.#journal).ofTenant(this.tenantNumber(tenant), 0, 1e9, 1e9);
+    return rows.map((row) => eventIn(row)!);
+  }
+
+  /** What is found by the plain definition, in order. */
+  expected(tenant: TenantId, asked: Partial<Question> = {}): QueriedEvent[] {
+    const { query, filters, sight, order } = questionOf(asked);
+    const steps = order === 'Relevance' ? [] : order;
+    return this.logged(tenant)
+      .filter(({ classification }) => sight.visible.includes(classification))
+      .map((event) => seenBy(event, sight.whole))
+      .filter((event) => passes(filters, event) && matches(query, event))
+      .sort((a, b) => compareBy(steps, a, b));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#reading.close();
+    this.#views.close();
+    this.#journal.close();
+    await this.#storage[Symbol.asyncDispose]();
+    rmSync(this.directory, { recursive: true });
+  }
+}
+
+export const ALL_CLASSES = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
+export const NEWEST_FIRST: readonly OrderStep[] = [{ field: 'timestamp', isDescending: true }];
+
+export function questionOf(asked: Partial<Question>): Question {
+  return {
+    query: EVERYTHING,
+    filters: {},
+    sight: { visible: ALL_CLASSES, whole: ALL_CLASSES },
+    order: NEWEST_FIRST,
+    direction: 'Next',
+    beyond: undefined,
+    rowsMax: 1000,
+    aggregations: [],
+    ...asked,
+  };
+}
+
+function draftOf({ context, payload, kind, eventId = nextId(), ...facts }: Said): Draft {
+  return {
+    kind: kind === 'Notice' ? KINDS.administration : KINDS.event,
+    eventId,
+    texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
+    classification: facts.classification,
+    expiresAtMs: undefined,
+  };
+}
+
+/** In the steps, and then in the order of the log, each as the last step goes. */
+function compareBy(steps: readonly OrderStep[], a: QueriedEvent, b: QueriedEvent): number {
+  for (const { field, isDescending } of steps) {
+    const order =
+      field === 'timestamp' ? compareTimes(a.timestamp, b.timestamp) : compareTexts(a[field], b[field]);
+    if (order !== 0) return isDescending ? -order : order;
+  }
+  const isDescending = steps.at(-1)?.isDescending ?? false;
+  const order =
+    (steps.some(({ field }) => field === 'timestamp') ? 0 : compareTimes(a.timestamp, b.timestamp)) ||
+    a.sequence - b.sequence;
+  return isDescending ? -order : order;
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
