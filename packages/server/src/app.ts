@@ -18,6 +18,7 @@ import type { Config } from './config/settings.ts';
 import { readTlsFiles } from './config/tls-files.ts';
 import { readWitnessPolicy } from './config/witness-policy.ts';
 import { createEvents } from './events/events.ts';
+import { createFollower, type Follower, viewsCheck } from './followers/follower.ts';
 import { createCursors } from './gateway/cursors.ts';
 import { createAnswerOnce } from './gateway/idempotency.ts';
 import type { Gateway } from './gateway/pipeline.ts';
@@ -94,6 +95,8 @@ interface Store {
   readonly witnessed: Witnessed;
   readonly newestWitnessed: NewestWitnessed;
   readonly tenancy: Tenancy;
+  /** Keeps the index of events after the log. */
+  readonly projector: Follower;
   /** Time that no jump of the wall clock moves. */
   readonly steadyNowMs: () => number;
 }
@@ -118,6 +121,7 @@ export async function createApp(
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
+  health.add(viewsCheck(store.projector));
 
   const { streams, ...others } = operationsOn(store, surroundings);
   const operations = bindOperations({ health, ...others, streams: streams.operations });
@@ -144,6 +148,7 @@ export async function createApp(
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
+  built.use(store.projector);
   built.use(streams);
   built.use(sequencer);
   built.defer(async () => {
@@ -166,7 +171,7 @@ export async function createApp(
 
 /** What goes on by itself from now on. */
 function startLoops(
-  { storage, sequencer, checkpointer, witnessing, steadyNowMs }: Store,
+  { storage, sequencer, checkpointer, witnessing, projector, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
@@ -181,6 +186,7 @@ function startLoops(
   loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));
   checkpointer.start();
   witnessing?.start();
+  projector.start();
   return loops;
 }
 
@@ -203,15 +209,18 @@ function createStore(surroundings: Surroundings, around: Overrides['around']): S
     intervalMs,
     onPublished: (tenant) => witnessing?.published(tenant),
   });
+  const following = { name: 'the index of events', followed: storage.index, clock, random, telemetry };
+  const projector = createFollower(following);
   const sequencer = createSequencer({
     writer: around?.(storage.log) ?? storage.log,
     clock,
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),
+    onCommitted: () => projector.wake(),
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
-  return { storage, anchor, signing, sequencer, checkpointer, ...witnesses, tenancy, steadyNowMs };
+  return { storage, anchor, signing, sequencer, checkpointer, ...witnesses, tenancy, projector, steadyNowMs };
 }
 
 function witnessesOf(
@@ -236,7 +245,9 @@ async function openData(
   const { origin: logOrigin, anchor: anchorPath = directory } = config.log;
   await openDataDirectory(directory);
   const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
-  const ways = { threads: true, exclusive: true, onFailure, onFatal };
+  const onIndexTrouble = (what: string, error: Error | undefined) =>
+    error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
+  const ways = { threads: true, exclusive: true, onFailure, onIndexTrouble, onFatal };
   const { streams } = config;
   const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
   storage.use(opened);
@@ -333,13 +344,14 @@ function operationsOn(store: Store, surroundings: Surroundings) {
 type Reading = Omit<StreamsParts, 'clock'>;
 
 function eventOperations(
-  { sequencer, tenancy }: Store,
+  { storage, sequencer, tenancy }: Store,
   reading: Reading,
   { config, clock, random, nextId, telemetry, validate }: Surroundings,
 ) {
   const batch = operationNamed('events.ingestBatch');
   return createEvents({
     ...reading,
+    index: storage.index,
     sequencer,
     tenancy,
     clock,

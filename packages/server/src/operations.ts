@@ -50,7 +50,13 @@ export interface Parts {
 /** What the events' own files do. */
 export type EventOperations = Pick<
   Operations,
-  'events.ingest' | 'events.ingestBatch' | 'events.get' | 'events.prove' | 'streams.listEvents'
+  | 'events.ingest'
+  | 'events.ingestBatch'
+  | 'events.get'
+  | 'events.list'
+  | 'events.search'
+  | 'events.prove'
+  | 'streams.listEvents'
 >;
 
 /** What the files of streams do. */

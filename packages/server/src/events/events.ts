@@ -9,10 +9,13 @@ import type { Sequencer } from '../streams/sequencer.ts';
 import type { ValidateEnvelope } from './batch-request.ts';
 import { createBatchIngest } from './batch.ts';
 import type { NewIds } from './draft.ts';
+import type { EventIndex } from './event-index.ts';
 import { createGet } from './get.ts';
 import { createIngest } from './ingest.ts';
 import { createJudge, type FieldRules } from './judge.ts';
+import { createList } from './list.ts';
 import { createProve, type ProveParts } from './prove.ts';
+import { createSearch } from './search.ts';
 import type { Published } from './show.ts';
 import { createStreamPage } from './stream-page.ts';
 
@@ -28,6 +31,7 @@ export interface EventParts extends ProveParts {
   readonly validateEnvelope: ValidateEnvelope;
   readonly requireActorIdentity: boolean;
   readonly cursors: Cursors;
+  readonly index: EventIndex;
 }
 
 export function createEvents(parts: EventParts) {
@@ -37,6 +41,8 @@ export function createEvents(parts: EventParts) {
     'events.ingest': createIngest(ingestParts),
     'events.ingestBatch': createBatchIngest(ingestParts),
     'events.get': createGet(readParts),
+    'events.list': createList(readParts),
+    'events.search': createSearch(readParts),
     'events.prove': createProve(parts),
     'streams.listEvents': createStreamPage(readParts),
   };

@@ -4,7 +4,9 @@
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
-export interface LateStorage extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys'>, AsyncDisposable {
+export interface LateStorage
+  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index'>,
+    AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
 }
@@ -56,6 +58,11 @@ export function createLateStorage(): LateStorage {
       create: (record, hash) => opened?.apiKeys.create(record, hash) ?? starting(),
       rotate: (next, hash, endsAtMs) => opened?.apiKeys.rotate(next, hash, endsAtMs) ?? starting(),
       revoke: (keyId, atMs) => opened?.apiKeys.revoke(keyId, atMs) ?? starting(),
+    },
+    index: {
+      find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
+      state: (tenant) => opened?.index.state(tenant) ?? starting(),
+      turn: () => opened?.index.turn() ?? starting(),
     },
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

@@ -2,6 +2,8 @@
 
 import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { TenantStore } from '../access/tenants.ts';
+import type { EventIndex } from '../events/event-index.ts';
+import type { Followed } from '../followers/followed.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 
@@ -12,4 +14,5 @@ export interface Storage extends AsyncDisposable {
   readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
+  readonly index: EventIndex & Followed;
 }

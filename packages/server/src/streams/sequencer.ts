@@ -46,6 +46,8 @@ export interface SequencerOptions {
   readonly steadyNowMs: () => number;
   /** Why nothing may be appended to a tenant's log; undefined: it may. */
   readonly refusalOf?: (tenant: TenantId) => string | undefined;
+  /** Told when a pool is durable. */
+  readonly onCommitted?: () => void;
   /** Told when a pool has failed. */
   readonly onFailure?: (error: unknown) => void;
   readonly limits?: Partial<SequencerLimits>;
@@ -208,6 +210,7 @@ class PoolingSequencer implements Sequencer {
       const results = await writer.append(requests, { nowMs: clock.now(), steadyNowMs: steadyNowMs() });
       this.#failure = undefined;
       for (const [i, waiting] of pool.entries()) settle(waiting, results[i]);
+      this.#options.onCommitted?.();
     } catch (error) {
       this.#failure ??= { atMs: clock.now(), error };
       for (const { reject } of pool) reject(unavailable(error));

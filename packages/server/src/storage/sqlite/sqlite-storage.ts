@@ -11,6 +11,7 @@ import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { openJournal, openJournalForReading } from './database.ts';
+import { createEventIndex } from './event-index/event-index.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { takeLock } from './lock.ts';
 import { type SqliteLog, startLogThreads } from './log-threads.ts';
@@ -34,6 +35,8 @@ export interface SqliteOptions {
   readonly mayMigrate?: boolean;
   /** Told when keys or tenants could not be written. */
   readonly onFailure?: (error: unknown) => void;
+  /** Told of what concerns the index alone: the log goes on. */
+  readonly onIndexTrouble?: (what: string, error: Error | undefined) => void;
   /** Told when a thread has died: the process cannot go on. */
   readonly onFatal: (error: Error) => void;
 }
@@ -61,6 +64,9 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     random,
     options.onFailure,
   );
+  const index = parts.use(
+    createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
+  );
   await log.opened;
   const opened = parts.move();
   return {
@@ -69,6 +75,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     tree: log.tree,
     tenants: access.tenants,
     apiKeys: access.keys,
+    index,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -1,0 +1,84 @@
+// What the index has found, as this reader gets it: shown from the log, each under the checkpoint of its own log. What is
+// not what was hashed is left out and reported. That secrets were read is in the log before the answer.
+
+import type { AuditEvent, EventId } from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { type AlteredPlace, reportAltered } from './altered.ts';
+import type { FoundEvent, Place } from './event-index.ts';
+import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { placeOf, type Published, showEvent } from './show.ts';
+
+export interface FoundPageParts extends ReadNoticeParts {
+  /** How far the log is signed that holds this index of the tenant's sequence. */
+  readonly publishedOf: (call: Call, index: number) => Promise<Published>;
+}
+
+export interface ShownEvent {
+  readonly event: AuditEvent;
+  readonly found: FoundEvent;
+}
+
+export async function showFound(
+  call: Call,
+  found: readonly FoundEvent[],
+  parts: FoundPageParts,
+): Promise<ShownEvent[]> {
+  const { tenant, caller } = call;
+  const publishedOf = publishedByLog(call, found, parts);
+  const altered: AlteredPlace[] = [];
+  const shown: ShownEvent[] = [];
+  for (const each of found) {
+    const { stored } = each;
+    const published = await publishedOf(stored.index);
+    const view = showEvent(tenant!, stored, caller!.clearance, published);
+    if ('event' in view) shown.push({ event: view.event, found: each });
+    else if ('fault' in view) {
+      altered.push({ eventId: placeOf(stored, published).eventId, index: stored.index, fault: view.fault });
+    }
+  }
+  const [first, ...others] = altered;
+  if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
+  return shown;
+}
+
+/** One notice for all of them. */
+export async function noteSecrets(
+  call: Call,
+  shown: readonly ShownEvent[],
+  parts: ReadNoticeParts,
+): Promise<void> {
+  const secrets = shown
+    .filter(({ event }) => event.classification === 'Secret')
+    .map(({ event }): EventId => event.eventId);
+  const [first, ...others] = secrets;
+  if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
+}
+
+/**
+ * How far the log of each event is signed. A tenant has few logs, one behind the other, and a page is mostly of the
+ * newest: what is known of the log of an index holds for every later one, once the newest of the page was asked for.
+ */
+function publishedByLog(call: Call, found: readonly FoundEvent[], { publishedOf }: FoundPageParts) {
+  const known: Published[] = [];
+  const newest = found.reduce((max, { stored }) => Math.max(max, stored.index), -1);
+  return async (index: number): Promise<Published> => {
+    if (known.length === 0) known.push(await publishedOf(call, newest));
+    for (;;) {
+      const holds = known.find(({ firstIndex }) => firstIndex <= index);
+      if (holds !== undefined) return holds;
+      // The one before the oldest that is known.
+      known.push(await publishedOf(call, known.at(-1)!.firstIndex - 1));
+    }
+  };
+}
+
+/** Whether a cursor holds a place, and not what another version of this service has made. */
+export function isPlace(value: unknown): value is Place {
+  if (typeof value !== 'object' || value === null) return false;
+  const { atMs, atNs, action, eventId, index } = value as Partial<Record<keyof Place, unknown>>;
+  return (
+    [atMs, atNs, index].every((number) => Number.isSafeInteger(number)) &&
+    typeof action === 'string' &&
+    typeof eventId === 'string'
+  );
+}

@@ -1,0 +1,74 @@
+// Events by filters and words, page by page, from the index. Without an end: who walks all pages has seen every event that
+// was there when they began, and each one once.
+
+import type { Answer, InputOf } from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { type Cursors, readPage } from '../paging.ts';
+import type { EventIndex, Place } from './event-index.ts';
+import { type FoundPageParts, isPlace, noteSecrets, showFound } from './found-page.ts';
+import { readQuery, readSort, readTimeRange, sightOf } from './question.ts';
+
+export interface ListParts extends FoundPageParts {
+  readonly index: EventIndex;
+  readonly cursors: Cursors;
+}
+
+type ListInput = InputOf<'events.list'>;
+
+export function createList(parts: ListParts) {
+  return async (call: Call, input: ListInput): Promise<Answer<'events.list'>> => {
+    const { tenantId: _, ...asked } = input;
+    const read = readPage<Place>(parts.cursors, call, asked, isPlace);
+    const found = await parts.index.find(
+      call.tenant!,
+      {
+        query: readQuery(input.q, { code: 'INVALID_PARAMETER', field: 'q' }),
+        filters: filtersOf(input),
+        sight: sightOf(call.caller!),
+        order: readSort(input.sort ?? ['-timestamp']),
+        direction: read.direction,
+        beyond: read.beyond,
+        rowsMax: read.rowsMax,
+        aggregations: [],
+      },
+      call.deadline,
+    );
+    const { data: rows, pagination } = read.page(
+      found.events,
+      ({ place }) => place,
+      found.total,
+      found.isCut,
+    );
+    const shown = await showFound(call, rows, parts);
+    await noteSecrets(call, shown, parts);
+    return {
+      kind: 'Done',
+      body: { data: shown.map(({ event }) => event), pagination },
+      facts: { projectionLagMs: found.state.lagMs },
+    };
+  };
+}
+
+function filtersOf(input: ListInput) {
+  const { startTime: from, endTime: to } = input;
+  const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const lists = {
+    actorIds: input.actorId,
+    actorTypes: input.actorType,
+    actions: input.action,
+    resourceIds: input.resourceId,
+    resourceTypes: input.resourceType,
+    classifications: input.classification,
+    outcomes: input.outcome,
+    correlationIds: input.correlationId,
+    streamIds: input.streamId,
+    kinds: input.kind,
+  };
+  return {
+    // Those that were given; a filter that is undefined is none.
+    ...(Object.fromEntries(Object.entries(lists).filter(([, values]) => values !== undefined)) as {
+      [N in keyof typeof lists]?: Exclude<(typeof lists)[N], undefined>;
+    }),
+    ...readTimeRange(range, { code: 'INVALID_PARAMETER', field: 'startTime' }),
+  };
+}

@@ -1,0 +1,147 @@
+// Search: words and filters over the events as this reader may see them, with counts. It ends at the cap of results;
+// whoever wants more makes an export.
+
+import {
+  type Answer,
+  AuditError,
+  type InputOf,
+  LIMITS,
+  type SearchHit,
+  type SearchRequest,
+} from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { type Cursors, cursorError } from '../paging.ts';
+import { highlightsOf } from '../query/highlights.ts';
+import type { Query } from '../query/query.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
+import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
+import { readQuery, readTimeRange, sightOf } from './question.ts';
+
+export interface SearchParts extends FoundPageParts {
+  readonly index: EventIndex;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+}
+
+/** Where a page of a search begins, and how many results lie before it. */
+interface Beyond {
+  readonly place: Place;
+  readonly seen: number;
+}
+
+const IN_BODY = 'VALIDATION_FAILED';
+
+export function createSearch(parts: SearchParts) {
+  const { index, clock, cursors } = parts;
+  return async (call: Call, { search = {} }: InputOf<'events.search'>): Promise<Answer<'events.search'>> => {
+    const beganNs = clock.monotonicNs();
+    const { query: text, filters = {}, pagination: { limit = LIMITS.pageSizeDefault, cursor } = {} } = search;
+    const query = readQuery(text, { code: IN_BODY, field: 'query' });
+    const order = orderOf(search);
+    const pages = pagesOf(call, search, cursors);
+    const before = cursor === undefined ? undefined : pages.read(cursor);
+    if (before !== undefined && order === 'Relevance') throw cursorError('CURSOR_MISMATCH');
+    const seen = before?.seen ?? 0;
+    const pageMax = Math.min(limit, LIMITS.searchResultsMax - seen);
+    const { timeRange, ...others } = filters;
+    const question: Question = {
+      query,
+      filters: {
+        ...others,
+        ...readTimeRange(timeRange ?? {}, { code: IN_BODY, field: 'filters.timeRange.from' }),
+      },
+      sight: sightOf(call.caller!),
+      order,
+      direction: 'Next',
+      beyond: before?.place,
+      rowsMax: pageMax + 1,
+      aggregations: search.aggregations ?? [],
+    };
+    const found = await index.find(call.tenant!, question, call.deadline);
+    const rows = found.events.slice(0, pageMax);
+    const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
+    const isTruncated = isMore && seen + rows.length >= LIMITS.searchResultsMax;
+    const shown = await showFound(call, rows, parts);
+    await noteSecrets(call, shown, parts);
+    const last = rows.at(-1);
+    const nextCursor =
+      isMore && !isTruncated && last !== undefined
+        ? pages.make({ place: last.place, seen: seen + rows.length })
+        : null;
+    return {
+      kind: 'Done',
+      body: {
+        results: shown.map((each) => hitOf(each, query)),
+        ...totalsOf(found),
+        nextCursor,
+        hasMore: nextCursor !== null,
+        metadata: {
+          queryTimeMs: Math.round((clock.monotonicNs() - beganNs) / 1e6),
+          indexVersion: `events-${found.state.generation}`,
+          projectionLagMs: found.state.lagMs,
+          truncated: isTruncated,
+        },
+      },
+      facts: { projectionLagMs: found.state.lagMs },
+    };
+  };
+}
+
+function totalsOf({ total, aggregations, isApproximate }: Found) {
+  const isExact = total <= LIMITS.listExactTotalMax;
+  return {
+    totalCount: Math.min(total, LIMITS.listExactTotalMax + 1),
+    totalCountRelation: isExact ? ('Exact' as const) : ('AtLeast' as const),
+    ...(aggregations === undefined
+      ? {}
+      : {
+          aggregations,
+          aggregationsRelation: isApproximate ? ('Approximate' as const) : ('Exact' as const),
+        }),
+  };
+}
+
+function hitOf({ event, found: { score } }: ShownEvent, query: Query): SearchHit {
+  const highlights = highlightsOf(query, event);
+  return {
+    ...event,
+    ...(score === undefined ? {} : { score }),
+    ...(Object.keys(highlights).length === 0 ? {} : { highlights }),
+  };
+}
+
+function orderOf({ sort = [] }: SearchRequest): readonly OrderStep[] | 'Relevance' {
+  const steps: OrderStep[] = [];
+  for (const [i, { field, order }] of sort.entries()) {
+    if (field !== 'relevance') steps.push({ field, isDescending: order === 'desc' });
+    else if (i === 0 && order !== 'asc') return 'Relevance';
+    else {
+      const issue = 'must be the first field, in descending order';
+      throw new AuditError(IN_BODY, `The sort by relevance ${issue}.`, {
+        details: [{ field: `sort[${i}].field`, issue, value: field }],
+      });
+    }
+  }
+  return steps.length === 0 ? [{ field: 'timestamp', isDescending: true }] : steps;
+}
+
+/** Cursors that are good for this search alone. */
+function pagesOf(call: Call, { query, filters, sort }: SearchRequest, cursors: Cursors) {
+  const asked = { query, filters, sort };
+  const scope = { tenant: call.tenantRecord, operation: call.operation, asked };
+  return {
+    make: (at: Beyond): string => cursors.make(scope, { direction: 'Next', at }),
+    read(cursor: string): Beyond {
+      const { at } = cursors.read(scope, cursor);
+      if (!isBeyond(at)) throw cursorError('CURSOR_INVALID');
+      return at;
+    },
+  };
+}
+
+function isBeyond(value: unknown): value is Beyond {
+  if (typeof value !== 'object' || value === null) return false;
+  const { place, seen } = value as Partial<Record<keyof Beyond, unknown>>;
+  return isPlace(place) && Number.isSafeInteger(seen);
+}

@@ -1,0 +1,85 @@
+// The loop of every follower: one portion after the other while there are any, then a pause that an append cuts short.
+// After a failure it waits, longer each time. What was set aside is told.
+
+import type { Check } from '../admin/health.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type Loop, startLoop } from '../runtime/loop.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Followed } from './followed.ts';
+
+export interface FollowerParts {
+  /** For diagnostics. */
+  readonly name: string;
+  readonly followed: Followed;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
+}
+
+export interface Follower extends AsyncDisposable {
+  /** From now on it follows. */
+  start(): void;
+  /** Something was appended. */
+  wake(): void;
+  /** The failure since which no turn has succeeded. */
+  failure(): unknown;
+}
+
+/** Nobody need wake it: this is for what was appended by another process, or while it failed. */
+const PACE_MS = 1000;
+const BACK_OFF_MS = 100;
+const BACK_OFF_MS_MAX = 30_000;
+
+export function createFollower({ name, followed, clock, random, telemetry }: FollowerParts): Follower {
+  let failure: unknown;
+  let loop: Loop | undefined;
+  const start = () => {
+    loop ??= startLoop({
+      clock,
+      random,
+      paceMs: PACE_MS,
+      backOffMs: BACK_OFF_MS,
+      backOffMsMax: BACK_OFF_MS_MAX,
+      async turn() {
+        const { isMore, setAside } = await followed.turn();
+        failure = undefined;
+        const [first] = setAside;
+        if (first !== undefined) {
+          telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
+        }
+        return isMore ? 'more' : undefined;
+      },
+      onFailure({ error, failuresInARow, nextTurnInMs }) {
+        failure = error;
+        telemetry.error(`${name} could not follow the log`, error, { failuresInARow, nextTurnInMs });
+      },
+      onBroken(error) {
+        failure = error;
+        telemetry.error(`${name} has stopped following the log`, error);
+      },
+    });
+  };
+  return {
+    start,
+    wake: () => loop?.wake(),
+    failure: () => failure,
+    async [Symbol.asyncDispose]() {
+      await loop?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** How the views are: while they cannot follow, what they answer grows old, and the log goes on. */
+export function viewsCheck(follower: Pick<Follower, 'failure'>): Check {
+  return {
+    name: 'views',
+    essential: false,
+    async run() {
+      if (follower.failure() === undefined)
+        return { status: 'Healthy', description: 'Views follow the log.' };
+      const description = 'Lists and searches do not follow the log at the moment; the diagnostics say why.';
+      return { status: 'Degraded', description };
+    },
+  };
+}

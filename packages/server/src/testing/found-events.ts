@@ -1,0 +1,47 @@
+// Lists and searches over real HTTP, for tests; and the wait until the index has come after the log.
+
+import type { AuditEvent, Classification, List, SearchAnswer, SearchRequest } from '@tallystick/contract';
+import type { TestApp } from './test-app.ts';
+
+export interface Asked<Body> {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+export interface Finder {
+  /** `query` is what stands behind the question mark. */
+  list(query?: string): Promise<Asked<List<AuditEvent>>>;
+  search(request?: SearchRequest | string): Promise<Asked<SearchAnswer>>;
+  /** Until nothing waits to be indexed. */
+  caughtUp(): Promise<void>;
+}
+
+const PATIENCE_MS = 20_000;
+const PAUSE_MS = 20;
+
+export function finderOf(app: TestApp, tenant = 'acme', clearance: Classification = 'Secret'): Finder {
+  const headers = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
+  const ask = async <Body>(path: string, body?: string): Promise<Asked<Body>> => {
+    const way = body === undefined ? { headers } : { headers, method: 'POST', body };
+    const response = await fetch(`${app.url}/api/v1/audit-events${path}`, way);
+    const answer = (await response.json()) as Body & { error?: { code: string } };
+    const code = `${response.status} ${answer.error?.code ?? ''}`.trim();
+    return { status: response.status, code, headers: response.headers, body: answer };
+  };
+  const finder: Finder = {
+    list: (query = '') => ask(query === '' ? '' : `?${query}`),
+    search: (request = {}) => ask('/search', typeof request === 'string' ? request : JSON.stringify(request)),
+    async caughtUp() {
+      const deadline = Date.now() + PATIENCE_MS;
+      for (;;) {
+        const { headers: seen } = await finder.list('limit=1');
+        if (seen.get('x-projection-lag-ms') === '0') return;
+        if (Date.now() > deadline) throw new Error('the index does not come after the log');
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    },
+  };
+  return finder;
+}
