@@ -12,8 +12,10 @@ import { createKeyOperations } from './access/key-operations.ts';
 import { createLocalIssuer } from './access/local-issuer.ts';
 import { createTenancy, type Tenancy } from './access/tenancy.ts';
 import { createTokens, type Issuer } from './access/tokens.ts';
+import { createDeadLetters } from './admin/dead-letters.ts';
 import { createHealth } from './admin/health.ts';
 import { createLifecycle } from './admin/lifecycle.ts';
+import { createRebuild } from './admin/rebuild.ts';
 import type { Config } from './config/settings.ts';
 import { readTlsFiles } from './config/tls-files.ts';
 import { readWitnessPolicy } from './config/witness-policy.ts';
@@ -338,6 +340,7 @@ function operationsOn(store: Store, surroundings: Surroundings) {
     events: eventOperations(store, reading, surroundings),
     streams: createStreams(reading),
     apiKeys: keyOperations(store, surroundings),
+    admin: adminOperations(store, reading, surroundings),
   };
 }
 
@@ -361,6 +364,18 @@ function eventOperations(
     validateEnvelope: (received) => validate(batch, received),
     requireActorIdentity: config.events.requireActorIdentity,
   });
+}
+
+function adminOperations(
+  { storage, projector }: Store,
+  { cursors }: Reading,
+  { clock, nextId }: Surroundings,
+) {
+  const { index } = storage;
+  return {
+    ...createRebuild({ rebuilds: index, clock, nextId, wake: () => projector.wake() }),
+    ...createDeadLetters({ letters: index, cursors, clock }),
+  };
 }
 
 function keyOperations(

@@ -45,7 +45,14 @@ export interface Parts {
   readonly events?: EventOperations;
   readonly streams?: StreamOperations;
   readonly apiKeys?: KeyOperations;
+  readonly admin?: AdminOperations;
 }
+
+/** What the files of admin do. */
+export type AdminOperations = Pick<
+  Operations,
+  'projections.rebuild' | 'operations.get' | 'deadLetters.list' | 'deadLetters.reprocess'
+>;
 
 /** What the events' own files do. */
 export type EventOperations = Pick<
@@ -81,11 +88,12 @@ export type KeyOperations = Pick<
   'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
 >;
 
-export function bindOperations({ health, events, streams, apiKeys }: Parts): Operations {
+export function bindOperations({ health, events, streams, apiKeys, admin }: Parts): Operations {
   const operations: Operations = {
     ...events,
     ...streams,
     ...apiKeys,
+    ...admin,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),
     'health.ready': async () => healthAnswer(await health.ready()),

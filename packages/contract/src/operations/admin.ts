@@ -56,7 +56,10 @@ export const ADMIN_OPERATIONS = [
     permission: 'audit.admin.operate',
     input: { rebuild: optional(RebuildRequest) },
     output: json(BackgroundOperation),
-    answers: { Accepted: 'The rebuild goes on.' },
+    answers: {
+      Accepted: 'The rebuild goes on.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     errors: ['REBUILD_IN_PROGRESS'],
     rest: {
       method: 'POST',
@@ -97,7 +100,10 @@ export const ADMIN_OPERATIONS = [
     permission: 'audit.admin.operate',
     input: { messageId },
     output: json(DeadLetter),
-    answers: { Accepted: 'It is queued again.' },
+    answers: {
+      Accepted: 'It is queued again.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: { method: 'POST', path: '/admin/dead-letter-queue/{messageId}/reprocess' },
   }),
   operation({

@@ -63,6 +63,12 @@ export function createLateStorage(): LateStorage {
       find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
       state: (tenant) => opened?.index.state(tenant) ?? starting(),
       turn: () => opened?.index.turn() ?? starting(),
+      beginRebuild: (tenant, request) => opened?.index.beginRebuild(tenant, request) ?? starting(),
+      findRebuild: (tenant, operationId) => opened?.index.findRebuild(tenant, operationId) ?? starting(),
+      letters: (tenant, way, beyond, limit) =>
+        opened?.index.letters(tenant, way, beyond, limit) ?? starting(),
+      letterCount: (tenant) => opened?.index.letterCount(tenant) ?? starting(),
+      reprocess: (tenant, messageId) => opened?.index.reprocess(tenant, messageId) ?? starting(),
     },
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

@@ -1,6 +1,8 @@
 // What a backend provides. Each port lives with the noun that needs it; here they are put together.
 
 import type { ApiKeyStore } from '../access/api-keys.ts';
+import type { LetterStore } from '../admin/dead-letters.ts';
+import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import type { Followed } from '../followers/followed.ts';
@@ -14,5 +16,5 @@ export interface Storage extends AsyncDisposable {
   readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
-  readonly index: EventIndex & Followed;
+  readonly index: EventIndex & Followed & RebuildStore & LetterStore;
 }

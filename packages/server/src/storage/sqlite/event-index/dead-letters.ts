@@ -2,18 +2,24 @@
 // and so that one of them does not hold up all others.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { HeldLetter } from '../../../admin/dead-letters.ts';
 import { numberOf, textIn } from '../columns.ts';
 
 /** An event that was passed over. */
-export interface IndexLetter {
-  readonly messageId: string;
+export interface IndexLetter extends HeldLetter {
   /** Its row in journal.db. */
   readonly entry: number;
-  readonly reason: string;
-  readonly attempts: number;
-  readonly firstFailedAtMs: number;
-  readonly lastFailedAtMs: number;
 }
+
+/** A page of them, beyond an id; undefined: from that end. */
+export interface LettersWish {
+  readonly way: 'NewestFirst' | 'OldestFirst';
+  readonly beyond: string | undefined;
+  readonly limit: number;
+}
+
+/** Behind every id. */
+const LAST_ID = '~';
 
 export interface FailedEvent {
   readonly tenant: number;
@@ -56,10 +62,10 @@ export class DeadLetters {
     this.#add.run(this.#nextId(), tenant, entry, reason, attempts, nowMs);
   }
 
-  /** Newest first from before an id, or oldest first from behind one. */
-  list(tenant: number, way: 'Before' | 'After', id: string, limit: number): IndexLetter[] {
-    const statement = way === 'Before' ? this.#before : this.#after;
-    return statement.all(tenant, id, limit).map(letterIn);
+  list(tenant: number, { way, beyond, limit }: LettersWish): IndexLetter[] {
+    return way === 'NewestFirst'
+      ? this.#before.all(tenant, beyond ?? LAST_ID, limit).map(letterIn)
+      : this.#after.all(tenant, beyond ?? '', limit).map(letterIn);
   }
 
   find(tenant: number, messageId: string): IndexLetter | undefined {

@@ -2,6 +2,9 @@
 // a thread that dies takes nothing with it: it is started anew by whoever asks next. None of them is started before it is
 // needed, so that the service is ready without waiting for them.
 
+import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
+import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
+import type { TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexState } from '../../../events/event-index.ts';
 import type { FollowedTurn, Followed } from '../../../followers/followed.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -20,7 +23,7 @@ export interface EventIndexOptions {
 /** Two, so that a long search does not keep all others waiting. */
 const SEARCH_THREADS = 2;
 
-export interface SqliteEventIndex extends EventIndex, Followed, AsyncDisposable {}
+export interface SqliteEventIndex extends EventIndex, Followed, RebuildStore, LetterStore, AsyncDisposable {}
 
 export function createEventIndex(options: EventIndexOptions): SqliteEventIndex {
   return new ThreadedIndex(options);
@@ -38,9 +41,7 @@ class ThreadedIndex implements SqliteEventIndex {
   }
 
   async turn(): Promise<FollowedTurn> {
-    const writer = await this.#openWriter();
-    // The thread answers what the follower gave it, so this cast only repeats its type.
-    return (await writer.ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowedTurn;
+    return (await this.#ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowedTurn;
   }
 
   async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
@@ -57,7 +58,28 @@ class ThreadedIndex implements SqliteEventIndex {
     }
   }
 
-  async state(tenant: string): Promise<IndexState> {
+  async beginRebuild(...[tenant, request]: Parameters<RebuildStore['beginRebuild']>) {
+    return (await this.#ask({ verb: 'BeginRebuild', tenant, request })) as Rebuild | undefined;
+  }
+
+  async findRebuild(tenant: TenantId, operationId: string) {
+    return (await this.#ask({ verb: 'FindRebuild', tenant, operationId })) as Rebuild | undefined;
+  }
+
+  async letters(...[tenant, way, beyond, limit]: Parameters<LetterStore['letters']>) {
+    return (await this.#ask({ verb: 'Letters', tenant, way, beyond, limit })) as HeldLetter[];
+  }
+
+  async letterCount(tenant: TenantId) {
+    return (await this.#ask({ verb: 'LetterCount', tenant })) as number;
+  }
+
+  async reprocess(tenant: TenantId, messageId: string) {
+    const nowMs = this.#options.clock.now();
+    return (await this.#ask({ verb: 'Reprocess', tenant, messageId, nowMs })) as HeldLetter | undefined;
+  }
+
+  async state(tenant: TenantId): Promise<IndexState> {
     await this.#openWriter();
     const nowMs = this.#options.clock.now();
     return (await this.#idlest().ask({ verb: 'State', tenant, nowMs })) as IndexState;
@@ -67,6 +89,12 @@ class ThreadedIndex implements SqliteEventIndex {
     this.#isStopping = true;
     for (const searcher of this.#searchers) await searcher[Symbol.asyncDispose]();
     await this.#writer?.[Symbol.asyncDispose]();
+  }
+
+  /** The threads answer what the follower and the reader gave them, so casts of it only repeat their types. */
+  async #ask(message: IndexMessage): Promise<unknown> {
+    const writer = await this.#openWriter();
+    return writer.ask(message);
   }
 
   #idlest(): Searcher {

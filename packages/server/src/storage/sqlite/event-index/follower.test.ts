@@ -76,8 +76,14 @@ test('a view is made anew behind the one that answers, which then goes away with
   await log.append('other', events(10));
   log.follow();
   const tenant = log.tenantNumber('acme');
-  assert.equal(log.follower.rebuild(tenant), true);
-  assert.equal(log.follower.rebuild(tenant), false);
+  const request = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };
+  assert.deepEqual(log.follower.beginRebuild(tenant, request), {
+    ...request,
+    processedEvents: 0,
+    totalEvents: 2500,
+    completedAtMs: undefined,
+  });
+  assert.equal(log.follower.beginRebuild(tenant, { ...request, operationId: 'another' }), undefined);
   let turns = 0;
   const generations = new Set<number>();
   for (let isMore = true; isMore; turns++) {
@@ -89,6 +95,13 @@ test('a view is made anew behind the one that answers, which then goes away with
     generations.add(state.generation);
   }
   assert.deepEqual([...generations], [1, 2]);
+  assert.deepEqual(log.follower.findRebuild(tenant, request.operationId), {
+    ...request,
+    processedEvents: 2503,
+    totalEvents: 2503,
+    completedAtMs: NOW_MS,
+  });
+  assert.equal(log.follower.findRebuild(log.tenantNumber('other'), request.operationId), undefined);
   assert.equal(log.find('acme', asking('meanwhile')).total, 3);
   assert.equal(log.find('other').total, 10);
   const views = log.views.prepare('SELECT count(*) AS count FROM views').get();
@@ -104,6 +117,41 @@ test('an event that cannot be indexed is set aside with the reason, and holds up
   assert.deepEqual(setAside, [
     { tenantId: 'acme', sequence: 2, reason: 'the time no time at all cannot be told' },
   ]);
+  assert.equal(log.find('acme').total, 2);
+});
+
+test('a rebuild goes on after a restart', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(2500));
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  const operationId = '01KE0000000000000000000042';
+  log.follower.beginRebuild(tenant, { operationId, requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  log.follower.turn(NOW_MS);
+  assert.equal(log.follower.findRebuild(tenant, operationId)?.processedEvents, 1000);
+  assert.equal(log.reopen(), undefined);
+  log.follow();
+  assert.equal(log.follower.findRebuild(tenant, operationId)?.completedAtMs, NOW_MS);
+  assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
+});
+
+test('what was set aside can be tried again, and is gone once it is in', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: 'no time at all' }]);
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+  const [letter] = log.follower.letters.list(tenant, wish);
+  assert.equal(letter?.attempts, 3);
+  assert.equal(log.follower.reprocess(tenant, 'another', NOW_MS), undefined);
+  assert.deepEqual(log.follower.reprocess(tenant, letter!.messageId, NOW_MS + 5), letter);
+  const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
+  assert.deepEqual(log.follower.letters.list(tenant, wish), [again]);
+  assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, wish), []);
+  // The event itself cannot change; here it does, to see that it would be found then.
+  log.mend(2, '2026-01-02T03:04:05.000Z');
+  log.follower.reprocess(tenant, letter!.messageId, NOW_MS + 6);
+  assert.equal(log.follower.letters.count(tenant), 0);
   assert.equal(log.find('acme').total, 2);
 });
 

@@ -3,12 +3,14 @@
 // made anew, behind the ones that answer meanwhile, and old ones are removed portion by portion.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowedTurn, SetAside } from '../../../followers/followed.ts';
 import { numberOf, readOr, textIn } from '../columns.ts';
 import { inTransaction } from '../database.ts';
-import { DeadLetters } from './dead-letters.ts';
+import { DeadLetters, type IndexLetter } from './dead-letters.ts';
 import { IndexWriter } from './index-writer.ts';
 import { eventIn, LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { type RebuildRequest, Rebuilds } from './rebuilds.ts';
 import { TermsOfViews, type View, Views } from './views.ts';
 
 /** Large enough that a commit costs little of it, small enough to be done in tens of milliseconds. */
@@ -24,6 +26,7 @@ export class IndexFollower {
   readonly #views: Views;
   readonly #terms: TermsOfViews;
   readonly #letters: DeadLetters;
+  readonly #rebuilds: Rebuilds;
   readonly #position: StatementSync;
   readonly #setMeta: StatementSync;
   readonly #oldDocs: StatementSync;
@@ -37,6 +40,7 @@ export class IndexFollower {
     this.#views = new Views(db);
     this.#terms = new TermsOfViews(journal);
     this.#letters = new DeadLetters(db, nextId);
+    this.#rebuilds = new Rebuilds(db);
     this.#position = db.prepare("SELECT value FROM meta WHERE name = 'position'");
     this.#setMeta = db.prepare(
       'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
@@ -73,12 +77,37 @@ export class IndexFollower {
     return { isMore: rows.length === PORTION || isBuilding || isRemoving, taken: rows.length, setAside };
   }
 
-  /** The view of a tenant is made anew; false while that is going on already. */
-  rebuild(tenant: number): boolean {
-    const views = this.#views.of(tenant);
-    if (views.some(({ state }) => state === 'Building')) return false;
-    this.#commit(() => this.#views.add(tenant, 'Building'));
-    return true;
+  /** The view of a tenant is made anew; undefined while that is going on already. */
+  beginRebuild(tenant: number, request: RebuildRequest): Rebuild | undefined {
+    if (this.#views.of(tenant).some(({ state }) => state === 'Building')) return undefined;
+    this.#commit(() => {
+      const { view } = this.#views.add(tenant, 'Building');
+      this.#rebuilds.add(tenant, view, request);
+    });
+    return this.#rebuilds.find(tenant, request.operationId);
+  }
+
+  findRebuild(tenant: number, operationId: string): Rebuild | undefined {
+    return this.#rebuilds.find(tenant, operationId);
+  }
+
+  /** Events that were set aside. */
+  get letters(): Pick<DeadLetters, 'list' | 'count'> {
+    return this.#letters;
+  }
+
+  /** Tries one again; gives it as it was. */
+  reprocess(tenant: number, messageId: string, nowMs: number): IndexLetter | undefined {
+    const letter = this.#letters.find(tenant, messageId);
+    const row = letter === undefined ? undefined : this.#events.one(letter.entry);
+    const view = this.#views.current(tenant);
+    if (letter === undefined || row === undefined || view === undefined) return undefined;
+    this.#commit(() => {
+      const reason = this.#index(view, row);
+      if (reason === undefined) this.#letters.remove(letter.entry);
+      else this.#letters.add({ tenant, entry: letter.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+    });
+    return letter;
   }
 
   #indexAll(rows: readonly LoggedRow[], nowMs: number, setAside: SetAside[]): void {
@@ -128,7 +157,8 @@ export class IndexFollower {
     this.#commit(() => {
       for (const row of rows) {
         const reason = this.#index(building, row);
-        if (reason !== undefined)
+        if (reason === undefined) this.#letters.remove(row.entry);
+        else
           this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
       }
       const nextIndex = rows.length < PORTION ? end : rows.at(-1)!.index + 1;
@@ -136,6 +166,7 @@ export class IndexFollower {
       if (nextIndex < end) return;
       if (current !== undefined) this.#views.setState(current.view, 'Old');
       this.#views.setState(building.view, 'Current');
+      this.#rebuilds.complete(building.view, end, nowMs);
     });
     return true;
   }

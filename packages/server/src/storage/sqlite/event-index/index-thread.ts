@@ -1,12 +1,15 @@
 // The index thread: owns the one connection that writes to views.db. Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
+import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
+import { numberOf } from '../columns.ts';
 import { openJournalForReading } from '../database.ts';
 import { serveThread } from '../thread.ts';
 import { IndexFollower } from './follower.ts';
+import type { RebuildRequest } from './rebuilds.ts';
 import { openViews } from './views-database.ts';
 
 export interface IndexData {
@@ -15,6 +18,22 @@ export interface IndexData {
 
 export type IndexMessage =
   | { readonly verb: 'Turn'; readonly nowMs: number }
+  | { readonly verb: 'BeginRebuild'; readonly tenant: TenantId; readonly request: RebuildRequest }
+  | { readonly verb: 'FindRebuild'; readonly tenant: TenantId; readonly operationId: string }
+  | {
+      readonly verb: 'Letters';
+      readonly tenant: TenantId;
+      readonly way: 'NewestFirst' | 'OldestFirst';
+      readonly beyond: string | undefined;
+      readonly limit: number;
+    }
+  | { readonly verb: 'LetterCount'; readonly tenant: TenantId }
+  | {
+      readonly verb: 'Reprocess';
+      readonly tenant: TenantId;
+      readonly messageId: string;
+      readonly nowMs: number;
+    }
   /** Why the views that were there are thrown away; undefined if they are not. */
   | { readonly verb: 'Discarded' };
 
@@ -23,11 +42,38 @@ const journal = openJournalForReading(directory);
 const { db, discarded } = openViews(directory, journal);
 const follower = new IndexFollower(journal, db, createUlids(systemClock, createSystemRandom()));
 
+const findTenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
+
+function numberOfTenant(tenantId: TenantId): number | undefined {
+  const row = findTenant.get(tenantId);
+  return row === undefined ? undefined : numberOf(row, 'tenant');
+}
+
 serveThread<IndexMessage>({
   answer(message) {
     switch (message.verb) {
       case 'Turn':
         return { value: follower.turn(message.nowMs) };
+      case 'BeginRebuild': {
+        const tenant = numberOfTenant(message.tenant);
+        return { value: tenant && follower.beginRebuild(tenant, message.request) };
+      }
+      case 'FindRebuild': {
+        const tenant = numberOfTenant(message.tenant);
+        return { value: tenant && follower.findRebuild(tenant, message.operationId) };
+      }
+      case 'Letters': {
+        const tenant = numberOfTenant(message.tenant);
+        return { value: tenant === undefined ? [] : follower.letters.list(tenant, message) };
+      }
+      case 'LetterCount': {
+        const tenant = numberOfTenant(message.tenant);
+        return { value: tenant === undefined ? 0 : follower.letters.count(tenant) };
+      }
+      case 'Reprocess': {
+        const tenant = numberOfTenant(message.tenant);
+        return { value: tenant && follower.reprocess(tenant, message.messageId, message.nowMs) };
+      }
       case 'Discarded':
         return { value: discarded };
     }

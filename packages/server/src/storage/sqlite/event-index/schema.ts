@@ -14,7 +14,7 @@ export const INDEX_TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE views (
-    view       INTEGER PRIMARY KEY,
+    view       INTEGER PRIMARY KEY AUTOINCREMENT,
     -- That of journal.db.
     tenant     INTEGER NOT NULL,
     -- How often the tenant has been indexed, this time included.
@@ -74,6 +74,18 @@ export const INDEX_TABLES = `
     value          INTEGER NOT NULL,
     count          INTEGER NOT NULL,
     PRIMARY KEY (view, counted, hour, classification, kind, value)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Views that are made anew because somebody asked for it.
+  CREATE TABLE rebuilds (
+    operation_id TEXT PRIMARY KEY,
+    tenant       INTEGER NOT NULL,
+    view         INTEGER NOT NULL UNIQUE,
+    requested_ms INTEGER NOT NULL,
+    requested_by TEXT NOT NULL,
+    -- Both once the view answers.
+    completed_ms INTEGER,
+    events       INTEGER
   ) STRICT, WITHOUT ROWID;
 
   -- Events that could not be indexed, and were passed over.

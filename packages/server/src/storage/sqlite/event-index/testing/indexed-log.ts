@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import type { AuditEvent, TenantId } from '@tallystick/contract';
 import { canonicalJson, KINDS } from '@tallystick/evidence';
 import type { Found, OrderStep, Question } from '../../../../events/event-index.ts';
@@ -110,6 +110,17 @@ export class IndexedLog implements AsyncDisposable {
     await this.#storage.tenants.ensure(tenant, NOW_MS);
     const drafts = said.map(draftOf);
     await this.#storage.log.append([{ tenant, drafts, atomic: true }], { nowMs: NOW_MS, steadyNowMs: 0 });
+  }
+
+  /** Writes another time into an event, as nobody but a test may. */
+  mend(sequence: number, timestamp: string): void {
+    using journal = new DatabaseSync(join(this.directory, 'journal.db'));
+    journal
+      .prepare(
+        `UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), 'no time at all', ?) AS BLOB)
+         WHERE id = (SELECT id FROM entries WHERE leaf_index = ?)`,
+      )
+      .run(timestamp, sequence - 1);
   }
 
   /** Until all is in. */

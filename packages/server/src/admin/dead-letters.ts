@@ -1,0 +1,103 @@
+// Messages that are out of attempts: looked at, and tried again. Today they are events that could not be indexed.
+
+import {
+  type Answer,
+  AuditError,
+  type DeadLetter,
+  ERRORS,
+  type InputOf,
+  LIMITS,
+  type TenantId,
+} from '@tallystick/contract';
+import { type Call, isSameFingerprint, keyReused } from '../call.ts';
+import { type Cursors, readPage } from '../paging.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import { RememberedKeys } from './remembered-keys.ts';
+
+/** An event that a follower could not handle. */
+export interface HeldLetter {
+  readonly messageId: string;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly firstFailedAtMs: number;
+  readonly lastFailedAtMs: number;
+}
+
+export interface LetterStore {
+  /** Beyond an id, newest first or oldest first; undefined: from that end. */
+  letters(
+    tenant: TenantId,
+    way: 'NewestFirst' | 'OldestFirst',
+    beyond: string | undefined,
+    limit: number,
+  ): Promise<HeldLetter[]>;
+  letterCount(tenant: TenantId): Promise<number>;
+  /** Tries it again; gives it as it was, undefined if there is none. */
+  reprocess(tenant: TenantId, messageId: string): Promise<HeldLetter | undefined>;
+}
+
+export interface LetterParts {
+  readonly letters: LetterStore;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+}
+
+const isId = (value: unknown): value is string => typeof value === 'string';
+
+export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
+  const keys = new RememberedKeys<DeadLetter>(clock);
+  return {
+    async 'deadLetters.list'(
+      call: Call,
+      input: InputOf<'deadLetters.list'>,
+    ): Promise<Answer<'deadLetters.list'>> {
+      const tenant = call.tenant!;
+      const { direction, beyond, rowsMax, page } = readPage(cursors, call, input, isId);
+      // No letter of ours has a subscription, and none is being tried again once it can be seen.
+      const { source = ['Projection'], status = ['Held'], subscriptionId } = input;
+      const isAsked =
+        source.includes('Projection') && status.includes('Held') && subscriptionId === undefined;
+      const way = direction === 'Next' ? 'NewestFirst' : 'OldestFirst';
+      const rows = isAsked ? await letters.letters(tenant, way, beyond, rowsMax) : [];
+      const count = isAsked ? await letters.letterCount(tenant) : 0;
+      const { data, pagination } = page(rows, ({ messageId }) => messageId, count);
+      return {
+        kind: 'Done',
+        body: { data: data.map((letter) => shown(tenant, letter, 'Held')), pagination },
+      };
+    },
+    'deadLetters.reprocess': {
+      async perform(
+        call: Call,
+        { messageId }: InputOf<'deadLetters.reprocess'>,
+      ): Promise<Answer<'deadLetters.reprocess'>> {
+        const known = keys.find(call);
+        if (known !== undefined) {
+          if (!isSameFingerprint(known.fingerprint, keys.fingerprintOf(call)!)) throw keyReused();
+          return { kind: 'Repeated', body: known.body };
+        }
+        const letter = await letters.reprocess(call.tenant!, messageId);
+        if (letter === undefined) throw new AuditError('MESSAGE_NOT_FOUND', ERRORS.MESSAGE_NOT_FOUND.meaning);
+        const body = shown(call.tenant!, letter, 'Reprocessing');
+        keys.remember(call, body);
+        return { kind: 'Accepted', body };
+      },
+      again: keys.again,
+    },
+  };
+}
+
+function shown(tenantId: TenantId, letter: HeldLetter, status: DeadLetter['status']): DeadLetter {
+  const { messageId, reason, attempts, firstFailedAtMs, lastFailedAtMs } = letter;
+  return {
+    messageId,
+    source: 'Projection',
+    tenantId,
+    reason,
+    attempts,
+    firstFailedAt: instant(firstFailedAtMs),
+    lastFailedAt: instant(lastFailedAtMs),
+    expiresAt: instant(lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
+    status,
+  };
+}
