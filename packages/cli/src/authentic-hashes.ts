@@ -6,10 +6,12 @@ import {
   type Checkpoint,
   CompactRange,
   decodeTile,
+  equalBytes,
   EvidenceError,
   formatTilePath,
   type HashReader,
   type Tile,
+  TILE_HEIGHT,
   TILE_WIDTH,
   tileHashReader,
   tilesRead,
@@ -19,8 +21,6 @@ import {
 import type { ServedLog } from './served-log.ts';
 
 type HashTile = Tile & { readonly level: number };
-
-const TILE_HEIGHT = 8;
 
 /** What `read` will ask for in the log of that checkpoint; throws EvidenceError where tiles do not lead to its root. */
 export async function authenticHashes(
@@ -35,7 +35,7 @@ export async function authenticHashes(
     [...edge, ...inside].map(async (tile) => bytes.set(formatTilePath(tile), await log.tile(tile))),
   );
   const hashes = tileHashReader(size, (tile) => bytes.get(formatTilePath(tile))!);
-  if (!isEqual(treeRoot(size, hashes), root)) {
+  if (!equalBytes(treeRoot(size, hashes), root)) {
     const paths = edge.map(formatTilePath).join(', ');
     throw new EvidenceError('ROOT_MISMATCH', `what is served does not lead to the signed root: ${paths}`);
   }
@@ -43,7 +43,7 @@ export async function authenticHashes(
   for (const tile of inside.toSorted((a, b) => b.level - a.level)) {
     const path = formatTilePath(tile);
     const own = CompactRange.of(0, decodeTile(bytes.get(path)!, tile.width)).root();
-    if (isEqual(own, hashes(TILE_HEIGHT * (tile.level + 1), tile.index))) continue;
+    if (equalBytes(own, hashes(TILE_HEIGHT * (tile.level + 1), tile.index))) continue;
     throw new EvidenceError('ROOT_MISMATCH', `${path} does not lead to the signed root`);
   }
   return hashes;
@@ -62,8 +62,4 @@ function withParents(tiles: readonly HashTile[], edge: readonly HashTile[], size
     }
   }
   return found;
-}
-
-function isEqual(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
 }

@@ -1,7 +1,7 @@
 // A log as it is signed now, held against what was seen of it: it begins with that, and it has not gone on after its end,
 // which is known where another log goes on from it.
 
-import { type Checkpoint, EvidenceError, type HashReader, treeRoot } from '@tallystick/evidence';
+import { type Checkpoint, equalBytes, EvidenceError, type HashReader, treeRoot } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
 import { countedEntries } from './counted.ts';
 import { NotExtended } from './put-aside.ts';
@@ -33,7 +33,7 @@ function requireNotLess(then: SeenCheckpoint, now: Checkpoint): void {
 }
 
 function requireRoot(then: SeenCheckpoint, found: Uint8Array): void {
-  if (Buffer.compare(then.root, found) === 0) return;
+  if (equalBytes(then.root, found)) return;
   throw new NotExtended('FORK', `the log is not an extension of what it was at size ${then.size}`, then);
 }
 
@@ -48,7 +48,7 @@ export function requireNotEnded(now: Checkpoint, kept: WatchedLog | undefined, w
     const says = `${by}, which goes on from it, says that it ended with ${end.size}`;
     if (size > end.size)
       throw new EvidenceError('FORK', `${origin} has ${countedEntries(size)}, and ${says}`);
-    if (size < end.size || Buffer.compare(root, end.root) === 0) return;
+    if (size < end.size || equalBytes(root, end.root)) return;
     throw new EvidenceError('FORK', `${origin} has another root than the one that ${by} says it ended with`);
   }
   const [later] = watched.after(origin);

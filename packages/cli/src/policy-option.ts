@@ -2,9 +2,11 @@
 
 import { EvidenceError, isQuorum, parsePolicy, type WitnessPolicy } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
+import { readText } from './trust-options.ts';
 
-/** `readText` throws CannotRun for a file that cannot be read. */
-export async function policyIn(file: string, readText: (file: string) => string): Promise<WitnessPolicy> {
+/** Undefined where none was given; throws CannotRun for a file that cannot be read or holds none. */
+export async function policyIn(file: string | undefined): Promise<WitnessPolicy | undefined> {
+  if (file === undefined) return undefined;
   let policy: WitnessPolicy;
   try {
     policy = await parsePolicy(readText(file));
@@ -18,25 +20,13 @@ export async function policyIn(file: string, readText: (file: string) => string)
   return policy;
 }
 
-/** The report as it is, if those whose cosignatures were verified are a quorum; throws if not. */
-export function requireQuorum<R extends { readonly json: Readonly<Record<string, unknown>> }>(
-  report: R,
-  policy: WitnessPolicy | undefined,
-): R {
-  if (policy === undefined) return report;
+/** Throws EvidenceError unless these, whose cosignatures were verified, are a quorum; verdicts name them by their keys. */
+export function requireQuorum(keyNames: readonly string[], policy: WitnessPolicy | undefined): void {
+  if (policy === undefined) return;
   const cosignedBy = policy.witnesses
-    .filter(({ verifier }) => cosignersIn(report.json).includes(verifier.name))
+    .filter(({ verifier }) => keyNames.includes(verifier.name))
     .map(({ name }) => name);
-  if (isQuorum(policy, cosignedBy)) return report;
+  if (isQuorum(policy, cosignedBy)) return;
   const who = cosignedBy.join(', ') || 'no witness of the policy';
   throw new EvidenceError('WITNESS_MISSING', `${who} cosigned; that is not the quorum ${policy.quorum}`);
-}
-
-/** Every verdict on a log names them so; a report without them is one without cosignatures. */
-function cosignersIn({ checkpoint }: Readonly<Record<string, unknown>>): readonly unknown[] {
-  const named: unknown =
-    typeof checkpoint === 'object' && checkpoint !== null && 'cosignedBy' in checkpoint
-      ? checkpoint.cosignedBy
-      : undefined;
-  return Array.isArray(named) ? named : [];
 }

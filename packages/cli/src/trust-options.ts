@@ -13,9 +13,9 @@ import {
   toBase64,
   type Trust,
   type VerifierKey,
+  type WitnessPolicy,
 } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
-import { policyIn } from './policy-option.ts';
 import { printable } from './printable.ts';
 
 /** So much of what is no key is shown. */
@@ -32,14 +32,14 @@ export interface TrustOptions {
   readonly filter?: string;
 }
 
-export async function trustOf(options: TrustOptions): Promise<Trust> {
+/** `policy` is what `--policy` names. */
+export async function trustOf(options: TrustOptions, policy: WitnessPolicy | undefined): Promise<Trust> {
   const { witness: witnessKeys = [] } = options;
   const keys = (options.key ?? []).flatMap(keysIn);
   requireDifferent('--key', keys);
   if (options.witnessesMin !== undefined && witnessKeys.length === 0) {
     throw new CannotRun('--witnesses-min is given and no --witness');
   }
-  const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
   if (policy !== undefined && witnessKeys.length > 0)
     throw new CannotRun('--policy and --witness are both given');
   const given = await Promise.all(keys.map((key) => verifierOf(key, noteVerifier)));

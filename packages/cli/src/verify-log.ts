@@ -62,6 +62,7 @@ export function requireNoLogOptions(options: LogOptions): void {
 }
 
 export async function verifyLogAt(text: string, options: LogOptions): Promise<Report> {
+  const policy = await policyIn(options.policy);
   requireOptionsOfLogs(options);
   // An empty one is what a variable leaves that was never set.
   const apiKey = options.apiKey || process.env['TALLYSTICK_API_KEY'] || undefined;
@@ -77,11 +78,11 @@ export async function verifyLogAt(text: string, options: LogOptions): Promise<Re
   // A checkpoint of a log before this one is compared with what this one says of it.
   const since = await formerSince(options.since, trusted);
   const { since: _, ...others } = options;
-  const trust = await trustOf({ ...(since === undefined ? options : others), key: [...trusted.keys] });
+  const trusting = { ...(since === undefined ? options : others), key: [...trusted.keys] };
+  const trust = await trustOf(trusting, policy);
   const { checkpoint, cosignedBy } = await openTrusted(note, trusted.origin, trust);
   // Before anything is kept: what is not witnessed as was asked for is not verified.
-  const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
-  requireQuorum({ json: { checkpoint: { cosignedBy } } }, policy);
+  requireQuorum(cosignedBy, policy);
   const { kept } = trusted;
   const seen = [...(kept === undefined ? [] : [watched.seen(kept)]), ...seenIn(options.since, trust)];
   const { origin } = checkpoint;

@@ -9,6 +9,7 @@ import {
   decodeEntryBundle,
   type Entry,
   epochGenesisHash,
+  equalBytes,
   EvidenceError,
   formatCheckpoint,
   formatTilePath,
@@ -18,6 +19,7 @@ import {
   KINDS,
   leafHash,
   type Tile,
+  TILE_HEIGHT,
   TILE_WIDTH,
   tileWidth,
 } from '@tallystick/evidence';
@@ -34,7 +36,6 @@ export interface WholeLogVerdict {
 
 /** So many bundles are under way at a time. */
 const AHEAD = 4;
-const TILE_HEIGHT = 8;
 
 /** Throws EvidenceError at the first fault. `onEntries` is told how many entries were taken. */
 export async function verifyWholeLog(
@@ -62,7 +63,7 @@ export async function verifyWholeLog(
     onEntries(width);
   }
   for (const made of whole.partialTiles()) requireSame(await log.tile(made.tile), made);
-  if (Buffer.compare(whole.root(), checkpoint.root) !== 0) {
+  if (!equalBytes(whole.root(), checkpoint.root)) {
     throw new EvidenceError('ROOT_MISMATCH', 'the entries do not lead to the signed root');
   }
   return whole.verdict();
@@ -160,7 +161,7 @@ class WholeLog {
       const message = `entry ${entry.index} stands in place of ${index}`;
       throw new EvidenceError('INDEX_MISMATCH', message, { index });
     }
-    if (Buffer.compare(this.#last?.leaf ?? this.#genesis!, entry.previous) !== 0) {
+    if (!equalBytes(this.#last?.leaf ?? this.#genesis!, entry.previous)) {
       throw new EvidenceError('CHAIN_BROKEN', `entry ${index} does not name the leaf before it`, { index });
     }
     if (this.#last !== undefined && entry.receivedAtMs < this.#last.entry.receivedAtMs) {
@@ -182,7 +183,7 @@ function decoded(bytes: Uint8Array, index: number): Entry {
 /** The tile that is served is the one that the entries make. */
 function requireSame(served: Uint8Array, { tile, hashes }: MadeTile): void {
   const different = hashes.findIndex(
-    (hash, i) => Buffer.compare(hash, served.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)) !== 0,
+    (hash, i) => !equalBytes(hash, served.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)),
   );
   if (different < 0) return;
   const path = formatTilePath(tile);

@@ -55,6 +55,7 @@ export {
   KINDS,
   PREVIOUS_AT,
   readLink,
+  RECEIVED_AT_MS_MAX,
   writeEntry,
 } from './event/entry.ts';
 export {
@@ -72,7 +73,9 @@ export {
   EMPTY_ROOT,
   type HashReader,
   HASH_BYTES,
+  LEAF_PREFIX,
   leafHash,
+  NODE_PREFIX,
   nodeHash,
   subtreeHashes,
   subtreesOf,
@@ -87,6 +90,7 @@ export {
   formatTilePath,
   parseTilePath,
   type Tile,
+  TILE_HEIGHT,
   TILE_WIDTH,
   tileSizes,
   tilesOf,
@@ -96,7 +100,13 @@ export { tileHashReader, TileMemory, type TileReader, tilesRead } from './tree/t
 export { decodeEntryBundle, encodeEntryBundle } from './tree/entry-bundle.ts';
 
 // Signatures
-export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note/verifier-key.ts';
+export {
+  formatVerifierKey,
+  keyIdOf,
+  parseVerifierKey,
+  SIGNATURE_TYPES,
+  type VerifierKey,
+} from './note/verifier-key.ts';
 export {
   type NoteSignature,
   noteSigner,
@@ -116,7 +126,13 @@ export {
   signCheckpoint,
 } from './note/checkpoint.ts';
 export { epochIn, logNamed, type NamedLog, originOf } from './note/log-origin.ts';
-export { cosignatureVerifier, cosigner, type Cosigner, verifyCosignatures } from './note/cosignature.ts';
+export {
+  COSIGNATURE_BYTES,
+  cosignatureVerifier,
+  cosigner,
+  type Cosigner,
+  verifyCosignatures,
+} from './note/cosignature.ts';
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 
 // Witnesses

@@ -2,11 +2,13 @@
 // and what is lost for good, asks, and begins a new log for each tenant that is affected, under a new name that says so.
 
 import { createInterface } from 'node:readline/promises';
+import { toHex } from '@tallystick/evidence';
 import type { Disagreement, NewEpoch, Recovery } from '@tallystick/server';
 import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { countedEntries } from '../counted.ts';
 import { runWithSettings } from '../run-with-settings.ts';
 
 interface RecoverOptions extends ConfigFileOption {
@@ -119,15 +121,16 @@ function shown({ tenant, anchored, entries, firstIndex }: Disagreement): string 
   return [
     '',
     `tenant ${tenant}`,
-    `  signed   ${count(size)} as ${origin}, root ${Buffer.from(root).toString('hex')}`,
-    `  here     ${count(entries)} of them`,
+    `  signed   ${countedEntries(size)} as ${origin}, root ${toHex(root)}`,
+    `  here     ${countedEntries(entries)} of them`,
     `  lost     ${lost(size, entries, firstIndex)}`,
     '',
   ].join('\n');
 }
 
 function lost(size: number, entries: number, firstIndex: number | undefined) {
-  if (firstIndex === undefined) return `all ${count(size)} of that log, unless a newer copy has them`;
+  if (firstIndex === undefined)
+    return `all ${countedEntries(size)} of that log, unless a newer copy has them`;
   const [first, last] = [firstIndex + entries + 1, firstIndex + size];
   return `sequences ${first} to ${last}, unless a newer copy has them; the numbers will be given again`;
 }
@@ -160,8 +163,4 @@ async function isAgreed(logs: number, { yes }: RecoverOptions): Promise<boolean>
   } finally {
     asking.close();
   }
-}
-
-function count(entries: number): string {
-  return entries === 1 ? '1 entry' : `${entries} entries`;
 }

@@ -10,6 +10,7 @@ import {
   parseEventProof,
   type Trust,
   verifyEventProof,
+  type WitnessPolicy,
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
@@ -93,11 +94,11 @@ async function run(file: string, options: Options): Promise<number> {
     process.stdout.write(options.json ? `${JSON.stringify(report.json)}\n` : report.text);
   };
   try {
-    const policy = options.policy === undefined ? undefined : await policyIn(options.policy, readText);
     if (isAddress(file)) {
-      show(requireQuorum(await verifyLogAt(file, options), policy));
+      show(await verifyLogAt(file, options));
       return VERIFY_EXIT.verified;
     }
+    const policy = await policyIn(options.policy);
     requireNoAddress(file);
     requireNoLogOptions(options);
     if (isDirectory(file)) {
@@ -109,8 +110,8 @@ async function run(file: string, options: Options): Promise<number> {
     refuseStoreOptions(options);
     // Before anything is asked for: of a file that is not there nothing can be verified.
     const verify = kindOf(file) === 'Bundle' ? verifyBundleFile : verifyProofFile;
-    const trust = await trustOf(options);
-    show(requireQuorum(await verify(file, trust), policy));
+    const trust = await trustOf(options, policy);
+    show(await verify(file, trust, policy));
     return VERIFY_EXIT.verified;
   } catch (error) {
     if (error instanceof EvidenceError) {
@@ -124,7 +125,11 @@ async function run(file: string, options: Options): Promise<number> {
   }
 }
 
-async function verifyBundleFile(file: string, trust: Trust): Promise<Report> {
+async function verifyBundleFile(
+  file: string,
+  trust: Trust,
+  policy: WitnessPolicy | undefined,
+): Promise<Report> {
   const progress = startProgress(`verifying ${file}`, statSync(file).size);
   // OpenSSL hashes a long file several times faster than the verifier's own SHA-256.
   const verifier = new BundleVerifier(trust, createHash('sha256'));
@@ -136,14 +141,22 @@ async function verifyBundleFile(file: string, trust: Trust): Promise<Report> {
   } finally {
     progress.end();
   }
-  return reportBundle(file, await verifier.finish());
+  const verdict = await verifier.finish();
+  requireQuorum(verdict.checkpoint.cosignedBy, policy);
+  return reportBundle(file, verdict);
 }
 
-async function verifyProofFile(file: string, trust: Trust): Promise<Report> {
+async function verifyProofFile(
+  file: string,
+  trust: Trust,
+  policy: WitnessPolicy | undefined,
+): Promise<Report> {
   const { size } = statSync(file);
   if (size > PROOF_BYTES_MAX)
     throw new CannotRun(`${file} is ${size} bytes; a proof has at most ${PROOF_BYTES_MAX}`);
-  return reportEvent(file, await verifyEventProof(parseEventProof(readText(file)), trust));
+  const verdict = await verifyEventProof(parseEventProof(readText(file)), trust);
+  requireQuorum(verdict.checkpoint.cosignedBy, policy);
+  return reportEvent(file, verdict);
 }
 
 /** An address that is none of a log's is not a file, either. */

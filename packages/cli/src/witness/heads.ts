@@ -7,13 +7,10 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { epochIn, sha256, toHex } from '@tallystick/evidence';
+import { type Checkpoint, epochIn, sha256, toHex } from '@tallystick/evidence';
 import { CannotRun } from '../cannot-run.ts';
 
-export interface Head {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: Uint8Array;
+export interface Head extends Checkpoint {
   /** The checkpoint with the log's signatures and the witness's cosignature. */
   readonly note: string;
 }

@@ -38,7 +38,7 @@ export interface Entry {
 }
 
 /** The end of the year 9999: later instants have no text in the interface. */
-const RECEIVED_AT_MS_MAX = 253_402_300_799_999;
+export const RECEIVED_AT_MS_MAX = 253_402_300_799_999;
 
 /** Where the parts of an entry stand in it. */
 export const KIND_AT = 16;

@@ -28,6 +28,7 @@ export interface Cosignature {
 }
 
 const TIME_BYTES = 8;
+export const COSIGNATURE_BYTES = TIME_BYTES + ED25519_SIGNATURE_BYTES;
 
 export async function cosigner(name: string, seed: Uint8Array): Promise<Cosigner> {
   const { publicKey, sign } = await ed25519Key(seed);
@@ -53,7 +54,7 @@ export async function cosignatureVerifier(verifierKey: string): Promise<Verifier
     name: key.name,
     keyId: keyIdOf(key),
     verify: async (text, signature) =>
-      signature.length === TIME_BYTES + ED25519_SIGNATURE_BYTES &&
+      signature.length === COSIGNATURE_BYTES &&
       verify(cosignedMessage(text, readU64(signature, 0)), signature.subarray(TIME_BYTES)),
   };
 }

@@ -26,17 +26,14 @@ export const KEY_ID_BYTES = 4;
 
 /** Short on purpose: it finds a key, it does not vouch for one. */
 export function keyIdOf({ name, type, publicKey }: VerifierKey): string {
+  requireKeyName(name);
+  if (publicKey.length !== PUBLIC_KEY_BYTES) {
+    throw new EvidenceError('MALFORMED', `public key is ${publicKey.length} bytes, not ${PUBLIC_KEY_BYTES}`);
+  }
   return toHex(sha256(utf8(`${name}\n`), Uint8Array.of(type), publicKey).subarray(0, KEY_ID_BYTES));
 }
 
 export function formatVerifierKey(key: VerifierKey): string {
-  requireKeyName(key.name);
-  if (key.publicKey.length !== PUBLIC_KEY_BYTES) {
-    throw new EvidenceError(
-      'MALFORMED',
-      `public key is ${key.publicKey.length} bytes, not ${PUBLIC_KEY_BYTES}`,
-    );
-  }
   return `${key.name}+${keyIdOf(key)}+${toBase64(concat(Uint8Array.of(key.type), key.publicKey))}`;
 }
 

@@ -30,7 +30,7 @@ export interface Span {
 /** Gives the hash of a perfect subtree. Makers of proofs read a stored tree through it. */
 export type HashReader = (level: number, index: number) => Uint8Array;
 
-const LEAF_PREFIX = 0x00;
+export const LEAF_PREFIX = 0x00;
 export const NODE_PREFIX = 0x01;
 
 export function leafHash(entry: Uint8Array): Uint8Array {

@@ -1,14 +1,14 @@
 // Who is let in, by the real service over real HTTP, with the keys, tokens and tenants that its data directory holds.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Role, Scope } from '@tallystick/contract';
 import { loadOrMakeTokenKey } from '../storage/token-key.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 import { signToken } from './local-issuer.ts';
 
 const ADMIN_KEY = 'the-platform-key-of-these-tests';
@@ -69,7 +69,7 @@ async function tokenFor(
 }
 
 function inDatabase<T>(app: TestApp, work: (db: DatabaseSync) => T): T {
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   return work(db);
 }
 

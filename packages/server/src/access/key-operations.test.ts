@@ -5,11 +5,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { parseJson } from '@tallystick/evidence';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const ADMIN_KEY = 'the-platform-key-of-these-tests';
 const KEYS = '/admin/api-keys';
@@ -44,7 +45,7 @@ function openPlace() {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-keys-'));
   const directory = join(folder, 'data');
   const inJournal = <T>(work: (db: DatabaseSync) => T): T => {
-    using db = new DatabaseSync(join(directory, 'journal.db'));
+    using db = openRunningJournal(directory);
     return work(db);
   };
   return {

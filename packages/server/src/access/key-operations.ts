@@ -16,7 +16,7 @@ import type { Call, Received } from '../call.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
-import { latestOf, onceOf } from '../streams/once.ts';
+import { keyNowMs, onceOf } from '../streams/once.ts';
 import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
@@ -43,7 +43,7 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
     requestId: call.correlation.requestId,
     correlationId: call.correlation.correlationId,
     once: (madeKeyId) =>
-      call.tenantRecord && onceOf(call, call.tenantRecord, latestOf({ clock, steadyNowMs }), madeKeyId),
+      call.tenantRecord && onceOf(call, call.tenantRecord, keyNowMs({ clock, steadyNowMs }), madeKeyId),
   });
   const againBy = createAgain(keys, async (call, keyId) => shown(await keyFor(call, keyId)));
 

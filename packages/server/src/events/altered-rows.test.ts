@@ -2,12 +2,11 @@
 // the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { CLASSIFICATIONS, type StreamEvent } from '@tallystick/contract';
 import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app } = await startEventsApp();
 const { change, reportsOf, threeOf } = alteredEvents(app);
@@ -109,7 +108,7 @@ for (const [table, set] of Object.entries(OTHER_TYPES)) {
 
 /** Takes the types of a table's columns off its schema, and puts them on again. */
 function withoutTypes(table: string, work: () => void): void {
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'), { defensive: false });
+  using db = openRunningJournal(app.dataDirectory, { defensive: false });
   const strict = String(db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(table)!['sql']);
   const loose = strict
     .replace(/ STRICT$/, '')

@@ -2,12 +2,11 @@
 // real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { decodeEntry, eventIdBytes, leafHash, toHex } from '@tallystick/evidence';
 import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app } = await startEventsApp();
 const { ask, change, reportsOf, threeOf } = alteredEvents(app);
@@ -64,7 +63,7 @@ test('an event that was declassified in the store is shown to nobody', async () 
 
 test('an event that was written anew, entry and leaf included, has no proof', async () => {
   const { eventId, tenant, page } = await threeOf('rewritten');
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   const row = db.prepare('SELECT entry FROM entries WHERE event_id = ?').get(eventIdBytes(eventId))!;
   const entry = Uint8Array.from(row['entry'] as Uint8Array);
   entry[35]! ^= 1;

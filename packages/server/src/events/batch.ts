@@ -9,7 +9,7 @@ import { type Call, keyReused, type Received, receivedMember } from '../call.ts'
 import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import type { DraftOutcome, UsedKey } from '../streams/log.ts';
-import { latestOf, onceOf } from '../streams/once.ts';
+import { keyNowMs, onceOf } from '../streams/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import {
   batchAnswer,
@@ -71,7 +71,7 @@ export function createBatchIngest(parts: BatchParts) {
       const drafts = draftsOf(sound, texts, acceptance, ids);
       // Only a request with a key may have to be answered again, and read for that.
       if (call.once === undefined && received.canonical !== undefined) giveBack(received.canonical);
-      const once = call.once && onceOf(call, tenant, latestOf(parts), noteOf(known));
+      const once = call.once && onceOf(call, tenant, keyNowMs(parts), noteOf(known));
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: transactional, once });

@@ -1,20 +1,25 @@
 // Reading one event through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Classification } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { eventCaller, KEY_ID } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app, acme } = await startEventsApp();
 
 const as = (clearance: Classification) => eventCaller(app, 'acme', clearance);
 const ingested = async (more: object = {}) =>
   (await acme.ingest({ ...EVENT, ...more })).body.eventId as string;
+/** Under a checkpoint, for which its proof has waited: from then on every answer says the same of it. */
+const signed = async (more: object) => {
+  const eventId = await ingested(more);
+  assert.equal((await acme.get(`${eventId}/proof`)).status, 200);
+  return eventId;
+};
 
 test('an event is shown as it was accepted, with its place in the log', async () => {
   const eventId = await ingested({
@@ -103,7 +108,7 @@ test('a secret is invisible below Confidential, and withheld there', async () =>
 test('of a secret that is invisible nothing is told, not even that its content is spoilt', async () => {
   const eventId = await ingested({ payload: { a: 1 }, classification: 'Secret' });
   // Whoever is shown this content fails.
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   const spoilt = db
     .prepare("UPDATE contents SET text1 = x'ff' WHERE id = (SELECT id FROM entries WHERE event_id = ?)")
     .run(eventIdBytes(eventId));
@@ -125,7 +130,7 @@ test('that a secret was read is in the log before the answer; other reads leave 
 });
 
 test('an entity tag is of what this reader gets, and whoever has it gets 304', async () => {
-  const eventId = await ingested({ payload: { a: 1 }, classification: 'Confidential' });
+  const eventId = await signed({ payload: { a: 1 }, classification: 'Confidential' });
   const first = await acme.get(eventId);
   const etag = first.headers.get('etag') ?? '';
   assert.match(etag, /^"[\w-]+"$/);
@@ -145,7 +150,7 @@ test('an entity tag is of what this reader gets, and whoever has it gets 304', a
 });
 
 test('a large answer is compressed for whoever asks for it, under a tag of its own', async () => {
-  const eventId = await ingested({ payload: { text: 'späť '.repeat(400) } });
+  const eventId = await signed({ payload: { text: 'späť '.repeat(400) } });
   const plain = await acme.get(eventId, { 'Accept-Encoding': 'identity' });
   assert.equal(plain.headers.get('content-encoding'), null);
   const tags = new Set([plain.headers.get('etag')]);

@@ -9,7 +9,7 @@ import { type Call, keyReused, type Received } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { DraftOutcome, Placed, UsedKey } from '../streams/log.ts';
-import { type KeyTime, latestOf, onceOf } from '../streams/once.ts';
+import { type KeyTime, keyNowMs, onceOf } from '../streams/once.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
 import { conflictOf } from './conflict.ts';
 import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
@@ -41,7 +41,7 @@ export function createIngest(parts: IngestParts) {
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
-      const once = onceOf(call, tenant, latestOf(parts), '');
+      const once = onceOf(call, tenant, keyNowMs(parts), '');
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: true, once });

@@ -106,8 +106,12 @@ test('one log that cannot be told yet keeps no other from its notice, nor is it 
   const refused = new Set(['acme', 'other']);
   const clock = createFakeClock(Date.parse('2026-01-02T03:04:05Z'));
   const appended: string[] = [];
+  let turns = 0;
   await using loop = startOwedNotices({
-    read: () => readOwedNotices(logs.directory),
+    read() {
+      turns += 1;
+      return readOwedNotices(logs.directory);
+    },
     trees: logs.storage.tree,
     refusalOf: (tenant) => (refused.has(tenant) ? 'it is behind' : undefined),
     sequencer: {
@@ -123,9 +127,11 @@ test('one log that cannot be told yet keeps no other from its notice, nor is it 
     random: createSystemRandom(),
     telemetry: createTelemetry({ clock, level: 'Info', form: 'json', secrets: [], write: () => {} }),
   });
+  /** A whole turn that began after this; the only timer is that of the pause behind it. */
   const turn = async () => {
+    const before = turns;
     loop.wake();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(async () => (turns > before && clock.pending() > 0 ? true : undefined));
   };
   await turn();
   assert.deepEqual(appended, []);

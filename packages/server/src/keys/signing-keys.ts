@@ -3,7 +3,15 @@
 // of long ago was signed by one that has retired.
 
 import { type KeyObject, sign } from 'node:crypto';
-import { type Checkpoint, formatCheckpoint, formatVerifierKey, signatureLine } from '@tallystick/evidence';
+import {
+  type Checkpoint,
+  formatCheckpoint,
+  formatVerifierKey,
+  keyIdOf,
+  SIGNATURE_TYPES,
+  signatureLine,
+  type VerifierKey,
+} from '@tallystick/evidence';
 
 export interface SigningKey {
   /** Hex SHA-256 of the public key. */
@@ -26,9 +34,6 @@ export interface SigningKeyStore {
   reload(): Promise<void>;
 }
 
-/** Ed25519 in a signed note (c2sp.org/signed-note). */
-const NOTE_KEY_TYPE = 0x01;
-
 /** Those that sign now, newest first. */
 export function activeKeys([newest, ...older]: SigningKeys, nowMs: number): SigningKeys {
   return [newest, ...older.filter(({ signsUntilMs }) => signsUntilMs !== undefined && nowMs < signsUntilMs)];
@@ -36,7 +41,7 @@ export function activeKeys([newest, ...older]: SigningKeys, nowMs: number): Sign
 
 /** What others verify this log by, newest first: give them those that sign now, or all. */
 export function verifierKeys(keys: readonly Pick<SigningKey, 'publicKey'>[], origin: string): string[] {
-  return keys.map((key) => verifierKeyOf(key, origin));
+  return keys.map((key) => formatVerifierKey(verifierKeyOf(key, origin)));
 }
 
 /** The head as a checkpoint, signed by every key that signs now; what signCheckpoint of evidence gives, at once. */
@@ -46,19 +51,13 @@ export function signCheckpointHead(head: Checkpoint, keys: SigningKeys, nowMs: n
   const lines = activeKeys(keys, nowMs).map((key) =>
     signatureLine({
       name: head.origin,
-      keyId: keyIdIn(verifierKeyOf(key, head.origin)),
+      keyId: keyIdOf(verifierKeyOf(key, head.origin)),
       signature: sign(null, message, key.privateKey),
     }),
   );
   return `${text}\n${lines.join('')}`;
 }
 
-function verifierKeyOf({ publicKey }: Pick<SigningKey, 'publicKey'>, origin: string): string {
-  return formatVerifierKey({ name: origin, type: NOTE_KEY_TYPE, publicKey });
-}
-
-/** The second of its three parts; the name, which is the first, has no plus sign. */
-function keyIdIn(verifierKey: string): string {
-  const at = verifierKey.indexOf('+') + 1;
-  return verifierKey.slice(at, verifierKey.indexOf('+', at));
+function verifierKeyOf({ publicKey }: Pick<SigningKey, 'publicKey'>, origin: string): VerifierKey {
+  return { name: origin, type: SIGNATURE_TYPES.note, publicKey };
 }

@@ -1,6 +1,8 @@
 // Time, handed in. Everything in the server that reads a clock or waits does it through a Clock, so that a
 // test can hold time still, move it, or turn it back. The wall clock may jump; the monotonic one never does.
 
+import { RECEIVED_AT_MS_MAX } from '@tallystick/evidence';
+
 /** Something that will happen later and may be called off. */
 export interface Timer {
   cancel(): void;
@@ -48,8 +50,8 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
   });
 }
 
-/** The end of the year 9999: later instants have no text in the interface. */
-export const LATEST_MS = 253_402_300_799_999;
+/** The end of the year 9999: later instants have no text in the interface, and no place in an entry. */
+export const LATEST_MS = RECEIVED_AT_MS_MAX;
 
 /** An instant as the interface shows it: UTC, milliseconds, `Z`. */
 export function instant(unixMs: number): string {

@@ -11,6 +11,7 @@
 // blocks that were never written. All other faults name their line.
 
 import { hash } from 'node:crypto';
+import { HASH_BYTES } from '@tallystick/evidence';
 import type { AnchoredHead } from '../streams/anchor.ts';
 
 export const FIRST_LINE = 'tallystick-anchor/1\n';
@@ -21,7 +22,6 @@ const CLOSING_LINE = /^= ([1-9]\d*) ([0-9a-f]{64})$/;
 /** What these two can begin with. */
 const CUT_CLOSING = /^= ([1-9]\d*( [0-9a-f]{0,64})?)?$/;
 const CUT_HEAD = /^[\x21-\x7e]+( ((0|[1-9]\d{0,15})( ([A-Za-z0-9+/]{0,43}|[A-Za-z0-9+/]{43}=))?)?)?$/;
-const ROOT_BYTES = 32;
 /** No disk writes less than this at a time. */
 const SECTOR_BYTES = 512;
 
@@ -51,8 +51,8 @@ export function headLine({ origin, size, root }: AnchoredHead): string {
     throw new Error(`${JSON.stringify(origin)} cannot be an origin: it is visible ASCII, and not = alone`);
   if (!Number.isSafeInteger(size) || size < 0)
     throw new Error(`the size of ${origin} is ${size}; it is 0 to 2^53 - 1`);
-  if (root.length !== ROOT_BYTES)
-    throw new Error(`the root of ${origin} is ${root.length} bytes, not ${ROOT_BYTES}`);
+  if (root.length !== HASH_BYTES)
+    throw new Error(`the root of ${origin} is ${root.length} bytes, not ${HASH_BYTES}`);
   return `${origin} ${size} ${Buffer.from(root.buffer, root.byteOffset, root.length).toString('base64')}\n`;
 }
 

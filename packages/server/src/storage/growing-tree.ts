@@ -11,9 +11,11 @@ import {
   HashPool,
   KINDS,
   readLink,
+  TILE_HEIGHT,
   TILE_WIDTH,
 } from '@tallystick/evidence';
 import type { TileHash, TreeHead } from '../streams/tree.ts';
+import { hashLeaves } from './leaf-hashes.ts';
 import { TreeStack } from './tree-stack.ts';
 
 /** What follows from a published checkpoint, or from nothing. */
@@ -27,10 +29,6 @@ export interface TreeState {
 /** An entry and its leaf as they are stored, one behind the other. */
 export const ROW_BYTES = ENTRY_BYTES + HASH_BYTES;
 
-const LEAF_BYTES = 1 + ENTRY_BYTES;
-const LEAF_PREFIX = 0x00;
-/** The levels of a tree whose hashes stand in tiles. */
-const TILE_HEIGHT = Math.log2(TILE_WIDTH);
 /** So many are hashed at once: enough to fill the lanes, few enough to stay in cache. */
 const LOT_ROWS = 512;
 
@@ -121,18 +119,11 @@ export class GrowingTree {
     return { origin: this.#origin, size: this.size, root: this.#stack.root() };
   }
 
-  /** All at once, four at a time. */
   #leavesOf(rows: Uint8Array, count: number): Uint8Array {
     const pool = this.#pool;
-    pool.reset();
-    const leavesAt = pool.room(count * HASH_BYTES);
-    for (let i = 0; i < count; i++) {
-      const at = pool.room(LEAF_BYTES);
-      pool.bytes[at] = LEAF_PREFIX;
-      pool.bytes.set(rows.subarray(i * ROW_BYTES, i * ROW_BYTES + ENTRY_BYTES), at + 1);
-      pool.hash(at, LEAF_BYTES, leavesAt + i * HASH_BYTES);
-    }
-    pool.run();
+    const leavesAt = hashLeaves(pool, count, (i) =>
+      rows.subarray(i * ROW_BYTES, i * ROW_BYTES + ENTRY_BYTES),
+    );
     return pool.bytes.slice(leavesAt, leavesAt + count * HASH_BYTES);
   }
 }

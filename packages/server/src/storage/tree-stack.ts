@@ -2,12 +2,11 @@
 // level is hashed in one go, several nodes at once, which a tree that takes leaf by leaf cannot do.
 
 import { ok as assert } from 'node:assert/strict';
-import { CompactRange, HASH_BYTES, HashPool } from '@tallystick/evidence';
+import { CompactRange, HASH_BYTES, HashPool, NODE_PREFIX } from '@tallystick/evidence';
 
 /** Called for every perfect subtree that becomes complete, above the leaves, level by level. */
 export type OnComplete = (level: number, place: number, hash: Uint8Array) => void;
 
-const NODE_PREFIX = 0x01;
 const NODE_BYTES = 1 + 2 * HASH_BYTES;
 
 export class TreeStack {

@@ -2,13 +2,12 @@
 // verifications say of it, through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { EventStream, List, StreamEvent, StreamVerification } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app } = await startEventsApp();
 
@@ -49,7 +48,7 @@ async function verdictOf(tenant: string, streamId: string) {
 
 /** `$tenant` is the tenant's number; triggers that stand in the way are taken off for as long as it takes. */
 function change(tenant: string, ...statements: string[]): void {
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   const number = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?').get(tenant)!['tenant'];
   const trigger = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'entries_stay'").get()!;
   db.exec('DROP TRIGGER entries_stay');

@@ -1,12 +1,10 @@
 // The anchor: a memory of the heads that were signed, kept apart from the store, so that a store that was put back
 // to an earlier state cannot go on as if nothing had happened. What is anchored is never smaller than what is stored.
 
+import type { Checkpoint } from '@tallystick/evidence';
+
 /** A head that was signed: from now on the log of this origin is at least so large, and has this root there. */
-export interface AnchoredHead {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: Uint8Array;
-}
+export type AnchoredHead = Checkpoint;
 
 export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
 

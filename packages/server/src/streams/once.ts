@@ -12,8 +12,11 @@ export interface KeyTime {
   readonly steadyNowMs: () => number;
 }
 
-/** A clock that was behind at the start and is right now must not make keys end early after the next start. */
-export function latestOf({ clock, steadyNowMs }: KeyTime): number {
+/**
+ * What a new key's time is counted from. A clock that was behind at the start and is right now must not make keys end
+ * early after the next start.
+ */
+export function keyNowMs({ clock, steadyNowMs }: KeyTime): number {
   return Math.max(clock.now(), steadyNowMs());
 }
 

@@ -11,7 +11,7 @@ export interface Parting {
   readonly origin: string;
   readonly size: number;
   readonly signedRoot: Uint8Array;
-  /** Undefined where the hashes that it is made of are missing. */
+  /** Undefined where hashes or entries that it is made of are missing. */
   readonly root: Uint8Array | undefined;
 }
 
@@ -52,7 +52,7 @@ export function partingAt({ origin, size, root: signedRoot }: AnchoredHead, root
 
 /** For people. */
 export function partingMessage({ origin, size, signedRoot, root }: Parting): string {
-  const found = root === undefined ? 'they have none, hashes are missing' : `theirs is ${toHex(root)}`;
+  const found = root === undefined ? 'they have none, something is missing' : `theirs is ${toHex(root)}`;
   return `the first ${size} entries of ${origin} are not those that were signed with root ${toHex(signedRoot)}: ${found}`;
 }
 
@@ -66,7 +66,7 @@ export async function rootOf(tree: LogTree | undefined, size: number): Promise<U
   }
 }
 
-/** The hashes of tiles are there only as far as it was signed. */
+/** For what was not signed, of which there are no hashes of tiles. Undefined where an entry is missing. */
 async function rootOfEntries(
   tenant: TenantId,
   { firstIndex }: LogTree,
@@ -78,7 +78,10 @@ async function rootOfEntries(
     const from = firstIndex + range.size;
     const lot = await reader.evidenceRange(tenant, from, firstIndex + size, LOT);
     if (lot.length === 0) return undefined;
-    for (const { entry } of lot) range.append(leafHash(entry));
+    for (const { index, entry } of lot) {
+      if (index !== firstIndex + range.size) return undefined;
+      range.append(leafHash(entry));
+    }
   }
   return range.root();
 }

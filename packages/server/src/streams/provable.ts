@@ -28,7 +28,7 @@ export interface ProvableLog {
 }
 
 /** An event that is proven under a checkpoint. */
-export type ProvableEvent = ProvenEvent & { readonly under: object };
+export type ProvableEvent = ProvenEvent & { readonly under: NonNullable<ProvenEvent['under']> };
 
 export async function treeOf({ tenant, tenantRecord }: Call, { trees, checkpointer }: CoverParts) {
   assert(tenant !== undefined, 'a log belongs to a tenant');
@@ -38,7 +38,7 @@ export async function treeOf({ tenant, tenantRecord }: Call, { trees, checkpoint
   return tree;
 }
 
-/** What would be proven of a refused log might contradict what was proven before. */
+/** What would be proven of a refused log, or sealed in it, might contradict what was proven before. */
 export function requireSound(tenant: TenantId, checkpointer: Pick<Checkpointer, 'refusalOf'>): void {
   const refusal = checkpointer.refusalOf(tenant);
   if (refusal !== undefined) throw refusedLog(tenant, refusal);

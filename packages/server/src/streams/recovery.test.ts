@@ -17,6 +17,7 @@ import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { testCall } from '../testing/test-call.ts';
 import { createCheckpointer } from './checkpointer.ts';
+import { findParting } from './parting.ts';
 import { covering } from './provable.ts';
 import { beginEpoch, findAffected } from './recovery.ts';
 
@@ -230,6 +231,39 @@ test('a stored checkpoint that is not of the entries keeps a log from going on, 
   }
   assert.deepEqual((await affected(directory)).found, [['acme', 'Behind', 5, 9]]);
   await assert.rejects(recoverAll(directory), isOtherHistory(5));
+});
+
+test('a log that lacks an entry has no root there, and none is shown for it', async () => {
+  for (const missing of [2, 3]) {
+    const directory = newPlace();
+    await grow(directory, 'acme', 2, 2);
+    const [origin, root] = ['audit.example.com/t/acme', new Uint8Array(32).fill(7)];
+    {
+      await using store = await open(directory);
+      await fill(store.storage, 'acme', 4);
+      await store.parts.anchor.append([{ origin, size: 9, root }]);
+    }
+    {
+      using db = new DatabaseSync(journalOf(directory));
+      db.exec(`DROP TRIGGER entries_stay; DELETE FROM entries WHERE leaf_index = ${missing}`);
+    }
+    await using store = await open(directory);
+    const history = [{ origin, size: 4, root }];
+    const request = { tenant: 'acme', anchored: { origin, size: 9, root }, history };
+    const parted = { origin, size: 4, signedRoot: root, root: undefined };
+    assert.deepEqual(await store.storage.log.beginEpoch(request, TIME), {
+      status: 'OtherHistory',
+      ...parted,
+    });
+    // Of a log that is over, all that is there is read, signed or not.
+    using db = new DatabaseSync(journalOf(directory));
+    db.exec("INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 6, '')");
+    assert.deepEqual(
+      await findParting('acme', new Map([[origin, history]]), store.storage.tree),
+      parted,
+      `entry ${missing}`,
+    );
+  }
 });
 
 test('another history that is not signed is found by reading it back', async () => {

@@ -18,16 +18,14 @@ import { instant } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
-import { type KeyTime, latestOf, onceOf } from './once.ts';
-import { covering, type ProvableParts } from './provable.ts';
+import { type KeyTime, keyNowMs, onceOf } from './once.ts';
+import { covering, type ProvableParts, requireSound } from './provable.ts';
 import type { StoredCheckpoint } from './tree.ts';
 
-export interface StreamParts extends KeyTime, ProvableParts {
+export interface StreamOperationParts extends KeyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
   readonly telemetry: Pick<Telemetry, 'error'>;
-  /** Throws where nothing may be appended to the tenant's log. */
-  readonly requireSound: (call: Call) => void;
 }
 
 type SealAnswer = Answer<'streams.seal'>;
@@ -35,7 +33,7 @@ type SealAnswer = Answer<'streams.seal'>;
 /** As a rule the checkpoint of a stream's end comes within this time. */
 const CHECKPOINT_MS_MAX = 2000;
 
-export function createStreamOperations(parts: StreamParts) {
+export function createStreamOperations(parts: StreamOperationParts) {
   return {
     'streams.list': (call: Call, input: InputOf<'streams.list'>) => list(call, input, parts),
     'streams.get': async (
@@ -80,7 +78,7 @@ export function logOf({ tenant, tenantRecord }: Call, log: LogReader): TenantLog
 async function list(
   call: Call,
   input: InputOf<'streams.list'>,
-  parts: StreamParts,
+  parts: StreamOperationParts,
 ): Promise<Answer<'streams.list'>> {
   const read = readPage(parts.cursors, call, input, isIndex);
   const log = logOf(call, parts.log);
@@ -120,12 +118,12 @@ async function countOf(log: TenantLog, status: Statuses): Promise<number> {
   return (status.includes('Open') ? open : 0) + (status.includes('Sealed') ? count - open : 0);
 }
 
-async function seal(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
+async function seal(call: Call, streamId: StreamId, parts: StreamOperationParts): Promise<SealAnswer> {
   await streamOf(call, streamId, parts.log);
-  parts.requireSound(call);
   const { tenant, tenantRecord } = call;
   assert(tenant !== undefined && tenantRecord !== undefined, 'a stream belongs to a tenant');
-  const once = onceOf(call, tenantRecord, latestOf(parts), '');
+  requireSound(tenant, parts.checkpointer);
+  const once = onceOf(call, tenantRecord, keyNowMs(parts), '');
   call.deadline.throwIfPassed();
   const now = { nowMs: parts.clock.now(), steadyNowMs: parts.steadyNowMs() };
   const { status } = await parts.log.seal({ tenant, streamId, once }, now);
@@ -145,7 +143,7 @@ async function seal(call: Call, streamId: StreamId, parts: StreamParts): Promise
 }
 
 /** With the checkpoint of its end if that comes soon; the stream is sealed all the same if it does not. */
-async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promise<SealAnswer> {
+async function sealed(call: Call, streamId: StreamId, parts: StreamOperationParts): Promise<SealAnswer> {
   const { endIndex } = await streamOf(call, streamId, parts.log);
   const tooLate = () => new AuditError('SERVICE_UNAVAILABLE', 'No checkpoint covers the stream yet.');
   try {
@@ -158,7 +156,7 @@ async function sealed(call: Call, streamId: StreamId, parts: StreamParts): Promi
   return { kind: 'Done', body: await shown(call, await streamOf(call, streamId, parts.log), parts) };
 }
 
-async function shown(call: Call, stream: StoredStream, parts: StreamParts): Promise<EventStream> {
+async function shown(call: Call, stream: StoredStream, parts: StreamOperationParts): Promise<EventStream> {
   requireSoundStream(call, stream, parts.telemetry);
   const { tenant } = call;
   assert(tenant !== undefined, 'a stream belongs to a tenant');

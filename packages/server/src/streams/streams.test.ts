@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Checkpoint, Classification, EventStream, List, StreamEvent } from '@tallystick/contract';
 import {
@@ -27,6 +26,7 @@ import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp } from '../testing/test-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app } = await startEventsApp();
 
@@ -362,7 +362,7 @@ test('a value that was changed in the store is not handed out as a proof', async
   const eventId = await ingested('changed', { payload: { amount: 1 } });
   const prove = async () => (await ask(`/audit-events/${eventId}/proof`, { tenant: 'changed' })).code;
   assert.equal(await prove(), '200');
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   db.exec(
     `UPDATE contents SET text2 = CAST('{"payload":{"amount":2}}' AS BLOB) WHERE id =
      (SELECT id FROM entries JOIN tenants USING (tenant) WHERE tenant_id = 'changed' AND leaf_index = 0)`,

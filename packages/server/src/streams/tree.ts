@@ -3,15 +3,11 @@
 // restore has a new one, which begins at 0 again.
 
 import type { Classification, EventId, StreamId, TenantId } from '@tallystick/contract';
-import type { Reason, Tile } from '@tallystick/evidence';
+import type { Checkpoint, Reason, Tile } from '@tallystick/evidence';
 import type { Altered } from './log.ts';
 
 /** A log's size and root: what a checkpoint says, before anybody has signed it. */
-export interface TreeHead {
-  readonly origin: string;
-  readonly size: number;
-  readonly root: Uint8Array;
-}
+export type TreeHead = Checkpoint;
 
 /** The hash of the full tile `place` of the level below. */
 export interface TileHash {
@@ -69,7 +65,7 @@ export interface Standing {
   /** Of its first entry, in the tenant's sequence. */
   readonly firstIndex: number;
   readonly entries: number;
-  readonly checkpoint: { readonly size: number; readonly root: Uint8Array } | undefined;
+  readonly checkpoint: Pick<Checkpoint, 'size' | 'root'> | undefined;
 }
 
 export interface TreeWriter {

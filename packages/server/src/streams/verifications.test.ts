@@ -1,14 +1,13 @@
 // Verifications through the whole service, on the real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { EventStream, List, StreamVerification } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 
 const { app } = await startEventsApp();
 
@@ -132,7 +131,7 @@ test('a repeat under its key is the same verification; others see nothing of it'
 
 test('a value that was changed in the store is found and named', async () => {
   const streamId = await fill('broken', 20);
-  using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+  using db = openRunningJournal(app.dataDirectory);
   db.prepare(
     `UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), 'Delete.', 'Create.') AS BLOB) WHERE id =
      (SELECT id FROM entries JOIN tenants USING (tenant) WHERE tenant_id = 'broken' AND leaf_index = 11)`,

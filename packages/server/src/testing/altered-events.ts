@@ -2,13 +2,12 @@
 // that runs on the real store.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Classification, EventStream, List, StreamEvent } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import { EVENT } from './bound-operations.ts';
 import { eventCaller } from './event-caller.ts';
 import type { TestApp } from './test-app.ts';
+import { openRunningJournal } from './running-journal.ts';
 
 /** The row id of the event whose id is bound. */
 export const ROW = '(SELECT id FROM entries WHERE event_id = ?)';
@@ -61,7 +60,7 @@ export function otherByte(column: string, n: number): string {
 /** Changes the stored event; what stands in the way is taken off for as long as it takes. */
 function changer(app: TestApp) {
   return (eventId: string, ...statements: string[]): void => {
-    using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+    using db = openRunningJournal(app.dataDirectory);
     const trigger = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'entries_do_not_change'").get()!;
     db.exec('DROP TRIGGER entries_do_not_change');
     for (const statement of statements) {

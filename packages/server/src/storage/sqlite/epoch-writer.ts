@@ -1,7 +1,8 @@
 // Goes on openly after a restore: a new log under a new origin, whose genesis and first entry name the checkpoint that
 // was anchored last. It looks for itself whether that is called for: where the store still has what was anchored, going
 // on under another name would only hide that nothing is lost; and where it has something else than was signed, a notice
-// that calls it restored would be false. Both are told from the entries alone, all of them.
+// that calls it restored would be false. Both are told from the entries alone, all of them, at every size that anybody
+// has signed: streams/parting.ts, which answers for those who write nothing, is content with the largest.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import {
@@ -104,20 +105,22 @@ export class EpochWriter {
     const ascending = heads.filter(({ size }) => size > 0 && size <= entries).sort((a, b) => a.size - b.size);
     const range = new CompactRange();
     for (const head of ascending) {
-      this.#grow(range, log, head.size);
-      const root = range.root();
-      if (range.size === head.size && equalBytes(root, head.root)) continue;
+      const root = this.#grow(range, log, head.size) ? range.root() : undefined;
+      if (root !== undefined && equalBytes(root, head.root)) continue;
       return { origin: head.origin, size: head.size, signedRoot: head.root, root };
     }
     return undefined;
   }
 
-  #grow(range: CompactRange, log: LogPlace, size: number): void {
+  /** False where an entry is missing: then there is no root. */
+  #grow(range: CompactRange, log: LogPlace, size: number): boolean {
     while (range.size < size) {
-      const lot = this.#trees.entries(log, range.size, Math.min(LOT, size - range.size));
-      if (lot.length === 0) return;
+      const wanted = Math.min(LOT, size - range.size);
+      const lot = this.#trees.entries(log, range.size, wanted);
+      if (lot.length < wanted) return false;
       for (const { entry } of lot) range.append(leafHash(entry));
     }
+    return true;
   }
 
   #signed({ tenant, epoch }: LogPlace): AnchoredHead[] {

@@ -5,7 +5,7 @@
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { StreamId, TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
+import { decodeEntry, type Entry, equalBytes, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
 import { TenantFault } from './chain-guard.ts';
 import { blobOf, numberOf, textIn } from './columns.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
@@ -131,7 +131,7 @@ function hashedEntry(tenantId: TenantId, row: Record<string, SQLOutputValue>, lo
   const entry = decoded(blobOf(row, 'entry'));
   if (
     entry?.index !== index - logFirstIndex ||
-    Buffer.compare(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf')) !== 0
+    !equalBytes(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf'))
   ) {
     throw new TenantFault(tenantId, `its entry ${index} is not what was hashed`);
   }

@@ -5,7 +5,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import {
+  type Checkpoint,
   CompactRange,
+  equalBytes,
   EvidenceError,
   HashPool,
   parseCheckpoint,
@@ -207,7 +209,7 @@ export class TreeGrowth {
       end: size,
       bytes: Uint8Array.from(Buffer.concat(hashes)),
     });
-    if (signed?.size !== size || Buffer.compare(range.root(), signed.root) !== 0) {
+    if (signed?.size !== size || !equalBytes(range.root(), signed.root)) {
       throw new EvidenceError('ROOT_MISMATCH', `the first ${size} entries are not those that were signed`);
     }
     const [last] = this.#tables.entries(log, size - 1, 1);
@@ -228,7 +230,7 @@ export function publishedSizes(logs: readonly PublishedLog[]): PublishedSize[] {
 }
 
 /** What a stored checkpoint says; undefined for one that cannot be read. Its signature is for others to verify. */
-function headIn(note: string): { readonly size: number; readonly root: Uint8Array } | undefined {
+function headIn(note: string): Pick<Checkpoint, 'size' | 'root'> | undefined {
   try {
     const { size, root } = parseCheckpoint(parseNote(note).text);
     return { size, root };

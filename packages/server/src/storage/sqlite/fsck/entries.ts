@@ -19,6 +19,7 @@ import {
   splitGroup,
 } from '@tallystick/evidence';
 import { SEED_BYTES, saltsOf } from '../../commitments.ts';
+import { hashLeaves } from '../../leaf-hashes.ts';
 import type { Checks } from './checks.ts';
 import { atIndex, fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './rows.ts';
@@ -44,8 +45,6 @@ export interface WalkStart {
   readonly previous: Uint8Array;
 }
 
-const LEAF_BYTES = 1 + ENTRY_BYTES;
-const LEAF_PREFIX = 0x00;
 const NO_CONTENT = -1;
 
 /** What is costly to make, and shared by all logs, one at a time. */
@@ -85,7 +84,7 @@ export class EntryWalk {
     const places: number[] = [];
     const unreadable = this.#addValues(rows, places);
     values.run();
-    const leavesAt = this.#hashLeaves(rows, places.length);
+    const leavesAt = hashLeaves(this.#desk.pool, places.length, (i) => rows[i]!.entry);
     for (let i = 0; i < places.length; i++) {
       const index = this.#nextIndex;
       let sound: SoundEntry;
@@ -144,21 +143,6 @@ export class EntryWalk {
     if (place === NO_CONTENT) return { ...found, deleted: deletedEntry(row) };
     values.require(place, row, row.entry.subarray(contentAt, contentAt + HASH_BYTES));
     return isNotice(kind) ? { ...found, notice: noticeIn(decodeEntry(row.entry), row.content!) } : found;
-  }
-
-  /** All at once, four at a time; returns where in the pool their hashes are. */
-  #hashLeaves(rows: readonly LogRow[], count: number): number {
-    const { pool } = this.#desk;
-    pool.reset();
-    const leavesAt = pool.room(count * HASH_BYTES);
-    for (let i = 0; i < count; i++) {
-      const at = pool.room(LEAF_BYTES);
-      pool.bytes[at] = LEAF_PREFIX;
-      pool.bytes.set(rows[i]!.entry, at + 1);
-      pool.hash(at, LEAF_BYTES, leavesAt + i * HASH_BYTES);
-    }
-    pool.run();
-    return leavesAt;
   }
 }
 

@@ -2,6 +2,7 @@
 // checkpoints, streams, deletions and anchored heads are held against the tree as it grows, each at its own size.
 
 import {
+  type Checkpoint,
   CompactRange,
   Deletions,
   type Entry,
@@ -11,7 +12,7 @@ import {
   type NoticePayload,
   parseCheckpoint,
   PurgedSubtrees,
-  TILE_WIDTH,
+  TILE_HEIGHT,
   toBase64,
 } from '@tallystick/evidence';
 import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
@@ -61,9 +62,6 @@ export interface LogCounts {
   /** Of the newest checkpoint. */
   signedSize: number;
 }
-
-/** The levels of a tree whose hashes stand in tiles. */
-const TILE_HEIGHT = Math.log2(TILE_WIDTH);
 
 export class LogCheck {
   readonly #parts: LogParts;
@@ -205,26 +203,26 @@ export class LogCheck {
     this.#nextStop = Math.min(head, this.#checkpoint?.size ?? Infinity);
   }
 
-  #requireSigned({ size, note }: CheckpointRow, root: Uint8Array): void {
-    const signed = this.#notes.read(note, size === this.counts.signedSize);
-    if (signed.size !== size)
-      throw fault(
-        'ROOT_MISMATCH',
-        `the checkpoint that is stored for size ${size} is of size ${signed.size}`,
-      );
-    if (!equalBytes(signed.root, root)) throw this.#otherHistory('ROOT_MISMATCH', size, 'signed');
+  #requireSigned(row: CheckpointRow, root: Uint8Array): void {
+    const { size, root: signedRoot } = this.#signed(row);
+    if (!equalBytes(signedRoot, root)) throw this.#otherHistory('ROOT_MISMATCH', size, 'signed');
     this.counts.checkpoints++;
   }
 
   /** One of a size that the log does not have; it says most about itself first. */
-  #unmetCheckpoint({ size, note }: CheckpointRow): void {
+  #unmetCheckpoint(row: CheckpointRow): void {
+    throw this.#rollback(this.#signed(row).size, 'signed');
+  }
+
+  /** What the checkpoint says, which is signed and of the size that it is stored for. */
+  #signed({ size, note }: CheckpointRow): Pick<Checkpoint, 'size' | 'root'> {
     const signed = this.#notes.read(note, size === this.counts.signedSize);
     if (signed.size !== size)
       throw fault(
         'ROOT_MISMATCH',
         `the checkpoint that is stored for size ${size} is of size ${signed.size}`,
       );
-    throw this.#rollback(size, 'signed');
+    return signed;
   }
 
   /**

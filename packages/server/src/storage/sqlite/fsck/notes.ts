@@ -3,7 +3,15 @@
 // signature under the log's own name is by a known key, and what is under another name has the form of a cosignature.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { formatVerifierKey, parseCheckpoint, parseNote, toBase64 } from '@tallystick/evidence';
+import {
+  type Checkpoint,
+  COSIGNATURE_BYTES,
+  keyIdOf,
+  parseCheckpoint,
+  parseNote,
+  SIGNATURE_TYPES,
+  toBase64,
+} from '@tallystick/evidence';
 import { fault } from './store-fault.ts';
 
 export interface TrustedKey {
@@ -17,10 +25,6 @@ export interface TrustedKey {
 export function trustedOf({ publicKeys }: { readonly publicKeys: readonly Uint8Array[] }): TrustedKey[] {
   return publicKeys.map((publicKey) => ({ publicKey, isGiven: false }));
 }
-
-const NOTE_KEY_TYPE = 0x01;
-/** Eight bytes of time before the signature (c2sp.org/tlog-cosignature). */
-const COSIGNATURE_BYTES = 72;
 
 interface NamedKey extends TrustedKey {
   readonly key: KeyObject;
@@ -36,14 +40,14 @@ export class NoteReader {
     this.#origin = origin;
     this.mustBeGiven = keys.some(({ isGiven }) => isGiven);
     for (const trusted of keys) {
-      const id = keyId(origin, trusted.publicKey);
+      const id = keyIdOf({ name: origin, type: SIGNATURE_TYPES.note, publicKey: trusted.publicKey });
       const isGiven = trusted.isGiven || this.#keys.get(id)?.isGiven === true;
       this.#keys.set(id, { ...trusted, isGiven, key: keyObject(trusted.publicKey) });
     }
   }
 
   /** What the checkpoint says; throws EvidenceError. */
-  read(note: string, isNewest: boolean): { readonly size: number; readonly root: Uint8Array } {
+  read(note: string, isNewest: boolean): Pick<Checkpoint, 'size' | 'root'> {
     const { text, signatures } = parseNote(note);
     const { origin, size, root, extensions } = parseCheckpoint(text);
     if (origin !== this.#origin)
@@ -69,12 +73,6 @@ export class NoteReader {
       throw fault('KEY_UNKNOWN', `the checkpoint of size ${size} is not signed by a key that is trusted`);
     return { size, root };
   }
-}
-
-function keyId(name: string, publicKey: Uint8Array): string {
-  const verifierKey = formatVerifierKey({ name, type: NOTE_KEY_TYPE, publicKey });
-  const at = verifierKey.indexOf('+') + 1;
-  return verifierKey.slice(at, verifierKey.indexOf('+', at));
 }
 
 function keyObject(publicKey: Uint8Array): KeyObject {

@@ -4,6 +4,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  type Checkpoint,
   CompactRange,
   compactRangeRoot,
   decodeEntry,
@@ -53,10 +54,7 @@ export function* checkRange(
   }
 }
 
-interface Head {
-  readonly size: number;
-  readonly root: Uint8Array;
-}
+type Head = Pick<Checkpoint, 'size' | 'root'>;
 
 class RangeCheck {
   readonly #db: DatabaseSync;

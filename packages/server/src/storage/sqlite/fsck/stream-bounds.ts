@@ -5,7 +5,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
 import { fault } from './store-fault.ts';
-import { integerIn, textIn } from './rows.ts';
+import {
+  noneBegins,
+  noNoticeOf,
+  otherSeal,
+  requireTime,
+  type StreamRow,
+  streamRowIn,
+  STREAMS_OF_TENANT,
+} from './stream-row.ts';
 
 /** An entry of the tenant's sequence at which a stream may begin or end. */
 export interface BoundaryEntry {
@@ -31,12 +39,6 @@ export interface Walked {
   readonly firstSealAt: number | undefined;
 }
 
-interface StreamRow {
-  readonly firstIndex: number;
-  readonly streamId: string;
-  readonly createdAtMs: number;
-}
-
 /** Throws EvidenceError where the stream is not where the log says. */
 export function requireBounds(
   db: DatabaseSync,
@@ -51,7 +53,7 @@ export function requireBounds(
   const { firstSealAt } = walked;
   if (firstSealAt !== undefined && firstSealAt + 1 !== next?.firstIndex) {
     const says = `that a stream follows, and there is no such row at ${firstSealAt + 1}`;
-    throw other(firstSealAt, says);
+    throw otherSeal(firstSealAt, says);
   }
   if (next !== undefined) requireBeginning(own, next, log);
   const endIndex = next?.firstIndex ?? walked.endIndex;
@@ -60,15 +62,9 @@ export function requireBounds(
 }
 
 function rowsAround(db: DatabaseSync, tenant: number, streamId: string) {
-  const select = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
   const get = (condition: string, ...values: (string | number)[]): StreamRow | undefined => {
-    const row = db.prepare(`${select} ${condition} LIMIT 1`).get(tenant, ...values);
-    if (row === undefined) return undefined;
-    return {
-      firstIndex: integerIn(row['first_index']),
-      streamId: textIn(row['stream_id']),
-      createdAtMs: integerIn(row['created_at_ms']),
-    };
+    const row = db.prepare(`${STREAMS_OF_TENANT} ${condition} LIMIT 1`).get(tenant, ...values);
+    return row && streamRowIn(row);
   };
   const first = get('ORDER BY first_index');
   const own = get('AND stream_id = ?', streamId);
@@ -81,20 +77,15 @@ function rowsAround(db: DatabaseSync, tenant: number, streamId: string) {
 
 /** Of a stream, and with that the end of the one before it. */
 function requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): void {
-  const { firstIndex, streamId } = row;
+  const { firstIndex } = row;
   const entryBefore = firstIndex === 0 ? undefined : log.entryAt(firstIndex - 1);
   if (entryBefore?.seal !== undefined) {
     requireSeal(entryBefore.seal, entryBefore, before, row);
     return;
   }
-  if (log.logBeginOf(firstIndex) !== firstIndex)
-    throw fault(
-      'LEAF_MISMATCH',
-      `no notice says that stream ${streamId} begins at ${firstIndex}`,
-      firstIndex,
-    );
+  if (log.logBeginOf(firstIndex) !== firstIndex) throw noNoticeOf(row, firstIndex);
   const entry = log.entryAt(firstIndex);
-  if (entry !== undefined) requireTime(row, entry, firstIndex);
+  if (entry !== undefined) requireTime(row, entry.receivedAtMs, firstIndex);
 }
 
 function requireSeal(
@@ -106,21 +97,8 @@ function requireSeal(
   const index = follows.firstIndex - 1;
   const { streamId, firstIndex, nextStreamId } = seal;
   if (ended?.streamId !== streamId || ended.firstIndex - entry.logBegin !== firstIndex)
-    throw other(index, `stream ${streamId} from entry ${firstIndex} on, of which there is no row`);
+    throw otherSeal(index, `stream ${streamId} from entry ${firstIndex} on, of which there is no row`);
   if (follows.streamId !== nextStreamId)
-    throw other(index, `that stream ${nextStreamId} follows, and there is no such row at ${index + 1}`);
-  requireTime(follows, entry, index);
-}
-
-function requireTime({ streamId, createdAtMs }: StreamRow, entry: BoundaryEntry, index: number): void {
-  if (createdAtMs === entry.receivedAtMs) return;
-  throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
-}
-
-function noneBegins(index: number): Error {
-  return fault('INDEX_MISMATCH', 'no stream begins with the log', index);
-}
-
-function other(index: number, says: string): Error {
-  return fault('LEAF_MISMATCH', `the seal notice at index ${index} says ${says}`, index);
+    throw otherSeal(index, `that stream ${nextStreamId} follows, and there is no such row at ${index + 1}`);
+  requireTime(follows, entry.receivedAtMs, index);
 }

@@ -3,14 +3,16 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import { fault } from './store-fault.ts';
-import { FIRST_INTEGER, integerIn, textIn } from './rows.ts';
-
-interface StreamRow {
-  readonly firstIndex: number;
-  readonly streamId: string;
-  readonly createdAtMs: number;
-}
+import { FIRST_INTEGER } from './rows.ts';
+import {
+  noneBegins,
+  noNoticeOf,
+  otherSeal,
+  requireTime,
+  type StreamRow,
+  streamRowIn,
+  STREAMS_OF_TENANT,
+} from './stream-row.ts';
 
 /** All indexes here are those of the tenant's sequence, but for those inside a notice. */
 export class StreamRows {
@@ -21,10 +23,7 @@ export class StreamRows {
 
   constructor(db: DatabaseSync, tenant: number) {
     this.#tenant = tenant;
-    this.#next = db.prepare(
-      `SELECT first_index, stream_id, created_at_ms FROM streams
-       WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT 1`,
-    );
+    this.#next = db.prepare(`${STREAMS_OF_TENANT} AND first_index > ? ORDER BY first_index LIMIT 1`);
   }
 
   get count(): number {
@@ -35,8 +34,8 @@ export class StreamRows {
   begin(logBegin: number, receivedAtMs: number): void {
     if (this.#current?.firstIndex === logBegin) return;
     const row = this.#advance();
-    if (row?.firstIndex !== logBegin) throw fault('INDEX_MISMATCH', 'no stream begins with the log', 0);
-    this.#requireTime(row, receivedAtMs, 0);
+    if (row?.firstIndex !== logBegin) throw noneBegins(0);
+    requireTime(row, receivedAtMs, 0);
   }
 
   sealed(
@@ -46,12 +45,12 @@ export class StreamRows {
     const { streamId, nextStreamId, firstIndex } = payload;
     const current = this.#current;
     if (current?.streamId !== streamId || current.firstIndex - logBegin !== firstIndex)
-      throw other(index, `stream ${streamId} from entry ${firstIndex} on, of which there is no row`);
+      throw otherSeal(index, `stream ${streamId} from entry ${firstIndex} on, of which there is no row`);
     const next = this.#advance();
     const follows = index + 1;
     if (next?.firstIndex !== follows || next.streamId !== nextStreamId)
-      throw other(index, `that stream ${nextStreamId} follows, and there is no such row at ${follows}`);
-    this.#requireTime(next, receivedAtMs, index);
+      throw otherSeal(index, `that stream ${nextStreamId} follows, and there is no such row at ${follows}`);
+    requireTime(next, receivedAtMs, index);
   }
 
   /** The log has ended. */
@@ -59,31 +58,14 @@ export class StreamRows {
     const row = this.#advance();
     if (row === undefined) return;
     const index = Math.min(row.firstIndex, Math.max(entries - 1, 0));
-    throw fault(
-      'LEAF_MISMATCH',
-      `no notice says that stream ${row.streamId} begins at ${row.firstIndex}`,
-      index,
-    );
+    throw noNoticeOf(row, index);
   }
 
   #advance(): StreamRow | undefined {
     const row = this.#next.get(this.#tenant, this.#current?.firstIndex ?? FIRST_INTEGER);
     if (row === undefined) return undefined;
     this.#count++;
-    this.#current = {
-      firstIndex: integerIn(row['first_index']),
-      streamId: textIn(row['stream_id']),
-      createdAtMs: integerIn(row['created_at_ms']),
-    };
+    this.#current = streamRowIn(row);
     return this.#current;
   }
-
-  #requireTime({ streamId, createdAtMs }: StreamRow, receivedAtMs: number, index: number): void {
-    if (createdAtMs === receivedAtMs) return;
-    throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
-  }
-}
-
-function other(index: number, says: string): Error {
-  return fault('LEAF_MISMATCH', `the seal notice at index ${index} says ${says}`, index);
 }

@@ -2,7 +2,7 @@
 // them. The texts must be their own RFC 8785 texts and must say the classification that the column says.
 
 import { isAscii, isUtf8 } from 'node:buffer';
-import { equalBytes, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
+import { equalBytes, HASH_BYTES, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
 import { Commitments, SEEDS_BYTES } from '../../commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
@@ -15,7 +15,6 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * its quotes would be escaped.
  */
 const SAID = CLASSIFICATIONS.map((name) => Buffer.from(`"classification":"${name}"`));
-const HASH_BYTES = 32;
 
 export class LotValues {
   readonly #checks: Checks;

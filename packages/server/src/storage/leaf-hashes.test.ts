@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ENTRY_BYTES, HASH_BYTES, HashPool, leafHash } from '@tallystick/evidence';
+import { hashLeaves } from './leaf-hashes.ts';
+
+test('gives the leaf of each entry, in order, however many there are and whatever the pool held before', () => {
+  const pool = new HashPool();
+  for (const count of [0, 1, 5, 300, 3]) {
+    const entries = Array.from({ length: count }, (_, i) => new Uint8Array(ENTRY_BYTES).fill(i));
+    const leavesAt = hashLeaves(pool, count, (i) => entries[i]!);
+    const found = entries.map((_, i) => pool.digest(leavesAt + i * HASH_BYTES));
+    assert.deepEqual(found, entries.map(leafHash));
+  }
+});

@@ -1,0 +1,42 @@
+// A row of `streams` as the verifier of a store reads it, and what is said where it is not what the log says.
+
+import type { SQLOutputValue } from 'node:sqlite';
+import { fault } from './store-fault.ts';
+import { integerIn, textIn } from './rows.ts';
+
+export interface StreamRow {
+  /** In the tenant's sequence. */
+  readonly firstIndex: number;
+  readonly streamId: string;
+  readonly createdAtMs: number;
+}
+
+/** To be followed by more conditions. */
+export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
+
+export function streamRowIn(row: Readonly<Record<string, SQLOutputValue>>): StreamRow {
+  return {
+    firstIndex: integerIn(row['first_index']),
+    streamId: textIn(row['stream_id']),
+    createdAtMs: integerIn(row['created_at_ms']),
+  };
+}
+
+/** Throws EvidenceError unless the stream was made when the entry that begins it was received. */
+export function requireTime({ streamId, createdAtMs }: StreamRow, receivedAtMs: number, index: number): void {
+  if (createdAtMs === receivedAtMs) return;
+  throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
+}
+
+export function noneBegins(index: number): Error {
+  return fault('INDEX_MISMATCH', 'no stream begins with the log', index);
+}
+
+export function noNoticeOf({ streamId, firstIndex }: StreamRow, index: number): Error {
+  return fault('LEAF_MISMATCH', `no notice says that stream ${streamId} begins at ${firstIndex}`, index);
+}
+
+/** The rows are not what a seal notice says. */
+export function otherSeal(index: number, says: string): Error {
+  return fault('LEAF_MISMATCH', `the seal notice at index ${index} says ${says}`, index);
+}
