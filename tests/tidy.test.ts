@@ -56,7 +56,7 @@ const NOUNS = [
 ];
 const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'query', 'start-error'];
 
-/** Which room of the server may import which; app.ts names all of them, main.ts only what it starts. */
+/** Which room of the server may import which; app names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
   runtime: [],
   'start-error': [],
@@ -353,7 +353,7 @@ function packageOf({ path }: SourceFile): string {
   return path.split('/')[1]!;
 }
 
-/** packages/server/src/events/ingest.ts is in events, packages/server/src/app.ts in app. */
+/** packages/server/src/events/ingest.ts is in events, packages/server/src/main.ts in main. */
 function roomOf(path: string): string {
   return path.split('/')[3]!.replace(/\.ts$/, '');
 }

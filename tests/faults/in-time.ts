@@ -1,7 +1,7 @@
 // The service in this process, by a clock that the test holds and on a data directory that outlives it: to be stopped
 // at one time and started at another.
 
-import type { Overrides } from '../../packages/server/src/app.ts';
+import type { Overrides } from '../../packages/server/src/app/surroundings.ts';
 import { createFakeClock, type FakeClock } from '../../packages/server/src/runtime/fake-clock.ts';
 import { startTestApp } from '../../packages/server/src/testing/test-app.ts';
 import { type Ask, Client, event, type Reply } from './client.ts';

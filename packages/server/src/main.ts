@@ -2,10 +2,10 @@
 // Exit codes: 0 stopped as asked; 1 could not start, or failed; 2 wrong settings (one line each on standard
 // error). By a signal it ends when a second one cuts the draining short, and by SIGKILL when it does not stop in time.
 
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { type App, createApp } from './app.ts';
+import { type App, createApp } from './app/app.ts';
+import { readBuild } from './config/build.ts';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
 import { secretTexts } from './config/secret.ts';
@@ -64,7 +64,7 @@ async function serve(
       telemetry.warn('a setting is given that this version does not act on yet', { setting: name });
     }
   }
-  const version = packageVersion();
+  const { version } = readBuild();
   const { address, firstKey } = await app.start();
   const data = resolve(config.storage.dataDirectory);
   const isKeyGiven = config.adminKey !== undefined;
@@ -108,12 +108,6 @@ function curlLine(address: string, key: string): string {
   };
   const headers = `-H "X-API-Key: ${key}" -H 'X-Tenant-Id: demo' -H 'Content-Type: application/json'`;
   return `curl ${address}/api/v1/audit-events ${headers} -d '${JSON.stringify(event)}'`;
-}
-
-/** Read, not imported: sources and build both stand one level below the manifest. */
-function packageVersion(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 function telemetryFor({ config }: LoadedConfig): Telemetry {

@@ -46,6 +46,7 @@ export interface Parts {
   readonly streams?: StreamOperations;
   readonly apiKeys?: KeyOperations;
   readonly admin?: AdminOperations;
+  readonly status?: StatusOperations;
 }
 
 /** What the files of admin do. */
@@ -88,12 +89,16 @@ export type KeyOperations = Pick<
   'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
 >;
 
-export function bindOperations({ health, events, streams, apiKeys, admin }: Parts): Operations {
+/** What tells how the service is, besides probes. */
+export type StatusOperations = Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
+
+export function bindOperations({ health, events, streams, apiKeys, admin, status }: Parts): Operations {
   const operations: Operations = {
     ...events,
     ...streams,
     ...apiKeys,
     ...admin,
+    ...status,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),
     'health.ready': async () => healthAnswer(await health.ready()),

@@ -1,6 +1,7 @@
 // The service as it is, but for what is put in the place of a real part. Prints its address as the service does.
 
-import { createApp, type Overrides } from '../../../packages/server/src/app.ts';
+import { createApp } from '../../../packages/server/src/app/app.ts';
+import type { Overrides } from '../../../packages/server/src/app/surroundings.ts';
 import { loadSettings } from '../../../packages/server/src/main.ts';
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
 import { createTelemetry } from '../../../packages/server/src/telemetry.ts';

@@ -74,7 +74,7 @@ export const ServiceStatus = object(
   {
     status: HealthStatus,
     version: Type.String(),
-    commit: Type.String(),
+    commit: optional(Type.String({ description: 'Of the sources, where the package says it.' })),
     startedAt: Instant,
     uptime: Duration,
     components: mapOf(HealthEntry),

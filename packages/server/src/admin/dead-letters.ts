@@ -32,8 +32,15 @@ export interface LetterStore {
     limit: number,
   ): Promise<HeldLetter[]>;
   letterCount(tenant: TenantId): Promise<number>;
+  letterCountOfAll(): Promise<number>;
   /** Tries it again; gives it as it was, undefined if there is none. */
   reprocess(tenant: TenantId, messageId: string): Promise<HeldLetter | undefined>;
+}
+
+/** How many there are: what status and metrics show. */
+export interface DeadLetterCounts {
+  readonly ofTenant: (tenant: TenantId) => Promise<number>;
+  readonly ofAll: () => Promise<number>;
 }
 
 export interface LetterParts {
@@ -52,7 +59,8 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
       input: InputOf<'deadLetters.list'>,
     ): Promise<Answer<'deadLetters.list'>> {
       const tenant = call.tenant!;
-      const { direction, beyond, rowsMax, page } = readPage(cursors, call, input, isId);
+      const read = readPage(cursors, call, input, isId);
+      const { direction, beyond, rowsMax } = read;
       // No letter of ours has a subscription, and none is being tried again once it can be seen.
       const { source = ['Projection'], status = ['Held'], subscriptionId } = input;
       const isAsked =
@@ -60,7 +68,7 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
       const way = direction === 'Next' ? 'NewestFirst' : 'OldestFirst';
       const rows = isAsked ? await letters.letters(tenant, way, beyond, rowsMax) : [];
       const count = isAsked ? await letters.letterCount(tenant) : 0;
-      const { data, pagination } = page(rows, ({ messageId }) => messageId, count);
+      const { data, pagination } = read.page(rows, ({ messageId }) => messageId, count);
       return {
         kind: 'Done',
         body: { data: data.map((letter) => shown(tenant, letter, 'Held')), pagination },
@@ -100,4 +108,8 @@ function shown(tenantId: TenantId, letter: HeldLetter, status: DeadLetter['statu
     expiresAt: instant(lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
     status,
   };
+}
+
+export function letterCounts(letters: LetterStore): DeadLetterCounts {
+  return { ofTenant: (tenant) => letters.letterCount(tenant), ofAll: () => letters.letterCountOfAll() };
 }

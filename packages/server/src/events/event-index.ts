@@ -72,15 +72,21 @@ export interface Found {
 
 /** How a tenant is indexed. */
 export interface IndexState {
-  /** How often it was made anew. */
+  /** The how manieth it is, from 1. */
   readonly generation: number;
   /** How long the oldest event that is not in it has waited; 0 when all are. */
   readonly lagMs: number;
   readonly pendingEvents: number;
+  /** How far it has come in the tenant's sequence. */
+  readonly indexedEvents: number;
+  /** Another one is being made in its place. */
+  readonly isRebuilding: boolean;
 }
 
 export interface EventIndex {
   /** Stops when the deadline passes. */
   find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found>;
   state(tenant: TenantId): Promise<IndexState>;
+  /** Of all tenants together: the longest lag, and what waits of all of them. */
+  stateOfAll(): Promise<IndexState>;
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuditError, operationNamed } from '@tallystick/contract';
+import { AuditError, operationNamed, type OperationName } from '@tallystick/contract';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
+import { createMeter } from '../admin/meter.ts';
 import type { Call, Place, Received } from '../call.ts';
 import { bindOperations } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { RequestCorrelation } from './correlation.ts';
 import { type Arrival, type Gateway, passThrough } from './pipeline.ts';
@@ -43,6 +44,7 @@ function build(more: Partial<Gateway> = {}): Gateway {
   return {
     clock,
     lifecycle,
+    meter: createMeter(clock),
     versionStates: { v1: ACTIVE, v2: ACTIVE },
     authenticate: believeKey,
     tenancy: { admit: () => Promise.resolve(TENANT), provide: () => assert.fail('it is there') },
@@ -261,4 +263,48 @@ test('a tenant is made by a write that is sound, and by no other call', async ()
   assert.deepEqual(provided, []);
   assert.equal(await codeOf(arrive(), gateway), 'Created');
   assert.deepEqual(provided, ['acme']);
+});
+
+test('every call is noted once, with how it ended, for the tenant that it concerns alone', async () => {
+  const clock = createFakeClock();
+  const meter = createMeter(clock);
+  const fails = () => Promise.reject(new Error('ours'));
+  const done = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
+  let outcome: typeof done | typeof fails = done;
+  const operations = boundOperations({ 'events.ingest': () => outcome(), 'tenants.list': fails });
+  const platform = { ...(await believeKey({ apiKey: KEY, authorization: undefined })), tenant: '*' as const };
+  const gateway = build({ clock, meter, operations });
+  gateway.lifecycle.moveTo('Serving');
+  const byPlatform = { ...gateway, authenticate: () => Promise.resolve(platform) };
+  const at = (name: OperationName) =>
+    arrive({ operation: operationNamed(name), receive: () => received({}, 'Query') });
+
+  await codeOf(arrive(), gateway);
+  outcome = fails;
+  await codeOf(arrive(), gateway);
+  await codeOf(arrive({ receive: () => received({ event: {} }) }), gateway);
+  await codeOf(arrive({ headers: {} }), gateway);
+  await codeOf(arrive({ headers: { ...HEADERS, 'x-tenant-id': 'other' } }), gateway);
+  await codeOf(at('status.get'), gateway);
+  await codeOf(at('status.get'), byPlatform);
+  await codeOf(at('tenants.list'), byPlatform);
+  outcome = done;
+  await codeOf(arrive(), byPlatform);
+
+  const counted = ({ requests }: ReturnType<typeof meter.ofProcess>) =>
+    requests.map(({ operation, status, count }) => `${operation} ${status} ${count}`);
+  assert.deepEqual(counted(meter.ofTenant('acme')), [
+    'events.ingest 2xx 2',
+    'events.ingest 4xx 1',
+    'events.ingest 5xx 1',
+    'status.get 5xx 1',
+  ]);
+  assert.deepEqual(counted(meter.ofTenant('other')), [], 'whoever may not name it leaves no trace there');
+  assert.deepEqual(counted(meter.ofProcess()), [
+    'events.ingest 2xx 2',
+    'events.ingest 4xx 3',
+    'events.ingest 5xx 1',
+    'status.get 5xx 2',
+    'tenants.list 5xx 1',
+  ]);
 });

@@ -3,10 +3,18 @@
 // answered. The order is part of the contract: a stranger learns nothing that a later step would say, and nobody's
 // body is read before it is known that they may send one.
 
-import { AuditError, LIMITS, type Operation, type OperationName, type Version } from '@tallystick/contract';
+import {
+  AuditError,
+  LIMITS,
+  type Operation,
+  type OperationName,
+  type TenantId,
+  type Version,
+} from '@tallystick/contract';
 import type { Authenticate } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
+import type { Meter } from '../admin/meter.ts';
 import type { Call, Received } from '../call.ts';
 import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -15,6 +23,7 @@ import { authenticate, authorize } from './authenticate.ts';
 import { checkCorrelation, type RequestCorrelation } from './correlation.ts';
 import type { HeaderValues } from './header-values.ts';
 import { type AnswerOnce, readKey, requestKey } from './idempotency.ts';
+import { kindOfAnswer, kindOfError, tenantConcerned } from './measure.ts';
 import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
@@ -38,6 +47,7 @@ export interface Arrival {
 export interface Gateway {
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
+  readonly meter: Pick<Meter, 'answered'>;
   readonly versionStates: VersionStates;
   /** Undefined: nobody can authenticate, so only open operations are served. */
   readonly authenticate: Authenticate | undefined;
@@ -49,38 +59,40 @@ export interface Gateway {
 
 export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<AnyAnswer> {
   const { operation, version, headers, path } = arrival;
-  checkVersion(operation, version, gateway.versionStates);
-  checkCorrelation(headers);
-  checkStarted(operation, gateway.lifecycle);
-  const caller = await authenticate(operation, headers, gateway.authenticate);
-  const tenant = resolveTenant(operation, caller, headers, arrival.tenantInPath);
-  const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
-  authorize(operation, caller);
-  const received = await arrival.receive();
-  arrival.correlation.adoptFrom(operation, received.input);
-  const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
-  const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
-  const once = key === undefined ? undefined : requestKey(key, path, body, received);
-  const { correlation } = arrival;
-  // Awaited: handing a promise on would take three turns of the queue, not one.
-  return await inTime(operation, gateway.clock, (deadline) =>
-    answer(
-      {
-        correlation,
-        operation: operation.name,
-        version,
-        path,
-        caller,
-        tenant,
-        tenantRecord,
-        once,
-        deadline,
-      },
-      received,
-      operation,
-      gateway,
-    ),
-  );
+  const { clock, meter } = gateway;
+  const beganNs = clock.monotonicNs();
+  let concerned: TenantId | undefined;
+  try {
+    checkVersion(operation, version, gateway.versionStates);
+    checkCorrelation(headers);
+    checkStarted(operation, gateway.lifecycle);
+    const caller = await authenticate(operation, headers, gateway.authenticate);
+    const tenant = resolveTenant(operation, caller, headers, arrival.tenantInPath);
+    concerned = tenantConcerned(operation, caller, tenant);
+    const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
+    authorize(operation, caller);
+    const received = await arrival.receive();
+    arrival.correlation.adoptFrom(operation, received.input);
+    const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
+    const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
+    const once = key === undefined ? undefined : requestKey(key, path, body, received);
+    const { correlation } = arrival;
+    const { name } = operation;
+    // Awaited: handing a promise on would take three turns of the queue, not one.
+    const given = await inTime(operation, clock, (deadline) =>
+      answer(
+        { correlation, operation: name, version, path, caller, tenant, tenantRecord, once, deadline },
+        received,
+        operation,
+        gateway,
+      ),
+    );
+    meter.answered(operation, concerned, kindOfAnswer(given.kind), beganNs);
+    return given;
+  } catch (error) {
+    meter.answered(operation, concerned, kindOfError(error), beganNs);
+    throw error;
+  }
 }
 
 function answer(

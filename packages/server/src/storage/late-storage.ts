@@ -62,12 +62,14 @@ export function createLateStorage(): LateStorage {
     index: {
       find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
       state: (tenant) => opened?.index.state(tenant) ?? starting(),
+      stateOfAll: () => opened?.index.stateOfAll() ?? starting(),
       turn: () => opened?.index.turn() ?? starting(),
       beginRebuild: (tenant, request) => opened?.index.beginRebuild(tenant, request) ?? starting(),
       findRebuild: (tenant, operationId) => opened?.index.findRebuild(tenant, operationId) ?? starting(),
       letters: (tenant, way, beyond, limit) =>
         opened?.index.letters(tenant, way, beyond, limit) ?? starting(),
       letterCount: (tenant) => opened?.index.letterCount(tenant) ?? starting(),
+      letterCountOfAll: () => opened?.index.letterCountOfAll() ?? starting(),
       reprocess: (tenant, messageId) => opened?.index.reprocess(tenant, messageId) ?? starting(),
     },
     async [Symbol.asyncDispose]() {

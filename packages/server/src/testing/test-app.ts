@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp, type Overrides } from '../app.ts';
+import { createApp } from '../app/app.ts';
+import type { Overrides } from '../app/surroundings.ts';
 import { loadConfig } from '../config/config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createTelemetry } from '../telemetry.ts';

@@ -36,6 +36,7 @@ export class DeadLetters {
   readonly #after: StatementSync;
   readonly #find: StatementSync;
   readonly #count: StatementSync;
+  readonly #countOfAll: StatementSync;
   readonly #remove: StatementSync;
   readonly #removeExpired: StatementSync;
   readonly #nextId: () => string;
@@ -53,6 +54,7 @@ export class DeadLetters {
     this.#after = db.prepare(`${select} AND message_id > ? ORDER BY message_id LIMIT ?`);
     this.#find = db.prepare(`${select} AND message_id = ?`);
     this.#count = db.prepare('SELECT count(*) AS count FROM dead_letters WHERE tenant = ?');
+    this.#countOfAll = db.prepare('SELECT count(*) AS count FROM dead_letters');
     this.#remove = db.prepare('DELETE FROM dead_letters WHERE entry = ?');
     this.#removeExpired = db.prepare('DELETE FROM dead_letters WHERE last_failed_ms < ?');
   }
@@ -75,6 +77,10 @@ export class DeadLetters {
 
   count(tenant: number): number {
     return numberOf(this.#count.get(tenant), 'count');
+  }
+
+  countOfAll(): number {
+    return numberOf(this.#countOfAll.get(), 'count');
   }
 
   /** It is in the index now. */

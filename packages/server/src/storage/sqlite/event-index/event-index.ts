@@ -74,6 +74,10 @@ class ThreadedIndex implements SqliteEventIndex {
     return (await this.#ask({ verb: 'LetterCount', tenant })) as number;
   }
 
+  async letterCountOfAll() {
+    return (await this.#ask({ verb: 'LetterCountOfAll' })) as number;
+  }
+
   async reprocess(tenant: TenantId, messageId: string) {
     const nowMs = this.#options.clock.now();
     return (await this.#ask({ verb: 'Reprocess', tenant, messageId, nowMs })) as HeldLetter | undefined;
@@ -83,6 +87,11 @@ class ThreadedIndex implements SqliteEventIndex {
     await this.#openWriter();
     const nowMs = this.#options.clock.now();
     return (await this.#idlest().ask({ verb: 'State', tenant, nowMs })) as IndexState;
+  }
+
+  async stateOfAll(): Promise<IndexState> {
+    await this.#openWriter();
+    return (await this.#idlest().ask({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexState;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -33,15 +33,17 @@ test('a turn that fails leaves nothing behind, and the next one takes the same e
   );
   assert.throws(() => log.follow(), /full/);
   assert.equal(log.find('acme').total, 0);
-  assert.deepEqual(log.find('acme').state, {
-    generation: 1,
-    lagMs: log.find('acme').state.lagMs,
-    pendingEvents: 5,
-  });
+  assert.equal(log.find('acme').state.pendingEvents, 5);
   log.views.exec('DROP TRIGGER full');
   log.follow();
   assert.equal(log.find('acme').total, 5);
-  assert.deepEqual(log.find('acme').state, { generation: 1, lagMs: 0, pendingEvents: 0 });
+  assert.deepEqual(log.find('acme').state, {
+    generation: 1,
+    indexedEvents: 5,
+    isRebuilding: false,
+    pendingEvents: 0,
+    lagMs: 0,
+  });
 });
 
 test('goes on after a restart where it was', async () => {
@@ -141,16 +143,16 @@ test('what was set aside can be tried again, and is gone once it is in', async (
   log.follow();
   const tenant = log.tenantNumber('acme');
   const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
-  const [letter] = log.follower.letters.list(tenant, wish);
-  assert.equal(letter?.attempts, 3);
+  const letter = log.follower.letters.list(tenant, wish)[0]!;
+  assert.equal(letter.attempts, 3);
   assert.equal(log.follower.reprocess(tenant, 'another', NOW_MS), undefined);
-  assert.deepEqual(log.follower.reprocess(tenant, letter!.messageId, NOW_MS + 5), letter);
+  assert.deepEqual(log.follower.reprocess(tenant, letter.messageId, NOW_MS + 5), letter);
   const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
   assert.deepEqual(log.follower.letters.list(tenant, wish), [again]);
   assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, wish), []);
   // The event itself cannot change; here it does, to see that it would be found then.
   log.mend(2, '2026-01-02T03:04:05.000Z');
-  log.follower.reprocess(tenant, letter!.messageId, NOW_MS + 6);
+  log.follower.reprocess(tenant, letter.messageId, NOW_MS + 6);
   assert.equal(log.follower.letters.count(tenant), 0);
   assert.equal(log.find('acme').total, 2);
 });

@@ -92,7 +92,7 @@ export class IndexFollower {
   }
 
   /** Events that were set aside. */
-  get letters(): Pick<DeadLetters, 'list' | 'count'> {
+  get letters(): Pick<DeadLetters, 'list' | 'count' | 'countOfAll'> {
     return this.#letters;
   }
 

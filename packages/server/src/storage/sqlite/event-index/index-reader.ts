@@ -42,6 +42,9 @@ export class IndexReader {
   readonly #tenant: StatementSync;
   readonly #lastIndex: StatementSync;
   readonly #entryAt: StatementSync;
+  readonly #position: StatementSync;
+  readonly #lastEntry: StatementSync;
+  readonly #entryBeyond: StatementSync;
 
   constructor({ journal, views, logOrigin, gatheredMax = LIMITS.listExactTotalMax }: Reading) {
     this.#db = views;
@@ -54,6 +57,9 @@ export class IndexReader {
     this.#aggregator = new Aggregator(this.#finder.matcher);
     this.#tenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#lastIndex = journal.prepare('SELECT max(leaf_index) AS last FROM entries WHERE tenant = ?');
+    this.#position = views.prepare("SELECT value FROM meta WHERE name = 'position'");
+    this.#lastEntry = journal.prepare('SELECT max(id) AS last FROM entries');
+    this.#entryBeyond = journal.prepare('SELECT entry FROM entries WHERE id > ? ORDER BY id LIMIT 1');
     this.#entryAt = journal.prepare('SELECT id, entry FROM entries WHERE tenant = ? AND leaf_index = ?');
   }
 
@@ -134,16 +140,33 @@ export class IndexReader {
     return event === undefined ? 0 : scoreOf(weighed, seenBy(event, sight.whole));
   }
 
+  /** Rows of the log are counted: nothing is ever removed from it. */
+  stateOfAll(nowMs: number): IndexState {
+    const row = this.#position.get();
+    const position = row === undefined ? 0 : numberOf(row, 'value');
+    const last = this.#lastEntry.get();
+    const pendingEvents = last?.['last'] === null ? 0 : Math.max(0, numberOf(last, 'last') - position);
+    const oldest = pendingEvents === 0 ? undefined : this.#entryBeyond.get(position);
+    const isRebuilding = this.#views.any('Building') !== undefined;
+    return {
+      generation: 1,
+      indexedEvents: position,
+      isRebuilding,
+      pendingEvents,
+      lagMs: lagOf(oldest, nowMs),
+    };
+  }
+
   #stateOf(tenant: number | undefined, view: View | undefined, nowMs: number): IndexState {
     const generation = view?.generation ?? 1;
+    const indexedEvents = view?.nextIndex ?? 0;
     const last = tenant === undefined ? undefined : this.#lastIndex.get(tenant);
-    if (tenant === undefined || last?.['last'] === null) return { generation, lagMs: 0, pendingEvents: 0 };
-    const nextIndex = view?.nextIndex ?? 0;
-    const pendingEvents = numberOf(last, 'last') + 1 - nextIndex;
-    if (pendingEvents <= 0) return { generation, lagMs: 0, pendingEvents: 0 };
-    const oldest = this.#entryAt.get(tenant, nextIndex);
-    const { receivedAtMs } = decodeEntry(blobOf(oldest, 'entry'));
-    return { generation, lagMs: Math.max(0, nowMs - receivedAtMs), pendingEvents };
+    if (tenant === undefined || last?.['last'] === null)
+      return { generation, indexedEvents, isRebuilding: false, pendingEvents: 0, lagMs: 0 };
+    const pendingEvents = Math.max(0, numberOf(last, 'last') + 1 - indexedEvents);
+    const oldest = pendingEvents === 0 ? undefined : this.#entryAt.get(tenant, indexedEvents);
+    const isRebuilding = this.#views.of(tenant).some(({ state }) => state === 'Building');
+    return { generation, indexedEvents, isRebuilding, pendingEvents, lagMs: lagOf(oldest, nowMs) };
   }
 
   #tenantOf(tenantId: TenantId): number | undefined {
@@ -159,6 +182,11 @@ export class IndexReader {
       this.#db.exec('COMMIT');
     }
   }
+}
+
+/** How long the oldest that is not indexed has waited. */
+function lagOf(row: Readonly<Record<string, unknown>> | undefined, nowMs: number): number {
+  return row === undefined ? 0 : Math.max(0, nowMs - decodeEntry(blobOf(row, 'entry')).receivedAtMs);
 }
 
 const NOTHING: Omit<Found, 'state'> = {

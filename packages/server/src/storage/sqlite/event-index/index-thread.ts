@@ -28,6 +28,7 @@ export type IndexMessage =
       readonly limit: number;
     }
   | { readonly verb: 'LetterCount'; readonly tenant: TenantId }
+  | { readonly verb: 'LetterCountOfAll' }
   | {
       readonly verb: 'Reprocess';
       readonly tenant: TenantId;
@@ -70,6 +71,8 @@ serveThread<IndexMessage>({
         const tenant = numberOfTenant(message.tenant);
         return { value: tenant === undefined ? 0 : follower.letters.count(tenant) };
       }
+      case 'LetterCountOfAll':
+        return { value: follower.letters.countOfAll() };
       case 'Reprocess': {
         const tenant = numberOfTenant(message.tenant);
         return { value: tenant && follower.reprocess(tenant, message.messageId, message.nowMs) };

@@ -22,7 +22,8 @@ export type SearchMessage =
       readonly nowMs: number;
       readonly stop: StopFlag;
     }
-  | { readonly verb: 'State'; readonly tenant: TenantId; readonly nowMs: number };
+  | { readonly verb: 'State'; readonly tenant: TenantId; readonly nowMs: number }
+  | { readonly verb: 'StateOfAll'; readonly nowMs: number };
 
 const { directory, logOrigin } = workerData as SearchData;
 const journal = openJournalForReading(directory);
@@ -36,6 +37,8 @@ serveThread<SearchMessage>({
         return { value: reader.find(message.tenant, message.question, message.nowMs, message.stop) };
       case 'State':
         return { value: reader.state(message.tenant, message.nowMs) };
+      case 'StateOfAll':
+        return { value: reader.stateOfAll(message.nowMs) };
     }
   },
   stop() {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { ULID_PATTERN } from '@tallystick/contract';
-import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from './testing/bound-operations.ts';
-import { startTestApp, type TestApp } from './testing/test-app.ts';
+import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

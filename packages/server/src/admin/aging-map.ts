@@ -1,0 +1,51 @@
+// A map that forgets what was not used for long, in constant time and without lists to keep: what is used is in the young
+// generation, or is brought there. Once that is full, or old enough, it becomes the old one, and what was still in the old
+// one is gone. So what is used at least once an age is kept, and at most two generations are.
+
+export interface AgingLimits {
+  /** Of one generation. */
+  readonly entriesMax: number;
+  /** Absent: generations end only when they are full. */
+  readonly ageNs?: number;
+}
+
+export class AgingMap<K, V extends object> {
+  readonly #entriesMax: number;
+  readonly #ageNs: number;
+  #young = new Map<K, V>();
+  #old = new Map<K, V>();
+  #endsNs: number;
+
+  constructor({ entriesMax, ageNs = Infinity }: AgingLimits, nowNs: number) {
+    this.#entriesMax = entriesMax;
+    this.#ageNs = ageNs;
+    this.#endsNs = nowNs + ageNs;
+  }
+
+  /** Looks, and keeps nothing alive. */
+  get(key: K): V | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  /** Uses the entry, and makes it if need be. */
+  use(key: K, make: () => V, nowNs: number): V {
+    if (nowNs >= this.#endsNs) this.#age(nowNs);
+    const found = this.#young.get(key);
+    if (found !== undefined) return found;
+    const entry = this.#old.get(key) ?? make();
+    if (this.#young.size >= this.#entriesMax) this.#age(nowNs);
+    this.#young.set(key, entry);
+    return entry;
+  }
+
+  /** How many entries are held, at most. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  #age(nowNs: number): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#endsNs = nowNs + this.#ageNs;
+  }
+}

@@ -1,0 +1,38 @@
+// The log as it is written to, with a look at the clock before and after each commit: how long it took, and how many
+// events it made durable. Notices are not counted: nobody has sent them.
+
+import { KINDS } from '@tallystick/evidence';
+import type { Clock } from '../runtime/clock.ts';
+import type { AppendFault, AppendRequest, AppendResult, LogWriter } from '../streams/log.ts';
+import type { Meter } from './meter.ts';
+
+type Appender = Pick<LogWriter, 'append' | 'probe'>;
+
+export function measureLog(
+  log: Appender,
+  meter: Pick<Meter, 'committed' | 'accepted'>,
+  clock: Pick<Clock, 'monotonicNs'>,
+): Appender {
+  return {
+    async append(requests, now) {
+      const beganNs = clock.monotonicNs();
+      const results = await log.append(requests, now);
+      meter.committed(clock.monotonicNs() - beganNs);
+      for (const [i, request] of requests.entries()) {
+        const events = eventsIn(request, results[i]);
+        if (events > 0) meter.accepted(request.tenant, events);
+      }
+      return results;
+    },
+    probe: () => log.probe(),
+  };
+}
+
+function eventsIn({ drafts }: AppendRequest, result: AppendResult | AppendFault | undefined): number {
+  if (result?.status !== 'Done') return 0;
+  let events = 0;
+  for (const [i, { kind }] of drafts.entries()) {
+    if (kind === KINDS.event && result.outcomes[i]?.status === 'Appended') events += 1;
+  }
+  return events;
+}

@@ -1,0 +1,111 @@
+// The metrics that are of a tenant and of the process alike: what was asked, how long it took, what waits. Each caller says
+// whose they are; the names are the same, so that a dashboard made for one fits the other.
+
+import type { Metric, MetricSample, ServiceIndicators } from '@tallystick/contract';
+import { BOUNDS, type DurationHistogram } from './duration-histogram.ts';
+import type { ProjectionFigures } from './projections.ts';
+import type { Latencies, WorkFigures } from './work-figures.ts';
+
+/** What is known at one moment, of a tenant or of the process. */
+export interface Figures {
+  readonly work: WorkFigures;
+  readonly projections: readonly ProjectionFigures[];
+  readonly deadLetters: number;
+}
+
+const NOTHING_LATELY = { p50: 0, p95: 0, p99: 0 };
+
+export function indicatorsOf({ work, projections, deadLetters }: Figures): ServiceIndicators {
+  return {
+    ingestLatencyMs: work.ingest.lately ?? NOTHING_LATELY,
+    queryLatencyMs: work.query.lately ?? NOTHING_LATELY,
+    projectionLagMs: Math.max(0, ...projections.map(({ lagMs }) => lagMs)),
+    deadLetters,
+    eventsAccepted: work.eventsAccepted,
+  };
+}
+
+export function sharedMetrics({ work, projections, deadLetters }: Figures): Metric[] {
+  const ofEach = (valueOf: (projection: ProjectionFigures) => number): MetricSample[] =>
+    projections.map((each) => ({ labels: { projection: each.name }, value: valueOf(each) }));
+  return [
+    {
+      name: 'tallystick_requests_total',
+      type: 'Counter',
+      help: 'Requests by operation and by kind of status.',
+      samples: work.requests.map(({ operation, status, count }) => ({
+        labels: { operation, status },
+        value: count,
+      })),
+    },
+    counter('tallystick_events_accepted_total', 'Events that were made durable.', work.eventsAccepted),
+    summary(
+      'tallystick_ingest_duration_seconds',
+      'Sending events; quantiles of the last minutes.',
+      work.ingest,
+    ),
+    summary(
+      'tallystick_query_duration_seconds',
+      'Reading events; quantiles of the last minutes.',
+      work.query,
+    ),
+    gauge('tallystick_dead_letters', 'Messages that are out of attempts.', deadLetters),
+    {
+      name: 'tallystick_projection_lag_seconds',
+      type: 'Gauge',
+      help: 'How far a projection is behind the log.',
+      samples: ofEach(({ lagMs }) => lagMs / 1000),
+    },
+    {
+      name: 'tallystick_projection_pending_events',
+      type: 'Gauge',
+      help: 'Events in the log that a projection does not have yet.',
+      samples: ofEach(({ pendingEvents }) => pendingEvents),
+    },
+  ];
+}
+
+export function gauge(name: string, help: string, value: number): Metric {
+  return { name, type: 'Gauge', help, samples: [{ labels: {}, value }] };
+}
+
+function counter(name: string, help: string, value: number): Metric {
+  return { name, type: 'Counter', help, samples: [{ labels: {}, value }] };
+}
+
+/** Quantiles of a time without requests are left out: nothing is no latency. */
+function summary(name: string, help: string, { lately, count, sumSeconds }: Latencies): Metric {
+  const quantiles =
+    lately === undefined
+      ? []
+      : [[0.5, lately.p50] as const, [0.95, lately.p95] as const, [0.99, lately.p99] as const];
+  return {
+    name,
+    type: 'Summary',
+    help,
+    samples: [
+      ...quantiles.map(([quantile, ms]) => ({ labels: { quantile: String(quantile) }, value: ms / 1000 })),
+      { suffix: '_sum', labels: {}, value: sumSeconds },
+      { suffix: '_count', labels: {}, value: count },
+    ],
+  };
+}
+
+/** The samples of one histogram, with the labels that tell it from others under the same name. */
+export function histogramSamples(
+  histogram: DurationHistogram,
+  labels: Readonly<Record<string, string>> = {},
+): MetricSample[] {
+  const { count, sumSeconds } = histogram;
+  const within = histogram.within();
+  return [
+    ...BOUNDS.map((bound, i) => ({
+      suffix: '_bucket',
+      labels: { ...labels, le: String(bound) },
+      value: within[i]!,
+    })),
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels: { ...labels }, value: sumSeconds },
+    { suffix: '_count', labels: { ...labels }, value: count },
+  ];
+}

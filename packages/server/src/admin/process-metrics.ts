@@ -1,0 +1,101 @@
+// The metrics of the whole process, for those who run it: what all tenants do together, and how the log fares.
+
+import type { Metric } from '@tallystick/contract';
+import type { Checkpointer } from '../streams/checkpointer.ts';
+import type { Scrubber } from '../streams/scrubber.ts';
+import type { Sequencer } from '../streams/sequencer.ts';
+import type { Witnessing } from '../streams/witnessing.ts';
+import type { Meter } from './meter.ts';
+import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
+import type { Work } from './work-figures.ts';
+
+export interface ProcessParts {
+  readonly meter: Pick<Meter, 'requestDurations' | 'commitDurations'>;
+  readonly sequencer: Pick<Sequencer, 'figures'>;
+  readonly checkpointer: Pick<Checkpointer, 'figures'>;
+  /** Undefined: there are no witnesses. */
+  readonly witnessing: Pick<Witnessing, 'figures'> | undefined;
+  readonly scrubber: Pick<Scrubber, 'figures'>;
+  readonly build: { readonly version: string; readonly commit: string | undefined };
+  readonly startedAtMs: number;
+}
+
+export function processMetrics(figures: Figures, parts: ProcessParts): Metric[] {
+  return [
+    ...programMetrics(parts),
+    ...sharedMetrics(figures),
+    ...durationMetrics(parts),
+    ...logMetrics(parts),
+  ];
+}
+
+function programMetrics({ build, startedAtMs }: ProcessParts): Metric[] {
+  const { version, commit } = build;
+  return [
+    {
+      name: 'tallystick_build_info',
+      type: 'Gauge',
+      help: 'Which program this is.',
+      samples: [{ labels: { version, ...(commit === undefined ? {} : { commit }) }, value: 1 }],
+    },
+    gauge('tallystick_start_time_seconds', 'When the service was started.', startedAtMs / 1000),
+  ];
+}
+
+function durationMetrics({ meter }: ProcessParts): Metric[] {
+  const works: readonly Work[] = ['ingest', 'query', 'other'];
+  return [
+    {
+      name: 'tallystick_request_duration_seconds',
+      type: 'Histogram',
+      help: 'Requests that were not refused, by kind of work, since the start.',
+      samples: works.flatMap((work) => histogramSamples(meter.requestDurations[work], { work })),
+    },
+    {
+      name: 'tallystick_commit_duration_seconds',
+      type: 'Histogram',
+      help: 'Commits of events, since the start.',
+      samples: histogramSamples(meter.commitDurations),
+    },
+  ];
+}
+
+function logMetrics({ sequencer, checkpointer, witnessing, scrubber }: ProcessParts): Metric[] {
+  const { waitingDrafts, commitMs, failure } = sequencer.figures();
+  const checkpoints = checkpointer.figures();
+  const witnesses = witnessing?.figures() ?? { openLogs: 0, contradictedLogs: 0 };
+  return [
+    gauge('tallystick_drafts_waiting', 'Drafts that are not durable yet.', waitingDrafts),
+    gauge(
+      'tallystick_commit_age_seconds',
+      'How long the commit under way has taken so far.',
+      commitMs / 1000,
+    ),
+    gauge(
+      'tallystick_commits_failing',
+      '1 since a commit has failed, until one succeeds.',
+      failure === undefined ? 0 : 1,
+    ),
+    gauge(
+      'tallystick_checkpoints_failing',
+      '1 while events are stored and cannot be signed.',
+      checkpoints.failure === undefined ? 0 : 1,
+    ),
+    gauge('tallystick_logs_refused', 'Logs to which nothing may be appended.', checkpoints.refusedTenants),
+    gauge(
+      'tallystick_logs_damaged',
+      'Logs of which something is stored that was not accepted.',
+      scrubber.figures().damagedLogs,
+    ),
+    gauge(
+      'tallystick_logs_contradicted',
+      'Logs that a witness has seen otherwise.',
+      witnesses.contradictedLogs,
+    ),
+    gauge(
+      'tallystick_logs_unwitnessed',
+      'Logs whose newest checkpoint waits for witnesses.',
+      witnesses.openLogs,
+    ),
+  ];
+}

@@ -1,0 +1,36 @@
+// How far the projections have come: the port through which status and metrics learn of it.
+
+import type { ProjectionStatus, TenantId } from '@tallystick/contract';
+import type { EventIndex, IndexState } from '../events/event-index.ts';
+import { EVENTS_PROJECTION } from './rebuild.ts';
+
+/** As it is shown, and with what only metrics have room for. */
+export interface ProjectionFigures extends ProjectionStatus {
+  /** Events in the log that are not in it yet. */
+  readonly pendingEvents: number;
+}
+
+export type ReadProjections = (tenant: TenantId) => Promise<readonly ProjectionFigures[]>;
+
+export interface Projections {
+  /** Of one tenant: nothing in it tells of another. */
+  readonly ofTenant: ReadProjections;
+  /** Of all tenants together: the longest lag, the sum of what is pending, no position. */
+  readonly ofAll: () => Promise<readonly ProjectionFigures[]>;
+}
+
+/** The index of events is the one projection there is. */
+export function projectionsOf(index: Pick<EventIndex, 'state' | 'stateOfAll'>): Projections {
+  return {
+    async ofTenant(tenant) {
+      const state = await index.state(tenant);
+      const { indexedEvents } = state;
+      return [{ ...figuresOf(state), ...(indexedEvents > 0 ? { position: indexedEvents } : {}) }];
+    },
+    ofAll: async () => [figuresOf(await index.stateOfAll())],
+  };
+}
+
+function figuresOf({ generation, lagMs, isRebuilding, pendingEvents }: IndexState): ProjectionFigures {
+  return { name: EVENTS_PROJECTION, generation, lagMs, rebuilding: isRebuilding, pendingEvents };
+}

@@ -1,0 +1,145 @@
+// The operations that tell how the service is: its status, its figures as data, and the same as text for Prometheus. A
+// tenant's caller is told of that tenant alone. Whoever runs the platform is told of the process, whichever tenant the
+// request names.
+
+import { ok as assert } from 'node:assert/strict';
+import type {
+  Answer,
+  ApiVersionStatus,
+  Metric,
+  ProjectionStatus,
+  ServiceStatus,
+  TenantId,
+  Version,
+} from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import { formatDuration } from '../runtime/time-span.ts';
+import type { DeadLetterCounts } from './dead-letters.ts';
+import type { Health } from './health.ts';
+import type { Meter } from './meter.ts';
+import { type Figures, indicatorsOf } from './metrics.ts';
+import { processMetrics, type ProcessParts } from './process-metrics.ts';
+import type { ProjectionFigures, Projections } from './projections.ts';
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
+import { tenantMetrics, type TenantLogParts } from './tenant-metrics.ts';
+
+type VersionState = Omit<ApiVersionStatus, 'version' | 'deprecationDate' | 'sunsetDate'> & {
+  readonly deprecationDate: string | undefined;
+  readonly sunsetDate: string | undefined;
+};
+
+export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpointer'>, TenantLogParts {
+  readonly clock: Clock;
+  readonly health: Pick<Health, 'report'>;
+  readonly meter: Meter;
+  readonly checkpointer: ProcessParts['checkpointer'] & TenantLogParts['checkpointer'];
+  readonly projections: Projections;
+  readonly deadLetters: DeadLetterCounts;
+  readonly versionStates: Readonly<Record<Version, VersionState>>;
+}
+
+/** To be made when the service starts: from then on its time is counted. */
+export function createStatusOperations(parts: StatusParts) {
+  const { clock } = parts;
+  const started = { startedAtMs: clock.now(), startedNs: clock.monotonicNs() };
+  const ofProcess = async (): Promise<Metric[]> =>
+    processMetrics(await processFigures(parts), { ...parts, ...started });
+  return {
+    'status.get': async (call: Call): Promise<Answer<'status.get'>> => ({
+      kind: 'Done',
+      body: await statusFor(call, parts, started),
+    }),
+    'metrics.get': async (call: Call): Promise<Answer<'metrics.get'>> => {
+      const figures = await figuresFor(call, parts);
+      const metrics = isPlatform(call)
+        ? processMetrics(figures, { ...parts, ...started })
+        : await tenantMetrics(tenantOf(call), figures, parts);
+      return {
+        kind: 'Done',
+        body: { collectedAt: instant(clock.now()), indicators: indicatorsOf(figures), metrics },
+        alsoAs: { 'text/plain': () => prometheusText(metrics) },
+      };
+    },
+    'process.metrics': async (): Promise<Answer<'process.metrics'>> => ({
+      kind: 'Done',
+      body: {
+        mediaType: PROMETHEUS_TYPE,
+        bytes: new TextEncoder().encode(prometheusText(await ofProcess())),
+      },
+    }),
+  };
+}
+
+/** Whether the caller may see figures of all tenants. */
+function isPlatform({ caller }: Call): boolean {
+  return caller !== undefined && caller.refusal('audit.platform.manage') === undefined;
+}
+
+function tenantOf({ tenant }: Call): TenantId {
+  assert(tenant !== undefined, 'a status is asked for in a tenant');
+  return tenant;
+}
+
+function figuresFor(call: Call, parts: StatusParts): Promise<Figures> {
+  return isPlatform(call) ? processFigures(parts) : tenantFigures(tenantOf(call), parts);
+}
+
+async function processFigures({ meter, projections, deadLetters }: StatusParts): Promise<Figures> {
+  return {
+    work: meter.ofProcess(),
+    projections: await projections.ofAll(),
+    deadLetters: await deadLetters.ofAll(),
+  };
+}
+
+async function tenantFigures(
+  tenant: TenantId,
+  { meter, projections, deadLetters }: StatusParts,
+): Promise<Figures> {
+  return {
+    work: meter.ofTenant(tenant),
+    projections: await projections.ofTenant(tenant),
+    deadLetters: await deadLetters.ofTenant(tenant),
+  };
+}
+
+async function statusFor(
+  call: Call,
+  parts: StatusParts,
+  { startedAtMs, startedNs }: { readonly startedAtMs: number; readonly startedNs: number },
+): Promise<ServiceStatus> {
+  const { clock, health, build, versionStates } = parts;
+  const [{ status, entries }, figures] = await Promise.all([health.report(), figuresFor(call, parts)]);
+  return {
+    status,
+    version: build.version,
+    ...(build.commit === undefined ? {} : { commit: build.commit }),
+    startedAt: instant(startedAtMs),
+    uptime: formatDuration(Math.floor((clock.monotonicNs() - startedNs) / 1e6)),
+    components: entries,
+    projections: figures.projections.map(projectionOf),
+    metrics: indicatorsOf(figures),
+    apiVersions: [versionOf('v1', versionStates.v1), versionOf('v2', versionStates.v2)],
+  };
+}
+
+function projectionOf({
+  name,
+  generation,
+  position,
+  lagMs,
+  rebuilding,
+}: ProjectionFigures): ProjectionStatus {
+  return { name, generation, ...(position === undefined ? {} : { position }), lagMs, rebuilding };
+}
+
+/** Settings may have a date alone, which is its first moment. */
+function versionOf(version: Version, { state, deprecationDate, sunsetDate }: VersionState): ApiVersionStatus {
+  return {
+    version,
+    state,
+    ...(deprecationDate === undefined ? {} : { deprecationDate: instant(Date.parse(deprecationDate)) }),
+    ...(sunsetDate === undefined ? {} : { sunsetDate: instant(Date.parse(sunsetDate)) }),
+  };
+}

@@ -1,0 +1,32 @@
+// What the service has done, as the meter tells it: of one tenant, or of the process.
+
+import type { OperationName, Percentiles } from '@tallystick/contract';
+
+/** Ingest: events are sent. Query: events are read. Everything else is neither. */
+export type Work = 'ingest' | 'query' | 'other';
+
+/** Answered, refused by us, failed by us: as REST has it, whatever the protocol. */
+export type StatusKind = '2xx' | '4xx' | '5xx';
+
+export interface RequestCount {
+  readonly operation: OperationName;
+  readonly status: StatusKind;
+  readonly count: number;
+}
+
+/** Of requests that were not refused. */
+export interface Latencies {
+  /** Over the last minutes; undefined when there were none. */
+  readonly lately: Percentiles | undefined;
+  /** Since the start. */
+  readonly count: number;
+  readonly sumSeconds: number;
+}
+
+export interface WorkFigures {
+  /** Those that there were, in the order of the contract. */
+  readonly requests: readonly RequestCount[];
+  readonly eventsAccepted: number;
+  readonly ingest: Latencies;
+  readonly query: Latencies;
+}

@@ -1,0 +1,139 @@
+// The composition root of the service: everything is built here, by hand, and handed what it needs. Only this room,
+// and operate for the command line, names concrete adapters. `start` listens first, so that probes are answered
+// while the rest comes up; disposal takes down in the reverse order of building.
+
+import { createAuthenticate } from '../access/credentials.ts';
+import { createLocalIssuer } from '../access/local-issuer.ts';
+import { createTokens, type Issuer } from '../access/tokens.ts';
+import { createHealth } from '../admin/health.ts';
+import { createLifecycle } from '../admin/lifecycle.ts';
+import { createMeter } from '../admin/meter.ts';
+import type { Config } from '../config/settings.ts';
+import { readTlsFiles } from '../config/tls-files.ts';
+import { readWitnessPolicy } from '../config/witness-policy.ts';
+import { viewsCheck } from '../followers/follower.ts';
+import { createAnswerOnce } from '../gateway/idempotency.ts';
+import type { Gateway } from '../gateway/pipeline.ts';
+import { createValidate } from '../gateway/validate.ts';
+import { bindOperations } from '../operations.ts';
+import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
+import { drain, type DrainTimes } from '../protocols/rest/drain.ts';
+import { listen } from '../protocols/rest/listen.ts';
+import { createRestServer } from '../protocols/rest/server.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { createUlids } from '../runtime/ids.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { dataDirectoryCheck } from '../storage/data-directory.ts';
+import { loadTokenKey } from '../storage/token-key.ts';
+import { logCheck } from '../streams/log-watch.ts';
+import { createScrubber } from '../streams/scrubber.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { startLoops } from './loops.ts';
+import { operationsOn, statusOperations } from './operations-on.ts';
+import { createStore, openData } from './store.ts';
+import type { Overrides } from './surroundings.ts';
+
+export interface App extends AsyncDisposable {
+  /** Resolves once the service is ready; throws StartError. */
+  start(): Promise<Started>;
+}
+
+export interface Started {
+  readonly address: string;
+  /** The platform Admin key, if this start has made the first one: shown now or never. */
+  readonly firstKey: string | undefined;
+}
+
+/** All of it stays within the 30 seconds that an orchestrator waits; the rest is for closing what is open. */
+const DRAIN_TIMES: DrainTimes = { acceptGraceMs: 250, idleGraceMs: 1000, timeoutMs: 25_000 };
+
+export async function createApp(
+  config: Config,
+  telemetry: Telemetry,
+  overrides: Overrides = {},
+): Promise<App> {
+  const { clock = systemClock, random = createSystemRandom() } = overrides;
+  const nextId = createUlids(clock, random);
+  const lifecycle = createLifecycle();
+  const health = createHealth(clock, lifecycle);
+  const witnessPolicy = await readWitnessPolicy(config);
+  const validate = createValidate();
+  const meter = createMeter(clock);
+  const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy, meter };
+  const store = createStore(surroundings, overrides.around);
+  const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
+  health.add(dataDirectoryCheck(config.storage.dataDirectory));
+  const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
+  health.add(logCheck({ ...store, scrubber }));
+  health.add(viewsCheck(store.projector));
+
+  const { streams, ...others } = operationsOn(store, surroundings);
+  const status = statusOperations(store, surroundings, { health, scrubber });
+  const operations = bindOperations({ health, ...others, streams: streams.operations, status });
+  const tokens = createTokens(issuersOf(config), clock);
+  const gateway: Gateway = {
+    clock,
+    lifecycle,
+    meter,
+    versionStates: config.apiVersions,
+    authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
+    tenancy,
+    answerOnce: createAnswerOnce({
+      find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
+    }),
+    validate,
+    operations: { ...operations, ...overrides.operations },
+  };
+  const tls = readTlsFiles(config);
+  const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
+  const server = createRestServer({ gateway, ids: { random, nextId }, telemetry, tls, isTls });
+
+  const built = new AsyncDisposableStack();
+  built.use(storage);
+  built.use(anchor);
+  built.use(witnessing);
+  built.use(checkpointer);
+  built.use(scrubber);
+  built.use(store.projector);
+  built.use(streams);
+  built.use(sequencer);
+  built.defer(async () => {
+    lifecycle.moveTo('Draining');
+    const connections = await drain(server, overrides.drainTimes ?? DRAIN_TIMES, clock);
+    if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
+  });
+  return {
+    async start() {
+      const address = await listen(server, config.server);
+      const firstKey = await openData(store, surroundings);
+      built.use(startLoops(store, surroundings));
+      scrubber.start();
+      lifecycle.moveTo('Serving');
+      return { address, firstKey };
+    },
+    [Symbol.asyncDispose]: () => built.disposeAsync(),
+  };
+}
+
+/** Identity providers as the settings name them; without any the service is its own. */
+function issuersOf({ authentication, storage }: Config): Issuer[] {
+  if (authentication.issuers.length === 0) {
+    return [createLocalIssuer(() => loadTokenKey(storage.dataDirectory))];
+  }
+  return authentication.issuers.map(({ issuer, audience, jwksUri, algorithms, requireScope, ...names }) =>
+    createOpenIdIssuer({
+      issuer,
+      audience,
+      jwksUri,
+      algorithms,
+      requiresScope: requireScope,
+      claims: {
+        tenant: names.tenantClaim,
+        roles: names.rolesClaim,
+        scopes: names.scopesClaim,
+        permissions: names.permissionsClaim,
+        clearance: names.clearanceClaim,
+      },
+    }),
+  );
+}

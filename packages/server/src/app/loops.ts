@@ -1,0 +1,31 @@
+// What goes on by itself while the service runs.
+
+import type { TenantId } from '@tallystick/contract';
+import { startOwedNotices } from '../keys/owed-notices.ts';
+import { readOwedNotices } from '../storage/owed-notice-files.ts';
+import { startKeySweeper } from '../streams/key-sweeper.ts';
+import { startLogWatch } from '../streams/log-watch.ts';
+import { startSealer } from '../streams/sealer.ts';
+import type { Store } from './store.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** What goes on by itself from now on. */
+export function startLoops(
+  { storage, sequencer, checkpointer, witnessing, projector, steadyNowMs }: Store,
+  { config, clock, random, telemetry }: Surroundings,
+): AsyncDisposable {
+  const loops = new AsyncDisposableStack();
+  const looping = { clock, random, telemetry };
+  const sweeping = { ...looping, writer: storage.log, steadyNowMs };
+  loops.use(startKeySweeper(sweeping));
+  const refusedTenants = () => checkpointer.refusedTenants();
+  loops.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
+  loops.use(startLogWatch({ ...looping, sequencer }));
+  const read = () => readOwedNotices(config.storage.dataDirectory);
+  const refusalOf = (tenant: TenantId) => checkpointer.refusalOf(tenant);
+  loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));
+  checkpointer.start();
+  witnessing?.start();
+  projector.start();
+  return loops;
+}

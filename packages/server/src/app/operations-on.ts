@@ -1,0 +1,111 @@
+// The operations of a service, on the store that keeps its data.
+
+import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
+import { createKeyChanges } from '../access/key-changes.ts';
+import { createKeyOperations } from '../access/key-operations.ts';
+import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
+import { projectionsOf } from '../admin/projections.ts';
+import { createRebuild } from '../admin/rebuild.ts';
+import { createStatusOperations, type StatusParts } from '../admin/status.ts';
+import { readBuild } from '../config/build.ts';
+import { createEvents } from '../events/events.ts';
+import { createCursors } from '../gateway/cursors.ts';
+import { createRules } from '../gateway/validate.ts';
+import { messageFor } from '../gateway/violations.ts';
+import { createStreams, type StreamsParts } from '../streams/streams.ts';
+import type { Store } from './store.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export function operationsOn(store: Store, surroundings: Surroundings) {
+  const { clock } = surroundings;
+  const { storage, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
+  const reading = {
+    log: storage.log,
+    trees: storage.tree,
+    checkpointer,
+    signing,
+    steadyNowMs,
+    clock,
+    nextId: surroundings.nextId,
+    telemetry: surroundings.telemetry,
+    cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock }),
+    witnessed,
+    newestWitnessed,
+  };
+  return {
+    events: eventOperations(store, reading, surroundings),
+    streams: createStreams(reading),
+    apiKeys: keyOperations(store, surroundings),
+    admin: adminOperations(store, reading, surroundings),
+  };
+}
+
+type Reading = Omit<StreamsParts, 'clock'>;
+
+function eventOperations(
+  { storage, sequencer, tenancy }: Store,
+  reading: Reading,
+  { config, clock, random, nextId, telemetry, validate }: Surroundings,
+) {
+  const batch = operationNamed('events.ingestBatch');
+  return createEvents({
+    ...reading,
+    index: storage.index,
+    sequencer,
+    tenancy,
+    clock,
+    telemetry,
+    ids: { nextId, uuid: () => random.uuid() },
+    fields: { violations: createRules(asJson(EventDraft)), message: messageFor },
+    validateEnvelope: (received) => validate(batch, received),
+    requireActorIdentity: config.events.requireActorIdentity,
+  });
+}
+
+function adminOperations(
+  { storage, projector }: Store,
+  { cursors }: Reading,
+  { clock, nextId }: Surroundings,
+) {
+  const { index } = storage;
+  return {
+    ...createRebuild({ rebuilds: index, clock, nextId, wake: () => projector.wake() }),
+    ...createDeadLetters({ letters: index, cursors, clock }),
+  };
+}
+
+/** What tells how the service is: of all its parts. */
+export function statusOperations(
+  store: Store,
+  { config, clock, meter }: Surroundings,
+  watching: Pick<StatusParts, 'health' | 'scrubber'>,
+) {
+  const { index } = store.storage;
+  return createStatusOperations({
+    ...store,
+    ...watching,
+    clock,
+    meter,
+    projections: projectionsOf(index),
+    deadLetters: letterCounts(index),
+    build: readBuild(),
+    versionStates: config.apiVersions,
+  });
+}
+
+function keyOperations(
+  { storage, sequencer, tenancy, steadyNowMs }: Store,
+  { clock, random, nextId, telemetry }: Surroundings,
+) {
+  const keys = storage.apiKeys;
+  const changes = createKeyChanges({
+    keys,
+    provide: (tenantId) => tenancy.provide(tenantId),
+    append: (request) => sequencer.append(request),
+    clock,
+    random,
+    nextId,
+    telemetry,
+  });
+  return createKeyOperations({ keys, changes, clock, steadyNowMs });
+}

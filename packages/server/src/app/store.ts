@@ -1,0 +1,145 @@
+// What keeps the data of a service, put together: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
+// the index that follows the log. Handed out before it is open, and opened when the service starts.
+
+import { join } from 'node:path';
+import { settleFirstKey } from '../access/first-key.ts';
+import { createTenancy, type Tenancy } from '../access/tenancy.ts';
+import { measureLog } from '../admin/measured-log.ts';
+import { createFollower, type Follower } from '../followers/follower.ts';
+import { createSigning, type Signing } from '../keys/signing.ts';
+import { collectCosignatures } from '../outbound/witness.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createSteadyTime } from '../runtime/steady-time.ts';
+import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openDataDirectory } from '../storage/data-directory.ts';
+import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
+import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
+import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { removeDrafts } from '../storage/whole-file.ts';
+import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
+import {
+  createNewestWitnessed,
+  type NewestWitnessed,
+  NOBODY_WITNESSES,
+} from '../streams/newest-witnessed.ts';
+import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
+import type { Standing } from '../streams/tree.ts';
+import type { AskWitnesses } from '../streams/witness-answers.ts';
+import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
+import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Overrides, Surroundings } from './surroundings.ts';
+
+/** What keeps the data: handed out before it is open, and opened when the service starts. */
+export interface Store {
+  readonly storage: LateStorage;
+  readonly anchor: LateAnchor;
+  readonly signing: Signing;
+  readonly sequencer: Sequencer;
+  readonly checkpointer: Checkpointer;
+  /** Undefined: there are no witnesses. */
+  readonly witnessing: Witnessing | undefined;
+  readonly witnessed: Witnessed;
+  readonly newestWitnessed: NewestWitnessed;
+  readonly tenancy: Tenancy;
+  /** Keeps the index of events after the log. */
+  readonly projector: Follower;
+  /** Time that no jump of the wall clock moves. */
+  readonly steadyNowMs: () => number;
+}
+
+export function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
+  const { config, clock, random, telemetry, meter } = surroundings;
+  const storage = createLateStorage();
+  const anchor = createLateAnchor();
+  const signing = createSigning(clock);
+  const steadyNowMs = createSteadyTime(clock);
+  const { ms: intervalMs } = config.log.checkpointInterval;
+  const witnesses = witnessesOf(storage, surroundings);
+  const { witnessing } = witnesses;
+  const checkpointer = createCheckpointer({
+    tree: storage.tree,
+    anchor,
+    signing,
+    clock,
+    random,
+    telemetry,
+    intervalMs,
+    onPublished: (tenant) => witnessing?.published(tenant),
+  });
+  const following = { name: 'the index of events', followed: storage.index, clock, random, telemetry };
+  const projector = createFollower(following);
+  const sequencer = createSequencer({
+    writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),
+    clock,
+    steadyNowMs,
+    refusalOf: (tenant) => checkpointer.refusalOf(tenant),
+    onCommitted: () => projector.wake(),
+    onFailure: (error) => telemetry.error('events could not be stored', error),
+  });
+  const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
+  return { storage, anchor, signing, sequencer, checkpointer, ...witnesses, tenancy, projector, steadyNowMs };
+}
+
+function witnessesOf(
+  { tree }: LateStorage,
+  { witnessPolicy: policy, clock, random, telemetry }: Surroundings,
+): Pick<Store, 'witnessing' | 'witnessed' | 'newestWitnessed'> {
+  const witnessed = createWitnessed(policy);
+  if (policy === undefined) return { witnessing: undefined, witnessed, newestWitnessed: NOBODY_WITNESSES };
+  const newestWitnessed = createNewestWitnessed({ witnessed, trees: tree });
+  const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, clock });
+  const onCosigned = newestWitnessed.cosigned.bind(newestWitnessed);
+  const parts = { policy, trees: tree, writer: tree, ask, clock, random, telemetry, onCosigned };
+  return { witnessing: createWitnessing(parts), witnessed, newestWitnessed };
+}
+
+/** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
+export async function openData(
+  { storage, anchor, signing, checkpointer }: Store,
+  { config, clock, random, nextId, telemetry }: Surroundings,
+): Promise<string | undefined> {
+  const { dataDirectory: directory } = config.storage;
+  const { origin: logOrigin, anchor: anchorPath = directory } = config.log;
+  await openDataDirectory(directory);
+  const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
+  const onIndexTrouble = (what: string, error: Error | undefined) =>
+    error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
+  const ways = { threads: true, exclusive: true, onFailure, onIndexTrouble, onFatal };
+  const { streams } = config;
+  const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
+  storage.use(opened);
+  await removeLeftDrafts(directory, clock, telemetry);
+  anchor.use(await openAnchorFile(anchorPath));
+  // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
+  const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
+  if (!anchor.isNew || (await opened.tree.standings()).some(isSigned)) await requireSigningKeys(directory);
+  signing.use(await openSigningKeys(directory, clock.now()));
+  await checkpointer.settle(opened.logOrigin);
+  const parts = { keys: storage.apiKeys, clock, random, nextId };
+  const first = await settleFirstKey(config.adminKey?.reveal(), parts);
+  if (first.outcome === 'GivenButUseless') {
+    const { keyId } = first;
+    telemetry.warn(
+      'TALLYSTICK_ADMIN_KEY names a key that was revoked, has expired, or is no platform Admin key',
+      { keyId },
+    );
+  }
+  return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Under the lock, so that no other service makes any; the command line may, and one that is young is left to it. */
+async function removeLeftDrafts(directory: string, clock: Clock, telemetry: Telemetry): Promise<void> {
+  try {
+    for (const folder of [directory, join(directory, SIGNING_KEYS_FOLDER)])
+      await removeDrafts(folder, clock.now());
+  } catch (error) {
+    telemetry.warn('what a crash has left of files could not be removed', { cause: String(error) });
+  }
+}
+
+/** Without the threads that write and read, nothing can be promised any more: the process ends. */
+function onFatal(error: Error): void {
+  throw error;
+}

@@ -1,0 +1,36 @@
+// What all parts of a service have around them, and what a test may put in its place.
+
+import type { WitnessPolicy } from '@tallystick/evidence';
+import type { Authenticate } from '../access/credentials.ts';
+import type { Meter } from '../admin/meter.ts';
+import type { Config } from '../config/settings.ts';
+import type { Validate } from '../gateway/validate.ts';
+import type { Operations } from '../operations.ts';
+import type { DrainTimes } from '../protocols/rest/drain.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { LogWriter } from '../streams/log.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+export interface Surroundings {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextId: () => string;
+  readonly telemetry: Telemetry;
+  readonly validate: Validate;
+  readonly witnessPolicy: WitnessPolicy | undefined;
+  readonly meter: Meter;
+}
+
+/** What a test may put in place of the real thing. */
+export interface Overrides {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly authenticate?: Authenticate;
+  /** Take the place of bound operations, or are added to them. */
+  readonly operations?: Operations;
+  readonly drainTimes?: DrainTimes;
+  /** Stands between the sequencer and the real log, for tests that take a safeguard away. */
+  readonly around?: (log: LogWriter) => LogWriter;
+}
