@@ -11,6 +11,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   ingest: () => import('./ingest.ts'),
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
+  reading: () => import('./reading.ts'),
 };
 
 const asked = process.argv.slice(2);
