@@ -125,9 +125,9 @@ export class IndexFollower {
         const tenantId = readOr(() => textIn(row.row, 'tenant_id'), '');
         setAside.push({ tenantId, sequence: row.index + 1, reason });
       }
-      ends.set(view.view, row.index + 1);
+      ends.set(view.view, Math.max(ends.get(view.view) ?? 0, row.index + 1));
     }
-    for (const [view, end] of ends) this.#views.advance(view, end);
+    for (const [view, end] of ends) if (end > 0) this.#views.advance(view, end);
   }
 
   /** Why it cannot be; undefined when it is in, or has no content to be found by. */
@@ -197,6 +197,10 @@ export class IndexFollower {
   }
 }
 
+const SQLITE_CONSTRAINT = 19;
+
+/** A row that another one stands in the way of is one of the event. */
 function isOfStore(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+  if (!(error instanceof Error) || !('errcode' in error)) return false;
+  return typeof error.errcode !== 'number' || (error.errcode & 0xff) !== SQLITE_CONSTRAINT;
 }

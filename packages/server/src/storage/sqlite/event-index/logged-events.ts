@@ -5,7 +5,7 @@ import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { AuditEvent } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { instant } from '../../../runtime/clock.ts';
-import { blobOf, numberOf, textIn } from '../columns.ts';
+import { blobOf, numberOf, readOr, textIn } from '../columns.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -37,6 +37,8 @@ export class LoggedEvents {
        ORDER BY leaf_index LIMIT ?`,
     );
     this.#one = journal.prepare(`SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id = ?`);
+    // They would throw for a number that is too large, and so for all tenants.
+    for (const statement of [this.#beyond, this.#ofTenant, this.#one]) statement.setReadBigInts(true);
   }
 
   /** Of all tenants, those behind a row of entries. */
@@ -54,12 +56,15 @@ export class LoggedEvents {
   }
 }
 
+/** The index of a row that tells none. */
+const NOWHERE = -1;
+
 function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
   return {
     entry: numberOf(row, 'id'),
     tenant: numberOf(row, 'tenant'),
-    index: numberOf(row, 'leaf_index'),
-    leaf: blobOf(row, 'leaf'),
+    index: readOr(() => numberOf(row, 'leaf_index'), NOWHERE),
+    leaf: readOr(() => blobOf(row, 'leaf'), new Uint8Array(0)),
     row,
   };
 }
@@ -67,6 +72,7 @@ function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
 /** The whole event, as nobody but the index sees it; undefined where its content is removed. Throws if it is none. */
 export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
   if (row['text1'] === null) return undefined;
+  if (index === NOWHERE) throw new Error('it has no index');
   const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
   // The texts of a log are written by drafts alone, and have these members.
   const facts = parseJson(decoder.decode(blobOf(row, 'text1'))) as Omit<AuditEvent, 'integrity'>;
