@@ -83,6 +83,7 @@ describe('tallystick bundle', () => {
       bundle('--out', out('nowhere/x.jsonl')),
       place.run(['bundle', '--tenant', TENANT], { Storage__DataDirectory: out('there') }),
       place.run(['bundle', '--tenant', 'nobody']),
+      place.run(['bundle', '--tenant', 'nobody', '--stream', '01KE0000000000000000000001']),
     ]);
     for (const [i, says] of [
       /--from is "0"; it is a sequence/,
@@ -91,6 +92,7 @@ describe('tallystick bundle', () => {
       /is there already/,
       /cannot write .*ENOENT/,
       /there is no data in/,
+      /there is no tenant nobody\n/,
       /there is no tenant nobody\n/,
     ].entries()) {
       assert.match(refusals[i]!.stderr, says);

@@ -251,7 +251,7 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     );
     for (const more of [[], ['--new-epoch', '--yes']]) {
       const typo = await command(place, 'recover', '--tenant', 'amce', ...more);
-      assert.deepEqual([typo.code, typo.stdout], [1, ''], 'a slip of the pen is no clean bill');
+      assert.deepEqual([typo.code, typo.stdout], [2, ''], 'a slip of the pen is no clean bill');
       assert.equal(typo.stderr, 'tallystick: there is no tenant amce: nothing was looked at or changed\n');
     }
     rmSync(join(place.data, 'anchor'));
@@ -309,13 +309,16 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       await using service = await start(place);
       const ids = await send(service, 'acme', 2);
       await proofOf(service, ids[1]!);
+      const [other] = await send(service, 'other', 1);
+      assert.equal((await ask(service, 'other', `/audit-events/${other}/proof`)).status, 200);
       await stop(service);
     }
     {
       // As a crash between anchor and checkpoint leaves it, and with a byte that is another: the log is read back.
       using db = new DatabaseSync(join(place.data, 'journal.db'));
       db.exec(
-        'DELETE FROM checkpoints; DROP TRIGGER entries_do_not_change; UPDATE entries SET leaf = zeroblob(32)',
+        `DELETE FROM checkpoints WHERE tenant = 1; DROP TRIGGER entries_do_not_change;
+         UPDATE entries SET leaf = zeroblob(32) WHERE tenant = 1`,
       );
     }
     for (const tenant of [[], ['--tenant', 'acme']]) {
@@ -323,6 +326,16 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       assert.deepEqual([code, stdout], [1, ''], stderr);
       assert.match(stderr, /the log of acme is damaged .*\n.*nothing was changed\n$/);
     }
+    {
+      using db = new DatabaseSync(join(place.data, 'journal.db'));
+      db.exec('DROP TRIGGER entries_stay; DELETE FROM contents WHERE id = 3');
+      for (const table of ['entries', 'streams', 'checkpoints'])
+        db.exec(`DELETE FROM ${table} WHERE tenant = 2`);
+    }
+    const { code, stdout, stderr } = await command(place, 'recover', '--new-epoch', '--yes');
+    assert.equal(code, 1, 'one goes on, and one does not');
+    assert.match(stdout, /^other goes on as audit\.example\.com\/t\/other\/1/m);
+    assert.match(stderr, /the log of acme is damaged .*\n.*not every log could go on\n$/);
   });
 
   it('knows a tenant that is younger than the copy: nothing is written under its old name', async () => {

@@ -38,7 +38,7 @@ export function recoverCommand(): Command {
         const wanted = wantedIn(options);
         await using recovery = await server.openRecovery(config);
         if (wanted !== undefined && !(await recovery.hasTenant(wanted))) {
-          throw new server.StartError(`there is no tenant ${wanted}: nothing was looked at or changed`);
+          throw new CannotRun(`there is no tenant ${wanted}: nothing was looked at or changed`);
         }
         const outcome = await recover(recovery, wanted, options);
         if (outcome === 'NothingDone') throw new server.StartError('nothing was changed');
@@ -75,24 +75,25 @@ async function recover(
   for (const { tenant, message } of others) {
     process.stderr.write(`tallystick: the log of ${tenant} holds another history: ${message}\n`);
   }
+  // What cannot be read is not what was signed, and needs somebody, too.
+  const isAnyRefused = others.length > 0 || [...damaged.keys()].some(isWanted);
   if (affected.length === 0) {
-    // What cannot be read is not what was signed, and needs somebody.
-    if (others.length > 0 || [...damaged.keys()].some(isWanted)) return 'NothingDone';
+    if (isAnyRefused) return 'NothingDone';
     process.stdout.write(nothingToDo(recovery, wanted));
     return 'Done';
   }
   for (const disagreement of affected) process.stdout.write(shown(disagreement));
   if (!options.newEpoch) {
     process.stdout.write('\nNothing was changed. To go on with new logs, add --new-epoch.\n');
-    return others.length > 0 ? 'NothingDone' : 'Done';
+    return isAnyRefused ? 'NothingDone' : 'Done';
   }
   if (!(await isAgreed(affected.length, options))) {
     process.stdout.write('Nothing was changed.\n');
-    return others.length > 0 ? 'NothingDone' : 'Done';
+    return isAnyRefused ? 'NothingDone' : 'Done';
   }
   await beginAll(affected, recovery);
   process.stdout.write(ADVICE);
-  return others.length > 0 ? 'SomeRefused' : 'Done';
+  return isAnyRefused ? 'SomeRefused' : 'Done';
 }
 
 /** One that fails does not keep the others back; the first failure is thrown at the end. */

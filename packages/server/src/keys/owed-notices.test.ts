@@ -2,6 +2,7 @@
 // anchor says more of one log than the store has.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,13 +13,15 @@ import { rotateSigning } from '../operate/rotate-signing.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
+import { rotateSigningKey } from '../storage/signing-key-files.ts';
 import { addOwedNotices, readOwedNotices } from '../storage/owed-notice-files.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
-import { openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';
+import { nextId, openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { startOwedNotices } from './owed-notices.ts';
+import { announceRotation } from './rotation.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-owed-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -170,4 +173,23 @@ test('what is owed counts when the rotation does, and not by a plan that another
   ]);
   writeFileSync(join(logs.directory, 'signing-keys', '01KE00000000000000000000ZY.owed'), '{}');
   await assert.rejects(readOwedNotices(logs.directory), /does not say which logs/);
+});
+
+test('a log that began while the key was changed has its notice from the next run, where the first was killed', async () => {
+  await using logs = await openSignedLogs('acme', 'late');
+  await logs.fill('acme', 1);
+  const { log, tree } = logs.storage;
+  const clock = { now: () => Date.now() };
+  const parts = { log, tree, refused: new Map<string, string>(), clock, correlationId: randomUUID() };
+  let noticeId: string | undefined;
+  const wish = { overlapMs: HOUR, nowMs: clock.now(), nextId };
+  await rotateSigningKey(logs.directory, wish, async (planned) => {
+    ({ noticeId } = planned);
+    await announceRotation(planned, parts);
+    await logs.fill('late', 1);
+  });
+  // The key counts, and whoever changed it does not come to look once more.
+  const again = await rotateSigning(logs.config, HOUR);
+  assert.deepEqual([again.noticeId, again.logs, again.before], [noticeId, 2, 1]);
+  await assert.rejects(rotateSigning(logs.config, HOUR), /the one before signs until/);
 });

@@ -103,6 +103,7 @@ async function waitForCheckpoint(store: Store, wish: BundleWish): Promise<void> 
 
 /** As much of what is wanted as there is, whether a checkpoint covers it or not. */
 function wantedRange({ db, trees, streams }: Store, { tenant, part }: BundleWish): WantedRange {
+  if (trees.log(tenant) === undefined) throw new StartError(`there is no tenant ${tenant}`);
   const stream = 'streamId' in part ? streams.stream(tenant, part.streamId) : undefined;
   if ('streamId' in part && stream === undefined)
     throw new StartError(`tenant ${tenant} has no stream ${part.streamId}`);
@@ -110,8 +111,7 @@ function wantedRange({ db, trees, streams }: Store, { tenant, part }: BundleWish
     throw new StartError(`stream ${stream.streamId} of ${tenant} is not what the log says: ${stream.fault}`);
   const first = 'streamId' in part ? stream!.firstIndex : part.from === undefined ? undefined : part.from - 1;
   const last = 'streamId' in part ? stream!.endIndex : part.to;
-  const log = trees.log(tenant, first ?? (last === undefined ? undefined : last - 1));
-  if (log === undefined) throw new StartError(`there is no tenant ${tenant}`);
+  const log = trees.log(tenant, first ?? (last === undefined ? undefined : last - 1))!;
   const end = endOf(db, log);
   const [from, to] = [first ?? log.firstIndex, last ?? end];
   if (to > end) throw new StartError(`the log ${log.origin} ends with sequence ${end}; ${to} is behind it`);

@@ -154,6 +154,22 @@ export async function rotateSigningKey(
   return (await loadSigningKeys(directory))!;
 }
 
+/** The rotation by which the newest key came to count; undefined where it is the first, or its plan is not there. */
+export async function lastRotation(directory: string): Promise<PlannedRotation | undefined> {
+  const folder = join(directory, SIGNING_KEYS_FOLDER);
+  const keys = (await loadSigningKeys(directory)) ?? [];
+  const [next, previous] = keys;
+  const overlapEndsAtMs = previous?.signsUntilMs;
+  if (next === undefined || previous === undefined || overlapEndsAtMs === undefined) return undefined;
+  for (let attempt = 1; await isThere(planPath(folder, keys.length, attempt)); attempt++) {
+    const plan = parseRotationPlan(await readFile(planPath(folder, keys.length, attempt), 'utf8'));
+    if (plan?.fingerprint !== next.fingerprint || plan.previousSignsUntilMs !== overlapEndsAtMs) continue;
+    const { noticeId, plannedAtMs } = plan;
+    return { previous, next, overlapEndsAtMs, noticeId, plannedAtMs };
+  }
+  return undefined;
+}
+
 /** The n-th key and its plan, which are made if they are not there yet, and where a plan that follows it would be. */
 async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationWish) {
   const next = await addKeyFile(folder, n);

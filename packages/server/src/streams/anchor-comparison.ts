@@ -3,14 +3,14 @@
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
 
 import type { TenantId } from '@tallystick/contract';
-import { equalBytes, logNamed } from '@tallystick/evidence';
+import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor, AnchoredHead, AnchorHistory } from './anchor.ts';
 import { findParting, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface ComparisonParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree' | 'evidenceRange'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
   readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   /** The name of the installation, with which its origins begin. */
@@ -50,6 +50,7 @@ export class AnchorComparison {
   /** While logs are compared, once one needs it. */
   #history: AnchorHistory | undefined;
   #standings: readonly Standing[] = [];
+  readonly #unreadable = new Map<TenantId, string>();
 
   private constructor(parts: ComparisonParts) {
     this.#parts = parts;
@@ -65,6 +66,11 @@ export class AnchorComparison {
   /** What was found at once. */
   get found(): readonly Disagreement[] {
     return this.#found;
+  }
+
+  /** Logs that could not even be compared, and why. */
+  get unreadable(): ReadonlyMap<TenantId, string> {
+    return this.#unreadable;
   }
 
   /** All that the store has. */
@@ -106,18 +112,26 @@ export class AnchorComparison {
     );
     this.#standings = await tree.standings();
     const standings = new Map(this.#standings.map((standing) => [standing.tenant, standing]));
+    for (const { tenant, fault } of this.#standings)
+      if (fault !== undefined) this.#unreadable.set(tenant, fault);
     if (anchor.isNew && this.#standings.some(({ checkpoint }) => checkpoint !== undefined)) {
       // Whoever took it away could have put the store back to an earlier state as well.
       telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
     }
     for (const [tenant, anchored] of newest) {
+      if (this.#unreadable.has(tenant)) continue;
       const standing = standings.get(tenant);
       if (standing !== undefined && standing.epoch > anchored.epoch) {
         // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
         if (standing.checkpoint !== undefined) this.#warnOfOlderAnchor(standing, 0);
       }
-      const disagreement = await this.#compare(tenant, standing, anchored);
-      if (disagreement !== undefined) this.#found.push(disagreement);
+      try {
+        const disagreement = await this.#compare(tenant, standing, anchored);
+        if (disagreement !== undefined) this.#found.push(disagreement);
+      } catch (error) {
+        if (!(error instanceof EvidenceError)) throw error;
+        this.#unreadable.set(tenant, error.message);
+      }
     }
     this.#history = undefined;
   }

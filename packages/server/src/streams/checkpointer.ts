@@ -18,7 +18,7 @@ import { COMPARING } from './refused-log.ts';
 import type { GrownLog, PublishedLog, TreeReader, TreeWriter } from './tree.ts';
 
 export interface CheckpointerParts {
-  readonly tree: TreeWriter & Pick<TreeReader, 'tree' | 'evidenceRange'>;
+  readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
   readonly anchor: Anchor;
   readonly signing: Pick<Signing, 'reload' | 'sign'>;
   readonly clock: Clock;
@@ -95,6 +95,7 @@ class TurningCheckpointer implements Checkpointer {
   async settle(logOrigin: string): Promise<void> {
     const comparison = await AnchorComparison.make({ ...this.#parts, logOrigin });
     this.#comparison = comparison;
+    for (const [tenant, why] of comparison.unreadable) this.#refuse(tenant, `${why}.`);
     for (const { tenant, message } of comparison.found) this.#refuse(tenant, message);
     await this.#readBack(comparison);
     for (const tenant of comparison.unsettled) {

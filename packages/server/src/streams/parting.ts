@@ -15,7 +15,7 @@ export interface Parting {
   readonly root: Uint8Array | undefined;
 }
 
-export type PartingReader = Pick<TreeReader, 'tree' | 'evidenceRange'>;
+export type PartingReader = Pick<TreeReader, 'tree'>;
 
 /** So many entries are read at once. */
 const LOT = 1000;
@@ -37,7 +37,7 @@ export async function findParting(
     const head = heads.findLast(({ size }) => size <= entries);
     if (head !== undefined && head.size > 0) {
       const isSigned = head.size <= signedSize;
-      const root = await (isSigned ? rootOf(log, head.size) : rootOfEntries(tenant, log, head.size, reader));
+      const root = await (isSigned ? rootOf(log, head.size) : rootOfEntries(log, head.size));
       if (root === undefined || !equalBytes(root, head.root)) return partingAt(head, root);
     }
     endIndex = log.firstIndex;
@@ -67,21 +67,13 @@ export async function rootOf(tree: LogTree | undefined, size: number): Promise<U
 }
 
 /** For what was not signed, of which there are no hashes of tiles. Undefined where an entry is missing. */
-async function rootOfEntries(
-  tenant: TenantId,
-  { firstIndex }: LogTree,
-  size: number,
-  reader: PartingReader,
-): Promise<Uint8Array | undefined> {
+async function rootOfEntries(log: LogTree, size: number): Promise<Uint8Array | undefined> {
   const range = new CompactRange();
   while (range.size < size) {
-    const from = firstIndex + range.size;
-    const lot = await reader.evidenceRange(tenant, from, firstIndex + size, LOT);
-    if (lot.length === 0) return undefined;
-    for (const { index, entry } of lot) {
-      if (index !== firstIndex + range.size) return undefined;
-      range.append(leafHash(entry));
-    }
+    const wanted = Math.min(LOT, size - range.size);
+    const lot = await log.entries(range.size, wanted);
+    if (lot.length < wanted) return undefined;
+    for (const entry of lot) range.append(leafHash(entry));
   }
   return range.root();
 }

@@ -14,8 +14,7 @@ import { partingMessage } from './parting.ts';
 import type { TreeReader, TreeWriter } from './tree.ts';
 
 export interface RecoveryParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> &
-    Pick<TreeReader, 'tree' | 'evidenceRange'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
   readonly log: Pick<LogWriter, 'beginEpoch'>;
   readonly tenants: Pick<TenantStore, 'ensure'>;
   readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
@@ -37,7 +36,7 @@ export interface Affected {
 export async function findAffected(parts: RecoveryParts): Promise<Affected> {
   const comparison = await AnchorComparison.make(parts);
   const found = new Map(comparison.found.map((each) => [each.tenant, each]));
-  const damaged = new Map<TenantId, string>();
+  const damaged = new Map(comparison.unreadable);
   for (let hasMore = !comparison.isSettled; hasMore && !comparison.isSettled; ) {
     const growth = await parts.tree.readGrowth();
     for (const { tenant, message } of growth.faults) damaged.set(tenant, message);

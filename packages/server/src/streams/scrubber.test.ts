@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Reason } from '@tallystick/evidence';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { createTelemetry } from '../telemetry.ts';
@@ -15,7 +16,10 @@ const SOUND: RangeVerdict = {
 };
 
 /** Logs of so many events, in the order of their names, and what is asked of them: the pace is what is tested here. */
-function build(logs: Readonly<Record<string, number>>, damage: { at?: number } = {}) {
+function build(
+  logs: Readonly<Record<string, number>>,
+  damage: { readonly reason?: Reason; at?: number; to?: number } = {},
+) {
   const clock = createFakeClock(1_000_000);
   const asked: string[] = [];
   const lines: string[] = [];
@@ -28,12 +32,9 @@ function build(logs: Readonly<Record<string, number>>, damage: { at?: number } =
     },
     async checkRange({ tenant, fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
       asked.push(`${tenant} ${fromIndex}-${endIndex}`);
-      const { at: damagedAt } = damage;
-      if (damagedAt === undefined || damagedAt < fromIndex || damagedAt >= endIndex) return SOUND;
-      return {
-        ...SOUND,
-        fault: { index: damagedAt, reason: 'LEAF_MISMATCH', message: `entry ${damagedAt}` },
-      };
+      const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
+      if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;
+      return { ...SOUND, fault: { index: at, reason, message: `entry ${at}` } };
     },
   };
   const telemetry = createTelemetry({
@@ -98,5 +99,14 @@ test('known damage is known until a whole round has not found it', async () => {
   assert.equal(scrubber.figures().damagedLogs, 1, 'the third round is not over');
   await advance(clock, 10);
   assert.deepEqual([asked.length, scrubber.figures().damagedLogs], [12, 0]);
+  await scrubber[Symbol.asyncDispose]();
+});
+
+test('a log that lies about its end takes no turn from those behind it', async () => {
+  const end = Number.MAX_SAFE_INTEGER;
+  const { clock, scrubber, asked } = build({ acme: end, other: 3 }, { reason: 'TRUNCATED', at: 10, to: end });
+  await advance(clock, 10);
+  assert.deepEqual(asked, ['acme 0-10', 'acme 10-20', 'other 0-3']);
+  assert.equal(scrubber.figures().damagedLogs, 1);
   await scrubber[Symbol.asyncDispose]();
 });

@@ -66,6 +66,8 @@ export interface Standing {
   readonly firstIndex: number;
   readonly entries: number;
   readonly checkpoint: Pick<Checkpoint, 'size' | 'root'> | undefined;
+  /** Why it cannot be told, where its rows cannot be read: then the rest says nothing, and it must not go on. */
+  readonly fault?: string;
 }
 
 export interface TreeWriter {
@@ -113,6 +115,8 @@ export interface LogTree extends NamedLog {
   checkpoint(size: number): Promise<StoredCheckpoint | undefined>;
   /** The bytes of a tile or of an entry bundle; undefined where the log has none of that width. */
   tile(tile: Tile): Promise<Uint8Array | undefined>;
+  /** So many entries from an index of the log on, as they are stored, under a checkpoint or not. */
+  entries(index: number, count: number): Promise<Uint8Array[]>;
   root(size: number): Promise<Uint8Array>;
   inclusion(leafIndex: number, size: number): Promise<Uint8Array[]>;
   consistency(from: number, to: number): Promise<Uint8Array[]>;

@@ -51,6 +51,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     },
     checkpoint: never as never,
     tile: never as never,
+    entries: never as never,
     root: never as never,
     inclusion: never as never,
     consistency: () =>

@@ -1,9 +1,15 @@
 // What a row holds in a column, once it is seen to be of the kind that the schema promises.
 
+import { EvidenceError } from '@tallystick/evidence';
+
 type Row = Readonly<Record<string, unknown>> | undefined;
 
 /** The row is not what the schema promises: somebody has changed it, or a disk has. */
-export class ColumnError extends Error {}
+export class ColumnError extends EvidenceError {
+  constructor(message: string) {
+    super('MALFORMED', message);
+  }
+}
 
 /** Integers may come as either: a statement that must read rows whatever they hold asks for bigints. */
 export function numberOf(row: Row, column: string): number {

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, EvidenceError, HASH_BYTES } from '@tallystick/evidence';
-import { blobOf, numberOf } from './columns.ts';
+import { blobOf, numberOf, readOr } from './columns.ts';
 
 /** Consecutive rows of one log, entry and leaf of each one behind the other. */
 export interface EntryRun {
@@ -19,6 +19,9 @@ const RUN = `tenant, min(leaf_index) AS first_index, max(leaf_index) AS last_ind
   sum(length(entry) = ${ENTRY_BYTES} AND length(leaf) = ${HASH_BYTES}) AS whole, max(id) AS last_id,
   CAST(group_concat(CAST(entry || leaf AS BLOB), '' ORDER BY leaf_index) AS BLOB) AS rows`;
 
+/** Stands for rows that are not what an entry and its leaf are, or that have a gap. */
+const BROKEN = new Uint8Array(1);
+
 export class EntryRows {
   readonly #newRuns: StatementSync;
   readonly #run: StatementSync;
@@ -31,6 +34,8 @@ export class EntryRows {
       `SELECT ${RUN} FROM (SELECT * FROM entries WHERE tenant = ? AND leaf_index >= ? ORDER BY leaf_index LIMIT ?)
        GROUP BY tenant`,
     );
+    // They would throw for a number that is too large, and so for all logs.
+    for (const statement of [this.#newRuns, this.#run]) statement.setReadBigInts(true);
   }
 
   /** What was written behind this row id, no more than `limit` rows; and the last id among them. */
@@ -54,20 +59,18 @@ export class EntryRows {
 }
 
 function runIn(row: Row): EntryRun {
-  const [tenant, firstIndex, count] = [
-    numberOf(row, 'tenant'),
-    numberOf(row, 'first_index'),
-    numberOf(row, 'count'),
-  ];
+  const tenant = numberOf(row, 'tenant');
+  return readOr(() => wholeRunIn(row, tenant), { tenant, firstIndex: 0, rows: BROKEN });
+}
+
+function wholeRunIn(row: Row, tenant: number): EntryRun {
+  const [firstIndex, count] = [numberOf(row, 'first_index'), numberOf(row, 'count')];
   // Joined, rows of another length would shift all that follow.
   if (numberOf(row, 'whole') !== count || numberOf(row, 'last_index') !== firstIndex + count - 1) {
     return { tenant, firstIndex, rows: BROKEN };
   }
   return { tenant, firstIndex, rows: blobOf(row, 'rows') };
 }
-
-/** Stands for rows that are not what an entry and its leaf are, or that have a gap. */
-const BROKEN = new Uint8Array(1);
 
 export function requireWhole({ firstIndex, rows }: EntryRun): void {
   if (rows !== BROKEN) return;

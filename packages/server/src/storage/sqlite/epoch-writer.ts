@@ -7,19 +7,25 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import {
   CompactRange,
+  CONTENT_AT,
+  ENTRY_BYTES,
   epochGenesisHash,
   equalBytes,
+  EvidenceError,
   formatCheckpoint,
   KINDS,
   leafHash,
   parseCheckpoint,
   parseNote,
+  PREVIOUS_AT,
+  readLink,
   toBase64,
 } from '@tallystick/evidence';
 import type { TenantId } from '@tallystick/contract';
 import type { AnchoredHead } from '../../streams/anchor.ts';
 import type { EpochRequest, EpochResult } from '../../streams/log.ts';
 import type { Parting } from '../../streams/parting.ts';
+import { TenantFault } from './chain-guard.ts';
 import { textIn } from './columns.ts';
 import type { Head } from './heads.ts';
 import { makeNotice, type OwnNoticesOptions } from './own-notices.ts';
@@ -47,7 +53,8 @@ export class EpochWriter {
     this.#insertEpoch = db.prepare(
       'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (?, ?, ?, ?)',
     );
-    this.#notes = db.prepare('SELECT note FROM checkpoints WHERE tenant = ? AND epoch = ?');
+    this.#notes = db.prepare('SELECT size, note FROM checkpoints WHERE tenant = ? AND epoch = ?');
+    this.#notes.setReadBigInts(true);
   }
 
   /** In the transaction in which the head was read. */
@@ -60,6 +67,7 @@ export class EpochWriter {
     const parting = this.#parting(tenant, [...history, anchored], head.nextIndex);
     if (parting !== undefined) return { status: 'OtherHistory', ...parting };
     if (ended === log.epoch && entries >= anchored.size) return { status: 'NotNeeded' };
+    this.#requireChain(tenant, log, entries);
     const restoredSize = ended === log.epoch ? entries : 0;
     // Also those epochs are over that the store has never heard of.
     const epoch = Math.max(log.epoch, ended) + 1;
@@ -92,7 +100,8 @@ export class EpochWriter {
     for (let log = this.#trees.log(tenant); log !== undefined; ) {
       const { origin, firstIndex } = log;
       const remembered = anchored.filter((head) => head.origin === origin);
-      const parting = this.#partingOf(log, [...remembered, ...this.#signed(log)], endIndex - firstIndex);
+      const signed = this.#signed(tenant, log);
+      const parting = this.#partingOf(log, [...remembered, ...signed], endIndex - firstIndex);
       if (parting !== undefined) return parting;
       endIndex = firstIndex;
       log = firstIndex === 0 ? undefined : this.#trees.log(tenant, firstIndex - 1);
@@ -123,7 +132,45 @@ export class EpochWriter {
     return true;
   }
 
-  #signed({ tenant, epoch }: LogPlace): AnchoredHead[] {
-    return this.#notes.all(tenant, epoch).map((row) => parseCheckpoint(parseNote(textIn(row, 'note')).text));
+  /** What lies behind the newest head hangs on the chain alone: without it no notice may call it restored. */
+  #requireChain(tenantId: TenantId, log: LogPlace, entries: number): void {
+    let previous = log.genesis;
+    for (let index = 0; index < entries; ) {
+      const lot = this.#trees.entries(log, index, Math.min(LOT, entries - index));
+      for (const { entry, leaf } of lot) {
+        const hash = leafHash(entry);
+        const isNext = isLink(entry, index, previous) && equalBytes(hash, leaf);
+        if (!isNext) throw new TenantFault(tenantId, `its entry ${index} is missing, or not what was hashed`);
+        previous = hash;
+        index++;
+      }
+      if (lot.length === 0) throw new TenantFault(tenantId, `its entry ${index} is missing`);
+    }
+  }
+
+  #signed(tenantId: TenantId, { tenant, epoch, origin }: LogPlace): AnchoredHead[] {
+    return this.#notes.all(tenant, epoch).map((row) => {
+      const head = headIn(textIn(row, 'note'));
+      if (head?.origin === origin && head.size === Number(row['size'])) return head;
+      throw new TenantFault(
+        tenantId,
+        `the checkpoint that is stored for size ${String(row['size'])} of ${origin} is none of it`,
+      );
+    });
+  }
+}
+
+function isLink(entry: Uint8Array, index: number, previous: Uint8Array): boolean {
+  if (entry.length !== ENTRY_BYTES || readLink(entry, 0).index !== index) return false;
+  return equalBytes(entry.subarray(PREVIOUS_AT, CONTENT_AT), previous);
+}
+
+/** Undefined for one that cannot be read. */
+function headIn(note: string): AnchoredHead | undefined {
+  try {
+    return parseCheckpoint(parseNote(note).text);
+  } catch (error) {
+    if (error instanceof EvidenceError) return undefined;
+    throw error;
   }
 }

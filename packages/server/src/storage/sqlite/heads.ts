@@ -55,6 +55,8 @@ export class Heads {
     this.#entry = db.prepare(
       'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? AND leaf_index = ?',
     );
+    // They would throw for a number that is too large, and so for whoever else is appended to.
+    for (const statement of [this.#newest, this.#stream, this.#entry]) statement.setReadBigInts(true);
     this.#lastId = db.prepare('SELECT max(id) AS id FROM entries');
     this.#dataVersion = db.prepare('PRAGMA data_version');
   }
@@ -85,11 +87,18 @@ export class Heads {
   of(tenantId: TenantId): Head | undefined {
     const known = this.#heads.get(tenantId);
     if (known !== undefined) return known;
-    const log = this.#trees.log(tenantId);
-    if (log === undefined) return undefined;
-    const head = this.#read(tenantId, log);
-    this.#heads.set(tenantId, head);
+    const head = this.#readOrRefuse(tenantId);
+    if (head !== undefined) this.#heads.set(tenantId, head);
     return head;
+  }
+
+  #readOrRefuse(tenantId: TenantId): Head | undefined {
+    try {
+      const log = this.#trees.log(tenantId);
+      return log === undefined ? undefined : this.#read(tenantId, log);
+    } catch (error) {
+      throw error instanceof EvidenceError ? new TenantFault(tenantId, error.message, error) : error;
+    }
   }
 
   #read(tenantId: TenantId, log: LogPlace): Head {

@@ -15,7 +15,7 @@ import {
 import { LATEST_MS } from '../../runtime/clock.ts';
 import { Commitments, SEEDS_BYTES, type TextBytes } from '../commitments.ts';
 import { classificationIn } from './classification-column.ts';
-import { blobOf, ColumnError, numberOf, numberOrNone, readOr } from './columns.ts';
+import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -96,9 +96,7 @@ function told<T>(read: () => T): T | string {
   try {
     return read();
   } catch (error) {
-    const isOfRow =
-      error instanceof RowFault || error instanceof ColumnError || error instanceof EvidenceError;
-    if (isOfRow) return error.message;
+    if (error instanceof RowFault || error instanceof EvidenceError) return error.message;
     throw error;
   }
 }

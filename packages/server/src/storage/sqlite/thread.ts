@@ -5,6 +5,7 @@
 
 import { AssertionError } from 'node:assert';
 import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { EvidenceError, type Reason } from '@tallystick/evidence';
 
 export interface ThreadHandle<Message> extends AsyncDisposable {
   /** Settles when the thread can answer, or has failed before it could. */
@@ -23,9 +24,15 @@ interface Question {
   readonly message: unknown;
 }
 
-type Reply =
-  | { readonly number: number; readonly value: unknown }
-  | { readonly number: number; readonly error: Error; readonly code: string };
+type Reply = { readonly number: number; readonly value: unknown } | ({ readonly number: number } & Failure);
+
+/** Of an error that goes to another thread nothing is left there but what it says: not even of what class it is. */
+interface Failure {
+  readonly error: Error;
+  readonly code: string;
+  /** There if it is an EvidenceError. */
+  readonly evidence: { readonly reason: Reason; readonly index: number | undefined } | undefined;
+}
 
 interface Asked {
   readonly resolve: (value: unknown) => void;
@@ -125,8 +132,13 @@ function settle(reply: Reply): void {
   const waiting = asked.get(reply.number);
   if (waiting === undefined) return;
   asked.delete(reply.number);
-  if ('error' in reply) waiting.reject(Object.assign(reply.error, { code: reply.code }));
+  if ('error' in reply) waiting.reject(errorOf(reply));
   else waiting.resolve(reply.value);
+}
+
+function errorOf({ error, code, evidence }: Failure): Error {
+  if (evidence === undefined) return Object.assign(error, { code });
+  return new EvidenceError(evidence.reason, error.message, { index: evidence.index, cause: error });
 }
 
 function rejectAll(thread: Answering, error: Error): void {
@@ -202,9 +214,11 @@ const SQLITE_CODES: Readonly<Record<number, string>> = {
   26: 'SQLITE_NOTADB',
 };
 
-function failureOf(error: unknown): { readonly error: Error; readonly code: string } {
-  if (!(error instanceof Error)) return { error: new Error(String(error)), code: 'Error' };
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error))
+    return { error: new Error(String(error)), code: 'Error', evidence: undefined };
+  const evidence = error instanceof EvidenceError ? { reason: error.reason, index: error.index } : undefined;
   const result = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
   const own = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { error, code: SQLITE_CODES[result] ?? own };
+  return { error, code: SQLITE_CODES[result] ?? own, evidence };
 }

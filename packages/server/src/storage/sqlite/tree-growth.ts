@@ -7,9 +7,11 @@ import type { TenantId } from '@tallystick/contract';
 import {
   type Checkpoint,
   CompactRange,
+  decodeEntry,
   equalBytes,
   EvidenceError,
   HashPool,
+  KINDS,
   parseCheckpoint,
   parseNote,
   subtreesOf,
@@ -26,6 +28,8 @@ interface Growing {
   readonly log: LogPlace;
   readonly tree: GrowingTree;
 }
+
+type Row = Readonly<Record<string, unknown>>;
 
 export type PublishedSize = readonly [tenant: TenantId, size: number];
 
@@ -59,6 +63,8 @@ export class TreeGrowth {
       `SELECT tenant, tenant_id, (SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant) AS last
        FROM tenants WHERE last IS NOT NULL`,
     );
+    // It would throw for a number that is too large, and so for all logs.
+    this.#standings.setReadBigInts(true);
   }
 
   /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
@@ -67,21 +73,47 @@ export class TreeGrowth {
     this.#lastSeenRow ??= numberOf(this.#lastRow.get(), 'id');
     const found: Standing[] = [];
     for (const row of this.#standings.iterate()) {
-      const tenantId = textIn(row, 'tenant_id');
-      const log = this.#tables.log(tenantId)!;
-      const entries = numberOf(row, 'last') + 1 - log.firstIndex;
-      const latest = this.#tables.latest(log);
-      if (entries > (latest?.size ?? 0)) this.#behind.add(log.tenant);
-      found.push({
-        tenant: tenantId,
-        origin: log.origin,
-        epoch: log.epoch,
-        firstIndex: log.firstIndex,
-        entries,
-        checkpoint: latest && headIn(latest.note),
-      });
+      const tenant = textIn(row, 'tenant_id');
+      try {
+        found.push(this.#standing(tenant, row));
+      } catch (error) {
+        if (!isOfOneLog(error)) throw error;
+        found.push(this.#unreadable(tenant, error.message));
+      }
     }
     return found;
+  }
+
+  #standing(tenantId: TenantId, row: Row): Standing {
+    const log = this.#tables.log(tenantId)!;
+    const entries = numberOf(row, 'last') + 1 - log.firstIndex;
+    if (log.epoch > 0) this.#requireBegun(log);
+    const latest = this.#tables.latest(log);
+    const checkpoint = latest && headIn(latest.note);
+    if (checkpoint !== undefined && checkpoint.size !== latest?.size)
+      throw new EvidenceError('ROOT_MISMATCH', `its checkpoint of ${latest?.size} is of ${checkpoint.size}`);
+    if (entries > (latest?.size ?? 0)) this.#behind.add(log.tenant);
+    return {
+      tenant: tenantId,
+      origin: log.origin,
+      epoch: log.epoch,
+      firstIndex: log.firstIndex,
+      entries,
+      checkpoint,
+    };
+  }
+
+  #unreadable(tenant: TenantId, fault: string): Standing {
+    const origin = this.#tables.originOf(tenant, 0);
+    return { tenant, origin, epoch: 0, firstIndex: 0, entries: 0, checkpoint: undefined, fault };
+  }
+
+  /** The row of an epoch alone would excuse whatever is missing: the entry that says so must be there. */
+  #requireBegun(log: LogPlace): void {
+    const [first] = this.#tables.entries(log, 0, 1);
+    const entry = first && decodeEntry(first.entry);
+    if (entry?.kind === KINDS.newEpoch && equalBytes(entry.previous, log.genesis)) return;
+    throw new EvidenceError('NOTICE_INVALID', `${log.origin} does not begin as its epoch says`);
   }
 
   /** The head at exactly this size is to be among those that are given. */
@@ -159,8 +191,7 @@ export class TreeGrowth {
     try {
       return work();
     } catch (error) {
-      // The disk is everybody's; whatever else is wrong is of this log, and the others must not wait for it.
-      if (!(error instanceof Error) || 'errcode' in error) throw error;
+      if (!isOfOneLog(error)) throw error;
       const tenantId = this.#trees.get(tenant)?.tenantId ?? this.#nameOf(tenant);
       this.#faulty.add(tenant);
       this.#grown.delete(tenantId);
@@ -222,6 +253,11 @@ export class TreeGrowth {
     const row = this.#tenantId.get(tenant);
     return row === undefined ? `number ${tenant}` : textIn(row, 'tenant_id');
   }
+}
+
+/** The disk is everybody's; whatever else is wrong is of one log, and the others must not wait for it. */
+function isOfOneLog(error: unknown): error is Error {
+  return error instanceof Error && !('errcode' in error);
 }
 
 /** The largest size that was published of each log. */

@@ -18,7 +18,7 @@ import type {
 } from '../../streams/tree.ts';
 import { EvidenceTables } from './evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
-import { type LogPlace, TreeTables } from './tree-tables.ts';
+import { type LogPlace, ofLog, TreeTables } from './tree-tables.ts';
 
 export type TreeRead =
   | { readonly verb: 'Log' | 'Head'; readonly tenant: TenantId; readonly index: number | undefined }
@@ -46,6 +46,7 @@ export type TreeRead =
   | { readonly verb: 'Latest'; readonly log: LogPlace }
   | { readonly verb: 'Checkpoint'; readonly log: LogPlace; readonly size: number }
   | { readonly verb: 'Tile'; readonly log: LogPlace; readonly tile: Tile }
+  | { readonly verb: 'Entries'; readonly log: LogPlace; readonly index: number; readonly count: number }
   | { readonly verb: 'Root'; readonly log: LogPlace; readonly size: number }
   | { readonly verb: 'Inclusion'; readonly log: LogPlace; readonly index: number; readonly size: number }
   | { readonly verb: 'Consistency'; readonly log: LogPlace; readonly from: number; readonly to: number };
@@ -82,11 +83,13 @@ export function readTree(reads: TreeReads, read: TreeRead): unknown {
     case 'NextLog':
       return tables.nextLog(read.tenant, read.index);
     case 'Latest':
-      return tables.latest(read.log);
+      return ofLog(read.log, tables.latest(read.log));
     case 'Checkpoint':
-      return tables.checkpoint(read.log, read.size);
+      return ofLog(read.log, tables.checkpoint(read.log, read.size));
     case 'Tile':
       return tables.tile(read.log, read.tile);
+    case 'Entries':
+      return tables.entries(read.log, read.index, read.count).map(({ entry }) => entry);
     case 'Root':
       return tables.root(read.log, read.size);
     case 'Inclusion':
@@ -126,6 +129,7 @@ function treeOf(log: LogPlace, ask: (read: TreeRead) => Promise<unknown>): LogTr
     checkpoint: async (size) =>
       (await ask({ verb: 'Checkpoint', log, size })) as StoredCheckpoint | undefined,
     tile: async (tile) => (await ask({ verb: 'Tile', log, tile })) as Uint8Array | undefined,
+    entries: async (index, count) => (await ask({ verb: 'Entries', log, index, count })) as Uint8Array[],
     root: async (size) => (await ask({ verb: 'Root', log, size })) as Uint8Array,
     inclusion: async (index, size) => (await ask({ verb: 'Inclusion', log, index, size })) as Uint8Array[],
     consistency: async (from, to) => (await ask({ verb: 'Consistency', log, from, to })) as Uint8Array[],

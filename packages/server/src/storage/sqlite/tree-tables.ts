@@ -77,6 +77,9 @@ export class TreeTables {
          iif(instr(replace(note, ${SIGNATURE} || ?3 || ' ', ''), ${SIGNATURE}), note, NULL) AS note
        FROM checkpoints WHERE tenant = ?1 AND epoch = ?2 AND size < ?4 ORDER BY size DESC LIMIT ?5`,
     );
+    // They would throw an error that is none of the data for a number that is too large.
+    for (const statement of [this.#log, this.#nextLog, this.#newest, this.#checkpoint, this.#cosigned])
+      statement.setReadBigInts(true);
     const entries =
       'FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index';
     const joined = (hash: string, order: string) =>
@@ -216,6 +219,19 @@ export class TreeTables {
     }
     return blobOf(row, 'hashes');
   }
+}
+
+/** Throws EvidenceError for one of another log or size: it is not to be shown as one of this. */
+export function ofLog(
+  { origin }: LogPlace,
+  checkpoint: StoredCheckpoint | undefined,
+): StoredCheckpoint | undefined {
+  if (checkpoint === undefined || checkpoint.note.startsWith(`${origin}\n${checkpoint.size}\n`))
+    return checkpoint;
+  throw new EvidenceError(
+    'ORIGIN_MISMATCH',
+    `the checkpoint that is stored for size ${checkpoint.size} of ${origin} is none of it`,
+  );
 }
 
 function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined {
