@@ -135,6 +135,8 @@ async function addAmbiguous(sins: Sins): Promise<void> {
   await put('payload-beside-its-own-keys', [group1, { units: beside }]);
   const many = Array.from({ length: 241 }, (_, i) => unit(`/payload/k${i}`, '1'));
   await put('more-keys-than-are-opened', [group1, { units: many.sort((a, b) => a.tag.order - b.tag.order) }]);
+  const endsLikeOne: ShownEvent = [group1, { units: [unit('x/payload/amount', '9')] }];
+  sins.set('path-unknown/path-that-only-ends-like-one.jsonl', await signedAllTheSame(endsLikeOne));
 }
 
 async function signedAllTheSame(shown: ShownEvent): Promise<string> {

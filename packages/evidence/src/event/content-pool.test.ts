@@ -140,6 +140,13 @@ describe('a pool', () => {
     }
   });
 
+  it('takes any number of events that are shown as nothing but their roots', () => {
+    const pool = new ContentPool();
+    for (let count = 1; count <= 130; count++) pool.add(showRoots(shown));
+    pool.run();
+    for (let place = 0; place < 130; place++) assert.equal(toHex(pool.content(place)), CONTENT);
+  });
+
   it('gives an event its own tags, whichever units the event before had', () => {
     const subsets = Array.from({ length: 16 }, (_, bits) => {
       const keys = ['a', 'b', 'c', 'd'].filter((_, i) => (bits & (1 << i)) !== 0);

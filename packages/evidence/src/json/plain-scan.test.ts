@@ -29,6 +29,9 @@ describe('the quick scan', () => {
       '[{"price":399.95,"quantity":2,"sku":"chair/oak","taxed":true},{"price":-0.5,"sku":null}]',
       '{"":1e+21,"a":[[],{}],"b":false,"ä":"€"}',
       '{"a":1,"ab":2,"b":3,"z":4,"ä":5,"€":6,"\uffff":7}',
+      '{"a":1,"a !":2,"a!":"b c"}',
+      '[1,2,-3,-0.5,0]',
+      '["so many bytes before a number",1e+21,-0.0000012345678901234567]',
     ]) {
       assert.equal(scan(text), true, text);
       assert.equal(isCanonical(text), true, text);
@@ -52,6 +55,7 @@ describe('the quick scan', () => {
       '[-]',
       '[0x10]',
       '[Infinity]',
+      '[-Infinity]',
       '[nul]',
       '[nulll]',
       '["a]',
@@ -61,8 +65,11 @@ describe('the quick scan', () => {
       '[-]',
       '[.5]',
       '[1.]',
+      '[1..5]',
+      '[1/5]',
       '[-0.0]',
       '{"ab":1,"a":2}',
+      '{"a!":1,"a":2}',
       '{"ä":1,"z":2}',
       '{"a"}',
       '{"a":1,}',
@@ -132,6 +139,16 @@ describe('the quick scan', () => {
       { seed: SEED, numRuns: 20_000 },
     );
     assert.ok(counts.yes > 2000 && counts.no > 2000, JSON.stringify(counts));
+  });
+
+  it('looks into sixteen arrays or objects inside one another, and no deeper', () => {
+    const arrays = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+    const objects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    for (const nested of [arrays, objects]) {
+      assert.equal(scan(nested(16)), true, nested(16));
+      assert.equal(scan(nested(17)), false, nested(17));
+      assert.equal(isCanonical(nested(17)), true, nested(17));
+    }
   });
 
   it('says no to what needs a closer look, however long it is', () => {

@@ -67,7 +67,38 @@ test('forgets tiles that it has not used for long and reads them again', () => {
   assert.equal(reads, 250);
 });
 
-test('refuses a subtree that the tree does not have and a tile of the wrong length', () => {
+/** How many tiles are read when those with these indexes are used, one after the other. */
+function readsOf(memory: TileMemory, indexes: Iterable<number>): number {
+  let reads = 0;
+  const readTile = ({ width }: HashTile): Uint8Array => {
+    reads++;
+    return new Uint8Array(32 * width);
+  };
+  for (const index of indexes) memory.nodes('log', { level: 0, index, width: 1 }, readTile);
+  return reads;
+}
+
+test('a memory keeps 64 tiles and no more, unless it is told how many', () => {
+  for (const [memory, kept] of [
+    [new TileMemory(), 64],
+    [new TileMemory(3), 3],
+  ] as const) {
+    const tiles = Array.from({ length: kept }, (_, index) => index);
+    assert.equal(readsOf(memory, tiles), kept);
+    assert.equal(readsOf(memory, tiles), 0);
+    assert.equal(readsOf(memory, [...tiles, kept]), 1);
+    assert.equal(readsOf(memory, [...tiles, kept]), kept + 1);
+  }
+});
+
+test('a memory forgets the tile that was used longest ago, not the one that was read longest ago', () => {
+  const memory = new TileMemory(2);
+  assert.equal(readsOf(memory, [0, 1, 0, 2]), 3);
+  assert.equal(readsOf(memory, [0]), 0);
+  assert.equal(readsOf(memory, [1]), 1);
+});
+
+test('refuses a subtree that the tree does not have, a size that is none and a tile of the wrong length', () => {
   const tree = new NaiveTree(300);
   const read = tileHashReader(300, tilesFrom(tree.read));
   for (const [level, index] of [
@@ -80,6 +111,9 @@ test('refuses a subtree that the tree does not have and a tile of the wrong leng
     [60, 0],
   ] as const) {
     assert.throws(() => read(level, index), refusal('MALFORMED'));
+  }
+  for (const size of [299.5, 2 ** 53, Number.NaN]) {
+    assert.throws(() => tileHashReader(size, tilesFrom(tree.read))(0, 0), refusal('MALFORMED'), `${size}`);
   }
   const short = tileHashReader(300, (tile) => tilesFrom(tree.read)(tile).subarray(1));
   assert.throws(() => short(0, 0), refusal('MALFORMED'));

@@ -196,9 +196,11 @@ test('refuses numbers that are no sizes and no indexes, in makers and in checker
     assert.throws(() => proveInclusion(bad, 4, tree.read), refusal('MALFORMED'));
     assert.throws(() => proveInclusion(1, bad, tree.read), refusal('MALFORMED'));
     assert.throws(() => proveConsistency(1, bad, tree.read), refusal('MALFORMED'));
+    assert.throws(() => proveConsistency(bad, 4, tree.read), refusal('MALFORMED'));
     assert.throws(() => verifyInclusion({ ...good, index: bad }), refusal('PROOF_INVALID'));
     assert.throws(() => verifyInclusion({ ...good, size: bad }), refusal('PROOF_INVALID'));
     assert.throws(() => verifyConsistency({ ...consistencyOf(2, 4), to: bad }), refusal('PROOF_INVALID'));
+    assert.throws(() => verifyConsistency({ ...consistencyOf(2, 4), from: bad }), refusal('PROOF_INVALID'));
   }
   assert.throws(() => proveInclusion(4, 4, tree.read), refusal('MALFORMED'));
   assert.throws(() => verifyInclusion({ ...good, index: 4 }), refusal('PROOF_INVALID'));
