@@ -48,12 +48,14 @@ export interface Question {
   readonly beyond: Place | undefined;
   readonly rowsMax: number;
   readonly aggregations: readonly Aggregation[];
+  /** Whether it matters how well each event fits the words. */
+  readonly isScored: boolean;
 }
 
 export interface FoundEvent {
   readonly place: Place;
   readonly stored: StoredEvent;
-  /** There if words were asked for. */
+  /** There if it matters, and words were asked for. */
   readonly score: number | undefined;
 }
 

@@ -30,6 +30,7 @@ export function createList(parts: ListParts) {
         beyond: read.beyond,
         rowsMax: read.rowsMax,
         aggregations: [],
+        isScored: false,
       },
       call.deadline,
     );

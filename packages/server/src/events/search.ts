@@ -57,6 +57,7 @@ export function createSearch(parts: SearchParts) {
       beyond: before?.place,
       rowsMax: pageMax + 1,
       aggregations: search.aggregations ?? [],
+      isScored: true,
     };
     const found = await index.find(call.tenant!, question, call.deadline);
     const rows = found.events.slice(0, pageMax);

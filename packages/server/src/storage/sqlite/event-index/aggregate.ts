@@ -1,5 +1,5 @@
-// Counts of what matches, by its properties. Where only time, kind and classification were asked for, the hourly counts
-// give them at any size, with the docs of the hours at both ends; else the docs that match are counted, the newest of
+// Counts of what matches, by its properties. Where only time, kind and classification were asked for, the counts give
+// them at any size, with the docs of the hours at both ends of the time; else the docs that match are counted, the newest of
 // them if they are many.
 
 import {
@@ -9,15 +9,15 @@ import {
   EVENT_OUTCOMES,
   LIMITS,
 } from '@tallystick/contract';
-import type { SQLInputValue } from 'node:sqlite';
 import type { Question } from '../../../events/event-index.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { Match } from './finder.ts';
 import type { OpenView } from './index-writer.ts';
-import type { Matcher } from './matching.ts';
-import { COUNTED, type Counted } from './schema.ts';
-import { hourOf } from './terms.ts';
-import { timeSpanOf } from './time-span.ts';
+import type { Condition, DocList, Matcher } from './matching.ts';
+import { COUNTED, type Counted, type Span, SPANS } from './schema.ts';
+import { whileAlive } from './stop.ts';
+import { dayOf, hourOf, monthBegin } from './terms.ts';
+import { spansBetween, timeSpanOf, type WholeSpan } from './time-span.ts';
 
 export interface Aggregated {
   readonly aggregations: Aggregations;
@@ -39,28 +39,59 @@ const DAY_HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DATE_LENGTH = '2026-01-02'.length;
 
-/** What each counts: of docs a column, of the hourly counts a value. */
-const RULES: Readonly<
-  Record<Aggregation, { readonly column: string; readonly counted: Counted; readonly value: string }>
-> = {
-  byAction: { column: 'd.action', counted: 'action', value: 'value' },
-  byActor: { column: 'd.actor', counted: 'actor', value: 'value' },
-  byResource: { column: 'd.resource_type', counted: 'resourceType', value: 'value' },
-  byActorType: { column: 'd.actor_type', counted: 'actorType', value: 'value' },
-  byOutcome: { column: 'd.outcome', counted: 'outcome', value: 'value' },
-  byClassification: { column: 'd.classification', counted: 'all', value: 'classification' },
-  byHour: { column: hourSql(1), counted: 'all', value: 'hour' },
-  byDay: { column: hourSql(DAY_HOURS), counted: 'all', value: dayOfHourSql('hour') },
-};
-
-/** Whole hours since 1970, rounded down also before it. */
-function hourSql(hours: number): string {
-  const ms = hours * HOUR_MS;
-  return `((d.at_ms - ((d.at_ms % ${ms}) + ${ms}) % ${ms}) / ${ms})`;
+interface CountRule {
+  /** Of docs. */
+  readonly column: string;
+  readonly counted: Counted;
+  /** Of counts, in a span. */
+  readonly value: (span: Span) => string;
 }
 
-function dayOfHourSql(hour: string): string {
-  return `((${hour} - ((${hour} % ${DAY_HOURS}) + ${DAY_HOURS}) % ${DAY_HOURS}) / ${DAY_HOURS})`;
+const byValue = () => 'counts.value';
+
+const RULES: Readonly<Record<Aggregation, CountRule>> = {
+  byAction: { column: 'd.action', counted: 'action', value: byValue },
+  byActor: { column: 'd.actor', counted: 'actor', value: byValue },
+  byResource: { column: 'd.resource_type', counted: 'resourceType', value: byValue },
+  byActorType: { column: 'd.actor_type', counted: 'actorType', value: byValue },
+  byOutcome: { column: 'd.outcome', counted: 'outcome', value: byValue },
+  byClassification: { column: 'd.classification', counted: 'all', value: () => 'classification' },
+  byHour: { column: wholeOf('d.at_ms', HOUR_MS), counted: 'all', value: () => 'time' },
+  byDay: {
+    column: wholeOf('d.at_ms', DAY_HOURS * HOUR_MS),
+    counted: 'all',
+    value: (span) => (span === 'day' ? 'time' : wholeOf('time', DAY_HOURS)),
+  },
+};
+
+/** How many whole units, rounded down also below zero. */
+function wholeOf(sql: string, unit: number): string {
+  return `((${sql} - ((${sql} % ${unit}) + ${unit}) % ${unit}) / ${unit})`;
+}
+
+function hoursBetween(first: number, last: number): WholeSpan[] {
+  const hours: WholeSpan[] = [];
+  for (let time = first; time <= last; time++) hours.push({ span: 'hour', time });
+  return hours;
+}
+
+/** None is longer than what is counted by. */
+function spansFor(aggregation: Aggregation, first: number, last: number): WholeSpan[] {
+  if (aggregation === 'byHour') return hoursBetween(first, last);
+  const spans = [...spansBetween(first, last)];
+  if (aggregation !== 'byDay') return spans;
+  return spans.flatMap((each) => (each.span === 'month' ? daysOf(each.time) : [each]));
+}
+
+function daysOf(month: number): WholeSpan[] {
+  const days: WholeSpan[] = [];
+  const end = dayOf(monthBegin(month + 1));
+  for (let time = dayOf(monthBegin(month)); time < end; time++) days.push({ span: 'day', time });
+  return days;
+}
+
+function addTo(sums: Map<number, number>, more: ReadonlyMap<number, number>): void {
+  for (const [value, count] of more) sums.set(value, (sums.get(value) ?? 0) + count);
 }
 
 export class Aggregator {
@@ -74,15 +105,14 @@ export class Aggregator {
     const { plan } = match.matching;
     const isWhole = plan.of === 'All' && plan.exact;
     const docs = isWhole ? undefined : (match.docs ?? this.#newestDocs(match, question));
-    const isApproximate = docs !== undefined && docs.length > LIMITS.aggregationExactMatchesMax;
-    const counted = isApproximate ? docs.slice(0, LIMITS.aggregationExactMatchesMax) : docs;
+    const isApproximate = docs !== undefined && docs.count > LIMITS.aggregationExactMatchesMax;
     const aggregations: Aggregations = {};
     const otherCount: Record<string, number> = {};
     for (const aggregation of new Set(question.aggregations)) {
       const counts =
-        counted === undefined
-          ? this.#ofHours(aggregation, view, match, question)
-          : this.#ofDocs(aggregation, counted);
+        docs === undefined
+          ? this.#ofCounts(aggregation, view, match, question)
+          : this.#ofDocs(aggregation, docs);
       const { buckets, others } = this.#buckets(aggregation, counts, question);
       aggregations[aggregation] = buckets;
       if (others > 0) otherCount[aggregation] = others;
@@ -92,49 +122,73 @@ export class Aggregator {
   }
 
   /** One more than are counted, which tells that there are more. */
-  #newestDocs({ matching }: Match, question: Question): number[] {
+  #newestDocs({ matching }: Match, question: Question): DocList {
     return this.#matcher.newest(matching, question, LIMITS.aggregationExactMatchesMax + 1);
   }
 
-  #ofDocs(aggregation: Aggregation, docs: readonly number[]): Map<number, number> {
+  #ofDocs(aggregation: Aggregation, { json }: DocList): Map<number, number> {
     const { column } = RULES[aggregation];
-    const sql = `SELECT ${column}, count(*) FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value GROUP BY 1`;
-    return countsIn(this.#matcher.prepared(sql).all(JSON.stringify(docs)));
+    const sql = `SELECT ${column}, count(*) FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value
+      WHERE j.key < ? GROUP BY 1`;
+    return countsIn(this.#matcher.prepared(sql).all(json, LIMITS.aggregationExactMatchesMax));
   }
 
-  #ofHours(
+  /** From the counts, with the docs at both ends of the time. */
+  #ofCounts(
     aggregation: Aggregation,
     { view }: OpenView,
-    { matching }: Match,
+    { matching: { condition } }: Match,
     { filters }: Question,
   ): Map<number, number> {
-    const { column, counted, value } = RULES[aggregation];
     const { from, to } = timeSpanOf(filters.timeRange);
-    const [fromHour, toHour] = [
-      from === undefined ? undefined : hourOf(from.atMs),
-      to === undefined ? undefined : hourOf(to.atMs),
-    ];
-    const hours: string[] = [];
-    const values: SQLInputValue[] = [view, COUNTED.indexOf(counted)];
-    if (fromHour !== undefined) {
-      hours.push(' AND hour > ?');
-      values.push(fromHour);
+    const bounds = this.#matcher.bounds(view);
+    if (bounds === undefined) return new Map();
+    const isByTime = aggregation === 'byHour' || aggregation === 'byDay';
+    if (from === undefined && to === undefined && !isByTime) {
+      return this.#sum(aggregation, view, condition, [{ span: 'ever', time: 0 }]);
     }
-    if (toHour !== undefined) {
-      hours.push(' AND hour < ?');
-      values.push(toHour);
-    }
-    const whole = `SELECT ${value}, sum(count) FROM counts WHERE view = ? AND counted = ?${hours.join('')}${matching.condition.ofCounts} GROUP BY 1`;
-    const counts = countsIn(this.#matcher.prepared(whole).all(...values));
-    for (const hour of new Set([fromHour, toHour])) {
-      if (hour === undefined) continue;
-      const edge = `SELECT ${column}, count(*) FROM docs d WHERE ${matching.condition.sql} AND d.at_ms >= ? AND d.at_ms < ? GROUP BY 1`;
-      const rows = this.#matcher
-        .prepared(edge)
-        .all(...matching.condition.values, hour * HOUR_MS, (hour + 1) * HOUR_MS);
-      for (const [each, count] of countsIn(rows)) counts.set(each, (counts.get(each) ?? 0) + count);
-    }
+    const unit = RULES[aggregation].counted === 'actor' ? DAY_HOURS : 1;
+    const unitOf = (atMs: number) => Math.floor(hourOf(atMs) / unit) * unit;
+    // Of the first and the last, a part may lie outside.
+    const begin =
+      from === undefined ? unitOf(bounds.firstMs) : unitOf(Math.max(from.atMs, bounds.firstMs)) + unit;
+    const end = to === undefined ? unitOf(bounds.lastMs) + unit : unitOf(Math.min(to.atMs, bounds.lastMs));
+    if (begin >= end) return this.#ofTime(aggregation, condition, '');
+    const counts = this.#sum(aggregation, view, condition, spansFor(aggregation, begin, end - 1));
+    if (from !== undefined)
+      addTo(counts, this.#ofTime(aggregation, condition, `AND d.at_ms < ${begin * HOUR_MS}`));
+    if (to !== undefined)
+      addTo(counts, this.#ofTime(aggregation, condition, `AND d.at_ms >= ${end * HOUR_MS}`));
     return counts;
+  }
+
+  /** Of docs, each one counted. */
+  #ofTime(aggregation: Aggregation, { sql, values }: Condition, more: string): Map<number, number> {
+    const text = `SELECT ${RULES[aggregation].column}, count(*) FROM docs d
+      WHERE ${sql} ${more} AND ${whileAlive('d.doc')} GROUP BY 1`;
+    // Times differ from one question to the next, so such a statement is not worth keeping.
+    return countsIn(this.#matcher.statement(text).all(...values));
+  }
+
+  #sum(
+    aggregation: Aggregation,
+    view: number,
+    { ofCounts }: Condition,
+    spans: readonly { readonly span: Span; readonly time: number }[],
+  ): Map<number, number> {
+    const { counted, value } = RULES[aggregation];
+    const sums = new Map<number, number>();
+    for (const [place, span] of SPANS.entries()) {
+      const times = spans.filter((each) => each.span === span).map(({ time }) => time);
+      if (times.length === 0) continue;
+      const sql = `SELECT ${value(span)}, sum(count) FROM json_each(?) j CROSS JOIN counts
+        WHERE view = ? AND counted = ? AND span = ? AND time = j.value${ofCounts} GROUP BY 1`;
+      const rows = this.#matcher
+        .prepared(sql)
+        .all(JSON.stringify(times), view, COUNTED.indexOf(counted), place);
+      addTo(sums, countsIn(rows));
+    }
+    return sums;
   }
 
   #buckets(aggregation: Aggregation, counts: Map<number, number>, question: Question) {

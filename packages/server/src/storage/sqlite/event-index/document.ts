@@ -13,6 +13,7 @@ import {
   dayTerm,
   EVERY,
   FACT_LETTERS,
+  type FactLetters,
   factTerm,
   GAP,
   hourOf,
@@ -60,25 +61,37 @@ export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
   };
 }
 
-const FACTS = Object.entries(FACT_LETTERS) as [FactName, (typeof FACT_LETTERS)[FactName] & object][];
+const FACTS = Object.entries(FACT_LETTERS) as [FactName, FactLetters][];
 /** Those that not every event has. */
 const OPTIONAL: readonly string[] = ['actor.userId', 'actor.serviceId'];
 
+/** Of these nearly every event has another. */
+const VARIED: readonly string[] = ['eventId', 'correlationId', 'resource.resourceId'];
+
 function facetsOf(event: QueriedEvent, atMs: number, terms: ViewTerms): string {
   const hour = hourOf(atMs);
-  let facets = terms.open(EVERY);
-  const add = (term: string) => (facets += ` ${terms.open(term)}`);
-  add(hourTerm(hour));
-  add(dayTerm(dayOf(hour)));
-  add(monthTerm(monthOf(hour)));
-  for (const [name, { exact, folded }] of FACTS) {
+  let facets = terms.once(`${hour}`, () => [
+    EVERY,
+    hourTerm(hour),
+    dayTerm(dayOf(hour)),
+    monthTerm(monthOf(hour)),
+  ]);
+  for (const [name, letters] of FACTS) {
     const text = factOf(event, name);
     if (text === undefined) continue;
-    if (exact !== undefined) add(factTerm(exact, text));
-    if (folded !== undefined) add(factTerm(folded, foldText(text)));
-    if (exact !== undefined && OPTIONAL.includes(name)) add(presenceTerm(exact));
+    const make = () => factTerms(name, letters, text);
+    facets += ` ${VARIED.includes(name) ? terms.all(make()) : terms.once(`${name} ${text}`, make)}`;
   }
   return facets;
+}
+
+function factTerms(name: FactName, { exact, folded, ulid }: FactLetters, text: string): string[] {
+  return [
+    ...(ulid === undefined ? [] : [factTerm(ulid, text.toLowerCase())]),
+    ...(exact === undefined ? [] : [factTerm(exact, text)]),
+    ...(folded === undefined ? [] : [factTerm(folded, foldText(text))]),
+    ...(exact !== undefined && OPTIONAL.includes(name) ? [presenceTerm(exact)] : []),
+  ];
 }
 
 /** The words of facts, those of names once more, and those of content with its paths and numbers. */

@@ -7,7 +7,7 @@ import { eventIdText } from '@tallystick/evidence';
 import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
 import type { OpenView } from './index-writer.ts';
 import type { LoggedEvents } from './logged-events.ts';
-import { Matcher, type Matching } from './matching.ts';
+import { type DocList, Matcher, type Matching } from './matching.ts';
 import { Order } from './order.ts';
 import { type Alive, whileAlive } from './stop.ts';
 
@@ -23,7 +23,7 @@ export interface Match {
   /** Exact up to the limit, one more past it. */
   readonly total: number;
   /** All that match, if they are no more than that and were gathered. */
-  readonly docs: readonly number[] | undefined;
+  readonly docs: DocList | undefined;
 }
 
 const WALKED_MIN = 500;
@@ -48,13 +48,20 @@ export class Finder {
   match(view: OpenView, question: Question): Match {
     const matching = this.matcher.matching(view, question);
     const { plan, isTimed } = matching;
-    if (plan.of === 'None') return { matching, total: 0, docs: [] };
+    if (plan.of === 'None') return { matching, total: 0, docs: { json: '[]', count: 0 } };
     if (plan.of === 'All' && plan.exact && !isTimed) {
       return { matching, total: this.#countAll(view, matching), docs: undefined };
     }
     const docs = this.matcher.docs(matching, question, this.#gatheredMax);
-    const isAll = docs.length <= this.#gatheredMax;
-    return { matching, total: docs.length, docs: isAll ? docs : undefined };
+    return { matching, total: docs.count, docs: docs.count <= this.#gatheredMax ? docs : undefined };
+  }
+
+  /** How many there are at most, up to one more than are gathered: as many as the plan finds. */
+  countAtMost(view: OpenView, question: Question): number {
+    const matching = this.matcher.matching(view, question);
+    const { plan, isTimed } = matching;
+    if (plan.of === 'All' && !isTimed) return this.#countAll(view, matching);
+    return this.matcher.countAtMost(matching, this.#gatheredMax + 1);
   }
 
   page(match: Match, question: Question, order: readonly OrderStep[]): FoundDoc[] {
@@ -71,18 +78,18 @@ export class Finder {
 
   /** Of a view by kind and class alone, from the counts. */
   #countAll({ view }: OpenView, { condition }: Matching): number {
-    const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE view = ? AND counted = 0${condition.ofCounts}`;
+    const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE view = ? AND counted = 0 AND span = 0${condition.ofCounts}`;
     const [count] = this.matcher.prepared(sql).get(view) as unknown as [number];
     return Math.min(count, LIMITS.listExactTotalMax + 1);
   }
 
-  #sorted(docs: readonly number[], order: Order, { beyond, rowsMax }: Question): FoundDoc[] {
+  #sorted({ json }: DocList, order: Order, { beyond, rowsMax }: Question): FoundDoc[] {
     const after = beyond === undefined ? undefined : order.beyond(beyond);
     const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${KEYED}
       ${after === undefined ? '' : `WHERE ${after.sql}`} ORDER BY ${order.sql} LIMIT ?`;
     return this.matcher
       .prepared(sql)
-      .all(JSON.stringify(docs), ...(after?.values ?? []), rowsMax)
+      .all(json, ...(after?.values ?? []), rowsMax)
       .map(foundDoc);
   }
 

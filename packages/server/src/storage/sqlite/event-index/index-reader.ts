@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LIMITS, type TenantId } from '@tallystick/contract';
-import { decodeEntry } from '@tallystick/evidence';
+import { decodeEntry, parseJson } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { seenBy } from '../../../query/queried-event.ts';
@@ -83,7 +83,7 @@ export class IndexReader {
 
   #answer(tenantId: TenantId, view: OpenView, question: Question): Omit<Found, 'state'> {
     const match = this.#finder.match(view, question);
-    const weighed = this.#weigh(view, question);
+    const weighed = question.isScored ? this.#weigh(view, question) : [];
     const { docs, scores } = this.#page(match, question, weighed);
     const { events, isCut } = this.#eventsOf(tenantId, docs, (doc) =>
       weighed.length === 0 ? undefined : (scores?.get(doc) ?? this.#score(doc, question, weighed)),
@@ -105,7 +105,8 @@ export class IndexReader {
     weighed: readonly WeighedTerm[],
   ): { readonly docs: readonly FoundDoc[]; readonly scores?: ReadonlyMap<number, number> } {
     if (question.order !== 'Relevance') return { docs: this.#finder.page(match, question, question.order) };
-    const newest = this.#finder.matcher.newest(match.matching, question, WEIGHED_MAX);
+    const { json } = this.#finder.matcher.newest(match.matching, question, WEIGHED_MAX);
+    const newest = parseJson(json) as number[];
     const scores = new Map(newest.map((doc) => [doc, this.#score(doc, question, weighed)]));
     // What fits as well is newest first.
     const best = newest.toSorted((a, b) => scores.get(b)! - scores.get(a)! || b - a);
@@ -129,7 +130,7 @@ export class IndexReader {
   /** How rare the words of the query are among what this reader may search. */
   #weigh(view: OpenView, question: Question): WeighedTerm[] {
     const all = { ...question, query: EVERYTHING, filters: {} };
-    const found = (asked: Question) => this.#finder.match(view, asked).total;
+    const found = (asked: Question) => this.#finder.countAtMost(view, asked);
     return weighTerms(question.query, (term) => found({ ...all, query: term }), found(all));
   }
 

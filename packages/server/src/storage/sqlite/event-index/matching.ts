@@ -14,10 +14,22 @@ import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
 import { ALL, and, NONE, type Plan, Planner } from './plan.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
-import { coverOf, type TimeSpan, timeSpanOf } from './time-span.ts';
+import { spansBetween, spanTerm, type TimeSpan, timeSpanOf } from './time-span.ts';
 
 /** More than these and the words are not asked for the time: the docs are, each one. */
 const COVER_TERMS_MAX = 400;
+
+/** Docs as a JSON array, which is how a statement takes many of them. */
+export interface DocList {
+  readonly json: string;
+  readonly count: number;
+}
+
+const NEWEST_FIRST = ' ORDER BY 1 DESC';
+
+function listOf(docs: readonly number[]): DocList {
+  return { json: JSON.stringify(docs), count: docs.length };
+}
 
 /** What docs must be, in SQL, with docs as `d`. */
 export interface Condition {
@@ -60,10 +72,15 @@ export class Matcher {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();
-      statement = this.#db.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#statements.set(sql, statement);
+      this.#statements.set(sql, (statement = this.statement(sql)));
     }
+    return statement;
+  }
+
+  /** Rows are arrays. */
+  statement(sql: string): StatementSync {
+    const statement = this.#db.prepare(sql);
+    statement.setReturnArrays(true);
     return statement;
   }
 
@@ -85,23 +102,43 @@ export class Matcher {
   }
 
   /** The docs that match, in no order; one more than the limit where there are more. */
-  docs(matching: Matching, question: Question, limit: number): number[] {
+  docs(matching: Matching, question: Question, limit: number): DocList {
+    if (!matching.isNarrowed) return this.#gathered(matching, '', limit + 1);
     const found: number[] = [];
     for (const doc of this.#candidates(matching, '')) {
-      if (matching.isNarrowed && !this.isAsked(doc, question)) continue;
+      if (!this.isAsked(doc, question)) continue;
       if (found.push(doc) > limit) break;
     }
-    return found;
+    return listOf(found);
   }
 
   /** The newest that match, newest first. */
-  newest(matching: Matching, question: Question, limit: number): number[] {
+  newest(matching: Matching, question: Question, limit: number): DocList {
+    if (!matching.isNarrowed) return this.#gathered(matching, NEWEST_FIRST, limit);
     const found: number[] = [];
-    for (const doc of this.#candidates(matching, ' ORDER BY 1 DESC')) {
-      if (matching.isNarrowed && !this.isAsked(doc, question)) continue;
+    for (const doc of this.#candidates(matching, NEWEST_FIRST)) {
+      if (!this.isAsked(doc, question)) continue;
       if (found.push(doc) >= limit) break;
     }
-    return found;
+    return listOf(found);
+  }
+
+  /** How many the plan finds, up to the limit. */
+  countAtMost(matching: Matching, limit: number): number {
+    const asked = this.#statementFor(matching, '');
+    if (asked === undefined) return 0;
+    const sql = `SELECT count(*) FROM (${asked.sql} LIMIT ?)`;
+    return firstIn(this.prepared(sql).get(...asked.values, limit));
+  }
+
+  /** Inside SQLite, from where it goes into the next statement: to make each a number of ours would take longer. */
+  #gathered(matching: Matching, order: string, limit: number): DocList {
+    const asked = this.#statementFor(matching, order);
+    if (asked === undefined) return listOf([]);
+    const sql = `SELECT json_group_array(doc), count(*) FROM (${asked.sql} LIMIT ?)`;
+    // As the statement says.
+    const row = this.prepared(sql).get(...asked.values, limit) as unknown as readonly [string, number];
+    return { json: row[0], count: row[1] };
   }
 
   /** Which of the docs from one to another the plan finds. */
@@ -123,35 +160,55 @@ export class Matcher {
     return passes(filters, seen) && matches(query, seen);
   }
 
+  /** The times of the oldest and the newest event; undefined where there is none. */
+  bounds(view: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
+    const row = this.#bounds.get(view);
+    if (row?.['first'] === null) return undefined;
+    return { firstMs: numberOf(row, 'first'), lastMs: numberOf(row, 'last') };
+  }
+
   /** What the log has of it. */
   rowOf(doc: number): LoggedRow | undefined {
     return this.#events.one(numberOf(this.#entryOf.get(doc), 'entry'));
   }
 
-  *#candidates({ plan, condition, isTimed }: Matching, order: string): Generator<number> {
-    if (plan.of === 'None') return;
+  *#candidates(matching: Matching, order: string): Generator<number> {
+    const asked = this.#statementFor(matching, order);
+    if (asked === undefined) return;
+    for (const row of this.prepared(asked.sql).iterate(...asked.values)) yield firstIn(row);
+  }
+
+  /** What gives the docs that the plan finds; undefined where it finds none. */
+  #statementFor(
+    { plan, condition, isTimed }: Matching,
+    order: string,
+  ): { readonly sql: string; readonly values: readonly SQLInputValue[] } | undefined {
+    if (plan.of === 'None') return undefined;
     const { sql, values } = condition;
     if (plan.of === 'All') {
-      const text = `SELECT d.doc FROM docs d WHERE ${sql} AND ${whileAlive('d.doc')}${order}`;
-      for (const row of this.prepared(text).iterate(...values)) yield firstIn(row);
-      return;
+      return {
+        sql: `SELECT d.doc AS doc FROM docs d WHERE ${sql} AND ${whileAlive('d.doc')}${order}`,
+        values,
+      };
     }
     const match = `words MATCH ? AND ${whileAlive('words.rowid')}`;
-    const text = isTimed
-      ? `SELECT words.rowid FROM words CROSS JOIN docs d ON d.doc = words.rowid WHERE ${match} AND ${sql}${order}`
-      : `SELECT words.rowid FROM words WHERE ${match}${order}`;
-    for (const row of this.prepared(text).iterate(plan.match, ...(isTimed ? values : []))) yield firstIn(row);
+    return isTimed
+      ? {
+          sql: `SELECT words.rowid AS doc FROM words CROSS JOIN docs d ON d.doc = words.rowid WHERE ${match} AND ${sql}${order}`,
+          values: [plan.match, ...values],
+        }
+      : { sql: `SELECT words.rowid AS doc FROM words WHERE ${match}${order}`, values: [plan.match] };
   }
 
   /** Words that only events of this time have; none where these would be too many. */
   #cover(view: OpenView, { from, to }: TimeSpan, planner: Planner): Plan {
     if (from === undefined && to === undefined) return ALL;
-    const bounds = this.#bounds.get(view.view);
-    if (bounds?.['first'] === null) return NONE;
-    const first = Math.max(numberOf(bounds, 'first'), from?.atMs ?? Number.NEGATIVE_INFINITY);
-    const last = Math.min(numberOf(bounds, 'last'), to?.atMs ?? Number.POSITIVE_INFINITY);
+    const bounds = this.bounds(view.view);
+    if (bounds === undefined) return NONE;
+    const first = Math.max(bounds.firstMs, from?.atMs ?? bounds.firstMs);
+    const last = Math.min(bounds.lastMs, to?.atMs ?? bounds.lastMs);
     if (first > last) return NONE;
-    const terms = coverOf(hourOf(first), hourOf(last));
+    const terms = [...spansBetween(hourOf(first), hourOf(last))].map(spanTerm);
     return terms.length > COVER_TERMS_MAX ? ALL : planner.anyFacet(terms);
   }
 }

@@ -120,12 +120,13 @@ export class Planner {
     if (asked === undefined || asked.length === 0) return ALL;
     return or(
       names.flatMap((name) => {
-        const letter = FACT_LETTERS[name]!.exact!;
-        return asked.map((text) =>
-          takesPrefix && text.endsWith('*')
-            ? this.#some(this.#facet(factTerm(letter, text.slice(0, -1)), true))
-            : this.#some(this.#facet(factTerm(letter, text))),
-        );
+        const { exact, ulid } = FACT_LETTERS[name]!;
+        return asked.map((text) => {
+          if (ulid !== undefined) return this.#ulid(ulid, text, false);
+          return takesPrefix && text.endsWith('*')
+            ? this.#some(this.#facet(factTerm(exact!, text.slice(0, -1)), true))
+            : this.#some(this.#facet(factTerm(exact!, text)));
+        });
       }),
     );
   }
@@ -172,16 +173,21 @@ export class Planner {
   }
 
   #wholeFact(fact: FactName, { field, text, prefix }: Value): Plan {
-    const { exact, folded } = FACT_LETTERS[fact]!;
+    const { exact, folded, ulid } = FACT_LETTERS[fact]!;
     const asked = foldText(text);
     if (folded !== undefined) return this.#some(this.#facet(factTerm(folded, asked), prefix));
-    const { choices } = ruleOf(field.name!);
-    // An id, which is written in capitals.
-    if (choices === undefined) return this.#some(this.#facet(factTerm(exact!, asked.toUpperCase()), prefix));
+    if (ulid !== undefined) return this.#ulid(ulid, asked.toUpperCase(), prefix);
+    const { choices = [] } = ruleOf(field.name!);
     const meant = choices.filter((choice) =>
       prefix ? foldText(choice).startsWith(asked) : foldText(choice) === asked,
     );
     return this.#facets(meant.map((choice) => factTerm(exact!, choice)));
+  }
+
+  /** What has small letters in it is none. */
+  #ulid(letter: string, text: string, prefix: boolean): Plan {
+    if (text !== text.toUpperCase()) return NONE;
+    return this.#some(this.#facet(factTerm(letter, text.toLowerCase()), prefix));
   }
 
   #nameWords(fact: FactName, { words, prefix }: { words: readonly string[]; prefix: boolean }): Plan {

@@ -64,16 +64,18 @@ export const INDEX_TABLES = `
   ) STRICT;
   CREATE UNIQUE INDEX keys_by_text ON keys (view, kind, text);
 
-  -- How many events of an hour have a value; what of them was counted is a place in COUNTED.
+  -- How many events of some span of time have a value. What span is a place in SPANS, what was counted one in COUNTED.
   CREATE TABLE counts (
     view           INTEGER NOT NULL,
     counted        INTEGER NOT NULL,
-    hour           INTEGER NOT NULL,
+    span           INTEGER NOT NULL,
+    -- Months since the year 0, days or hours since 1970; 0 for ever.
+    time           INTEGER NOT NULL,
     classification INTEGER NOT NULL,
     kind           INTEGER NOT NULL,
     value          INTEGER NOT NULL,
     count          INTEGER NOT NULL,
-    PRIMARY KEY (view, counted, hour, classification, kind, value)
+    PRIMARY KEY (view, counted, span, time, classification, kind, value)
   ) STRICT, WITHOUT ROWID;
 
   -- Views that are made anew because somebody asked for it.
@@ -113,6 +115,10 @@ export const INDEX_TABLES = `
 export const KEY_KINDS = ['action', 'actor', 'resourceType'] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
-/** What is counted by the hour; `counts.counted` is a place in this list. The first is all of them, without a value. */
+/** Times in which events are counted, from the longest; `counts.span` is a place in this list. */
+export const SPANS = ['ever', 'month', 'day', 'hour'] as const;
+export type Span = (typeof SPANS)[number];
+
+/** What is counted; `counts.counted` is a place in this list. The first is all of them, without a value. */
 export const COUNTED = ['all', 'action', 'actor', 'resourceType', 'actorType', 'outcome'] as const;
 export type Counted = (typeof COUNTED)[number];

@@ -22,18 +22,20 @@ export const FACT_LETTERS: Readonly<Partial<Record<FactName, FactLetters>>> = {
   'resource.resourceId': { exact: 'r', folded: 'q' },
   submittedBy: { folded: 'w' },
   correlationId: { folded: 'i' },
-  // Of these there is one way to write each: choices, and ids in capitals.
+  // Of these there is one way to write each.
   'actor.actorType': { exact: 'g' },
   classification: { exact: 'c' },
   outcome: { exact: 'o' },
   kind: { exact: 'k' },
-  eventId: { exact: 'e' },
-  streamId: { exact: 'l' },
+  eventId: { ulid: 'e' },
+  streamId: { ulid: 'l' },
 };
 
 export interface FactLetters {
   readonly exact?: string;
   readonly folded?: string;
+  /** Always in capitals; here without, because each of these would take two characters. */
+  readonly ulid?: string;
 }
 
 /** Names for people, found by their words within the one or the other. */
@@ -116,7 +118,8 @@ const PATH_LENGTH_MAX = 200;
 
 /** No escaped key has `__` in it. */
 function pathText(keys: readonly string[]): string {
-  const text = keys.map(escaped).join('__');
+  let text = escaped(keys[0]!);
+  for (let i = 1; i < keys.length; i++) text += `__${escaped(keys[i]!)}`;
   return text.length <= PATH_LENGTH_MAX ? text : `_7f${hash('sha256', text, 'hex').slice(0, 32)}`;
 }
 
@@ -143,17 +146,24 @@ const OCTAVES: readonly string[] = [
   ...STEPS.map((step) => `p${step}`),
 ];
 
-const PLAIN = /^[a-z0-9\u0080-\uffff]*$/;
-const ODD = /[^a-z0-9\u0080-\uffff]/g;
+/** How each ASCII character is written. */
+const ESCAPED = Array.from({ length: 0x80 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/[a-z0-9]/.test(character)) return character;
+  return /[A-Z]/.test(character) ? `_${character.toLowerCase()}` : `_${code.toString(16).padStart(2, '0')}`;
+});
 
 /** A text in which nothing ends a term, and which begins as any beginning of it does. */
 export function escaped(text: string): string {
-  return PLAIN.test(text) ? text : text.replaceAll(ODD, escapedCharacter);
-}
-
-function escapedCharacter(character: string): string {
-  if (character >= 'A' && character <= 'Z') return `_${character.toLowerCase()}`;
-  return `_${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  let out = '';
+  let plainFrom = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= ESCAPED.length || ESCAPED[code]!.length === 1) continue;
+    out += text.slice(plainFrom, i) + ESCAPED[code];
+    plainFrom = i + 1;
+  }
+  return plainFrom === 0 ? text : out + text.slice(plainFrom);
 }
 
 export type KeyedClass = 'Confidential' | 'Secret';
@@ -166,7 +176,8 @@ const KEYED_HEX = 20;
 export class ViewTerms {
   readonly #prefix: string;
   readonly #secret: Uint8Array;
-  readonly #keys = new Map<KeyedClass, Uint8Array>();
+  readonly #keys = new Map<KeyedClass, TermKey>();
+  readonly #made = new Map<string, string>();
   readonly #remembered = { Confidential: new Map<string, string>(), Secret: new Map<string, string>() };
 
   /** `secret` is the tenant's own; a key for each class is made from it. */
@@ -179,24 +190,58 @@ export class ViewTerms {
     return this.#prefix + term;
   }
 
+  /** Several, with a space between them. */
+  all(terms: readonly string[]): string {
+    return terms.map((term) => this.open(term)).join(' ');
+  }
+
+  /** The same, for what many events have: made once for each name. */
+  once(name: string, make: () => readonly string[]): string {
+    let known = this.#made.get(name);
+    if (known === undefined) {
+      if (this.#made.size >= REMEMBERED_MAX) this.#made.clear();
+      this.#made.set(name, (known = this.all(make())));
+    }
+    return known;
+  }
+
   /** Of content that must not stand in an index in the clear. */
   keyed(classification: KeyedClass, term: string): string {
     const remembered = this.#remembered[classification];
     const known = remembered.get(term);
     if (known !== undefined) return known;
-    const mac = createHmac('sha256', this.#keyOf(classification)).update(term).digest('hex');
-    const keyed = `${this.#prefix}k${mac.slice(0, KEYED_HEX)}`;
+    const keyed = `${this.#prefix}k${this.#keyOf(classification).macOf(term).slice(0, KEYED_HEX)}`;
     if (remembered.size >= REMEMBERED_MAX) remembered.clear();
     remembered.set(term, keyed);
     return keyed;
   }
 
-  #keyOf(classification: KeyedClass): Uint8Array {
+  #keyOf(classification: KeyedClass): TermKey {
     let key = this.#keys.get(classification);
     if (key === undefined) {
-      key = createHmac('sha256', this.#secret).update(`index of ${classification}`).digest();
+      key = new TermKey(createHmac('sha256', this.#secret).update(`index of ${classification}`).digest());
       this.#keys.set(classification, key);
     }
     return key;
+  }
+}
+
+const BLOCK_BYTES = 64;
+
+/** HMAC-SHA-256 of many short texts: with two plain hashes it takes a third of the time that an object for each takes. */
+class TermKey {
+  readonly #inner: Buffer;
+  readonly #outer: Buffer;
+
+  /** No longer than a block. */
+  constructor(key: Uint8Array) {
+    const pad = (byte: number) => Buffer.alloc(BLOCK_BYTES).map((_, i) => (key[i] ?? 0) ^ byte);
+    this.#inner = Buffer.from(pad(0x36));
+    this.#outer = Buffer.from(pad(0x5c));
+  }
+
+  macOf(term: string): string {
+    const inner = hash('sha256', Buffer.concat([this.#inner, Buffer.from(term)]), 'buffer');
+    return hash('sha256', Buffer.concat([this.#outer, inner]), 'hex');
   }
 }

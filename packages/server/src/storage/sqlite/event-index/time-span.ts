@@ -1,8 +1,8 @@
-// The span of time that is asked for, as the index keeps times, and the terms that cover it: whole months, then days, then
-// hours. Events of the first and the last hour may lie outside; whoever asks compares them with the span itself.
+// The span of time that is asked for, as the index keeps times, and the whole months, days and hours that it is made of. Events of the first and the last hour may lie outside; whoever asks compares them with the span itself.
 
 import type { TimeRange } from '@tallystick/contract';
 import { timeOf } from './document.ts';
+import type { Span } from './schema.ts';
 import { dayOf, dayTerm, hourTerm, monthBegin, monthOf, monthTerm } from './terms.ts';
 
 /** A moment as it is kept. */
@@ -27,22 +27,33 @@ export function timeSpanOf({ from, to }: TimeRange = {}): TimeSpan {
 
 const DAY_HOURS = 24;
 
-/** The terms of all hours from one to another, which are both included. */
-export function coverOf(firstHour: number, lastHour: number): string[] {
-  const terms: string[] = [];
+/** A whole month, day or hour. */
+export interface WholeSpan {
+  readonly span: Exclude<Span, 'ever'>;
+  /** As `counts.time` has it. */
+  readonly time: number;
+}
+
+/** All hours from one to another, which are both included, in the longest spans that they are made of. */
+export function* spansBetween(firstHour: number, lastHour: number): Generator<WholeSpan> {
   for (let hour = firstHour; hour <= lastHour; ) {
     const month = monthOf(hour);
     const nextMonth = monthBegin(month + 1);
     if (hour === monthBegin(month) && nextMonth - 1 <= lastHour) {
-      terms.push(monthTerm(month));
+      yield { span: 'month', time: month };
       hour = nextMonth;
     } else if (hour % DAY_HOURS === 0 && hour + DAY_HOURS - 1 <= lastHour) {
-      terms.push(dayTerm(dayOf(hour)));
+      yield { span: 'day', time: dayOf(hour) };
       hour += DAY_HOURS;
     } else {
-      terms.push(hourTerm(hour));
+      yield { span: 'hour', time: hour };
       hour += 1;
     }
   }
-  return terms;
+}
+
+const TERMS = { month: monthTerm, day: dayTerm, hour: hourTerm } as const;
+
+export function spanTerm({ span, time }: WholeSpan): string {
+  return TERMS[span](time);
 }

@@ -54,7 +54,7 @@ function openFile(path: string): DatabaseSync {
       `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`,
     );
     // A power cut may take the last commits, and with them the position: they are made again. Deleted words are overwritten.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON');
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST');
     db.exec(`PRAGMA cache_size = ${-CACHE_KIB}`);
     if (tableCount(db) === 0) {
       inTransaction(db, () => {

@@ -181,6 +181,7 @@ export function questionOf(asked: Partial<Question>): Question {
     beyond: undefined,
     rowsMax: 1000,
     aggregations: [],
+    isScored: true,
     ...asked,
   };
 }
