@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { shellBlocks, startByCommand } from './shell-blocks.ts';
+import { readText } from './source.ts';
 
 it('docs/guides/send.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');
@@ -12,6 +13,17 @@ it('docs/guides/send.md does what it says', async () => {
   assert.match(readBack!, /"action":"Rotate\.Key".*"integrity":\{"streamId"/);
   assert.match(repeated!, /"idempotent":false[\s\S]*"idempotent":true/);
   assert.match(batch!, /"status":"PartialSuccess".*"successCount":1,"failureCount":1/);
+});
+
+it('docs/guides/search.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const [setUp, table, json, list, search] = service.run(shellBlocks('docs/guides/search.md'));
+  assert.match(setUp!, /"status":"Completed".*"successCount":3/);
+  assert.ok(readText('docs/guides/search.md').includes(`\n\`\`\`${table}\`\`\`\n`), table);
+  assert.equal(json!.trim(), '"userId":"ana"');
+  assert.match(list!, /"userId":"ben".*"total":2,.*"hasMore":false/);
+  assert.match(search!, /"highlights":\{"action":\["Delete\.«Invoice»"\].*"totalCount":3,/);
+  assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
 it('docs/guides/verify.md does what it says', async () => {

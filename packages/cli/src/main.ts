@@ -8,6 +8,7 @@ import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { recoverCommand } from './commands/recover.ts';
+import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -30,6 +31,7 @@ const commands = [
   serveCommand(),
   keysCommand(),
   tokenCommand(),
+  searchCommand(),
   verifyCommand(),
   bundleCommand(),
   witnessCommand(),

@@ -11,7 +11,11 @@ export { createKey, type ListedKey, listKeys, makeToken, migrate, revokeKey, rot
 export { openRecovery, type Recovery } from './operate/recover.ts';
 export { rotateSigning, type SigningRotation } from './operate/rotate-signing.ts';
 export { type BundleWish, openBundle, type OpenedBundle } from './operate/make-bundle.ts';
-export { systemClock } from './runtime/clock.ts';
+export { passes } from './query/filters.ts';
+export { matches } from './query/matches.ts';
+export type { Query } from './query/query.ts';
+export { parseQuery } from './query/query-parser.ts';
+export { systemClock, wait } from './runtime/clock.ts';
 export { StartError } from './start-error.ts';
 export type { Disagreement } from './streams/anchor-comparison.ts';
 export type { NewEpoch } from './streams/recovery.ts';

@@ -1,0 +1,146 @@
+// Reads from a service over HTTP, with a limit and a deadline. No redirect is followed: the API key goes to the address
+// that was given and to no other. What cannot be had is NoAnswer, one line for people; what is longer than it can be is
+// an EvidenceError.
+
+import { EvidenceError, parseJson } from '@tallystick/evidence';
+import { CannotRun } from './cannot-run.ts';
+import { printable } from './printable.ts';
+
+export interface FetchOptions {
+  readonly apiKey?: string | undefined;
+  /** Where the address does not name it. */
+  readonly tenant?: string | undefined;
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  /** What to do about an answer of that status. */
+  readonly advice: Readonly<Partial<Record<number, string>>>;
+  /** Sent as JSON by POST, if there is one. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Fetched {
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
+}
+
+/** Nobody answered, or not with 200. */
+export class NoAnswer extends CannotRun {
+  /** Undefined: there was no whole answer. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** So much of what a service says of itself is shown. */
+const WORDS_MAX = 500;
+const ERROR_BYTES_MAX = 65_536;
+
+export async function fetchBytes(url: string, options: FetchOptions): Promise<Fetched> {
+  const { bytesMax, timeoutMs, signal, advice } = options;
+  const place = placeOf(url);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const request = requestOf(options);
+  try {
+    const response = await fetch(url, {
+      ...request,
+      redirect: 'manual',
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    });
+    if (response.status === 200) {
+      return { bytes: await bodyOf(response, bytesMax, place), headers: response.headers };
+    }
+    throw new NoAnswer(await refusalOf(response, place, advice), response.status);
+  } catch (error) {
+    if (error instanceof CannotRun || error instanceof EvidenceError) throw error;
+    if (error instanceof DOMException && error.name === 'TimeoutError') {
+      throw new NoAnswer(`no whole answer from ${place} within ${timeoutMs / 1000} seconds`);
+    }
+    throw new NoAnswer(`cannot read ${place}: ${causeOf(error)}`);
+  }
+}
+
+/** An address without a slash at its end; `what` it is of. Throws CannotRun. */
+export function plainAddress(text: string, what: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw new CannotRun(`${text.slice(0, 200)} is no address`);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new CannotRun(`the address of ${what} has no user, no question mark and no hash sign`);
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+export function textOf(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new EvidenceError('MALFORMED', `the ${what} is not valid UTF-8`);
+  }
+}
+
+function requestOf({ apiKey, tenant, body }: FetchOptions): RequestInit {
+  // Named by whoever refuses it as a header, a key with a slip in it would be shown.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new CannotRun('the API key has a character that no key has');
+  }
+  return {
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    headers: {
+      // What is counted is what was sent.
+      'accept-encoding': 'identity',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+      ...(tenant === undefined ? {} : { 'x-tenant-id': tenant }),
+    },
+  };
+}
+
+/** What was asked, without how: a query may be long. */
+function placeOf(url: string): string {
+  return url.replace(/\?.*$/s, '');
+}
+
+async function bodyOf(response: Response, bytesMax: number, place: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    // Leaving the loop ends the connection.
+    if (length > bytesMax) throw new EvidenceError('MALFORMED', `${place} is over ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(Buffer.concat(chunks, length));
+}
+
+/** One line: what was answered, in whose words, and what can be done. */
+async function refusalOf(response: Response, place: string, advice: FetchOptions['advice']): Promise<string> {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    await response.body?.cancel();
+    return `${place} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, WORDS_MAX))}: redirects are not followed; if you trust that address, give it`;
+  }
+  const said = await errorIn(response, place);
+  const what = advice[status];
+  return `${place} answers ${status}${said === '' ? '' : ` (${said})`}${what === undefined ? '' : `: ${what}`}`;
+}
+
+async function errorIn(response: Response, place: string): Promise<string> {
+  try {
+    const body = parseJson(textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error'));
+    const { error } = body as { error?: { code?: unknown; message?: unknown } };
+    const words = [error?.code, error?.message].filter((part) => typeof part === 'string').join(': ');
+    return printable(words.slice(0, WORDS_MAX));
+  } catch (error) {
+    if (error instanceof EvidenceError || error instanceof TypeError) return '';
+    throw error;
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+}
