@@ -149,6 +149,8 @@ test('one notice tells of all secrets on a page, and nobody finds it unless they
   assert.ok(body.data.length > 0);
   for (const { action, kind } of body.data) assert.deepEqual([action, kind], ['Read.SecretEvent', 'Notice']);
   assert.equal((await finder.list()).body.pagination.total, 2);
+  assert.ok((await finder.list('q=kind:notice')).body.data.every(({ kind }) => kind === 'Notice'));
+  assert.ok((await finder.list('q=kind:notice')).body.data.length > 0);
 });
 
 test('who walks all pages while events arrive sees each one that was there once, and none twice', async () => {

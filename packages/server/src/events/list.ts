@@ -6,7 +6,7 @@ import type { Call } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
 import type { EventIndex, Place } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound } from './found-page.ts';
-import { readQuery, readSort, readTimeRange, sightOf } from './question.ts';
+import { readKinds, readQuery, readSort, readTimeRange, sightOf } from './question.ts';
 
 export interface ListParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -19,11 +19,12 @@ export function createList(parts: ListParts) {
   return async (call: Call, input: ListInput): Promise<Answer<'events.list'>> => {
     const { tenantId: _, ...asked } = input;
     const read = readPage<Place>(parts.cursors, call, asked, isPlace);
+    const query = readQuery(input.q, { code: 'INVALID_PARAMETER', field: 'q' });
     const found = await parts.index.find(
       call.tenant!,
       {
-        query: readQuery(input.q, { code: 'INVALID_PARAMETER', field: 'q' }),
-        filters: filtersOf(input),
+        query,
+        filters: { ...filtersOf(input), ...readKinds(query, input.kind) },
         sight: sightOf(call.caller!),
         order: readSort(input.sort ?? ['-timestamp']),
         direction: read.direction,
@@ -63,7 +64,6 @@ function filtersOf(input: ListInput) {
     outcomes: input.outcome,
     correlationIds: input.correlationId,
     streamIds: input.streamId,
-    kinds: input.kind,
   };
   return {
     // Those that were given; a filter that is undefined is none.

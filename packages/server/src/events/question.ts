@@ -36,6 +36,18 @@ export function readQuery(text: string | undefined, place: FaultPlace): Query {
   throw refused(place, `The query cannot be read: ${issue}.`, { field: place.field, issue, value: text });
 }
 
+/** A query that names kinds asks for them: without it and a filter, events alone are found. */
+export function readKinds(query: Query, kinds: SearchFilters['kinds']): Pick<SearchFilters, 'kinds'> {
+  if (kinds?.length) return { kinds };
+  return namesKind(query) ? { kinds: ['Event', 'Notice'] } : {};
+}
+
+function namesKind(query: Query): boolean {
+  if (query.kind === 'And' || query.kind === 'Or') return query.of.some(namesKind);
+  if (query.kind === 'Not') return namesKind(query.of);
+  return query.kind !== 'Text' && query.field.name === 'kind';
+}
+
 /** The range in UTC; nothing where neither end is set. */
 export function readTimeRange({ from, to }: TimeRange, place: FaultPlace): Pick<SearchFilters, 'timeRange'> {
   if (from === undefined && to === undefined) return {};

@@ -16,7 +16,7 @@ import type { Query } from '../query/query.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
-import { readQuery, readTimeRange, sightOf } from './question.ts';
+import { readKinds, readQuery, readTimeRange, sightOf } from './question.ts';
 
 export interface SearchParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -44,11 +44,12 @@ export function createSearch(parts: SearchParts) {
     if (before !== undefined && order === 'Relevance') throw cursorError('CURSOR_MISMATCH');
     const seen = before?.seen ?? 0;
     const pageMax = Math.min(limit, LIMITS.searchResultsMax - seen);
-    const { timeRange, ...others } = filters;
+    const { timeRange, kinds, ...others } = filters;
     const question: Question = {
       query,
       filters: {
         ...others,
+        ...readKinds(query, kinds),
         ...readTimeRange(timeRange ?? {}, { code: IN_BODY, field: 'filters.timeRange.from' }),
       },
       sight: sightOf(call.caller!),

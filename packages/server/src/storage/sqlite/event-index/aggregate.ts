@@ -103,22 +103,20 @@ export class Aggregator {
 
   aggregate(view: OpenView, match: Match, question: Question): Aggregated {
     const { plan } = match.matching;
+    const asked = [...new Set(question.aggregations)];
     const isWhole = plan.of === 'All' && plan.exact;
     const docs = isWhole ? undefined : (match.docs ?? this.#newestDocs(match, question));
-    const isApproximate = docs !== undefined && docs.count > LIMITS.aggregationExactMatchesMax;
+    const counted = docs === undefined ? undefined : this.#ofDocs(asked, docs);
     const aggregations: Aggregations = {};
     const otherCount: Record<string, number> = {};
-    for (const aggregation of new Set(question.aggregations)) {
-      const counts =
-        docs === undefined
-          ? this.#ofCounts(aggregation, view, match, question)
-          : this.#ofDocs(aggregation, docs);
+    for (const [i, aggregation] of asked.entries()) {
+      const counts = counted?.[i] ?? this.#ofCounts(aggregation, view, match, question);
       const { buckets, others } = this.#buckets(aggregation, counts, question);
       aggregations[aggregation] = buckets;
       if (others > 0) otherCount[aggregation] = others;
     }
     if (Object.keys(otherCount).length > 0) aggregations.otherCount = otherCount;
-    return { aggregations, isApproximate };
+    return { aggregations, isApproximate: (docs?.count ?? 0) > LIMITS.aggregationExactMatchesMax };
   }
 
   /** One more than are counted, which tells that there are more. */
@@ -126,11 +124,22 @@ export class Aggregator {
     return this.#matcher.newest(matching, question, LIMITS.aggregationExactMatchesMax + 1);
   }
 
-  #ofDocs(aggregation: Aggregation, { json }: DocList): Map<number, number> {
-    const { column } = RULES[aggregation];
-    const sql = `SELECT ${column}, count(*) FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value
-      WHERE j.key < ? GROUP BY 1`;
-    return countsIn(this.#matcher.prepared(sql).all(json, LIMITS.aggregationExactMatchesMax));
+  /** For each aggregation, in one pass over the docs. */
+  #ofDocs(aggregations: readonly Aggregation[], { json }: DocList): Map<number, number>[] {
+    const columns = aggregations.map((aggregation) => RULES[aggregation].column).join(', ');
+    const sql = `SELECT ${columns} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value WHERE j.key < ?`;
+    const counts = aggregations.map(() => new Map<number, number>());
+    // As the statement says.
+    const rows = this.#matcher
+      .prepared(sql)
+      .iterate(json, LIMITS.aggregationExactMatchesMax) as Iterable<unknown>;
+    for (const row of rows as Iterable<readonly number[]>) {
+      for (let i = 0; i < counts.length; i++) {
+        const value = row[i]!;
+        counts[i]!.set(value, (counts[i]!.get(value) ?? 0) + 1);
+      }
+    }
+    return counts;
   }
 
   /** From the counts, with the docs at both ends of the time. */

@@ -23,8 +23,7 @@ import {
   monthTerm,
   NAME_LETTERS,
   nameTerm,
-  numberTerm,
-  octaveOf,
+  numberTerms,
   pathTerm,
   presenceTerm,
   type ViewTerms,
@@ -120,7 +119,7 @@ function wordsOf(
       // No phrase has such a term in it, so it stands between values as a gap does.
       const keys = keysOf(path);
       content.push(contentTerm(pathTerm(keys)));
-      if (typeof value === 'number') content.push(contentTerm(numberTerm(keys, octaveOf(value))));
+      if (typeof value === 'number') content.push(...numberTerms(keys, value).map(contentTerm));
     },
     token(token, place) {
       const words = isContent ? content : facts;

@@ -16,8 +16,8 @@ import {
   NAME_LETTERS,
   nameTerm,
   numberTerm,
-  octavesFor,
   pathTerm,
+  placesFor,
   presenceTerm,
   type ViewTerms,
 } from './terms.ts';
@@ -218,7 +218,7 @@ export class Planner {
     if (typeof value === 'string' || field.path === undefined) return PERHAPS_ALL;
     const keys = keysOf(field.path);
     if (keys.length === 1) return PERHAPS_ALL;
-    const found = this.#content(octavesFor(operator, value).map((octave) => numberTerm(keys, octave)));
+    const found = this.#content(placesFor(operator, value).map((place) => numberTerm(keys, place)));
     return { ...found, exact: false };
   }
 

@@ -7,7 +7,7 @@
 //   3f__m_ana                     the word ana in actor.userName
 //   3f__hci4k                     an hour
 //   3f__ppayload__amount          there is a payload.amount
-//   3f__npayload__amount__p074    and it is a number from 1024 to before 2048
+//   3f__npayload__amount__p074    and it is a number from 1024 to before 2048, in __p0748 and in __p07481 more exactly
 //   3f_k7ac2f0e81b9d4c3           any of these, of content that is Confidential or Secret: an HMAC of it
 
 import { createHmac, hash } from 'node:crypto';
@@ -108,9 +108,13 @@ export function pathTerm(keys: readonly string[]): string {
   return `_p${pathText(keys)}`;
 }
 
-/** Numbers of one sign and of one power of two have one term. */
-export function numberTerm(keys: readonly string[], octave: string): string {
-  return `_n${pathText(keys)}__${octave}`;
+/** A number has a term for its power of two, one for the sixteenth of it in which it lies, and one for that one's. */
+export function numberTerms(keys: readonly string[], number: number): string[] {
+  return placesOf(number).map((place) => numberTerm(keys, place));
+}
+
+export function numberTerm(keys: readonly string[], place: string): string {
+  return `_n${pathText(keys)}__${place}`;
 }
 
 /** Longer paths are told apart by a hash. */
@@ -124,27 +128,73 @@ function pathText(keys: readonly string[]): string {
 }
 
 const OCTAVE_MAX = 64;
+const PARTS = 16;
 
-/** In ascending order of the numbers: m128 … m000, z, p000 … p128. */
-export function octaveOf(number: number): string {
-  if (number === 0) return 'z';
-  const octave = Math.max(-OCTAVE_MAX, Math.min(OCTAVE_MAX, Math.floor(Math.log2(Math.abs(number)))));
-  return (number < 0 ? 'm' : 'p') + String(octave + OCTAVE_MAX).padStart(3, '0');
+/** Where a number lies, ever more exactly: `p074`, `p07481`'s beginning `p0748`, `p07481`. Zero is `z`, below it `m`. */
+function placesOf(number: number): string[] {
+  if (number === 0) return ['z'];
+  const { sign, octave, part } = partsOf(number);
+  const at = sign + nameOf(octave);
+  const digits = part.toString(PARTS).padStart(2, '0');
+  return [at, at + digits[0], at + digits];
 }
 
-/** The octaves whose numbers may stand in this order to the given one. */
-export function octavesFor(operator: '=' | '>' | '>=' | '<' | '<=', number: number): readonly string[] {
-  if (operator === '=') return [octaveOf(number)];
-  const at = OCTAVES.indexOf(octaveOf(number));
-  return operator.startsWith('>') ? OCTAVES.slice(at) : OCTAVES.slice(0, at + 1);
+function partsOf(number: number): {
+  readonly sign: 'm' | 'p';
+  readonly octave: number;
+  readonly part: number;
+} {
+  const size = Math.abs(number);
+  const exact = Math.floor(Math.log2(size));
+  const octave = Math.max(-OCTAVE_MAX, Math.min(OCTAVE_MAX, exact));
+  // What is beyond all octaves lies in the last part of the last, or the first of the first.
+  const share = Math.max(0, Math.min(1, size / 2 ** octave - 1));
+  const part = Math.min(PARTS * PARTS - 1, Math.floor(share * PARTS * PARTS));
+  return { sign: number < 0 ? 'm' : 'p', octave: octave + OCTAVE_MAX, part };
 }
 
-const STEPS = Array.from({ length: 2 * OCTAVE_MAX + 1 }, (_, step) => String(step).padStart(3, '0'));
-const OCTAVES: readonly string[] = [
-  ...STEPS.toReversed().map((step) => `m${step}`),
-  'z',
-  ...STEPS.map((step) => `p${step}`),
-];
+function nameOf(octave: number): string {
+  return String(octave).padStart(3, '0');
+}
+
+/** The places in which all numbers lie that stand in this order to the given one; some others may, too. */
+export function placesFor(operator: '=' | '>' | '>=' | '<' | '<=', number: number): string[] {
+  if (operator === '=') return [placesOf(number).at(-1)!];
+  const isAbove = operator.startsWith('>');
+  if (number === 0) return ['z', ...octavesOf(isAbove ? 'p' : 'm', 0, 2 * OCTAVE_MAX)];
+  const { sign, octave, part } = partsOf(number);
+  // Below zero, what is above lies nearer to it.
+  const isOutward = isAbove === (sign === 'p');
+  const own = partsFrom(sign + nameOf(octave), part, isOutward);
+  return isOutward
+    ? [...own, ...octavesOf(sign, octave + 1, 2 * OCTAVE_MAX)]
+    : [
+        ...own,
+        ...octavesOf(sign, 0, octave - 1),
+        'z',
+        ...octavesOf(sign === 'p' ? 'm' : 'p', 0, 2 * OCTAVE_MAX),
+      ];
+}
+
+/** The parts of an octave from one on, outward or inward, that one included. */
+function partsFrom(octave: string, part: number, isOutward: boolean): string[] {
+  const [first, second] = [Math.floor(part / PARTS), part % PARTS];
+  const beyond = (digit: number, from: number) => (isOutward ? digit > from : digit < from);
+  const digits = Array.from({ length: PARTS }, (_, digit) => digit);
+  const firstDigit = octave + first.toString(PARTS);
+  return [
+    ...digits.filter((digit) => beyond(digit, first)).map((digit) => octave + digit.toString(PARTS)),
+    ...digits
+      .filter((digit) => digit === second || beyond(digit, second))
+      .map((digit) => firstDigit + digit.toString(PARTS)),
+  ];
+}
+
+function octavesOf(sign: 'm' | 'p', first: number, last: number): string[] {
+  const octaves: string[] = [];
+  for (let octave = first; octave <= last; octave++) octaves.push(sign + nameOf(octave));
+  return octaves;
+}
 
 /** How each ASCII character is written. */
 const ESCAPED = Array.from({ length: 0x80 }, (_, code) => {
