@@ -3,11 +3,9 @@
 
 const FIRST_TIMESTAMP_MS = Date.UTC(2026, 0, 1);
 const SPACING_MS = 20_000;
-const ACTIONS = [
-  ...['Read', 'Create', 'Update', 'Delete', 'Approve', 'Export'].flatMap((verb) =>
-    ['Invoice', 'User', 'Order', 'Contract', 'Payment', 'Report'].map((noun) => `${verb}.${noun}`),
-  ),
-];
+const ACTIONS = ['Read', 'Create', 'Update', 'Delete', 'Approve', 'Export'].flatMap((verb) =>
+  ['Invoice', 'User', 'Order', 'Contract', 'Payment', 'Report'].map((noun) => `${verb}.${noun}`),
+);
 const WORDS =
   'the customer asked for a refund because delivery was late and support has approved it after review of order contract and payment by team lead in office with note attached to file for audit next quarter'.split(
     ' ',
@@ -20,7 +18,7 @@ export function readingEvent(index: number) {
   const dice = mixed(index);
   const action = ACTIONS[Math.min(dice % 61, dice % ACTIONS.length)]!;
   const actor = Math.floor(((dice >>> 6) % ACTORS) ** 2 / ACTORS);
-  const words = Array.from({ length: 45 }, (_, i) => WORDS[(dice + i * (3 + (index % 7))) % WORDS.length]);
+  const words = Array.from({ length: 75 }, (_, i) => WORDS[(dice + i * (3 + (index % 7))) % WORDS.length]);
   words.push(`word${mixed(dice) % RARE_WORDS}`);
   return {
     // Not quite in the order in which they are sent.
@@ -40,6 +38,7 @@ export function readingEvent(index: number) {
       approved: dice % 3 === 0,
       lines: [{ sku: `sku-${dice % 900}`, quantity: (dice % 9) + 1, price: (dice % 70_000) / 100 }],
       note: words.join(' '),
+      file: `archive/2026/${dice % 12}/documents/${mixed(index + 2).toString(16)}.pdf`,
     },
   };
 }

@@ -16,6 +16,9 @@ export function visibleTo(clearance: Classification): readonly Classification[] 
   return CLASSIFICATIONS.filter((classification) => viewFor(clearance, classification) !== 'Invisible');
 }
 
+/** What stands in place of a single value that was redacted. */
+export const REDACTED = '[REDACTED]';
+
 /**
  * What stands in place of withheld content. Always both members, whatever the event has of them: whether there is a
  * payload is withheld with it.

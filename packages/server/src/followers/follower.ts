@@ -2,7 +2,7 @@
 // After a failure it waits, longer each time. What was set aside is told.
 
 import type { Check } from '../admin/health.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -28,6 +28,7 @@ export interface Follower extends AsyncDisposable {
 
 /** Nobody need wake it: this is for what was appended by another process, or while it failed. */
 const PACE_MS = 1000;
+const GATHER_MS = 50;
 const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
@@ -41,14 +42,17 @@ export function createFollower({ name, followed, clock, random, telemetry }: Fol
       paceMs: PACE_MS,
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
-      async turn() {
-        const { isMore, setAside } = await followed.turn();
+      async turn(signal) {
+        const { isMore, taken, setAside } = await followed.turn();
         failure = undefined;
         const [first] = setAside;
         if (first !== undefined) {
           telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
         }
-        return isMore ? 'more' : undefined;
+        if (isMore) return 'more';
+        // What arrives one by one is taken together: a portion costs as much as many events.
+        if (taken > 0) await wait(clock, GATHER_MS, signal);
+        return undefined;
       },
       onFailure({ error, failuresInARow, nextTurnInMs }) {
         failure = error;

@@ -2,15 +2,13 @@
 // elements as they stand. Keys are not searched, and nothing is that this reader does not see. Here, and only here,
 // are the limits of what is found by words: the first 10,000 tokens of an event, 255 of the same.
 
-import type { AuditEvent } from '@tallystick/contract';
+import { type AuditEvent, LIMITS } from '@tallystick/contract';
+import { REDACTED } from '../events/redact.ts';
 import type { Step } from './field-path.ts';
 import { eachToken } from './tokens.ts';
 
-export const EVENT_TOKENS_MAX = 10_000;
-export const SAME_TOKENS_MAX = 255;
-
-/** What stands in place of a value that was redacted. */
-const REDACTED = '[REDACTED]';
+export const EVENT_TOKENS_MAX = LIMITS.searchedWordsMax;
+export const SAME_TOKENS_MAX = LIMITS.searchedSameWordsMax;
 
 export type SearchedEvent = Pick<
   AuditEvent,

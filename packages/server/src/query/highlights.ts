@@ -3,6 +3,7 @@
 // Words and phrases are marked, anywhere or in their field; fields that are compared as a whole, numbers of a field
 // and what stands behind a NOT are not.
 
+import { LIMITS } from '@tallystick/contract';
 import { textOf } from './event-tokens.ts';
 import { formatPath, leadsTo } from './field-path.ts';
 import { ruleOf } from './fields.ts';
@@ -12,7 +13,7 @@ import type { Query, Text, Value } from './query.ts';
 import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
 import { eachToken, phraseOf } from './tokens.ts';
 
-export const HIGHLIGHTED_FIELDS_MAX = 10;
+export const HIGHLIGHTED_FIELDS_MAX = LIMITS.highlightedFieldsMax;
 
 export function highlightsOf(query: Query, event: QueriedEvent): Record<string, string[]> {
   const terms = wordTermsOf(query);

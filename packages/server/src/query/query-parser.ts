@@ -8,13 +8,14 @@
 //
 // Any text either is a query or has a fault at a column; nothing is thrown. Time is linear in the text.
 
+import { LIMITS } from '@tallystick/contract';
 import { EVERYTHING, type Field, type Operator, type Query } from './query.ts';
 import { QueryFault, QueryScanner } from './query-scanner.ts';
 import { fieldOf, refuseInnerField, refuseMissingColon, shown, termOf, type Written } from './query-term.ts';
 
-export const QUERY_TERMS_MAX = 64;
+export const QUERY_TERMS_MAX = LIMITS.queryTermsMax;
 /** Parentheses and negations inside one another. */
-export const QUERY_DEPTH_MAX = 32;
+export const QUERY_DEPTH_MAX = LIMITS.queryDepthMax;
 
 export type ParsedQuery =
   | { readonly query: Query; readonly fault?: undefined }

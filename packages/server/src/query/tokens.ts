@@ -5,9 +5,10 @@
 // script without spaces between words (fold.ts) becomes the overlapping pairs of its characters, 東京都 being 東京 and
 // 京都, or its one character.
 
+import { LIMITS } from '@tallystick/contract';
 import { foldPoint, joinHangul } from './fold.ts';
 
-export const TOKEN_BYTES_MAX = 64;
+export const TOKEN_BYTES_MAX = LIMITS.searchedWordBytesMax;
 
 /** The token stands in the text from `start` to before `end`, in UTF-16 units. False ends the visit. */
 export type VisitToken = (token: string, start: number, end: number) => boolean;

@@ -167,8 +167,8 @@ function readPragma(db: DatabaseSync, pragma: string): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-/** SQLite gives the files beside it the mode of the database itself. */
-function createFile(directory: string, path: string): void {
+/** For its owner alone: SQLite gives the files beside it the mode of the database itself. */
+export function createFile(directory: string, path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   const folder = openSync(directory, 'r');
   try {

@@ -13,7 +13,7 @@ import type { Question } from '../../../events/event-index.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { Match } from './finder.ts';
 import type { OpenView } from './index-writer.ts';
-import type { Condition, DocList, Matcher } from './matching.ts';
+import type { Condition, Matcher } from './matching.ts';
 import { COUNTED, type Counted, type Span, SPANS } from './schema.ts';
 import { whileAlive } from './stop.ts';
 import { dayOf, hourOf, monthBegin } from './terms.ts';
@@ -105,41 +105,52 @@ export class Aggregator {
     const { plan } = match.matching;
     const asked = [...new Set(question.aggregations)];
     const isWhole = plan.of === 'All' && plan.exact;
-    const docs = isWhole ? undefined : (match.docs ?? this.#newestDocs(match, question));
-    const counted = docs === undefined ? undefined : this.#ofDocs(asked, docs);
+    const counted = isWhole ? undefined : this.#ofDocs(asked, match, question);
     const aggregations: Aggregations = {};
     const otherCount: Record<string, number> = {};
     for (const [i, aggregation] of asked.entries()) {
-      const counts = counted?.[i] ?? this.#ofCounts(aggregation, view, match, question);
+      const counts = counted?.counts[i] ?? this.#ofCounts(aggregation, view, match, question);
       const { buckets, others } = this.#buckets(aggregation, counts, question);
       aggregations[aggregation] = buckets;
       if (others > 0) otherCount[aggregation] = others;
     }
     if (Object.keys(otherCount).length > 0) aggregations.otherCount = otherCount;
-    return { aggregations, isApproximate: (docs?.count ?? 0) > LIMITS.aggregationExactMatchesMax };
+    return { aggregations, isApproximate: counted?.isCut ?? false };
   }
 
-  /** One more than are counted, which tells that there are more. */
-  #newestDocs({ matching }: Match, question: Question): DocList {
-    return this.#matcher.newest(matching, question, LIMITS.aggregationExactMatchesMax + 1);
-  }
-
-  /** For each aggregation, in one pass over the docs. */
-  #ofDocs(aggregations: readonly Aggregation[], { json }: DocList): Map<number, number>[] {
-    const columns = aggregations.map((aggregation) => RULES[aggregation].column).join(', ');
-    const sql = `SELECT ${columns} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value WHERE j.key < ?`;
+  /** For each aggregation, in one pass over the docs: the newest of them, if they are too many. */
+  #ofDocs(
+    aggregations: readonly Aggregation[],
+    match: Match,
+    question: Question,
+  ): { readonly counts: Map<number, number>[]; readonly isCut: boolean } {
     const counts = aggregations.map(() => new Map<number, number>());
-    // As the statement says.
-    const rows = this.#matcher
-      .prepared(sql)
-      .iterate(json, LIMITS.aggregationExactMatchesMax) as Iterable<unknown>;
-    for (const row of rows as Iterable<readonly number[]>) {
+    let rows = 0;
+    for (const row of this.#columns(aggregations, match, question)) {
+      if (++rows > LIMITS.aggregationExactMatchesMax) return { counts, isCut: true };
       for (let i = 0; i < counts.length; i++) {
         const value = row[i]!;
         counts[i]!.set(value, (counts[i]!.get(value) ?? 0) + 1);
       }
     }
-    return counts;
+    return { counts, isCut: false };
+  }
+
+  /** One row more than are counted, which tells that there are more. */
+  #columns(
+    aggregations: readonly Aggregation[],
+    { matching, docs }: Match,
+    question: Question,
+  ): Iterable<readonly number[]> {
+    const columns = aggregations.map((aggregation) => RULES[aggregation].column).join(', ');
+    const limit = LIMITS.aggregationExactMatchesMax + 1;
+    const direct = docs === undefined ? this.#matcher.newestColumns(matching, columns, limit) : undefined;
+    if (direct !== undefined) return direct;
+    const { json } = docs ?? this.#matcher.newest(matching, question, limit);
+    const sql = `SELECT ${columns} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value`;
+    const rows: unknown = this.#matcher.prepared(sql).iterate(json);
+    // As the statement says.
+    return rows as Iterable<readonly number[]>;
   }
 
   /** From the counts, with the docs at both ends of the time. */

@@ -7,6 +7,7 @@ import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowedTurn, SetAside } from '../../../followers/followed.ts';
 import { numberOf, readOr, textIn } from '../columns.ts';
 import { inTransaction } from '../database.ts';
+import { WriteAheadLog } from '../write-ahead-log.ts';
 import { DeadLetters, type IndexLetter } from './dead-letters.ts';
 import { IndexWriter } from './index-writer.ts';
 import { eventIn, LoggedEvents, type LoggedRow } from './logged-events.ts';
@@ -16,11 +17,14 @@ import { TermsOfViews, type View, Views } from './views.ts';
 /** Large enough that a commit costs little of it, small enough to be done in tens of milliseconds. */
 const PORTION = 1000;
 const REMOVED_PORTION = 500;
+/** Some tens of megabytes: the same pages are written again and again, and are folded once. */
+const UNFOLDED_PAGES_MAX = 4000;
 /** A failure that comes back so often is one of the event itself. */
 const ATTEMPTS_MAX = 3;
 
 export class IndexFollower {
   readonly #db: DatabaseSync;
+  readonly #wal: WriteAheadLog;
   readonly #events: LoggedEvents;
   readonly #writer: IndexWriter;
   readonly #views: Views;
@@ -35,6 +39,7 @@ export class IndexFollower {
 
   constructor(journal: DatabaseSync, db: DatabaseSync, nextId: () => string) {
     this.#db = db;
+    this.#wal = new WriteAheadLog(db);
     this.#events = new LoggedEvents(journal);
     this.#writer = new IndexWriter(db);
     this.#views = new Views(db);
@@ -74,6 +79,7 @@ export class IndexFollower {
     }
     const isBuilding = this.#build(nowMs);
     const isRemoving = this.#remove();
+    if (this.#wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) this.#wal.fold();
     return { isMore: rows.length === PORTION || isBuilding || isRemoving, taken: rows.length, setAside };
   }
 

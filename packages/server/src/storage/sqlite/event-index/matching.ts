@@ -5,13 +5,16 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { AuditEvent, Classification, SearchFilters } from '@tallystick/contract';
 import type { Question } from '../../../events/event-index.ts';
 import { passes } from '../../../query/filters.ts';
+import type { FactName } from '../../../query/fields.ts';
+import { foldText } from '../../../query/fold.ts';
 import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
-import { numberOf } from '../columns.ts';
+import { numberOf, textIn } from '../columns.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { OpenView } from './index-writer.ts';
 import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
 import { ALL, and, NONE, type Plan, Planner } from './plan.ts';
+import { KEY_KINDS, type KeyKind } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
 import { spansBetween, spanTerm, type TimeSpan, timeSpanOf } from './time-span.ts';
@@ -55,6 +58,7 @@ export class Matcher {
   readonly #statements = new Map<string, StatementSync>();
   readonly #bounds: StatementSync;
   readonly #entryOf: StatementSync;
+  readonly #keyTexts: StatementSync;
 
   constructor(db: DatabaseSync, events: LoggedEvents, alive: Alive) {
     this.#db = db;
@@ -64,6 +68,7 @@ export class Matcher {
       `SELECT (SELECT at_ms FROM docs WHERE view = ?1 ORDER BY at_ms LIMIT 1) AS first,
               (SELECT at_ms FROM docs WHERE view = ?1 ORDER BY at_ms DESC LIMIT 1) AS last`,
     );
+    this.#keyTexts = db.prepare('SELECT text FROM keys WHERE view = ? AND kind = ? LIMIT ?');
     this.#entryOf = db.prepare('SELECT entry FROM docs WHERE doc = ?');
   }
 
@@ -85,7 +90,9 @@ export class Matcher {
   }
 
   matching(view: OpenView, { query, filters, sight }: Question): Matching {
-    const planner = new Planner(view, sight);
+    const planner = new Planner(view, sight, (fact, beginning, isFolded) =>
+      this.#beginnings(view, fact, beginning, isFolded),
+    );
     const span = timeSpanOf(filters.timeRange);
     const asked = and([planner.query(query), planner.filters(filters)]);
     // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
@@ -121,6 +128,18 @@ export class Matcher {
       if (found.push(doc) >= limit) break;
     }
     return listOf(found);
+  }
+
+  /** Columns of the newest docs that match, row by row; undefined where each must be looked at first. */
+  newestColumns(matching: Matching, columns: string, limit: number): Iterable<readonly number[]> | undefined {
+    const { plan, condition, isTimed } = matching;
+    if (matching.isNarrowed || plan.of !== 'Some') return undefined;
+    const sql = `SELECT ${columns} FROM words CROSS JOIN docs d ON d.doc = words.rowid
+      WHERE words MATCH ? AND ${whileAlive('words.rowid')}${isTimed ? ` AND ${condition.sql}` : ''}
+      ORDER BY words.rowid DESC LIMIT ?`;
+    const rows: unknown = this.prepared(sql).iterate(plan.match, ...(isTimed ? condition.values : []), limit);
+    // Whoever asks for columns of numbers gets rows of them.
+    return rows as Iterable<readonly number[]>;
   }
 
   /** How many the plan finds, up to the limit. */
@@ -178,6 +197,21 @@ export class Matcher {
     for (const row of this.prepared(asked.sql).iterate(...asked.values)) yield firstIn(row);
   }
 
+  /** Of facts that are in the dictionary, if it is small. */
+  #beginnings(
+    { view }: OpenView,
+    fact: FactName,
+    beginning: string,
+    isFolded: boolean,
+  ): readonly string[] | undefined {
+    const kind = KEYS_OF_FACTS[fact];
+    if (kind === undefined) return undefined;
+    const rows = this.#keyTexts.all(view, KEY_KINDS.indexOf(kind), KEY_TEXTS_MAX + 1);
+    if (rows.length > KEY_TEXTS_MAX) return undefined;
+    const texts = rows.map((row) => textIn(row, 'text'));
+    return texts.filter((text) => (isFolded ? foldText(text) : text).startsWith(beginning));
+  }
+
   /** What gives the docs that the plan finds; undefined where it finds none. */
   #statementFor(
     { plan, condition, isTimed }: Matching,
@@ -214,6 +248,11 @@ export class Matcher {
 }
 
 const STATEMENTS_MAX = 200;
+const KEY_TEXTS_MAX = 500;
+const KEYS_OF_FACTS: Readonly<Partial<Record<FactName, KeyKind>>> = {
+  action: 'action',
+  'resource.resourceType': 'resourceType',
+};
 
 function firstIn(row: unknown): number {
   if (!Array.isArray(row) || typeof row[0] !== 'number') throw new Error('a row of docs has no number');

@@ -51,15 +51,24 @@ function joined(matches: readonly string[], operator: 'AND' | 'OR'): string {
   return matches.length === 1 ? matches[0]! : `(${matches.join(` ${operator} `)})`;
 }
 
+/** The texts of a fact that begin so, as written or folded, if they are few: undefined where they are many, or not known. */
+export type Beginnings = (
+  fact: FactName,
+  beginning: string,
+  isFolded: boolean,
+) => readonly string[] | undefined;
+
 /** Makes the plans of one view for one reader. */
 export class Planner {
   readonly #terms: ViewTerms;
+  readonly #beginnings: Beginnings;
   readonly #openColumns: string;
   readonly #keyed: readonly Classification[];
   readonly #openContent: readonly Classification[];
 
-  constructor({ terms }: OpenView, { whole }: Sight) {
+  constructor({ terms }: OpenView, { whole }: Sight, beginnings: Beginnings) {
     this.#terms = terms;
+    this.#beginnings = beginnings;
     this.#keyed = whole.filter((each) => keyedClass(each) !== undefined);
     this.#openContent = whole.filter((each) => keyedClass(each) === undefined);
     this.#openColumns = ['facts', ...this.#openContent.map(columnOf)].join(' ');
@@ -123,9 +132,8 @@ export class Planner {
         const { exact, ulid } = FACT_LETTERS[name]!;
         return asked.map((text) => {
           if (ulid !== undefined) return this.#ulid(ulid, text, false);
-          return takesPrefix && text.endsWith('*')
-            ? this.#some(this.#facet(factTerm(exact!, text.slice(0, -1)), true))
-            : this.#some(this.#facet(factTerm(exact!, text)));
+          if (!takesPrefix || !text.endsWith('*')) return this.#some(this.#facet(factTerm(exact!, text)));
+          return this.#beginning(name, text.slice(0, -1), false);
         });
       }),
     );
@@ -175,13 +183,22 @@ export class Planner {
   #wholeFact(fact: FactName, { field, text, prefix }: Value): Plan {
     const { exact, folded, ulid } = FACT_LETTERS[fact]!;
     const asked = foldText(text);
-    if (folded !== undefined) return this.#some(this.#facet(factTerm(folded, asked), prefix));
+    if (folded !== undefined && prefix) return this.#beginning(fact, asked, true);
+    if (folded !== undefined) return this.#some(this.#facet(factTerm(folded, asked)));
     if (ulid !== undefined) return this.#ulid(ulid, asked.toUpperCase(), prefix);
     const { choices = [] } = ruleOf(field.name!);
     const meant = choices.filter((choice) =>
       prefix ? foldText(choice).startsWith(asked) : foldText(choice) === asked,
     );
     return this.#facets(meant.map((choice) => factTerm(exact!, choice)));
+  }
+
+  /** The few texts that begin so are looked for one by one: a prefix would be gone through from end to end. */
+  #beginning(fact: FactName, beginning: string, isFolded: boolean): Plan {
+    const { exact, folded } = FACT_LETTERS[fact]!;
+    const texts = exact === undefined ? undefined : this.#beginnings(fact, beginning, isFolded);
+    if (texts !== undefined) return this.#facets(texts.map((text) => factTerm(exact!, text)));
+    return this.#some(this.#facet(factTerm((isFolded ? folded : exact)!, beginning), true));
   }
 
   /** What has small letters in it is none. */

@@ -1,12 +1,12 @@
 // views.db of a data directory. What is in it follows from journal.db, so it is never repaired: one that is of another
 // version, of another log, or cannot be read is thrown away and made again.
 
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { equalBytes } from '@tallystick/evidence';
 import { blobOf, numberOf } from '../columns.ts';
-import { inTransaction } from '../database.ts';
+import { createFile, inTransaction } from '../database.ts';
 import { INDEX_TABLES, INDEX_VERSION } from './schema.ts';
 
 export const VIEWS_FILE = 'views.db';
@@ -26,15 +26,14 @@ export interface OpenedViews {
 
 /** For the one who writes. */
 export function openViews(directory: string, journal: DatabaseSync): OpenedViews {
-  const path = join(directory, VIEWS_FILE);
   try {
-    const db = openFile(path);
+    const db = openFile(directory);
     const fault = faultOf(db, journal);
     if (fault === undefined) return { db, discarded: undefined };
     db.close();
-    return { db: openAnew(path), discarded: fault };
+    return { db: openAnew(directory), discarded: fault };
   } catch (error) {
-    return { db: openAnew(path), discarded: error instanceof Error ? error.message : String(error) };
+    return { db: openAnew(directory), discarded: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -47,7 +46,9 @@ export function openViewsForReading(directory: string): DatabaseSync {
   return db;
 }
 
-function openFile(path: string): DatabaseSync {
+function openFile(directory: string): DatabaseSync {
+  const path = join(directory, VIEWS_FILE);
+  if (!existsSync(path)) createFile(directory, path);
   const db = new DatabaseSync(path);
   try {
     db.exec(
@@ -69,9 +70,9 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
-function openAnew(path: string): DatabaseSync {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-  return openFile(path);
+function openAnew(directory: string): DatabaseSync {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, VIEWS_FILE + suffix), { force: true });
+  return openFile(directory);
 }
 
 /** Why these are not views of this log. */
