@@ -12,6 +12,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
   reading: () => import('./reading.ts'),
+  sustained: () => import('./sustained.ts'),
 };
 
 const asked = process.argv.slice(2);

@@ -17,7 +17,7 @@ import type { Condition, Matcher } from './matching.ts';
 import { COUNTED, type Counted, type Span, SPANS } from './schema.ts';
 import { whileAlive } from './stop.ts';
 import { dayOf, hourOf, monthBegin } from './terms.ts';
-import { spansBetween, timeSpanOf, type WholeSpan } from './time-span.ts';
+import { spansBetween, timeSpanOf } from './time-span.ts';
 
 export interface Aggregated {
   readonly aggregations: Aggregations;
@@ -47,7 +47,7 @@ interface CountRule {
   readonly value: (span: Span) => string;
 }
 
-const byValue = () => 'counts.value';
+const byValue = () => 'value';
 
 const RULES: Readonly<Record<Aggregation, CountRule>> = {
   byAction: { column: 'd.action', counted: 'action', value: byValue },
@@ -69,25 +69,27 @@ function wholeOf(sql: string, unit: number): string {
   return `((${sql} - ((${sql} % ${unit}) + ${unit}) % ${unit}) / ${unit})`;
 }
 
-function hoursBetween(first: number, last: number): WholeSpan[] {
-  const hours: WholeSpan[] = [];
-  for (let time = first; time <= last; time++) hours.push({ span: 'hour', time });
-  return hours;
+/** Times of one span that follow one another, both ends included. */
+interface Run {
+  readonly span: Span;
+  readonly first: number;
+  last: number;
 }
 
-/** None is longer than what is counted by. */
-function spansFor(aggregation: Aggregation, first: number, last: number): WholeSpan[] {
-  if (aggregation === 'byHour') return hoursBetween(first, last);
-  const spans = [...spansBetween(first, last)];
-  if (aggregation !== 'byDay') return spans;
-  return spans.flatMap((each) => (each.span === 'month' ? daysOf(each.time) : [each]));
-}
-
-function daysOf(month: number): WholeSpan[] {
-  const days: WholeSpan[] = [];
-  const end = dayOf(monthBegin(month + 1));
-  for (let time = dayOf(monthBegin(month)); time < end; time++) days.push({ span: 'day', time });
-  return days;
+/** All hours from one to another, in spans none of which is longer than what is counted by. */
+function runsFor(aggregation: Aggregation, first: number, last: number): Run[] {
+  if (aggregation === 'byHour') return [{ span: 'hour', first, last }];
+  const runs: Run[] = [];
+  for (const { span, time } of spansBetween(first, last)) {
+    const isMonth = aggregation === 'byDay' && span === 'month';
+    const next: Run = isMonth
+      ? { span: 'day', first: dayOf(monthBegin(time)), last: dayOf(monthBegin(time + 1)) - 1 }
+      : { span, first: time, last: time };
+    const before = runs.at(-1);
+    if (before?.span === next.span && before.last + 1 === next.first) before.last = next.last;
+    else runs.push(next);
+  }
+  return runs;
 }
 
 function addTo(sums: Map<number, number>, more: ReadonlyMap<number, number>): void {
@@ -165,7 +167,7 @@ export class Aggregator {
     if (bounds === undefined) return new Map();
     const isByTime = aggregation === 'byHour' || aggregation === 'byDay';
     if (from === undefined && to === undefined && !isByTime) {
-      return this.#sum(aggregation, view, condition, [{ span: 'ever', time: 0 }]);
+      return this.#sum(aggregation, view, condition, [{ span: 'ever', first: 0, last: 0 }]);
     }
     const unit = RULES[aggregation].counted === 'actor' ? DAY_HOURS : 1;
     const unitOf = (atMs: number) => Math.floor(hourOf(atMs) / unit) * unit;
@@ -174,7 +176,7 @@ export class Aggregator {
       from === undefined ? unitOf(bounds.firstMs) : unitOf(Math.max(from.atMs, bounds.firstMs)) + unit;
     const end = to === undefined ? unitOf(bounds.lastMs) + unit : unitOf(Math.min(to.atMs, bounds.lastMs));
     if (begin >= end) return this.#ofTime(aggregation, condition, '');
-    const counts = this.#sum(aggregation, view, condition, spansFor(aggregation, begin, end - 1));
+    const counts = this.#sum(aggregation, view, condition, runsFor(aggregation, begin, end - 1));
     if (from !== undefined)
       addTo(counts, this.#ofTime(aggregation, condition, `AND d.at_ms < ${begin * HOUR_MS}`));
     if (to !== undefined)
@@ -194,19 +196,15 @@ export class Aggregator {
     aggregation: Aggregation,
     view: number,
     { ofCounts }: Condition,
-    spans: readonly { readonly span: Span; readonly time: number }[],
+    runs: readonly Run[],
   ): Map<number, number> {
     const { counted, value } = RULES[aggregation];
     const sums = new Map<number, number>();
-    for (const [place, span] of SPANS.entries()) {
-      const times = spans.filter((each) => each.span === span).map(({ time }) => time);
-      if (times.length === 0) continue;
-      const sql = `SELECT ${value(span)}, sum(count) FROM json_each(?) j CROSS JOIN counts
-        WHERE view = ? AND counted = ? AND span = ? AND time = j.value${ofCounts} GROUP BY 1`;
-      const rows = this.#matcher
-        .prepared(sql)
-        .all(JSON.stringify(times), view, COUNTED.indexOf(counted), place);
-      addTo(sums, countsIn(rows));
+    for (const { span, first, last } of runs) {
+      const sql = `SELECT ${value(span)}, sum(count) FROM counts
+        WHERE view = ? AND counted = ? AND span = ? AND time BETWEEN ? AND ?${ofCounts} GROUP BY 1`;
+      const [what, which] = [COUNTED.indexOf(counted), SPANS.indexOf(span)];
+      addTo(sums, countsIn(this.#matcher.prepared(sql).all(view, what, which, first, last)));
     }
     return sums;
   }

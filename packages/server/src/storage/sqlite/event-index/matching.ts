@@ -13,7 +13,7 @@ import { numberOf, textIn } from '../columns.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { OpenView } from './index-writer.ts';
 import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
-import { ALL, and, NONE, type Plan, Planner } from './plan.ts';
+import { ALL, NONE, type Plan, Planner } from './plan.ts';
 import { KEY_KINDS, type KeyKind } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
@@ -94,11 +94,15 @@ export class Matcher {
       this.#beginnings(view, fact, beginning, isFolded),
     );
     const span = timeSpanOf(filters.timeRange);
-    const asked = and([planner.query(query), planner.filters(filters)]);
+    const asked = planner.and([planner.query(query), planner.filters(filters)]);
     // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
     const plan =
       asked.of === 'Some'
-        ? and([asked, planner.without(hiddenTerms(filters, sight.visible)), this.#cover(view, span, planner)])
+        ? planner.and([
+            asked,
+            planner.without(hiddenTerms(filters, sight.visible)),
+            this.#cover(view, span, planner),
+          ])
         : asked;
     return {
       plan,

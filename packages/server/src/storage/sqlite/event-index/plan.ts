@@ -26,20 +26,19 @@ import {
 export type Plan =
   | { readonly of: 'All'; readonly exact: boolean }
   | { readonly of: 'None'; readonly exact: boolean }
-  | { readonly of: 'Some'; readonly match: string; readonly exact: boolean };
+  | {
+      readonly of: 'Some';
+      readonly match: string;
+      readonly exact: boolean;
+      /** There where it finds all but what this one finds: beside another plan, that is taken away from it instead. */
+      readonly excludes?: string;
+    };
 
 export const ALL: Plan = { of: 'All', exact: true };
 export const NONE: Plan = { of: 'None', exact: true };
 const PERHAPS_ALL: Plan = { of: 'All', exact: false };
 
-export function and(plans: readonly Plan[]): Plan {
-  const exact = plans.every((plan) => plan.exact);
-  if (plans.some(({ of }) => of === 'None')) return NONE;
-  const matches = plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : []));
-  return matches.length === 0 ? { of: 'All', exact } : { of: 'Some', match: joined(matches, 'AND'), exact };
-}
-
-export function or(plans: readonly Plan[]): Plan {
+function or(plans: readonly Plan[]): Plan {
   const exact = plans.every((plan) => plan.exact);
   if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
   if (plans.some(({ of }) => of === 'All')) return PERHAPS_ALL;
@@ -74,18 +73,36 @@ export class Planner {
     this.#openColumns = ['facts', ...this.#openContent.map(columnOf)].join(' ');
   }
 
+  and(plans: readonly Plan[]): Plan {
+    const exact = plans.every((plan) => plan.exact);
+    if (plans.some(({ of }) => of === 'None')) return NONE;
+    const some = plans.filter((plan) => plan.of === 'Some');
+    if (some.length === 0) return { of: 'All', exact };
+    const found = some.filter(({ excludes }) => excludes === undefined).map(({ match }) => match);
+    const excluded = some.flatMap(({ excludes }) => excludes ?? []);
+    if (excluded.length === 0) return { of: 'Some', match: joined(found, 'AND'), exact };
+    const excludes = joined(excluded, 'OR');
+    if (found.length === 0) return { ...this.#allBut(excludes), exact };
+    return { of: 'Some', match: `(${joined(found, 'AND')} NOT ${excludes})`, exact };
+  }
+
   not(plan: Plan): Plan {
     // What was found too much may be just what is asked for now.
     if (!plan.exact) return PERHAPS_ALL;
     if (plan.of === 'All') return NONE;
     if (plan.of === 'None') return ALL;
-    return this.#some(`(${this.#facet(EVERY)} NOT ${plan.match})`);
+    if (plan.excludes !== undefined) return this.#some(plan.excludes);
+    return this.#allBut(plan.match);
+  }
+
+  #allBut(excludes: string): Plan {
+    return { of: 'Some', match: `(${this.#facet(EVERY)} NOT ${excludes})`, exact: true, excludes };
   }
 
   query(query: Query): Plan {
     switch (query.kind) {
       case 'And':
-        return and(query.of.map((part) => this.query(part)));
+        return this.and(query.of.map((part) => this.query(part)));
       case 'Or':
         return or(query.of.map((part) => this.query(part)));
       case 'Not':
@@ -103,7 +120,7 @@ export class Planner {
 
   /** All filters but time, kinds, and what is hidden from the reader. */
   filters(filters: SearchFilters): Plan {
-    return and([
+    return this.and([
       this.#any(['actor.userId', 'actor.serviceId'], filters.actorIds, true),
       this.#any(['actor.actorType'], filters.actorTypes),
       this.#any(['action'], filters.actions, true),
@@ -117,7 +134,7 @@ export class Planner {
 
   /** None of these facets. */
   without(terms: readonly string[]): Plan {
-    return and(terms.map((term) => this.not(this.#facets([term]))));
+    return this.and(terms.map((term) => this.not(this.#facets([term]))));
   }
 
   /** Any of these facets. */
@@ -227,7 +244,7 @@ export class Planner {
     const isSpecial = !prefix && (foldText(text) === 'null' || Number.isFinite(Number(text)));
     const some = isSpecial ? PERHAPS_ALL : found;
     const at = keys.length > 1 ? this.#content([pathTerm(keys)]) : ALL;
-    return { ...and([some, at]), exact: false };
+    return { ...this.and([some, at]), exact: false };
   }
 
   #comparison({ field, operator, value }: Comparison): Plan {

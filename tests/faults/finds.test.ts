@@ -1,0 +1,41 @@
+// P9: whatever is in a log, whoever asks and whatever they ask, the index finds what the plain definition finds: in the
+// order that was asked for, and as many.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  question,
+  requireFound,
+  said,
+} from '../../packages/server/src/storage/sqlite/event-index/testing/any-question.ts';
+import { IndexedLog } from '../../packages/server/src/storage/sqlite/event-index/testing/indexed-log.ts';
+import { SIZE } from './size.ts';
+
+const QUESTIONS = 50;
+const LOGS = SIZE.isLong ? 250 : 4;
+
+test(`${LOGS} logs, ${QUESTIONS} questions each: the index finds what the plain definition finds`, async (t) => {
+  let found = 0;
+  for (let i = 0; i < LOGS; i++) {
+    // Every other one has more matches than are gathered, so that the order is walked.
+    const gatheredMax = i % 2 === 0 ? 10_000 : 4;
+    await using log = await IndexedLog.open({ gatheredMax });
+    const events = fc.sample(said, 5 + (i % 60));
+    // In portions, with a restart in between, and made anew for some.
+    for (let at = 0; at < events.length; at += 20) {
+      await log.append('acme', events.slice(at, at + 20));
+      if (at % 40 === 0) log.follow();
+      if (i % 5 === 0) log.reopen();
+    }
+    if (i % 3 === 0) {
+      const requested = { operationId: `operation-${i}`, requestedAtMs: 0, requestedBy: 'key:1' };
+      log.follower.beginRebuild(log.tenantNumber('acme'), requested);
+    }
+    log.follow();
+    for (const asked of fc.sample(question, QUESTIONS))
+      found += requireFound(log, 'acme', asked, gatheredMax) > 0 ? 1 : 0;
+  }
+  t.diagnostic(`${LOGS * QUESTIONS} questions, ${found} of them found something`);
+  assert.ok(found > LOGS);
+});
