@@ -14,8 +14,8 @@ import { eventIn, LoggedEvents, type LoggedRow } from './logged-events.ts';
 import { type RebuildRequest, Rebuilds } from './rebuilds.ts';
 import { TermsOfViews, type View, Views } from './views.ts';
 
-/** Large enough that a commit costs little of it, small enough to be done in tens of milliseconds. */
-const PORTION = 1000;
+/** At most: large enough that a commit costs little of it, small enough to be done within a second. */
+const PORTION = 4000;
 const REMOVED_PORTION = 500;
 /** Some tens of megabytes: the same pages are written again and again, and are folded once. */
 const UNFOLDED_PAGES_MAX = 4000;
@@ -24,6 +24,7 @@ const ATTEMPTS_MAX = 3;
 
 export class IndexFollower {
   readonly #db: DatabaseSync;
+  readonly #portion: number;
   readonly #wal: WriteAheadLog;
   readonly #events: LoggedEvents;
   readonly #writer: IndexWriter;
@@ -37,8 +38,9 @@ export class IndexFollower {
   readonly #removals: readonly StatementSync[];
   readonly #removeDoc: readonly [StatementSync, StatementSync];
 
-  constructor(journal: DatabaseSync, db: DatabaseSync, nextId: () => string) {
+  constructor(journal: DatabaseSync, db: DatabaseSync, nextId: () => string, portion = PORTION) {
     this.#db = db;
+    this.#portion = portion;
     this.#wal = new WriteAheadLog(db);
     this.#events = new LoggedEvents(journal);
     this.#writer = new IndexWriter(db);
@@ -68,7 +70,7 @@ export class IndexFollower {
   turn(nowMs: number): FollowedTurn {
     const setAside: SetAside[] = [];
     const { position } = this;
-    const rows = this.#events.beyond(position, PORTION);
+    const rows = this.#events.beyond(position, this.#portion);
     if (rows.length > 0) {
       this.#commit(() => {
         this.#indexAll(rows, nowMs, setAside);
@@ -80,7 +82,7 @@ export class IndexFollower {
     const isBuilding = this.#build(nowMs);
     const isRemoving = this.#remove();
     if (this.#wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) this.#wal.fold();
-    return { isMore: rows.length === PORTION || isBuilding || isRemoving, taken: rows.length, setAside };
+    return { isMore: rows.length === this.#portion || isBuilding || isRemoving, taken: rows.length, setAside };
   }
 
   /** The view of a tenant is made anew; undefined while that is going on already. */
@@ -159,7 +161,7 @@ export class IndexFollower {
     if (building === undefined) return false;
     const current = this.#views.current(building.tenant);
     const end = current?.nextIndex ?? 0;
-    const rows = this.#events.ofTenant(building.tenant, building.nextIndex, end, PORTION);
+    const rows = this.#events.ofTenant(building.tenant, building.nextIndex, end, this.#portion);
     this.#commit(() => {
       for (const row of rows) {
         const reason = this.#index(building, row);
@@ -167,7 +169,7 @@ export class IndexFollower {
         else
           this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
       }
-      const nextIndex = rows.length < PORTION ? end : rows.at(-1)!.index + 1;
+      const nextIndex = rows.length < this.#portion ? end : rows.at(-1)!.index + 1;
       this.#views.advance(building.view, nextIndex);
       if (nextIndex < end) return;
       if (current !== undefined) this.#views.setState(current.view, 'Old');

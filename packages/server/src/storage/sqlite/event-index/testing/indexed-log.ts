@@ -26,6 +26,7 @@ import type { StopFlag } from '../stop.ts';
 import { openViews, openViewsForReading } from '../views-database.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
+const PORTION = 1000;
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
 
@@ -64,7 +65,7 @@ export class IndexedLog implements AsyncDisposable {
     this.#journal = openJournalForReading(directory);
     this.#views = openViews(directory, this.#journal).db;
     this.#reading = openViewsForReading(directory);
-    this.follower = new IndexFollower(this.#journal, this.#views, nextId);
+    this.follower = new IndexFollower(this.#journal, this.#views, nextId, PORTION);
     this.reader = this.#makeReader();
   }
 
@@ -97,7 +98,7 @@ export class IndexedLog implements AsyncDisposable {
     const { db, discarded } = openViews(this.directory, this.#journal);
     this.#views = db;
     this.#reading = openViewsForReading(this.directory);
-    this.follower = new IndexFollower(this.#journal, db, nextId);
+    this.follower = new IndexFollower(this.#journal, db, nextId, PORTION);
     this.reader = this.#makeReader();
     return discarded;
   }
