@@ -9,23 +9,19 @@ import { factOf, type FactName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import {
-  dayOf,
-  dayTerm,
   EVERY,
   FACT_LETTERS,
   type FactLetters,
   factTerm,
   GAP,
   hourOf,
-  hourTerm,
   type KeyedClass,
-  monthOf,
-  monthTerm,
   NAME_LETTERS,
   nameTerm,
   numberTerms,
   pathTerm,
   presenceTerm,
+  timeTerms,
   type ViewTerms,
 } from './terms.ts';
 
@@ -69,11 +65,11 @@ const VARIED: readonly string[] = ['eventId', 'correlationId', 'resource.resourc
 
 function facetsOf(event: QueriedEvent, atMs: number, terms: ViewTerms): string {
   const hour = hourOf(atMs);
-  let facets = terms.once(`${hour}`, () => [
+  const received = hourOf(Date.parse(event.receivedAt));
+  let facets = terms.once(`${hour} ${received}`, () => [
     EVERY,
-    hourTerm(hour),
-    dayTerm(dayOf(hour)),
-    monthTerm(monthOf(hour)),
+    ...timeTerms('timestamp', hour),
+    ...timeTerms('receivedAt', received),
   ]);
   for (const [name, letters] of FACTS) {
     const text = factOf(event, name);

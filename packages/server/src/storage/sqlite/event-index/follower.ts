@@ -82,7 +82,11 @@ export class IndexFollower {
     const isBuilding = this.#build(nowMs);
     const isRemoving = this.#remove();
     if (this.#wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) this.#wal.fold();
-    return { isMore: rows.length === this.#portion || isBuilding || isRemoving, taken: rows.length, setAside };
+    return {
+      isMore: rows.length === this.#portion || isBuilding || isRemoving,
+      taken: rows.length,
+      setAside,
+    };
   }
 
   /** The view of a tenant is made anew; undefined while that is going on already. */

@@ -14,6 +14,8 @@ import { hourOf, type ViewTerms } from './terms.ts';
 /** A view, and how its terms are written. */
 export interface OpenView {
   readonly view: number;
+  /** The tenant's number in journal.db. */
+  readonly tenant: number;
   readonly terms: ViewTerms;
 }
 

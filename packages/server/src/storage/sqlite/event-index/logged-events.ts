@@ -27,6 +27,7 @@ export class LoggedEvents {
   readonly #beyond: StatementSync;
   readonly #ofTenant: StatementSync;
   readonly #one: StatementSync;
+  readonly #ends: StatementSync;
 
   constructor(journal: DatabaseSync) {
     this.#beyond = journal.prepare(
@@ -37,6 +38,10 @@ export class LoggedEvents {
        ORDER BY leaf_index LIMIT ?`,
     );
     this.#one = journal.prepare(`SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id = ?`);
+    this.#ends = journal.prepare(
+      `SELECT (SELECT entry FROM entries WHERE tenant = ?1 ORDER BY leaf_index LIMIT 1) AS first,
+              (SELECT entry FROM entries WHERE tenant = ?1 ORDER BY leaf_index DESC LIMIT 1) AS last`,
+    );
     // They would throw for a number that is too large, and so for all tenants.
     for (const statement of [this.#beyond, this.#ofTenant, this.#one]) statement.setReadBigInts(true);
   }
@@ -48,6 +53,14 @@ export class LoggedEvents {
 
   ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
     return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map(loggedRow);
+  }
+
+  /** When the first and the last event of a tenant were received; undefined where there is none. */
+  receivedBounds(tenant: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
+    const row = this.#ends.get(tenant);
+    if (row?.['first'] === null) return undefined;
+    const timeIn = (column: string) => decodeEntry(blobOf(row, column)).receivedAtMs;
+    return { firstMs: timeIn('first'), lastMs: timeIn('last') };
   }
 
   one(entry: number): LoggedRow | undefined {

@@ -5,7 +5,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { AuditEvent, Classification, SearchFilters } from '@tallystick/contract';
 import type { Question } from '../../../events/event-index.ts';
 import { passes } from '../../../query/filters.ts';
-import type { FactName } from '../../../query/fields.ts';
+import type { FactName, TimeName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
 import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
@@ -13,11 +13,11 @@ import { numberOf, textIn } from '../columns.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { OpenView } from './index-writer.ts';
 import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
-import { ALL, NONE, type Plan, Planner } from './plan.ts';
+import { ALL, type Plan, Planner } from './plan.ts';
 import { KEY_KINDS, type KeyKind } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
-import { spansBetween, spanTerm, type TimeSpan, timeSpanOf } from './time-span.ts';
+import { type Moment, spansBetween, spanTerm, type TimeSpan, timeSpanOf } from './time-span.ts';
 
 /** More than these and the words are not asked for the time: the docs are, each one. */
 const COVER_TERMS_MAX = 400;
@@ -90,9 +90,10 @@ export class Matcher {
   }
 
   matching(view: OpenView, { query, filters, sight }: Question): Matching {
-    const planner = new Planner(view, sight, (fact, beginning, isFolded) =>
-      this.#beginnings(view, fact, beginning, isFolded),
-    );
+    const planner = new Planner(view, sight, {
+      beginnings: (fact, beginning, isFolded) => this.#beginnings(view, fact, beginning, isFolded),
+      hours: (time, first, last) => this.#hours(view, time, first, last),
+    });
     const span = timeSpanOf(filters.timeRange);
     const asked = planner.and([planner.query(query), planner.filters(filters)]);
     // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
@@ -241,13 +242,27 @@ export class Matcher {
   /** Words that only events of this time have; none where these would be too many. */
   #cover(view: OpenView, { from, to }: TimeSpan, planner: Planner): Plan {
     if (from === undefined && to === undefined) return ALL;
-    const bounds = this.bounds(view.view);
-    if (bounds === undefined) return NONE;
-    const first = Math.max(bounds.firstMs, from?.atMs ?? bounds.firstMs);
-    const last = Math.min(bounds.lastMs, to?.atMs ?? bounds.lastMs);
-    if (first > last) return NONE;
-    const terms = [...spansBetween(hourOf(first), hourOf(last))].map(spanTerm);
-    return terms.length > COVER_TERMS_MAX ? ALL : planner.anyFacet(terms);
+    const hour = (moment: Moment | undefined) => (moment === undefined ? undefined : hourOf(moment.atMs));
+    const terms = this.#hours(view, 'timestamp', hour(from), hour(to));
+    return terms === undefined ? ALL : planner.anyFacet(terms);
+  }
+
+  /** Between the first and the last that there are. */
+  #hours(
+    view: OpenView,
+    time: TimeName,
+    first = Number.NEGATIVE_INFINITY,
+    last = Number.POSITIVE_INFINITY,
+  ): readonly string[] | undefined {
+    const bounds = time === 'timestamp' ? this.bounds(view.view) : this.#events.receivedBounds(view.tenant);
+    if (bounds === undefined) return [];
+    const begin = Math.max(first, hourOf(bounds.firstMs));
+    const end = Math.min(last, hourOf(bounds.lastMs));
+    const terms: string[] = [];
+    for (const span of begin <= end ? spansBetween(begin, end) : []) {
+      if (terms.push(spanTerm(time, span)) > COVER_TERMS_MAX) return undefined;
+    }
+    return terms;
   }
 }
 

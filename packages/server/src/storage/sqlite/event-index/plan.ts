@@ -3,16 +3,17 @@
 
 import type { Classification, SearchFilters } from '@tallystick/contract';
 import type { Sight } from '../../../events/event-index.ts';
-import { type FactName, ruleOf } from '../../../query/fields.ts';
+import { type FactName, ruleOf, type TimeName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
-import type { Comparison, Field, Query, Value } from '../../../query/query.ts';
+import type { Comparison, Field, Operator, Query, Value } from '../../../query/query.ts';
 import { phraseOf } from '../../../query/tokens.ts';
-import { keyedClass, keysOf } from './document.ts';
+import { keyedClass, keysOf, timeOf } from './document.ts';
 import type { OpenView } from './index-writer.ts';
 import {
   EVERY,
   FACT_LETTERS,
   factTerm,
+  hourOf,
   NAME_LETTERS,
   nameTerm,
   numberTerm,
@@ -50,24 +51,25 @@ function joined(matches: readonly string[], operator: 'AND' | 'OR'): string {
   return matches.length === 1 ? matches[0]! : `(${matches.join(` ${operator} `)})`;
 }
 
-/** The texts of a fact that begin so, as written or folded, if they are few: undefined where they are many, or not known. */
-export type Beginnings = (
-  fact: FactName,
-  beginning: string,
-  isFolded: boolean,
-) => readonly string[] | undefined;
+/** What is known of a view. */
+export interface Known {
+  /** The texts of a fact that begin so, as written or folded, if they are few: undefined where they are many, or not known. */
+  beginnings(fact: FactName, beginning: string, isFolded: boolean): readonly string[] | undefined;
+  /** The terms of all hours from one to another, both included, that there are events of; undefined where they are too many. */
+  hours(time: TimeName, first: number | undefined, last: number | undefined): readonly string[] | undefined;
+}
 
 /** Makes the plans of one view for one reader. */
 export class Planner {
   readonly #terms: ViewTerms;
-  readonly #beginnings: Beginnings;
+  readonly #known: Known;
   readonly #openColumns: string;
   readonly #keyed: readonly Classification[];
   readonly #openContent: readonly Classification[];
 
-  constructor({ terms }: OpenView, { whole }: Sight, beginnings: Beginnings) {
+  constructor({ terms }: OpenView, { whole }: Sight, known: Known) {
     this.#terms = terms;
-    this.#beginnings = beginnings;
+    this.#known = known;
     this.#keyed = whole.filter((each) => keyedClass(each) !== undefined);
     this.#openContent = whole.filter((each) => keyedClass(each) === undefined);
     this.#openColumns = ['facts', ...this.#openContent.map(columnOf)].join(' ');
@@ -213,7 +215,7 @@ export class Planner {
   /** The few texts that begin so are looked for one by one: a prefix would be gone through from end to end. */
   #beginning(fact: FactName, beginning: string, isFolded: boolean): Plan {
     const { exact, folded } = FACT_LETTERS[fact]!;
-    const texts = exact === undefined ? undefined : this.#beginnings(fact, beginning, isFolded);
+    const texts = exact === undefined ? undefined : this.#known.beginnings(fact, beginning, isFolded);
     if (texts !== undefined) return this.#facets(texts.map((text) => factTerm(exact!, text)));
     return this.#some(this.#facet(factTerm((isFolded ? folded : exact)!, beginning), true));
   }
@@ -248,12 +250,24 @@ export class Planner {
   }
 
   #comparison({ field, operator, value }: Comparison): Plan {
-    // Times are compared by the doc itself; a text is compared with nothing else.
-    if (typeof value === 'string' || field.path === undefined) return PERHAPS_ALL;
+    if (typeof value === 'string') return this.#time(field, operator, value);
+    if (field.path === undefined) return PERHAPS_ALL;
     const keys = keysOf(field.path);
     if (keys.length === 1) return PERHAPS_ALL;
     const found = this.#content(placesFor(operator, value).map((place) => numberTerm(keys, place)));
     return { ...found, exact: false };
+  }
+
+  /** A day is made of whole hours; an instant lies in one, and what else does is found too. */
+  #time({ name }: Field, operator: Operator, value: string): Plan {
+    const time = name === undefined ? undefined : ruleOf(name).time;
+    if (time === undefined) return NONE;
+    const isDay = value.length === DAY_LENGTH;
+    const first = hourOf(isDay ? Date.parse(value) : timeOf(value).atMs);
+    const last = isDay ? first + DAY_HOURS - 1 : first;
+    const [from, to] = hoursFor(operator, first, last, isDay);
+    const terms = this.#known.hours(time, from, to);
+    return terms === undefined ? PERHAPS_ALL : { ...this.#facets(terms), exact: isDay };
   }
 
   #existence({ name, path }: Field): Plan {
@@ -295,6 +309,30 @@ export class Planner {
 
   #some(match: string): Plan {
     return { of: 'Some', match, exact: true };
+  }
+}
+
+const DAY_LENGTH = '2026-01-02'.length;
+const DAY_HOURS = 24;
+
+/** The hours of times that stand in this order to those from `first` to `last`; undefined: without an end. */
+function hoursFor(
+  operator: Operator,
+  first: number,
+  last: number,
+  isDay: boolean,
+): readonly [number | undefined, number | undefined] {
+  switch (operator) {
+    case '=':
+      return [first, last];
+    case '>':
+      return [isDay ? last + 1 : first, undefined];
+    case '>=':
+      return [first, undefined];
+    case '<':
+      return [undefined, isDay ? first - 1 : last];
+    case '<=':
+      return [undefined, last];
   }
 }
 

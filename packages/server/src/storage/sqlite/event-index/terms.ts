@@ -11,7 +11,7 @@
 //   3f_k7ac2f0e81b9d4c3           any of these, of content that is Confidential or Secret: an HMAC of it
 
 import { createHmac, hash } from 'node:crypto';
-import type { FactName } from '../../../query/fields.ts';
+import type { FactName, TimeName } from '../../../query/fields.ts';
 
 /** The facts that are found as a whole: `exact` as they are written, `folded` without regard to capitals and marks. */
 export const FACT_LETTERS: Readonly<Partial<Record<FactName, FactLetters>>> = {
@@ -74,17 +74,28 @@ export function hourOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS);
 }
 
-export function hourTerm(hour: number): string {
-  return `_h${(hour + HOURS_ZERO).toString(36)}`;
+/** The letters of the hour, the day and the month of each time that an event has. */
+const TIME_LETTERS = {
+  timestamp: { hour: 'h', day: 'd', month: '1' },
+  receivedAt: { hour: '2', day: '3', month: '4' },
+} as const satisfies Record<TimeName, Record<'hour' | 'day' | 'month', string>>;
+
+export function hourTerm(time: TimeName, hour: number): string {
+  return `_${TIME_LETTERS[time].hour}${(hour + HOURS_ZERO).toString(36)}`;
 }
 
-export function dayTerm(day: number): string {
-  return `_d${(day * DAY_HOURS + HOURS_ZERO).toString(36)}`;
+export function dayTerm(time: TimeName, day: number): string {
+  return `_${TIME_LETTERS[time].day}${(day * DAY_HOURS + HOURS_ZERO).toString(36)}`;
 }
 
 /** `month` counts from the year 0. */
-export function monthTerm(month: number): string {
-  return `_1${month.toString(36)}`;
+export function monthTerm(time: TimeName, month: number): string {
+  return `_${TIME_LETTERS[time].month}${month.toString(36)}`;
+}
+
+/** Of the hour itself, its day and its month. */
+export function timeTerms(time: TimeName, hour: number): string[] {
+  return [hourTerm(time, hour), dayTerm(time, dayOf(hour)), monthTerm(time, monthOf(hour))];
 }
 
 export function dayOf(hour: number): number {

@@ -2,6 +2,7 @@
 
 import type { TimeRange } from '@tallystick/contract';
 import { timeOf } from './document.ts';
+import type { TimeName } from '../../../query/fields.ts';
 import type { Span } from './schema.ts';
 import { dayOf, dayTerm, hourTerm, monthBegin, monthOf, monthTerm } from './terms.ts';
 
@@ -54,6 +55,6 @@ export function* spansBetween(firstHour: number, lastHour: number): Generator<Wh
 
 const TERMS = { month: monthTerm, day: dayTerm, hour: hourTerm } as const;
 
-export function spanTerm({ span, time }: WholeSpan): string {
-  return TERMS[span](time);
+export function spanTerm(name: TimeName, { span, time }: WholeSpan): string {
+  return TERMS[span](name, time);
 }

@@ -101,6 +101,6 @@ export class TermsOfViews {
       terms = new ViewTerms(view, blobOf(this.#secret.get(tenant), 'fingerprint_key'));
       this.#remembered.set(view, terms);
     }
-    return { view, terms };
+    return { view, tenant, terms };
   }
 }
