@@ -4,6 +4,7 @@
 
 import { EvidenceError, parseJson } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
+import { membersOf } from './event-guard.ts';
 import { printable } from './printable.ts';
 
 export interface FetchOptions {
@@ -130,8 +131,8 @@ async function refusalOf(response: Response, place: string, advice: FetchOptions
 async function errorIn(response: Response, place: string): Promise<string> {
   try {
     const body = parseJson(textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error'));
-    const { error } = body as { error?: { code?: unknown; message?: unknown } };
-    const words = [error?.code, error?.message].filter((part) => typeof part === 'string').join(': ');
+    const { code, message } = membersOf(membersOf(body)['error']);
+    const words = [code, message].filter((part) => typeof part === 'string').join(': ');
     return printable(words.slice(0, WORDS_MAX));
   } catch (error) {
     if (error instanceof EvidenceError || error instanceof TypeError) return '';

@@ -38,7 +38,11 @@ const URL_DEFAULT = 'http://127.0.0.1:8080';
 const SORT_STEP = /^(-?(timestamp|eventId|action)|(timestamp|eventId|action):(asc|desc))$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-export function searchIn(text: string, options: SearchOptions, { parseQuery }: Server): AskedSearch {
+export function searchIn(
+  text: string,
+  options: SearchOptions,
+  { parseQuery, readKinds }: Server,
+): AskedSearch {
   refuseContradictions(options);
   const read = queryIn(text, parseQuery);
   const limit = limitIn(options);
@@ -49,11 +53,8 @@ export function searchIn(text: string, options: SearchOptions, { parseQuery }: S
   return {
     query: text,
     read,
-    filters: {
-      ...timesIn(options),
-      // Whoever asks for kinds of entries decides by the query alone which of them they get.
-      ...(asksForKind(read) ? { kinds: ['Event', 'Notice'] } : {}),
-    },
+    // The service reads kinds from the query, too; with --follow it is not asked.
+    filters: { ...timesIn(options), ...readKinds(read, undefined) },
     sort: byRelevance || options.sort === undefined ? [] : sortIn(options.sort),
     byRelevance,
     limit,
@@ -113,12 +114,6 @@ export class QueryRefused extends CannotRun {
     super(message);
     this.place = place;
   }
-}
-
-function asksForKind(query: Query): boolean {
-  if (query.kind === 'And' || query.kind === 'Or') return query.of.some(asksForKind);
-  if (query.kind === 'Not') return asksForKind(query.of);
-  return 'field' in query && query.field.name === 'kind';
 }
 
 function limitIn({ limit, all }: SearchOptions): number | undefined {

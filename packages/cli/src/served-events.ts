@@ -1,7 +1,13 @@
 // A tenant's events as a service answers them: found by a query, page by page, or read in the order of the log, stream by
 // stream. What is answered in another shape than it must have is an EvidenceError; what cannot be had is NoAnswer.
 
-import type { AuditEvent, SearchFilters, SearchRequest, StreamEvent } from '@tallystick/contract';
+import {
+  type AuditEvent,
+  LIMITS,
+  type SearchFilters,
+  type SearchRequest,
+  type StreamEvent,
+} from '@tallystick/contract';
 import { EvidenceError, parseJson } from '@tallystick/evidence';
 import { isCount, isEvent, isStreamEvent, membersOf } from './event-guard.ts';
 import { fetchBytes, textOf } from './fetch-bytes.ts';
@@ -51,7 +57,7 @@ export interface ServedEventsOptions {
   readonly signal?: AbortSignal;
 }
 
-export const PAGE_MAX = 1000;
+export const PAGE_MAX = LIMITS.pageSizeMax;
 // Longer than the service itself takes before it gives up.
 const TIMEOUT_MS = 45_000;
 /** The service ends a page at a few megabytes of content. */

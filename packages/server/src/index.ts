@@ -11,7 +11,7 @@ export { createKey, type ListedKey, listKeys, makeToken, migrate, revokeKey, rot
 export { openRecovery, type Recovery } from './operate/recover.ts';
 export { rotateSigning, type SigningRotation } from './operate/rotate-signing.ts';
 export { type BundleWish, openBundle, type OpenedBundle } from './operate/make-bundle.ts';
-export { passes } from './query/filters.ts';
+export { passes, readKinds } from './query/filters.ts';
 export { matches } from './query/matches.ts';
 export type { Query } from './query/query.ts';
 export { parseQuery } from './query/query-parser.ts';

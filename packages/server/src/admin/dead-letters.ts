@@ -9,7 +9,7 @@ import {
   LIMITS,
   type TenantId,
 } from '@tallystick/contract';
-import { type Call, isSameFingerprint, keyReused } from '../call.ts';
+import type { Call } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { RememberedKeys } from './remembered-keys.ts';
@@ -23,14 +23,16 @@ export interface HeldLetter {
   readonly lastFailedAtMs: number;
 }
 
+/** A page of them. */
+export interface LettersWish {
+  readonly way: 'NewestFirst' | 'OldestFirst';
+  /** The id of a letter; undefined: from that end. */
+  readonly beyond: string | undefined;
+  readonly limit: number;
+}
+
 export interface LetterStore {
-  /** Beyond an id, newest first or oldest first; undefined: from that end. */
-  letters(
-    tenant: TenantId,
-    way: 'NewestFirst' | 'OldestFirst',
-    beyond: string | undefined,
-    limit: number,
-  ): Promise<HeldLetter[]>;
+  letters(tenant: TenantId, wish: LettersWish): Promise<HeldLetter[]>;
   letterCount(tenant: TenantId): Promise<number>;
   letterCountOfAll(): Promise<number>;
   /** Tries it again; gives it as it was, undefined if there is none. */
@@ -66,7 +68,7 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
       const isAsked =
         source.includes('Projection') && status.includes('Held') && subscriptionId === undefined;
       const way = direction === 'Next' ? 'NewestFirst' : 'OldestFirst';
-      const rows = isAsked ? await letters.letters(tenant, way, beyond, rowsMax) : [];
+      const rows = isAsked ? await letters.letters(tenant, { way, beyond, limit: rowsMax }) : [];
       const count = isAsked ? await letters.letterCount(tenant) : 0;
       const { data, pagination } = read.page(rows, ({ messageId }) => messageId, count);
       return {
@@ -79,11 +81,8 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
         call: Call,
         { messageId }: InputOf<'deadLetters.reprocess'>,
       ): Promise<Answer<'deadLetters.reprocess'>> {
-        const known = keys.find(call);
-        if (known !== undefined) {
-          if (!isSameFingerprint(known.fingerprint, keys.fingerprintOf(call)!)) throw keyReused();
-          return { kind: 'Repeated', body: known.body };
-        }
+        const answered = keys.answered(call);
+        if (answered !== undefined) return answered;
         const letter = await letters.reprocess(call.tenant!, messageId);
         if (letter === undefined) throw new AuditError('MESSAGE_NOT_FOUND', ERRORS.MESSAGE_NOT_FOUND.meaning);
         const body = shown(call.tenant!, letter, 'Reprocessing');

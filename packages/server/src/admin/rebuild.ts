@@ -9,7 +9,7 @@ import {
   type InputOf,
   type TenantId,
 } from '@tallystick/contract';
-import { type Call, isSameFingerprint, keyReused } from '../call.ts';
+import type { Call } from '../call.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { RememberedKeys } from './remembered-keys.ts';
 
@@ -53,11 +53,8 @@ export function createRebuild({ rebuilds, clock, nextId, wake }: RebuildParts) {
       ): Promise<Answer<'projections.rebuild'>> {
         const { tenant, caller } = call;
         refuseUnknown(projections ?? []);
-        const known = keys.find(call);
-        if (known !== undefined) {
-          if (!isSameFingerprint(known.fingerprint, keys.fingerprintOf(call)!)) throw keyReused();
-          return { kind: 'Repeated', body: known.body };
-        }
+        const answered = keys.answered(call);
+        if (answered !== undefined) return answered;
         const begun = await rebuilds.beginRebuild(tenant!, {
           operationId: nextId(),
           requestedAtMs: clock.now(),
@@ -70,7 +67,6 @@ export function createRebuild({ rebuilds, clock, nextId, wake }: RebuildParts) {
         keys.remember(call, body);
         return { kind: 'Accepted', body };
       },
-      // The keys are remembered here, so that the gateway never finds one that was used up.
       again: keys.again,
     },
     async 'operations.get'(

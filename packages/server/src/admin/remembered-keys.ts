@@ -3,7 +3,7 @@
 
 import { fail } from 'node:assert/strict';
 import { LIMITS } from '@tallystick/contract';
-import type { Call } from '../call.ts';
+import { type Call, isSameFingerprint, keyReused } from '../call.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 interface Remembered<Body> {
@@ -22,17 +22,17 @@ export class RememberedKeys<Body> {
     this.#clock = clock;
   }
 
-  find(call: Call): Remembered<Body> | undefined {
+  /** What was answered under the key of this call; throws if that was to another request. */
+  answered(call: Call): { readonly kind: 'Repeated'; readonly body: Body } | undefined {
     const found = call.once === undefined ? undefined : this.#keys.get(nameOf(call, call.once.key));
-    return found !== undefined && found.expiresAtMs > this.#clock.now() ? found : undefined;
-  }
-
-  fingerprintOf({ once, tenantRecord }: Call): Uint8Array | undefined {
-    return tenantRecord === undefined ? undefined : once?.fingerprint(tenantRecord);
+    if (found === undefined || found.expiresAtMs <= this.#clock.now()) return undefined;
+    const fingerprint = fingerprintOf(call);
+    if (fingerprint === undefined || !isSameFingerprint(found.fingerprint, fingerprint)) throw keyReused();
+    return { kind: 'Repeated', body: found.body };
   }
 
   remember(call: Call, body: Body): void {
-    const fingerprint = this.fingerprintOf(call);
+    const fingerprint = fingerprintOf(call);
     if (call.once === undefined || fingerprint === undefined) return;
     // The oldest goes first.
     if (this.#keys.size >= KEYS_MAX) this.#keys.delete(this.#keys.keys().next().value!);
@@ -40,8 +40,12 @@ export class RememberedKeys<Body> {
     this.#keys.set(nameOf(call, call.once.key), { fingerprint, body, expiresAtMs });
   }
 
-  /** For the gateway, which finds no such key. */
+  /** For the gateway, which looks in the log alone and so finds no such key. */
   readonly again = (): never => fail('nothing uses up a key that is only remembered');
+}
+
+function fingerprintOf({ once, tenantRecord }: Call): Uint8Array | undefined {
+  return tenantRecord === undefined ? undefined : once?.fingerprint(tenantRecord);
 }
 
 function nameOf({ tenant, operation }: Call, key: string): string {

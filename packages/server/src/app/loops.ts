@@ -9,7 +9,6 @@ import { startSealer } from '../streams/sealer.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What goes on by itself from now on. */
 export function startLoops(
   { storage, sequencer, checkpointer, witnessing, projector, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,

@@ -31,7 +31,6 @@ import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
-/** What keeps the data: handed out before it is open, and opened when the service starts. */
 export interface Store {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
@@ -68,7 +67,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     intervalMs,
     onPublished: (tenant) => witnessing?.published(tenant),
   });
-  const following = { name: 'the index of events', followed: storage.index, clock, random, telemetry };
+  const following = { name: 'the index of events', work: storage.index, clock, random, telemetry };
   const projector = createFollower(following);
   const sequencer = createSequencer({
     writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),

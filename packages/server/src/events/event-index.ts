@@ -19,7 +19,8 @@ export interface Sight {
   readonly whole: readonly Classification[];
 }
 
-export type OrderField = 'timestamp' | 'eventId' | 'action';
+export const ORDER_FIELDS = ['timestamp', 'eventId', 'action'] as const;
+export type OrderField = (typeof ORDER_FIELDS)[number];
 
 /** A step of an order. What is equal in all steps is in the order of the log. */
 export interface OrderStep {

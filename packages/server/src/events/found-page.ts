@@ -30,10 +30,10 @@ export async function showFound(
   for (const each of found) {
     const { stored } = each;
     const published = await publishedOf(stored.index);
-    const view = showEvent(tenant!, stored, caller!.clearance, published);
-    if ('event' in view) shown.push({ event: view.event, found: each });
-    else if ('fault' in view) {
-      altered.push({ eventId: placeOf(stored, published).eventId, index: stored.index, fault: view.fault });
+    const seen = showEvent(tenant!, stored, caller!.clearance, published);
+    if ('event' in seen) shown.push({ event: seen.event, found: each });
+    else if ('fault' in seen) {
+      altered.push({ eventId: placeOf(stored, published).eventId, index: stored.index, fault: seen.fault });
     }
   }
   const [first, ...others] = altered;

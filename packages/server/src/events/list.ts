@@ -4,9 +4,10 @@
 import type { Answer, InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
+import { readKinds } from '../query/filters.ts';
 import type { EventIndex, Place } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound } from './found-page.ts';
-import { readKinds, readQuery, readSort, readTimeRange, sightOf } from './question.ts';
+import { readQuery, readSort, readTimeRange, sightOf } from './question.ts';
 
 export interface ListParts extends FoundPageParts {
   readonly index: EventIndex;

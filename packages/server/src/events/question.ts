@@ -11,7 +11,7 @@ import type { Caller } from '../access/caller.ts';
 import { EVERYTHING, type Query } from '../query/query.ts';
 import { parseQuery } from '../query/query-parser.ts';
 import { compareTimes } from '../query/times.ts';
-import type { OrderField, OrderStep, Sight } from './event-index.ts';
+import { ORDER_FIELDS, type OrderStep, type Sight } from './event-index.ts';
 import { viewFor, visibleTo } from './redact.ts';
 import { utcTimestamp } from './timestamp.ts';
 
@@ -36,18 +36,6 @@ export function readQuery(text: string | undefined, place: FaultPlace): Query {
   throw refused(place, `The query cannot be read: ${issue}.`, { field: place.field, issue, value: text });
 }
 
-/** A query that names kinds asks for them: without it and a filter, events alone are found. */
-export function readKinds(query: Query, kinds: SearchFilters['kinds']): Pick<SearchFilters, 'kinds'> {
-  if (kinds?.length) return { kinds };
-  return namesKind(query) ? { kinds: ['Event', 'Notice'] } : {};
-}
-
-function namesKind(query: Query): boolean {
-  if (query.kind === 'And' || query.kind === 'Or') return query.of.some(namesKind);
-  if (query.kind === 'Not') return namesKind(query.of);
-  return query.kind !== 'Text' && query.field.name === 'kind';
-}
-
 /** The range in UTC; nothing where neither end is set. */
 export function readTimeRange({ from, to }: TimeRange, place: FaultPlace): Pick<SearchFilters, 'timeRange'> {
   if (from === undefined && to === undefined) return {};
@@ -70,11 +58,13 @@ function refused({ code }: FaultPlace, message: string, detail: ErrorDetail): Au
   return new AuditError(code, message, { details: [detail] });
 }
 
-/** `timestamp`, `-timestamp` or `timestamp:desc`, as the contract's schema has made sure. */
+/** `timestamp`, `-timestamp` or `timestamp:desc`; the contract's schema lets no other through. */
 export function readSort(steps: readonly string[]): OrderStep[] {
   return steps.map((step) => {
     const isDescending = step.startsWith('-') || step.endsWith(':desc');
-    const field = step.replace(/^-|:(asc|desc)$/g, '') as OrderField;
+    const name = step.replace(/^-|:(asc|desc)$/g, '');
+    const field = ORDER_FIELDS.find((each) => each === name);
+    if (field === undefined) throw new Error(`events have no order by ${name}`);
     return { field, isDescending };
   });
 }

@@ -9,14 +9,16 @@ import {
   type SearchHit,
   type SearchRequest,
 } from '@tallystick/contract';
+import type { Caller } from '../access/caller.ts';
 import type { Call } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
+import { readKinds } from '../query/filters.ts';
 import { highlightsOf } from '../query/highlights.ts';
 import type { Query } from '../query/query.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
-import { readKinds, readQuery, readTimeRange, sightOf } from './question.ts';
+import { readQuery, readTimeRange, sightOf } from './question.ts';
 
 export interface SearchParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -36,30 +38,15 @@ export function createSearch(parts: SearchParts) {
   const { index, clock, cursors } = parts;
   return async (call: Call, { search = {} }: InputOf<'events.search'>): Promise<Answer<'events.search'>> => {
     const beganNs = clock.monotonicNs();
-    const { query: text, filters = {}, pagination: { limit = LIMITS.pageSizeDefault, cursor } = {} } = search;
-    const query = readQuery(text, { code: IN_BODY, field: 'query' });
-    const order = orderOf(search);
+    const { limit = LIMITS.pageSizeDefault, cursor } = search.pagination ?? {};
     const pages = pagesOf(call, search, cursors);
+    const asked = askedIn(search, call.caller!);
+    const { order } = asked;
     const before = cursor === undefined ? undefined : pages.read(cursor);
     if (before !== undefined && order === 'Relevance') throw cursorError('CURSOR_MISMATCH');
     const seen = before?.seen ?? 0;
     const pageMax = Math.min(limit, LIMITS.searchResultsMax - seen);
-    const { timeRange, kinds, ...others } = filters;
-    const question: Question = {
-      query,
-      filters: {
-        ...others,
-        ...readKinds(query, kinds),
-        ...readTimeRange(timeRange ?? {}, { code: IN_BODY, field: 'filters.timeRange.from' }),
-      },
-      sight: sightOf(call.caller!),
-      order,
-      direction: 'Next',
-      beyond: before?.place,
-      rowsMax: pageMax + 1,
-      aggregations: search.aggregations ?? [],
-      isScored: true,
-    };
+    const question: Question = { ...asked, beyond: before?.place, rowsMax: pageMax + 1 };
     const found = await index.find(call.tenant!, question, call.deadline);
     const rows = found.events.slice(0, pageMax);
     const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
@@ -74,7 +61,7 @@ export function createSearch(parts: SearchParts) {
     return {
       kind: 'Done',
       body: {
-        results: shown.map((each) => hitOf(each, query)),
+        results: shown.map((each) => hitOf(each, asked.query)),
         ...totalsOf(found),
         nextCursor,
         hasMore: nextCursor !== null,
@@ -87,6 +74,26 @@ export function createSearch(parts: SearchParts) {
       },
       facts: { projectionLagMs: found.state.lagMs },
     };
+  };
+}
+
+/** All of a question but where its page begins and ends. */
+function askedIn(search: SearchRequest, caller: Caller): Omit<Question, 'beyond' | 'rowsMax'> {
+  const query = readQuery(search.query, { code: IN_BODY, field: 'query' });
+  const { timeRange = {}, kinds, ...others } = search.filters ?? {};
+  const order = orderOf(search);
+  return {
+    query,
+    filters: {
+      ...others,
+      ...readKinds(query, kinds),
+      ...readTimeRange(timeRange, { code: IN_BODY, field: 'filters.timeRange.from' }),
+    },
+    sight: sightOf(caller),
+    order,
+    direction: 'Next',
+    aggregations: search.aggregations ?? [],
+    isScored: true,
   };
 }
 

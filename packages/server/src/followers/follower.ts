@@ -6,12 +6,12 @@ import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Followed } from './followed.ts';
+import type { FollowerWork } from './follower-work.ts';
 
 export interface FollowerParts {
   /** For diagnostics. */
   readonly name: string;
-  readonly followed: Followed;
+  readonly work: FollowerWork;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
@@ -32,7 +32,7 @@ const GATHER_MS = 50;
 const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
-export function createFollower({ name, followed, clock, random, telemetry }: FollowerParts): Follower {
+export function createFollower({ name, work, clock, random, telemetry }: FollowerParts): Follower {
   let failure: unknown;
   let loop: Loop | undefined;
   const start = () => {
@@ -43,7 +43,7 @@ export function createFollower({ name, followed, clock, random, telemetry }: Fol
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
       async turn(signal) {
-        const { isMore, taken, setAside } = await followed.turn();
+        const { isMore, taken, setAside } = await work.turn();
         failure = undefined;
         const [first] = setAside;
         if (first !== undefined) {

@@ -5,6 +5,7 @@ import type { SearchFilters, TimeRange } from '@tallystick/contract';
 import { utcTimestamp } from '../events/timestamp.ts';
 import { factOf, type FactName } from './fields.ts';
 import type { QueriedEvent } from './queried-event.ts';
+import type { Query } from './query.ts';
 import { compareTimes } from './times.ts';
 
 /** Whether an event, as this reader sees it, passes all filters. Notices pass only if they are asked for. */
@@ -22,6 +23,18 @@ export function passes(filters: SearchFilters, event: QueriedEvent): boolean {
     isAny(event, ['kind'], filters.kinds?.length ? filters.kinds : ['Event'], is) &&
     isWithin(event.timestamp, filters.timeRange)
   );
+}
+
+/** A query that names kinds asks for them: without it and a filter, events alone are found. */
+export function readKinds(query: Query, kinds: SearchFilters['kinds']): Pick<SearchFilters, 'kinds'> {
+  if (kinds?.length) return { kinds };
+  return namesKind(query) ? { kinds: ['Event', 'Notice'] } : {};
+}
+
+function namesKind(query: Query): boolean {
+  if (query.kind === 'And' || query.kind === 'Or') return query.of.some(namesKind);
+  if (query.kind === 'Not') return namesKind(query.of);
+  return query.kind !== 'Text' && query.field.name === 'kind';
 }
 
 type Comparing = (fact: string, asked: string) => boolean;

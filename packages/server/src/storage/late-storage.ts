@@ -66,8 +66,7 @@ export function createLateStorage(): LateStorage {
       turn: () => opened?.index.turn() ?? starting(),
       beginRebuild: (tenant, request) => opened?.index.beginRebuild(tenant, request) ?? starting(),
       findRebuild: (tenant, operationId) => opened?.index.findRebuild(tenant, operationId) ?? starting(),
-      letters: (tenant, way, beyond, limit) =>
-        opened?.index.letters(tenant, way, beyond, limit) ?? starting(),
+      letters: (tenant, wish) => opened?.index.letters(tenant, wish) ?? starting(),
       letterCount: (tenant) => opened?.index.letterCount(tenant) ?? starting(),
       letterCountOfAll: () => opened?.index.letterCountOfAll() ?? starting(),
       reprocess: (tenant, messageId) => opened?.index.reprocess(tenant, messageId) ?? starting(),

@@ -5,7 +5,7 @@ import type { LetterStore } from '../admin/dead-letters.ts';
 import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
 import type { EventIndex } from '../events/event-index.ts';
-import type { Followed } from '../followers/followed.ts';
+import type { FollowerWork } from '../followers/follower-work.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 
@@ -16,5 +16,5 @@ export interface Storage extends AsyncDisposable {
   readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
-  readonly index: EventIndex & Followed & RebuildStore & LetterStore;
+  readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
 }

@@ -12,31 +12,25 @@ import {
 import type { Question } from '../../../events/event-index.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
 import type { Match } from './finder.ts';
-import type { OpenView } from './index-writer.ts';
 import type { Condition, Matcher } from './matching.ts';
 import { COUNTED, type Counted, type Span, SPANS } from './schema.ts';
 import { whileAlive } from './stop.ts';
-import { dayOf, hourOf, monthBegin } from './terms.ts';
-import { spansBetween, timeSpanOf } from './time-span.ts';
+import { DAY_HOURS, dayOf, HOUR_MS, hourOf, monthBegin, spansBetween, timeSpanOf } from './time-span.ts';
+import type { OpenView } from './views.ts';
 
 export interface Aggregated {
   readonly aggregations: Aggregations;
   readonly isApproximate: boolean;
 }
 
-/** A value, how often it is there, and in words. */
-interface Counts {
-  readonly counts: Map<number, number>;
-  readonly nameOf: (value: number) => Name;
-}
-
+/** What a counted value is called where it is shown. */
 interface Name {
   readonly key: string;
   readonly label?: string;
 }
 
-const DAY_HOURS = 24;
-const HOUR_MS = 3_600_000;
+type NameOf = (value: number) => Name;
+
 const DATE_LENGTH = '2026-01-02'.length;
 
 interface CountRule {
@@ -231,7 +225,7 @@ export class Aggregator {
     return { buckets, others: all - sumOf(buckets) };
   }
 
-  #names(aggregation: Aggregation, values: readonly number[], { sight }: Question): Counts['nameOf'] {
+  #names(aggregation: Aggregation, values: readonly number[], { sight }: Question): NameOf {
     switch (aggregation) {
       case 'byClassification':
         return (value) => ({ key: CLASSIFICATIONS[value]! });
@@ -250,7 +244,7 @@ export class Aggregator {
     }
   }
 
-  #keyNames(keys: readonly number[], label: 'label' | 'open_label'): Counts['nameOf'] {
+  #keyNames(keys: readonly number[], label: 'label' | 'open_label'): NameOf {
     const sql = `SELECT k.key, k.text, k.${label} FROM json_each(?) j CROSS JOIN keys k ON k.key = j.value`;
     const names = new Map<number, Name>();
     for (const row of this.#matcher.prepared(sql).all(JSON.stringify(keys))) {

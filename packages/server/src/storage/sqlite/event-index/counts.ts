@@ -4,7 +4,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COUNTED, type Counted, SPANS } from './schema.ts';
-import { dayOf, monthOf } from './terms.ts';
+import { dayOf, monthOf } from './time-span.ts';
 
 /** One doc, as it is counted: a value for each of COUNTED, 0 for all of them. */
 export interface Counting {

@@ -2,20 +2,14 @@
 // and so that one of them does not hold up all others.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { HeldLetter } from '../../../admin/dead-letters.ts';
+import { LIMITS } from '@tallystick/contract';
+import type { HeldLetter, LettersWish } from '../../../admin/dead-letters.ts';
 import { numberOf, textIn } from '../columns.ts';
 
 /** An event that was passed over. */
 export interface IndexLetter extends HeldLetter {
   /** Its row in journal.db. */
   readonly entry: number;
-}
-
-/** A page of them, beyond an id; undefined: from that end. */
-export interface LettersWish {
-  readonly way: 'NewestFirst' | 'OldestFirst';
-  readonly beyond: string | undefined;
-  readonly limit: number;
 }
 
 /** Behind every id. */
@@ -56,7 +50,7 @@ export class DeadLetters {
     this.#count = db.prepare('SELECT count(*) AS count FROM dead_letters WHERE tenant = ?');
     this.#countOfAll = db.prepare('SELECT count(*) AS count FROM dead_letters');
     this.#remove = db.prepare('DELETE FROM dead_letters WHERE entry = ?');
-    this.#removeExpired = db.prepare('DELETE FROM dead_letters WHERE last_failed_ms < ?');
+    this.#removeExpired = db.prepare('DELETE FROM dead_letters WHERE last_failed_ms <= ?');
   }
 
   /** One that is there already has failed again. */
@@ -88,8 +82,9 @@ export class DeadLetters {
     this.#remove.run(entry);
   }
 
-  removeExpired(failedBeforeMs: number): void {
-    this.#removeExpired.run(failedBeforeMs);
+  /** Those whose time is over, as `expiresAt` has promised. */
+  removeExpired(nowMs: number): void {
+    this.#removeExpired.run(nowMs - LIMITS.deadLetterLifetimeMs);
   }
 }
 

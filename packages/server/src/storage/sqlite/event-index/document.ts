@@ -2,9 +2,8 @@
 // whoever will search: words of context and payload go into the column of the event's classification, and a search
 // looks only into the columns that its reader is cleared for.
 
-import { ACTOR_TYPES, type Classification, EVENT_OUTCOMES } from '@tallystick/contract';
+import { ACTOR_TYPES, EVENT_OUTCOMES } from '@tallystick/contract';
 import { eventTokens } from '../../../query/event-tokens.ts';
-import type { Step } from '../../../query/field-path.ts';
 import { factOf, type FactName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
@@ -14,16 +13,18 @@ import {
   type FactLetters,
   factTerm,
   GAP,
-  hourOf,
-  type KeyedClass,
+  keyedClass,
+  keysOf,
   NAME_LETTERS,
   nameTerm,
   numberTerms,
+  OPTIONAL_FACTS,
   pathTerm,
   presenceTerm,
   timeTerms,
   type ViewTerms,
 } from './terms.ts';
+import { hourOf, momentOf } from './time-span.ts';
 
 export interface Document {
   readonly facets: string;
@@ -38,7 +39,7 @@ export interface Document {
 }
 
 export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
-  const { atMs, atNs } = timeOf(event.timestamp);
+  const { atMs, atNs } = momentOf(event.timestamp);
   const { facts, names, content } = wordsOf(event, terms);
   const { userId, serviceId, userName, serviceName, actorType } = event.actor;
   const name = userName ?? serviceName;
@@ -57,11 +58,8 @@ export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
 }
 
 const FACTS = Object.entries(FACT_LETTERS) as [FactName, FactLetters][];
-/** Those that not every event has. */
-const OPTIONAL: readonly string[] = ['actor.userId', 'actor.serviceId'];
-
-/** Of these nearly every event has another. */
-const VARIED: readonly string[] = ['eventId', 'correlationId', 'resource.resourceId'];
+/** Of these nearly every event has another: to remember their terms would gain nothing. */
+const VARIED: readonly FactName[] = ['eventId', 'correlationId', 'resource.resourceId'];
 
 function facetsOf(event: QueriedEvent, atMs: number, terms: ViewTerms): string {
   const hour = hourOf(atMs);
@@ -85,7 +83,7 @@ function factTerms(name: FactName, { exact, folded, ulid }: FactLetters, text: s
     ...(ulid === undefined ? [] : [factTerm(ulid, text.toLowerCase())]),
     ...(exact === undefined ? [] : [factTerm(exact, text)]),
     ...(folded === undefined ? [] : [factTerm(folded, foldText(text))]),
-    ...(exact !== undefined && OPTIONAL.includes(name) ? [presenceTerm(exact)] : []),
+    ...(exact !== undefined && OPTIONAL_FACTS.includes(name) ? [presenceTerm(exact)] : []),
   ];
 }
 
@@ -108,7 +106,7 @@ function wordsOf(
       next = 0;
       if (!isContent) {
         facts.push(GAP);
-        nameLetter = NAME_LETTERS[path.join('.') as keyof typeof NAME_LETTERS];
+        nameLetter = NAME_LETTERS.get(path.join('.'));
         if (nameLetter !== undefined) names.push(GAP, terms.open(presenceTerm(nameLetter)));
         return;
       }
@@ -128,21 +126,4 @@ function wordsOf(
   });
   const join = (words: string[]) => words.join(' ');
   return { facts: join(facts), names: names.length === 0 ? '' : ` ${join(names)}`, content: join(content) };
-}
-
-export function keysOf(path: readonly (Step | null)[]): string[] {
-  return path.filter((step) => typeof step === 'string');
-}
-
-export function keyedClass(classification: Classification): KeyedClass | undefined {
-  return classification === 'Confidential' || classification === 'Secret' ? classification : undefined;
-}
-
-const SECONDS_END = '2026-01-02T03:04:05'.length;
-
-/** An instant in UTC as milliseconds and the nanoseconds beyond. */
-export function timeOf(timestamp: string): { readonly atMs: number; readonly atNs: number } {
-  const nanoseconds = Math.round(Number(`0${timestamp.slice(SECONDS_END, -1)}`) * 1e9);
-  const ms = Math.floor(nanoseconds / 1e6);
-  return { atMs: Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) + ms, atNs: nanoseconds - ms * 1e6 };
 }

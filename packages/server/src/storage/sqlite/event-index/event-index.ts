@@ -2,11 +2,11 @@
 // a thread that dies takes nothing with it: it is started anew by whoever asks next. None of them is started before it is
 // needed, so that the service is ready without waiting for them.
 
-import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
+import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import type { TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexState } from '../../../events/event-index.ts';
-import type { FollowedTurn, Followed } from '../../../followers/followed.ts';
+import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { startThread, type ThreadHandle } from '../thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
@@ -23,7 +23,12 @@ export interface EventIndexOptions {
 /** Two, so that a long search does not keep all others waiting. */
 const SEARCH_THREADS = 2;
 
-export interface SqliteEventIndex extends EventIndex, Followed, RebuildStore, LetterStore, AsyncDisposable {}
+export interface SqliteEventIndex
+  extends EventIndex,
+    FollowerWork,
+    RebuildStore,
+    LetterStore,
+    AsyncDisposable {}
 
 export function createEventIndex(options: EventIndexOptions): SqliteEventIndex {
   return new ThreadedIndex(options);
@@ -40,8 +45,8 @@ class ThreadedIndex implements SqliteEventIndex {
     this.#searchers = Array.from({ length: SEARCH_THREADS }, () => new Searcher(options));
   }
 
-  async turn(): Promise<FollowedTurn> {
-    return (await this.#ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowedTurn;
+  async turn(): Promise<FollowerTurn> {
+    return (await this.#ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowerTurn;
   }
 
   async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
@@ -66,8 +71,8 @@ class ThreadedIndex implements SqliteEventIndex {
     return (await this.#ask({ verb: 'FindRebuild', tenant, operationId })) as Rebuild | undefined;
   }
 
-  async letters(...[tenant, way, beyond, limit]: Parameters<LetterStore['letters']>) {
-    return (await this.#ask({ verb: 'Letters', tenant, way, beyond, limit })) as HeldLetter[];
+  async letters(tenant: TenantId, wish: LettersWish) {
+    return (await this.#ask({ verb: 'Letters', tenant, wish })) as HeldLetter[];
   }
 
   async letterCount(tenant: TenantId) {

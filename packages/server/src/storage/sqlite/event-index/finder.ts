@@ -5,11 +5,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { LIMITS } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
 import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
-import type { OpenView } from './index-writer.ts';
 import type { LoggedEvents } from './logged-events.ts';
-import { type DocList, Matcher, type Matching } from './matching.ts';
+import { type DocList, firstIn, listOf, Matcher, type Matching } from './matching.ts';
 import { Order } from './order.ts';
+import { COUNTED, KEY_KINDS, SPANS } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
+import type { OpenView } from './views.ts';
 
 /** A doc of a page. */
 export interface FoundDoc {
@@ -32,7 +33,9 @@ const WALKED_MAX = 20_000;
 const SCATTERED = 50;
 
 const COLUMNS = 'd.doc, d.at_ms, d.at_ns, d.event_id, d.leaf_index, k.text';
-const KEYED = 'JOIN keys k ON k.key = d.action';
+const WITH_ACTION = 'JOIN keys k ON k.key = d.action';
+/** The counts that hold every event once. */
+const EVER = `counted = ${COUNTED.indexOf('all')} AND span = ${SPANS.indexOf('ever')}`;
 
 export class Finder {
   readonly matcher: Matcher;
@@ -48,7 +51,7 @@ export class Finder {
   match(view: OpenView, question: Question): Match {
     const matching = this.matcher.matching(view, question);
     const { plan, isTimed } = matching;
-    if (plan.of === 'None') return { matching, total: 0, docs: { json: '[]', count: 0 } };
+    if (plan.of === 'None') return { matching, total: 0, docs: listOf([]) };
     if (plan.of === 'All' && plan.exact && !isTimed) {
       return { matching, total: this.#countAll(view, matching), docs: undefined };
     }
@@ -72,20 +75,19 @@ export class Finder {
 
   /** These docs, in the order in which they are given. */
   places(docs: readonly number[]): FoundDoc[] {
-    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${KEYED} ORDER BY j.key`;
+    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${WITH_ACTION} ORDER BY j.key`;
     return this.matcher.prepared(sql).all(JSON.stringify(docs)).map(foundDoc);
   }
 
   /** Of a view by kind and class alone, from the counts. */
   #countAll({ view }: OpenView, { condition }: Matching): number {
-    const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE view = ? AND counted = 0 AND span = 0${condition.ofCounts}`;
-    const [count] = this.matcher.prepared(sql).get(view) as unknown as [number];
-    return Math.min(count, LIMITS.listExactTotalMax + 1);
+    const sql = `SELECT coalesce(sum(count), 0) FROM counts WHERE view = ? AND ${EVER}${condition.ofCounts}`;
+    return Math.min(firstIn(this.matcher.prepared(sql).get(view)), LIMITS.listExactTotalMax + 1);
   }
 
   #sorted({ json }: DocList, order: Order, { beyond, rowsMax }: Question): FoundDoc[] {
     const after = beyond === undefined ? undefined : order.beyond(beyond);
-    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${KEYED}
+    const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${WITH_ACTION}
       ${after === undefined ? '' : `WHERE ${after.sql}`} ORDER BY ${order.sql} LIMIT ?`;
     return this.matcher
       .prepared(sql)
@@ -103,7 +105,7 @@ export class Finder {
       const chosen = matching.plan.of === 'Some' ? this.#chosen(matching, docs) : undefined;
       for (const doc of docs) {
         if (chosen !== undefined && !chosen.has(doc.doc)) continue;
-        if (matching.isNarrowed && !this.matcher.isAsked(doc.doc, question)) continue;
+        if (!matching.plan.exact && !this.matcher.isAsked(doc.doc, question)) continue;
         yield doc;
         if (++found === question.rowsMax) return;
       }
@@ -118,8 +120,8 @@ export class Finder {
     // By action, the keys are the outer loop: they are few and sorted.
     const from = order.usesAction
       ? 'keys k CROSS JOIN docs d ON d.view = k.view AND d.action = k.key'
-      : `docs d ${KEYED}`;
-    const ofKeys = order.usesAction ? 'k.view = ? AND k.kind = 0 AND ' : '';
+      : `docs d ${WITH_ACTION}`;
+    const ofKeys = order.usesAction ? `k.view = ? AND k.kind = ${KEY_KINDS.indexOf('action')} AND ` : '';
     const sql = `SELECT ${COLUMNS} FROM ${from} WHERE ${ofKeys}${condition.sql}
       ${after === undefined ? '' : `AND ${after.sql}`} AND ${whileAlive('d.doc')} ORDER BY ${order.sql} LIMIT ?`;
     const view = condition.values[0]!;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LIMITS } from '@tallystick/contract';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { IndexedLog, type Said } from './testing/indexed-log.ts';
@@ -10,17 +11,13 @@ const NOW_MS = Date.UTC(2026, 5, 1);
 
 function events(count: number, note = 'refund'): Said[] {
   return Array.from({ length: count }, (_, i) => {
-    const {
-      eventId: _id,
-      integrity: _integrity,
-      tenantId: _tenant,
-      sequence: _s,
-      receivedAt: _r,
-      ...said
-    } = shownEvent();
-    return { ...said, context: {}, payload: { note, number: i } };
+    // Each gets an id of its own.
+    const { eventId: _id, ...said } = shownEvent({ context: {}, payload: { note, number: i } });
+    return said;
   });
 }
+
+const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
 
 const asking = (text: string) => ({ query: parseQuery(text).query! });
 
@@ -141,19 +138,36 @@ test('what was set aside can be tried again, and is gone once it is in', async (
   await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: 'no time at all' }]);
   log.follow();
   const tenant = log.tenantNumber('acme');
-  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
-  const letter = log.follower.letters.list(tenant, wish)[0]!;
+  const letter = log.follower.letters.list(tenant, ALL_LETTERS)[0]!;
   assert.equal(letter.attempts, 3);
   assert.equal(log.follower.reprocess(tenant, 'another', NOW_MS), undefined);
   assert.deepEqual(log.follower.reprocess(tenant, letter.messageId, NOW_MS + 5), letter);
   const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
-  assert.deepEqual(log.follower.letters.list(tenant, wish), [again]);
-  assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, wish), []);
+  assert.deepEqual(log.follower.letters.list(tenant, ALL_LETTERS), [again]);
+  assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, ALL_LETTERS), []);
   // The event itself cannot change; here it does, to see that it would be found then.
   log.mend(2, '2026-01-02T03:04:05.000Z');
   log.follower.reprocess(tenant, letter.messageId, NOW_MS + 6);
   assert.equal(log.follower.letters.count(tenant), 0);
   assert.equal(log.find('acme').total, 2);
+});
+
+test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
+  await using log = await IndexedLog.open();
+  const unreadable = { ...events(1)[0]!, timestamp: 'no time at all' };
+  await log.append('acme', [unreadable, unreadable]);
+  log.follower.turn(NOW_MS);
+  const tenant = log.tenantNumber('acme');
+  const [tried, left] = log.follower.letters.list(tenant, ALL_LETTERS);
+  log.follower.reprocess(tenant, tried!.messageId, NOW_MS + 1);
+  const held = () => log.follower.letters.list(tenant, ALL_LETTERS).map(({ messageId }) => messageId);
+  log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs - 1);
+  assert.deepEqual(held(), [tried!.messageId, left!.messageId]);
+  // One that was tried again is held from that time on.
+  log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs);
+  assert.deepEqual(held(), [tried!.messageId]);
+  const { isMore, taken } = log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs + 1);
+  assert.deepEqual([held(), isMore, taken], [[], false, 0]);
 });
 
 test('no word of content that is Confidential or Secret stands in the views', async () => {

@@ -1,10 +1,11 @@
 // Brings the views after the log: reads what is there beyond the position, indexes it, and saves the position in the same
 // commit. What was killed in between is read again; nothing is in twice, nothing is left out. In the same turns views are
-// made anew, behind the ones that answer meanwhile, and old ones are removed portion by portion.
+// made anew, behind the ones that answer meanwhile, old ones are removed portion by portion, and dead letters whose time is
+// over are let go.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
-import type { FollowedTurn, SetAside } from '../../../followers/followed.ts';
+import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
 import { numberOf, readOr, textIn } from '../columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';
@@ -60,17 +61,10 @@ export class IndexFollower {
     this.#removals = ['counts', 'keys'].map((table) => db.prepare(`DELETE FROM ${table} WHERE view = ?`));
   }
 
-  /** The last row of the log that has been looked at. */
-  get position(): number {
-    const row = this.#position.get();
-    return row === undefined ? 0 : numberOf(row, 'value');
-  }
-
   /** One portion of each: of the log, of a view that is being made, of one that is going away. */
-  turn(nowMs: number): FollowedTurn {
+  turn(nowMs: number): FollowerTurn {
     const setAside: SetAside[] = [];
-    const { position } = this;
-    const rows = this.#events.beyond(position, this.#portion);
+    const rows = this.#events.beyond(this.#lastEntry(), this.#portion);
     if (rows.length > 0) {
       this.#commit(() => {
         this.#indexAll(rows, nowMs, setAside);
@@ -79,6 +73,7 @@ export class IndexFollower {
         this.#setMeta.run('leaf', last.leaf);
       });
     }
+    this.#letters.removeExpired(nowMs);
     const isBuilding = this.#build(nowMs);
     const isRemoving = this.#remove();
     if (this.#wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) this.#wal.fold();
@@ -117,9 +112,15 @@ export class IndexFollower {
     this.#commit(() => {
       const reason = this.#index(view, row);
       if (reason === undefined) this.#letters.remove(letter.entry);
-      else this.#letters.add({ tenant, entry: letter.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+      else this.#passOver(row, reason, nowMs);
     });
     return letter;
+  }
+
+  /** The last row of the log that has been looked at. */
+  #lastEntry(): number {
+    const row = this.#position.get();
+    return row === undefined ? 0 : numberOf(row, 'value');
   }
 
   #indexAll(rows: readonly LoggedRow[], nowMs: number, setAside: SetAside[]): void {
@@ -133,7 +134,7 @@ export class IndexFollower {
       }
       const reason = this.#index(view, row);
       if (reason !== undefined) {
-        this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+        this.#passOver(row, reason, nowMs);
         const tenantId = readOr(() => textIn(row.row, 'tenant_id'), '');
         setAside.push({ tenantId, sequence: row.index + 1, reason });
       }
@@ -159,6 +160,10 @@ export class IndexFollower {
     }
   }
 
+  #passOver({ tenant, entry }: LoggedRow, reason: string, nowMs: number): void {
+    this.#letters.add({ tenant, entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+  }
+
   /** True when there is more of it to do. */
   #build(nowMs: number): boolean {
     const building = this.#views.any('Building');
@@ -170,8 +175,7 @@ export class IndexFollower {
       for (const row of rows) {
         const reason = this.#index(building, row);
         if (reason === undefined) this.#letters.remove(row.entry);
-        else
-          this.#letters.add({ tenant: row.tenant, entry: row.entry, reason, attempts: ATTEMPTS_MAX, nowMs });
+        else this.#passOver(row, reason, nowMs);
       }
       const nextIndex = rows.length < this.#portion ? end : rows.at(-1)!.index + 1;
       this.#views.advance(building.view, nextIndex);

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LIMITS, type TenantId } from '@tallystick/contract';
-import { decodeEntry, parseJson } from '@tallystick/evidence';
+import { decodeEntry } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { seenBy } from '../../../query/queried-event.ts';
@@ -12,10 +12,10 @@ import { blobOf, numberOf } from '../columns.ts';
 import { LogTables } from '../log-tables.ts';
 import { Aggregator } from './aggregate.ts';
 import { Finder, type FoundDoc, type Match } from './finder.ts';
-import type { OpenView } from './index-writer.ts';
 import { eventIn, LoggedEvents } from './logged-events.ts';
+import { docsIn } from './matching.ts';
 import { Alive, type StopFlag } from './stop.ts';
-import { TermsOfViews, type View, Views } from './views.ts';
+import { type OpenView, TermsOfViews, type View, Views } from './views.ts';
 
 /** Of stored text: a page of large events has fewer of them. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -105,8 +105,7 @@ export class IndexReader {
     weighed: readonly WeighedTerm[],
   ): { readonly docs: readonly FoundDoc[]; readonly scores?: ReadonlyMap<number, number> } {
     if (question.order !== 'Relevance') return { docs: this.#finder.page(match, question, question.order) };
-    const { json } = this.#finder.matcher.newest(match.matching, question, WEIGHED_MAX);
-    const newest = parseJson(json) as number[];
+    const newest = docsIn(this.#finder.matcher.newest(match.matching, question, WEIGHED_MAX));
     const scores = new Map(newest.map((doc) => [doc, this.#score(doc, question, weighed)]));
     // What fits as well is newest first.
     const best = newest.toSorted((a, b) => scores.get(b)! - scores.get(a)! || b - a);

@@ -4,6 +4,7 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
+import type { LettersWish } from '../../../admin/dead-letters.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
@@ -22,13 +23,7 @@ export type IndexMessage =
   | { readonly verb: 'Turn'; readonly nowMs: number }
   | { readonly verb: 'BeginRebuild'; readonly tenant: TenantId; readonly request: RebuildRequest }
   | { readonly verb: 'FindRebuild'; readonly tenant: TenantId; readonly operationId: string }
-  | {
-      readonly verb: 'Letters';
-      readonly tenant: TenantId;
-      readonly way: 'NewestFirst' | 'OldestFirst';
-      readonly beyond: string | undefined;
-      readonly limit: number;
-    }
+  | { readonly verb: 'Letters'; readonly tenant: TenantId; readonly wish: LettersWish }
   | { readonly verb: 'LetterCount'; readonly tenant: TenantId }
   | { readonly verb: 'LetterCountOfAll' }
   | {
@@ -80,7 +75,7 @@ serveThread<IndexMessage>({
       }
       case 'Letters': {
         const tenant = numberOfTenant(message.tenant);
-        return { value: tenant === undefined ? [] : follower.letters.list(tenant, message) };
+        return { value: tenant === undefined ? [] : follower.letters.list(tenant, message.wish) };
       }
       case 'LetterCount': {
         const tenant = numberOfTenant(message.tenant);

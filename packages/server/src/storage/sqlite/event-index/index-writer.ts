@@ -9,15 +9,9 @@ import { CLASSIFICATIONS } from '../schema.ts';
 import { CountTally } from './counts.ts';
 import { documentOf } from './document.ts';
 import { Keys } from './keys.ts';
-import { hourOf, type ViewTerms } from './terms.ts';
-
-/** A view, and how its terms are written. */
-export interface OpenView {
-  readonly view: number;
-  /** The tenant's number in journal.db. */
-  readonly tenant: number;
-  readonly terms: ViewTerms;
-}
+import { KINDS } from './schema.ts';
+import { hourOf } from './time-span.ts';
+import type { OpenView } from './views.ts';
 
 /** An event and where it stands. */
 export interface LoggedEvent {
@@ -55,7 +49,7 @@ export class IndexWriter {
     const { atMs, atNs, outcome, actorType } = document;
     if (!Number.isSafeInteger(atMs)) throw new Error(`the time ${event.timestamp} cannot be told`);
     const classification = CLASSIFICATIONS.indexOf(event.classification);
-    const kind = event.kind === 'Notice' ? 1 : 0;
+    const kind = KINDS.indexOf(event.kind);
     const isOpen = event.classification !== 'Secret';
     const action = this.#keys.of(view, 'action', event.action);
     const actor = this.#keys.of(view, 'actor', document.actor, document.actorLabel, isOpen);

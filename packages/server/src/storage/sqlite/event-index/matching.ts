@@ -3,6 +3,7 @@
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { AuditEvent, Classification, SearchFilters } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
 import type { Question } from '../../../events/event-index.ts';
 import { passes } from '../../../query/filters.ts';
 import type { FactName, TimeName } from '../../../query/fields.ts';
@@ -11,13 +12,13 @@ import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
 import { numberOf, textIn } from '../columns.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
-import type { OpenView } from './index-writer.ts';
 import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
 import { ALL, type Plan, Planner } from './plan.ts';
-import { KEY_KINDS, type KeyKind } from './schema.ts';
+import { KEY_KINDS, type KeyKind, KINDS } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
-import { FACT_LETTERS, factTerm, hourOf } from './terms.ts';
-import { type Moment, spansBetween, spanTerm, type TimeSpan, timeSpanOf } from './time-span.ts';
+import { FACT_LETTERS, factTerm, spanTerm } from './terms.ts';
+import { hourOf, type Moment, spansBetween, type TimeSpan, timeSpanOf } from './time-span.ts';
+import type { OpenView } from './views.ts';
 
 /** More than these and the words are not asked for the time: the docs are, each one. */
 const COVER_TERMS_MAX = 400;
@@ -30,8 +31,15 @@ export interface DocList {
 
 const NEWEST_FIRST = ' ORDER BY 1 DESC';
 
-function listOf(docs: readonly number[]): DocList {
+export function listOf(docs: readonly number[]): DocList {
   return { json: JSON.stringify(docs), count: docs.length };
+}
+
+export function docsIn({ json }: DocList): readonly number[] {
+  const docs = parseJson(json);
+  const isDoc = (doc: unknown): doc is number => typeof doc === 'number';
+  if (!Array.isArray(docs) || !docs.every(isDoc)) throw new Error('a list of docs has no number');
+  return docs;
 }
 
 /** What docs must be, in SQL, with docs as `d`. */
@@ -42,12 +50,11 @@ export interface Condition {
   readonly ofCounts: string;
 }
 
+/** How a question is put to the tables. Where the plan is not exact, each event that it finds is looked at itself. */
 export interface Matching {
   readonly plan: Plan;
   /** Of docs: view, time, kind and classification. */
   readonly condition: Condition;
-  /** Whether it is more than that and the plan. */
-  readonly isNarrowed: boolean;
   readonly isTimed: boolean;
 }
 
@@ -108,14 +115,13 @@ export class Matcher {
     return {
       plan,
       condition: conditionOf(view.view, filters, sight.visible, span),
-      isNarrowed: !plan.exact,
       isTimed: span.from !== undefined || span.to !== undefined,
     };
   }
 
   /** The docs that match, in no order; one more than the limit where there are more. */
   docs(matching: Matching, question: Question, limit: number): DocList {
-    if (!matching.isNarrowed) return this.#gathered(matching, '', limit + 1);
+    if (matching.plan.exact) return this.#gathered(matching, '', limit + 1);
     const found: number[] = [];
     for (const doc of this.#candidates(matching, '')) {
       if (!this.isAsked(doc, question)) continue;
@@ -126,7 +132,7 @@ export class Matcher {
 
   /** The newest that match, newest first. */
   newest(matching: Matching, question: Question, limit: number): DocList {
-    if (!matching.isNarrowed) return this.#gathered(matching, NEWEST_FIRST, limit);
+    if (matching.plan.exact) return this.#gathered(matching, NEWEST_FIRST, limit);
     const found: number[] = [];
     for (const doc of this.#candidates(matching, NEWEST_FIRST)) {
       if (!this.isAsked(doc, question)) continue;
@@ -138,7 +144,7 @@ export class Matcher {
   /** Columns of the newest docs that match, row by row; undefined where each must be looked at first. */
   newestColumns(matching: Matching, columns: string, limit: number): Iterable<readonly number[]> | undefined {
     const { plan, condition, isTimed } = matching;
-    if (matching.isNarrowed || plan.of !== 'Some') return undefined;
+    if (!plan.exact || plan.of !== 'Some') return undefined;
     const sql = `SELECT ${columns} FROM words CROSS JOIN docs d ON d.doc = words.rowid
       WHERE words MATCH ? AND ${whileAlive('words.rowid')}${isTimed ? ` AND ${condition.sql}` : ''}
       ORDER BY words.rowid DESC LIMIT ?`;
@@ -273,13 +279,11 @@ const KEYS_OF_FACTS: Readonly<Partial<Record<FactName, KeyKind>>> = {
   'resource.resourceType': 'resourceType',
 };
 
-function firstIn(row: unknown): number {
-  if (!Array.isArray(row) || typeof row[0] !== 'number') throw new Error('a row of docs has no number');
+/** Of a row that begins with a number. */
+export function firstIn(row: unknown): number {
+  if (!Array.isArray(row) || typeof row[0] !== 'number') throw new Error('a row has no number');
   return row[0];
 }
-
-/** A place in this list is `docs.kind`. */
-const KINDS = ['Event', 'Notice'] as const satisfies readonly AuditEvent['kind'][];
 
 function kindsOf({ kinds }: SearchFilters): readonly AuditEvent['kind'][] {
   return kinds?.length ? kinds : ['Event'];

@@ -7,21 +7,23 @@ import { type FactName, ruleOf, type TimeName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
 import type { Comparison, Field, Operator, Query, Value } from '../../../query/query.ts';
 import { phraseOf } from '../../../query/tokens.ts';
-import { keyedClass, keysOf, timeOf } from './document.ts';
-import type { OpenView } from './index-writer.ts';
+import { placesFor } from './number-places.ts';
 import {
   EVERY,
   FACT_LETTERS,
   factTerm,
-  hourOf,
+  keyedClass,
+  keysOf,
   NAME_LETTERS,
   nameTerm,
   numberTerm,
+  OPTIONAL_FACTS,
   pathTerm,
-  placesFor,
   presenceTerm,
   type ViewTerms,
 } from './terms.ts';
+import { DAY_HOURS, hourOf, momentOf } from './time-span.ts';
+import type { OpenView } from './views.ts';
 
 /** `match` is an expression of FTS5. */
 export type Plan =
@@ -227,7 +229,7 @@ export class Planner {
   }
 
   #nameWords(fact: FactName, { words, prefix }: { words: readonly string[]; prefix: boolean }): Plan {
-    const letter = NAME_LETTERS[fact as keyof typeof NAME_LETTERS];
+    const letter = NAME_LETTERS.get(fact)!;
     const terms = words.map((word) => this.#terms.open(nameTerm(letter, word)));
     return this.#some(`{facets} : ${phraseText(terms)}${star(prefix)}`);
   }
@@ -263,7 +265,7 @@ export class Planner {
     const time = name === undefined ? undefined : ruleOf(name).time;
     if (time === undefined) return NONE;
     const isDay = value.length === DAY_LENGTH;
-    const first = hourOf(isDay ? Date.parse(value) : timeOf(value).atMs);
+    const first = hourOf(isDay ? Date.parse(value) : momentOf(value).atMs);
     const last = isDay ? first + DAY_HOURS - 1 : first;
     const [from, to] = hoursFor(operator, first, last, isDay);
     const terms = this.#known.hours(time, from, to);
@@ -279,8 +281,8 @@ export class Planner {
     const { whole = [], words = [], time } = ruleOf(name);
     if (time !== undefined) return ALL;
     const letters = [
-      ...whole.map((fact) => (OPTIONAL.includes(fact) ? FACT_LETTERS[fact]!.exact! : undefined)),
-      ...words.map((fact) => NAME_LETTERS[fact as keyof typeof NAME_LETTERS]),
+      ...whole.map((fact) => (OPTIONAL_FACTS.includes(fact) ? FACT_LETTERS[fact]!.exact! : undefined)),
+      ...words.map((fact) => NAME_LETTERS.get(fact)),
     ];
     if (letters.includes(undefined)) return ALL;
     return this.#facets(letters.map((letter) => presenceTerm(letter!)));
@@ -313,7 +315,6 @@ export class Planner {
 }
 
 const DAY_LENGTH = '2026-01-02'.length;
-const DAY_HOURS = 24;
 
 /** The hours of times that stand in this order to those from `first` to `last`; undefined: without an end. */
 function hoursFor(
@@ -335,8 +336,6 @@ function hoursFor(
       return [undefined, last];
   }
 }
-
-const OPTIONAL: readonly FactName[] = ['actor.userId', 'actor.serviceId'];
 
 function columnOf(classification: Classification): string {
   return classification.toLowerCase();

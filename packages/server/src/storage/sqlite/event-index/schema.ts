@@ -4,8 +4,10 @@
 // A view is the index of one tenant's events, whole or still being made; a tenant that is indexed anew has two for a
 // while. Rows of a view know no other one: its number is in every key, and in every term of `words`.
 
+import type { AuditEvent } from '@tallystick/contract';
+
 /** Counted up whenever a table, a term, or the meaning of either changes. */
-export const INDEX_VERSION = 1;
+export const INDEX_VERSION = 2;
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (
@@ -38,7 +40,7 @@ export const INDEX_TABLES = `
     at_ms          INTEGER NOT NULL,
     at_ns          INTEGER NOT NULL,
     classification INTEGER NOT NULL,
-    -- 0 for an event, 1 for a notice.
+    -- A place in KINDS.
     kind           INTEGER NOT NULL,
     outcome        INTEGER NOT NULL,
     actor_type     INTEGER NOT NULL,
@@ -101,6 +103,7 @@ export const INDEX_TABLES = `
     last_failed_ms  INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX dead_letters_by_tenant ON dead_letters (tenant, message_id);
+  CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
 
   -- Terms are made by terms.ts and written with spaces between them: this tokenizer takes them as they are. The columns
   -- after facts hold the words of content, one for each classification, so that a reader's clearance decides which
@@ -110,6 +113,9 @@ export const INDEX_TABLES = `
     content = '', contentless_delete = 1, detail = full, tokenize = "ascii tokenchars '_'"
   );
 `;
+
+/** `docs.kind` and `counts.kind` are places in this list. */
+export const KINDS = ['Event', 'Notice'] as const satisfies readonly AuditEvent['kind'][];
 
 /** What keys are of; `keys.kind` is a place in this list. */
 export const KEY_KINDS = ['action', 'actor', 'resourceType'] as const;

@@ -8,10 +8,14 @@
 //   3f__hci4k                     an hour
 //   3f__ppayload__amount          there is a payload.amount
 //   3f__npayload__amount__p074    and it is a number from 1024 to before 2048, in __p0748 and in __p07481 more exactly
-//   3f_k7ac2f0e81b9d4c3           any of these, of content that is Confidential or Secret: an HMAC of it
+//   3f_k7ac2f0e81b9d4c35a60f      any of these, of content that is Confidential or Secret: an HMAC of it
 
 import { createHmac, hash } from 'node:crypto';
+import type { Classification } from '@tallystick/contract';
+import type { QueryStep } from '../../../query/field-path.ts';
 import type { FactName, TimeName } from '../../../query/fields.ts';
+import { placesOf } from './number-places.ts';
+import { DAY_HOURS, dayOf, monthOf, type WholeSpan } from './time-span.ts';
 
 /** The facts that are found as a whole: `exact` as they are written, `folded` without regard to capitals and marks. */
 export const FACT_LETTERS: Readonly<Partial<Record<FactName, FactLetters>>> = {
@@ -38,12 +42,15 @@ export interface FactLetters {
   readonly ulid?: string;
 }
 
+/** Those that not every event has: each has a term of its own that says whether it is there. */
+export const OPTIONAL_FACTS: readonly FactName[] = ['actor.userId', 'actor.serviceId'];
+
 /** Names for people, found by their words within the one or the other. */
-export const NAME_LETTERS = {
-  'actor.userName': 'm',
-  'actor.serviceName': 'j',
-  'resource.resourceName': 'f',
-} as const satisfies Partial<Record<FactName, string>>;
+export const NAME_LETTERS: ReadonlyMap<string, string> = new Map<FactName, string>([
+  ['actor.userName', 'm'],
+  ['actor.serviceName', 'j'],
+  ['resource.resourceName', 'f'],
+]);
 
 /** Stands between values of facts, so that no phrase reaches from one into the next. */
 export const GAP = '_';
@@ -65,14 +72,8 @@ export function presenceTerm(letter: string): string {
   return `_0${letter}`;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_HOURS = 24;
 /** Before the year 0. */
 const HOURS_ZERO = 20_000_000;
-
-export function hourOf(atMs: number): number {
-  return Math.floor(atMs / HOUR_MS);
-}
 
 /** The letters of the hour, the day and the month of each time that an event has. */
 const TIME_LETTERS = {
@@ -98,23 +99,18 @@ export function timeTerms(time: TimeName, hour: number): string[] {
   return [hourTerm(time, hour), dayTerm(time, dayOf(hour)), monthTerm(time, monthOf(hour))];
 }
 
-export function dayOf(hour: number): number {
-  return Math.floor(hour / DAY_HOURS);
+const SPAN_TERMS = { month: monthTerm, day: dayTerm, hour: hourTerm } as const;
+
+export function spanTerm(name: TimeName, { span, time }: WholeSpan): string {
+  return SPAN_TERMS[span](name, time);
 }
 
-export function monthOf(hour: number): number {
-  const date = new Date(hour * HOUR_MS);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+/** The keys of a path; where a value stands in a list is left out. */
+export function keysOf(path: readonly QueryStep[]): string[] {
+  return path.filter((step) => typeof step === 'string');
 }
 
-/** The first hour of a month. */
-export function monthBegin(month: number): number {
-  const date = new Date(0);
-  date.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
-  return hourOf(date.getTime());
-}
-
-/** The keys on the way to a value; where it stands in a list is left out. */
+/** That there is a value at the end of these keys. */
 export function pathTerm(keys: readonly string[]): string {
   return `_p${pathText(keys)}`;
 }
@@ -138,75 +134,6 @@ function pathText(keys: readonly string[]): string {
   return text.length <= PATH_LENGTH_MAX ? text : `_7f${hash('sha256', text, 'hex').slice(0, 32)}`;
 }
 
-const OCTAVE_MAX = 64;
-const PARTS = 16;
-
-/** Where a number lies, ever more exactly: `p074`, `p07481`'s beginning `p0748`, `p07481`. Zero is `z`, below it `m`. */
-function placesOf(number: number): string[] {
-  if (number === 0) return ['z'];
-  const { sign, octave, part } = partsOf(number);
-  const at = sign + nameOf(octave);
-  const digits = part.toString(PARTS).padStart(2, '0');
-  return [at, at + digits[0], at + digits];
-}
-
-function partsOf(number: number): {
-  readonly sign: 'm' | 'p';
-  readonly octave: number;
-  readonly part: number;
-} {
-  const size = Math.abs(number);
-  const exact = Math.floor(Math.log2(size));
-  const octave = Math.max(-OCTAVE_MAX, Math.min(OCTAVE_MAX, exact));
-  // What is beyond all octaves lies in the last part of the last, or the first of the first.
-  const share = Math.max(0, Math.min(1, size / 2 ** octave - 1));
-  const part = Math.min(PARTS * PARTS - 1, Math.floor(share * PARTS * PARTS));
-  return { sign: number < 0 ? 'm' : 'p', octave: octave + OCTAVE_MAX, part };
-}
-
-function nameOf(octave: number): string {
-  return String(octave).padStart(3, '0');
-}
-
-/** The places in which all numbers lie that stand in this order to the given one; some others may, too. */
-export function placesFor(operator: '=' | '>' | '>=' | '<' | '<=', number: number): string[] {
-  if (operator === '=') return [placesOf(number).at(-1)!];
-  const isAbove = operator.startsWith('>');
-  if (number === 0) return ['z', ...octavesOf(isAbove ? 'p' : 'm', 0, 2 * OCTAVE_MAX)];
-  const { sign, octave, part } = partsOf(number);
-  // Below zero, what is above lies nearer to it.
-  const isOutward = isAbove === (sign === 'p');
-  const own = partsFrom(sign + nameOf(octave), part, isOutward);
-  return isOutward
-    ? [...own, ...octavesOf(sign, octave + 1, 2 * OCTAVE_MAX)]
-    : [
-        ...own,
-        ...octavesOf(sign, 0, octave - 1),
-        'z',
-        ...octavesOf(sign === 'p' ? 'm' : 'p', 0, 2 * OCTAVE_MAX),
-      ];
-}
-
-/** The parts of an octave from one on, outward or inward, that one included. */
-function partsFrom(octave: string, part: number, isOutward: boolean): string[] {
-  const [first, second] = [Math.floor(part / PARTS), part % PARTS];
-  const beyond = (digit: number, from: number) => (isOutward ? digit > from : digit < from);
-  const digits = Array.from({ length: PARTS }, (_, digit) => digit);
-  const firstDigit = octave + first.toString(PARTS);
-  return [
-    ...digits.filter((digit) => beyond(digit, first)).map((digit) => octave + digit.toString(PARTS)),
-    ...digits
-      .filter((digit) => digit === second || beyond(digit, second))
-      .map((digit) => firstDigit + digit.toString(PARTS)),
-  ];
-}
-
-function octavesOf(sign: 'm' | 'p', first: number, last: number): string[] {
-  const octaves: string[] = [];
-  for (let octave = first; octave <= last; octave++) octaves.push(sign + nameOf(octave));
-  return octaves;
-}
-
 /** How each ASCII character is written. */
 const ESCAPED = Array.from({ length: 0x80 }, (_, code) => {
   const character = String.fromCharCode(code);
@@ -228,6 +155,11 @@ export function escaped(text: string): string {
 }
 
 export type KeyedClass = 'Confidential' | 'Secret';
+
+/** Undefined where content of this class stands in the index as it is. */
+export function keyedClass(classification: Classification): KeyedClass | undefined {
+  return classification === 'Confidential' || classification === 'Secret' ? classification : undefined;
+}
 
 /** So many of a view's keyed terms are remembered: the same words come again and again. */
 const REMEMBERED_MAX = 20_000;

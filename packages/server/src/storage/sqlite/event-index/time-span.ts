@@ -1,15 +1,47 @@
-// The span of time that is asked for, as the index keeps times, and the whole months, days and hours that it is made of. Events of the first and the last hour may lie outside; whoever asks compares them with the span itself.
+// Times as the index keeps them: moments, the hour, day and month of each, the span that is asked for, and the whole months,
+// days and hours that it is made of. Events of the first and the last hour may lie outside of a span; whoever asks compares
+// them with the span itself.
 
 import type { TimeRange } from '@tallystick/contract';
-import { timeOf } from './document.ts';
-import type { TimeName } from '../../../query/fields.ts';
 import type { Span } from './schema.ts';
-import { dayOf, dayTerm, hourTerm, monthBegin, monthOf, monthTerm } from './terms.ts';
 
-/** A moment as it is kept. */
+export const HOUR_MS = 3_600_000;
+export const DAY_HOURS = 24;
+
+/** A moment as it is kept: milliseconds since 1970, and the nanoseconds beyond. */
 export interface Moment {
   readonly atMs: number;
   readonly atNs: number;
+}
+
+const SECONDS_END = '2026-01-02T03:04:05'.length;
+
+/** Of an instant in UTC. */
+export function momentOf(timestamp: string): Moment {
+  const nanoseconds = Math.round(Number(`0${timestamp.slice(SECONDS_END, -1)}`) * 1e9);
+  const ms = Math.floor(nanoseconds / 1e6);
+  return { atMs: Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) + ms, atNs: nanoseconds - ms * 1e6 };
+}
+
+export function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS);
+}
+
+export function dayOf(hour: number): number {
+  return Math.floor(hour / DAY_HOURS);
+}
+
+/** From the year 0 on. */
+export function monthOf(hour: number): number {
+  const date = new Date(hour * HOUR_MS);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+/** The first hour of a month. */
+export function monthBegin(month: number): number {
+  const date = new Date(0);
+  date.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
+  return hourOf(date.getTime());
 }
 
 /** Both ends are included. */
@@ -21,12 +53,10 @@ export interface TimeSpan {
 /** Of a range whose ends are in UTC. */
 export function timeSpanOf({ from, to }: TimeRange = {}): TimeSpan {
   return {
-    from: from === undefined ? undefined : timeOf(from),
-    to: to === undefined ? undefined : timeOf(to),
+    from: from === undefined ? undefined : momentOf(from),
+    to: to === undefined ? undefined : momentOf(to),
   };
 }
-
-const DAY_HOURS = 24;
 
 /** A whole month, day or hour. */
 export interface WholeSpan {
@@ -51,10 +81,4 @@ export function* spansBetween(firstHour: number, lastHour: number): Generator<Wh
       hour += 1;
     }
   }
-}
-
-const TERMS = { month: monthTerm, day: dayTerm, hour: hourTerm } as const;
-
-export function spanTerm(name: TimeName, { span, time }: WholeSpan): string {
-  return TERMS[span](name, time);
 }

@@ -2,7 +2,6 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { blobOf, numberOf, textIn } from '../columns.ts';
-import type { OpenView } from './index-writer.ts';
 import { ViewTerms } from './terms.ts';
 
 export type ViewState = 'Building' | 'Current' | 'Old';
@@ -15,6 +14,14 @@ export interface View {
   readonly state: ViewState;
   /** The first index that is not in it. */
   readonly nextIndex: number;
+}
+
+/** A view, and how its terms are written. */
+export interface OpenView {
+  readonly view: number;
+  /** The tenant's number in journal.db. */
+  readonly tenant: number;
+  readonly terms: ViewTerms;
 }
 
 export class Views {

@@ -187,12 +187,15 @@ export function questionOf(asked: Partial<Question>): Question {
   };
 }
 
-function draftOf({ context, payload, kind, eventId = nextId(), ...facts }: Said): Draft {
+/** Of an event that was shown, what the log gives is left out: it is given anew. */
+function draftOf({ context, payload, kind, eventId = nextId(), ...said }: Said): Draft {
+  const { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy } = said;
+  const facts = { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy };
   return {
     kind: kind === 'Notice' ? KINDS.administration : KINDS.event,
     eventId,
     texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
-    classification: facts.classification,
+    classification,
     expiresAtMs: undefined,
   };
 }

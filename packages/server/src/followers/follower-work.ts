@@ -1,7 +1,8 @@
-// What follows the log: the port of a follower's work. A turn takes the next portion of the log after a position that is
-// saved in the same commit as what was done with it, so a follower that was killed goes on where it was.
+// What a follower does with the log: the port of its work, which each backend does in its own way. A turn takes the next
+// portion of the log after a position that is saved in the same commit as what was done with it, so a follower that was
+// killed goes on where it was.
 
-export interface FollowedTurn {
+export interface FollowerTurn {
   /** There is more to do at once. */
   readonly isMore: boolean;
   /** How many events of the log were taken. */
@@ -16,6 +17,6 @@ export interface SetAside {
   readonly reason: string;
 }
 
-export interface Followed {
-  turn(): Promise<FollowedTurn>;
+export interface FollowerWork {
+  turn(): Promise<FollowerTurn>;
 }
