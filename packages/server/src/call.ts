@@ -134,6 +134,8 @@ export interface Received {
   readonly bytes: Uint8Array | undefined;
   /** The RFC 8785 text of the body, where it was made on the way. */
   readonly canonical: Uint8Array | undefined;
+  /** Parameters that the operation does not have, by name. */
+  readonly unknownParameters?: readonly string[];
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => Place;
 }

@@ -47,7 +47,10 @@ export const ServiceIndicators = object('ServiceIndicators', 'The figures by whi
 export type ProjectionStatus = Static<typeof ProjectionStatus>;
 export const ProjectionStatus = object('ProjectionStatus', 'How far a projection has come.', {
   name: Type.String(),
-  generation: Type.Integer({ minimum: 1 }),
+  generation: doc(
+    Type.Integer({ minimum: 1 }),
+    'How many times it was made, for one tenant; 1 for the process.',
+  ),
   position: optional(doc(Sequence, 'The last event in it, for one tenant.')),
   lagMs: Milliseconds,
   rebuilding: Type.Boolean(),

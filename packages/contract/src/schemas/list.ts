@@ -13,7 +13,7 @@ export const PAGING = {
       minimum: 1,
       maximum: LIMITS.pageSizeMax,
       default: LIMITS.pageSizeDefault,
-      description: 'Items in a page.',
+      description: 'Items in a page at most; of large ones fewer fit.',
     }),
   ),
   cursor: optional(

@@ -26,7 +26,7 @@ export const TimeRange = strictObject('TimeRange', 'Both ends are included.', {
 });
 
 export type SearchFilters = Static<typeof SearchFilters>;
-const filterRules = 'OR within a filter, AND between filters; an empty list is no filter.';
+const filterRules = 'OR within a filter, AND between filters; case counts; an empty list is no filter.';
 export const SearchFilters = strictObject('SearchFilters', filterRules, {
   actorIds: anyOf(value, '`userId` or `serviceId` of the actor; a trailing `*` is a prefix.'),
   actorTypes: anyOf(ActorType, 'Kinds of actor.'),
@@ -45,7 +45,12 @@ export const SortOrder = choice('SortOrder', 'Ascending or descending.', ['asc',
 
 export type SearchSort = Static<typeof SearchSort>;
 export const SearchSort = strictObject('SearchSort', 'One step of a sort order.', {
-  field: choice('SearchSortField', 'What to sort by.', ['timestamp', 'eventId', 'action', 'relevance']),
+  field: choice(
+    'SearchSortField',
+    'What to sort by. `relevance` comes first, and what follows it has no effect: it weighs the newest 1000 matches, and ' +
+      'of equal ones the last that arrived is first.',
+    ['timestamp', 'eventId', 'action', 'relevance'],
+  ),
   order: optional(doc(SortOrder, 'When absent: `desc` for `relevance`, else `asc`.')),
 });
 
@@ -92,7 +97,11 @@ export const SearchHit = object('SearchHit', 'An event that was found.', {
 
 export type Bucket = Static<typeof Bucket>;
 export const Bucket = object('Bucket', 'One value and how often it occurs.', {
-  key: Type.String(),
+  key: Type.String({
+    description:
+      'The value. Of an actor: `userId`, else `serviceId`, else its name, else its type. Of a day `2026-01-02`, of an hour ' +
+      '`2026-01-02T03:00:00.000Z`.',
+  }),
   label: optional(Type.String({ description: 'The key for people, where there is one.' })),
   count: Count,
 });
@@ -100,26 +109,33 @@ export const Bucket = object('Bucket', 'One value and how often it occurs.', {
 const buckets = optional(arrayOf(Bucket));
 
 export type Aggregations = Static<typeof Aggregations>;
-export const Aggregations = object('Aggregations', 'The most frequent values, by aggregation.', {
-  byAction: buckets,
-  byActor: buckets,
-  byResource: buckets,
-  byClassification: buckets,
-  byDay: buckets,
-  byHour: buckets,
-  byActorType: buckets,
-  byOutcome: buckets,
-  otherCount: optional(
-    mapOf(Count, { description: 'By aggregation, the results in no bucket shown; left out when 0.' }),
-  ),
-});
+export const Aggregations = object(
+  'Aggregations',
+  'The most frequent values; of days and hours the newest.',
+  {
+    byAction: buckets,
+    byActor: buckets,
+    byResource: buckets,
+    byClassification: buckets,
+    byDay: buckets,
+    byHour: buckets,
+    byActorType: buckets,
+    byOutcome: buckets,
+    otherCount: optional(
+      mapOf(Count, { description: 'By aggregation, the results in no bucket shown; left out when 0.' }),
+    ),
+  },
+);
 
 export type SearchMetadata = Static<typeof SearchMetadata>;
 export const SearchMetadata = object('SearchMetadata', 'How the answer came about.', {
   queryTimeMs: Milliseconds,
   indexVersion: Type.String(),
   projectionLagMs: doc(Milliseconds, 'How far the index is behind the log.'),
-  truncated: doc(Type.Boolean(), 'True on the page that reaches the cap of results.'),
+  truncated: doc(
+    Type.Boolean(),
+    'True on the page that reaches the cap of results, and where a page by `relevance` could not hold all that it should.',
+  ),
 });
 
 export type SearchAnswer = Static<typeof SearchAnswer>;

@@ -4,8 +4,10 @@
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import {
+  decodeEntry,
   formatEventProof,
   formatEventProofText,
+  isNotice,
   openTexts,
   parseJson,
   type ShownEvent,
@@ -30,7 +32,7 @@ export function createProve(parts: ProveParts) {
     if ('fault' in proven) throw reportAltered(call, [{ eventId, ...proven }], parts.telemetry);
     const { evidence, under } = proven;
     const { classification, entry } = evidence;
-    const view = viewFor(caller.clearance, classification);
+    const view = isNotice(decodeEntry(entry).kind) ? 'Whole' : viewFor(caller.clearance, classification);
     if (view === 'Invisible') throw notFound();
     const shown = shownTo(view, evidence);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };

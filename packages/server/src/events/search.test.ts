@@ -125,6 +125,12 @@ test('the most frequent fifty are listed, and the rest is counted', async () => 
   assert.deepEqual(body.aggregations?.otherCount, { byResource: 10 });
 });
 
+test('counts that are asked for are there, also in a tenant without events', async () => {
+  const { body } = await finderOf(app, 'nobody').search({ aggregations: ['byDay', 'byAction'] });
+  assert.deepEqual(body.aggregations, { byDay: [], byAction: [] });
+  assert.equal(body.aggregationsRelation, 'Exact');
+});
+
 test('by relevance the best come first, on one page without a cursor', async () => {
   await ingest('relevance', [
     { timestamp: at(1), payload: { note: 'refund refund refund' } },
@@ -141,6 +147,21 @@ test('by relevance the best come first, on one page without a cursor', async () 
     [at(1)],
   );
   assert.deepEqual([body.totalCount, body.nextCursor, body.hasMore], [2, null, false]);
+});
+
+test('where the best are too large for one page, it says that some are left out', async () => {
+  const note = 'x'.repeat(60_000);
+  await ingest(
+    'large',
+    Array.from({ length: 80 }, () => ({ payload: { note, word: 'refund' } })),
+  );
+  const { body } = await finderOf(app, 'large').search({
+    query: 'refund',
+    sort: [{ field: 'relevance' }],
+    pagination: { limit: 80 },
+  });
+  assert.ok(body.results.length < 80);
+  assert.deepEqual([body.totalCount, body.nextCursor, body.metadata.truncated], [80, null, true]);
 });
 
 test('pages go on from one another, with or without counts, and are bound to what was asked', async () => {

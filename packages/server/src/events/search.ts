@@ -50,7 +50,11 @@ export function createSearch(parts: SearchParts) {
     const found = await index.find(call.tenant!, question, call.deadline);
     const rows = found.events.slice(0, pageMax);
     const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
-    const isTruncated = isMore && seen + rows.length >= LIMITS.searchResultsMax;
+    // By relevance no cursor leads to what did not fit into the page.
+    const isTruncated =
+      order === 'Relevance'
+        ? found.isCut && rows.length < pageMax
+        : isMore && seen + rows.length >= LIMITS.searchResultsMax;
     const shown = await showFound(call, rows, parts);
     await noteSecrets(call, shown, parts);
     const last = rows.at(-1);

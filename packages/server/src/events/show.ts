@@ -34,7 +34,8 @@ export function showEvent(
   if (content !== undefined && 'fault' in content) return altered(content.fault);
   const entry = decodeEntry(stored.entry);
   if (entry.index + published.firstIndex !== stored.index) return altered(`its entry is of ${entry.index}`);
-  const view = viewFor(clearance, classification);
+  // Of a notice everything is shown to everybody: a proof of less of it would not hold.
+  const view = isNotice(entry.kind) ? 'Whole' : viewFor(clearance, classification);
   if (content === undefined) return view === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
   // Before the view: one that is classified higher than was hashed is not to be hidden by that.
   const read = readTexts(content.texts, classification);

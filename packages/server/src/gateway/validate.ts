@@ -34,7 +34,8 @@ export function createValidate(): Validate {
       validates = ajv.compile(forGateway(asJson(operation.input)));
       compiled.set(operation.input, validates);
     }
-    if (validates(input) && received.violations.length === 0) return input;
+    const isRead = received.violations.length === 0 && received.unknownParameters === undefined;
+    if (validates(input) && isRead) return input;
     throw refusal(asJson(operation.input), validates.errors ?? [], received, input);
   };
 }

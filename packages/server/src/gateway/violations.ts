@@ -42,8 +42,12 @@ export function refusal(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
   );
   const isInQuery = (error: ErrorObject) => received.placeOf(stepsOf(error)[0] ?? '') === 'Query';
+  const unknown = unknownParameters(received.unknownParameters ?? []).map(
+    (detail): Violation => ({ place: 'Query', code: CODE_OF_PLACE.Query, detail }),
+  );
   const found = [
     ...inBody,
+    ...unknown,
     ...faultsOf(errors, isInQuery).map((fault) => violation(schema, fault, received, input)),
   ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
@@ -57,6 +61,10 @@ export function refusal(
   const details = inOrder.map((each) => each.detail);
   const unlisted = place === 'Body' ? received.unlisted : 0;
   return new AuditError(code, messageFor(details, unlisted), { details });
+}
+
+export function unknownParameters(names: readonly string[]): ErrorDetail[] {
+  return names.map((name) => ({ field: cutText(name), issue: 'is not a parameter of this operation' }));
 }
 
 /** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */

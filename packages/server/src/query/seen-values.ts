@@ -19,7 +19,7 @@ export interface SeenValue {
 /** In the order of the event. */
 export function seenValues(event: QueriedEvent): SeenValue[] {
   // An index of such content holds no words that could be compared with a beginning.
-  const isClosed = isAtLeast(event.classification, 'Confidential');
+  const isClosed = event.kind === 'Event' && isAtLeast(event.classification, 'Confidential');
   const values: (SeenValue & { words: (string | undefined)[] })[] = [];
   eventTokens(event, {
     value(path, value) {

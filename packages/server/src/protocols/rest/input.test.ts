@@ -52,3 +52,18 @@ test('a refused number is named as it was sent, beside what is wanted', async ()
   const { error } = await ask(`/event-streams?limit=${'7'.repeat(500)}`);
   assert.ok(error!.message.length < 300, 'what is long is cut');
 });
+
+test('a parameter that is unknown is listed beside the others that are wrong', async () => {
+  const { status, error } = await ask('/audit-events?limit=0&colour=red&sort=colour&size=1');
+  assert.deepEqual([status, error?.code], [400, 'INVALID_PARAMETER']);
+  assert.deepEqual(error?.details.map(({ field }) => field).toSorted(), [
+    'colour',
+    'limit',
+    'size',
+    'sort[0]',
+  ]);
+  const alone = await ask('/audit-events?colour=red');
+  assert.equal(alone.error?.message, 'colour is not a parameter of this operation.');
+  const long = await ask(`/audit-events?${'a'.repeat(5000)}=1`);
+  assert.ok(long.error!.message.length < 300, 'what is long is cut');
+});

@@ -14,6 +14,7 @@ import {
   placeOf,
 } from '@tallystick/contract';
 import type { Place, Received } from '../../call.ts';
+import { messageFor, unknownParameters } from '../../gateway/violations.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
 import { type BodyLimits, type JsonBody, readJson } from './body.ts';
@@ -95,8 +96,12 @@ export function receive(
     const value = parts.request.headers[name];
     if (value !== undefined) input[member] = value;
   }
-  readQuery(reading, parts.query, input);
-  if (bodyMember === undefined) return { input, ...NO_BODY, placeOf: reading.placeOf };
+  const unknown = readQuery(reading, parts.query, input);
+  if (bodyMember === undefined) {
+    const strange = unknown.length === 0 ? {} : { unknownParameters: unknown };
+    return { input, ...NO_BODY, ...strange, placeOf: reading.placeOf };
+  }
+  if (unknown.length > 0) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
     const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
@@ -116,17 +121,21 @@ function identifier(operation: Operation<OperationName>, name: string, parameter
   return format === 'uuid' ? text?.toLowerCase() : text;
 }
 
-function readQuery({ inQuery }: Reading, query: Query, input: Record<string, unknown>): void {
+/** Gives the names that are no parameters of the operation. */
+function readQuery({ inQuery }: Reading, query: Query, input: Record<string, unknown>): string[] {
   const unknown: string[] = [];
   for (const [name, texts] of query) {
     const schema = inQuery.get(name);
     if (schema !== undefined) input[name] = fromText(schema, texts);
     else if (name !== VERSION_PARAMETER) unknown.push(name);
   }
-  if (unknown.length === 0) return;
-  throw new AuditError('INVALID_PARAMETER', `Unknown query parameter: ${unknown.join(', ').slice(0, 200)}.`, {
-    details: unknown.map((field) => ({ field, issue: 'is not a parameter of this operation' })),
-  });
+  return unknown;
+}
+
+/** Where a body follows: nobody reads it for a request that is refused all the same. */
+function unknownParameter(names: readonly string[]): AuditError {
+  const details = unknownParameters(names);
+  return new AuditError('INVALID_PARAMETER', messageFor(details), { details });
 }
 
 const WHOLE = /^(?:0|-?[1-9]\d{0,14})$/;

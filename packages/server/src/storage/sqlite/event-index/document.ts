@@ -2,7 +2,7 @@
 // whoever will search: words of context and payload go into the column of the event's classification, and a search
 // looks only into the columns that its reader is cleared for.
 
-import { ACTOR_TYPES, EVENT_OUTCOMES } from '@tallystick/contract';
+import { ACTOR_TYPES, type Classification, EVENT_OUTCOMES } from '@tallystick/contract';
 import { eventTokens } from '../../../query/event-tokens.ts';
 import { factOf, type FactName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
@@ -30,6 +30,8 @@ export interface Document {
   readonly facets: string;
   readonly facts: string;
   readonly content: string;
+  /** Whose column the content goes into. */
+  readonly contentClass: Classification;
   readonly atMs: number;
   readonly atNs: number;
   readonly actor: string;
@@ -48,6 +50,7 @@ export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
     facets: facetsOf(event, atMs, terms) + names,
     facts,
     content,
+    contentClass: contentClassOf(event),
     atMs,
     atNs,
     actor: id ?? name ?? actorType,
@@ -55,6 +58,11 @@ export function documentOf(event: QueriedEvent, terms: ViewTerms): Document {
     actorType: ACTOR_TYPES.indexOf(actorType),
     outcome: EVENT_OUTCOMES.indexOf(event.outcome),
   };
+}
+
+/** Of a notice everything is shown to everybody. */
+function contentClassOf({ kind, classification }: QueriedEvent): Classification {
+  return kind === 'Notice' ? 'Public' : classification;
 }
 
 const FACTS = Object.entries(FACT_LETTERS) as [FactName, FactLetters][];
@@ -95,7 +103,7 @@ function wordsOf(
   const facts: string[] = [];
   const names: string[] = [];
   const content: string[] = [];
-  const keyed = keyedClass(event.classification);
+  const keyed = keyedClass(contentClassOf(event));
   const contentTerm = (term: string) => (keyed === undefined ? terms.open(term) : terms.keyed(keyed, term));
   let isContent = false;
   let nameLetter: string | undefined;

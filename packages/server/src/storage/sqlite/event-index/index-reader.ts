@@ -2,7 +2,7 @@
 // the views; the events themselves come from the log.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { LIMITS, type TenantId } from '@tallystick/contract';
+import { type Aggregations, LIMITS, type TenantId } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
 import { EVERYTHING } from '../../../query/query.ts';
@@ -71,7 +71,7 @@ export class IndexReader {
       const tenant = this.#tenantOf(tenantId);
       const view = tenant === undefined ? undefined : this.#views.current(tenant);
       const state = this.#stateOf(tenant, view, nowMs);
-      if (view === undefined) return { ...NOTHING, state };
+      if (view === undefined) return { ...nothingFor(question), state };
       return { ...this.#answer(tenantId, this.#terms.open(view), question), state };
     });
   }
@@ -189,10 +189,15 @@ function lagOf(row: Readonly<Record<string, unknown>> | undefined, nowMs: number
   return row === undefined ? 0 : Math.max(0, nowMs - decodeEntry(blobOf(row, 'entry')).receivedAtMs);
 }
 
-const NOTHING: Omit<Found, 'state'> = {
-  events: [],
-  isCut: false,
-  total: 0,
-  aggregations: undefined,
-  isApproximate: false,
-};
+/** What is found where nothing is indexed yet: counts that were asked for are there, and empty. */
+function nothingFor({ aggregations }: Question): Omit<Found, 'state'> {
+  const empty: Aggregations = {};
+  for (const aggregation of aggregations) empty[aggregation] = [];
+  return {
+    events: [],
+    isCut: false,
+    total: 0,
+    aggregations: aggregations.length === 0 ? undefined : empty,
+    isApproximate: false,
+  };
+}

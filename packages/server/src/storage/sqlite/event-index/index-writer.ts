@@ -71,7 +71,7 @@ export class IndexWriter {
       actor,
       resourceType,
     );
-    const content = CLASSIFICATIONS.map((_, place) => (place === classification ? document.content : ''));
+    const content = CLASSIFICATIONS.map((each) => (each === document.contentClass ? document.content : ''));
     this.#insertWords.run(doc, document.facets, document.facts, ...content);
     this.#counts.count({
       view,

@@ -7,7 +7,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 
 /** Counted up whenever a table, a term, or the meaning of either changes. */
-export const INDEX_VERSION = 2;
+export const INDEX_VERSION = 3;
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (
