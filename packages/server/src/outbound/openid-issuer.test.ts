@@ -13,7 +13,9 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createOpenIdIssuer, type FetchTimes } from './openid-issuer.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
-const TIMES: FetchTimes = { timeoutMs: 150, cooldownMs: 0, keptMs: 600_000 };
+const TIMES: FetchTimes = { timeoutMs: 10_000, cooldownMs: 0, keptMs: 600_000 };
+/** For a provider that hangs. */
+const IMPATIENT: FetchTimes = { ...TIMES, timeoutMs: 150 };
 
 interface SigningKey {
   readonly kid: string;
@@ -125,7 +127,7 @@ test('a provider that hangs, fails, lies or sends us elsewhere is UPSTREAM_TIMEO
   const key = signingKey('k1');
   await using running = await startProvider([key]);
   const { url, provider } = running;
-  const tokens = createTokens([createOpenIdIssuer(settingsFor(url), TIMES)], createFakeClock(NOW_MS));
+  const tokens = createTokens([createOpenIdIssuer(settingsFor(url), IMPATIENT)], createFakeClock(NOW_MS));
   const token = await sign(url, key);
   for (const mode of ['hangs', 'fails', 'lies', 'redirects'] as const) {
     provider.mode = mode;
