@@ -49,7 +49,7 @@ export interface Question {
   readonly beyond: Place | undefined;
   readonly rowsMax: number;
   readonly aggregations: readonly Aggregation[];
-  /** Whether it matters how well each event fits the words. */
+  /** Whether it matters how well each event fits the words, and where they stand. */
   readonly isScored: boolean;
 }
 
@@ -58,6 +58,8 @@ export interface FoundEvent {
   readonly stored: StoredEvent;
   /** There if it matters, and words were asked for. */
   readonly score: number | undefined;
+  /** By field, the pieces of it in which the words stand; under the same conditions. */
+  readonly highlights: Readonly<Record<string, string[]>> | undefined;
 }
 
 export interface Found {

@@ -13,8 +13,6 @@ import type { Caller } from '../access/caller.ts';
 import type { Call } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
 import { readKinds } from '../query/filters.ts';
-import { highlightsOf } from '../query/highlights.ts';
-import type { Query } from '../query/query.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
@@ -65,7 +63,7 @@ export function createSearch(parts: SearchParts) {
     return {
       kind: 'Done',
       body: {
-        results: shown.map((each) => hitOf(each, asked.query)),
+        results: shown.map(hitOf),
         ...totalsOf(found),
         nextCursor,
         hasMore: nextCursor !== null,
@@ -115,8 +113,7 @@ function totalsOf({ total, aggregations, isApproximate }: Found) {
   };
 }
 
-function hitOf({ event, found: { score } }: ShownEvent, query: Query): SearchHit {
-  const highlights = highlightsOf(query, event);
+function hitOf({ event, found: { score, highlights = {} } }: ShownEvent): SearchHit {
   return {
     ...event,
     ...(score === undefined ? {} : { score }),

@@ -20,7 +20,10 @@ export function highlightsOf(query: Query, event: QueriedEvent): Record<string, 
   const highlights: [path: string, fragments: string[]][] = [];
   for (const value of seenValues(event)) {
     if (highlights.length === HIGHLIGHTED_FIELDS_MAX) break;
-    const spans = terms.filter((term) => looksAt(term, value)).flatMap((term) => spansOf(term, value));
+    const spans = spansOf(
+      terms.filter((term) => looksAt(term, value)),
+      value,
+    );
     if (spans.length > 0) highlights.push([formatPath(value.path), fragmentsOf(textOf(value.value)!, spans)]);
   }
   return Object.fromEntries(highlights);
@@ -48,15 +51,15 @@ export function looksAt(term: Text | Value, { path, value }: SeenValue): boolean
   return ruleOf(term.field.name).words?.some((fact) => fact === path.join('.')) ?? false;
 }
 
-/** Where the term's words stand in the value's text. */
-function spansOf({ text, prefix }: Text | Value, seen: SeenValue): Span[] {
-  const phrase = phraseOf(text, prefix);
-  const places = placesOf(phrase, seen);
-  if (places.length === 0) return [];
-  const spans: Span[] = [];
-  eachToken(textOf(seen.value)!, (_token, start, end) => spans.push({ start, end }) > 0);
-  return places.map((place) => ({
-    start: spans[place]!.start,
-    end: spans[place + phrase.words.length - 1]!.end,
-  }));
+/** Where the words of the terms stand in the value's text, which is cut into words once for all of them. */
+function spansOf(terms: readonly (Text | Value)[], seen: SeenValue): Span[] {
+  const found = terms.flatMap(({ text, prefix }) => {
+    const phrase = phraseOf(text, prefix);
+    const length = phrase.words.length;
+    return placesOf(phrase, seen).map((place) => ({ first: place, last: place + length - 1 }));
+  });
+  if (found.length === 0) return [];
+  const words: Span[] = [];
+  eachToken(textOf(seen.value)!, (_token, start, end) => words.push({ start, end }) > 0);
+  return found.map(({ first, last }) => ({ start: words[first]!.start, end: words[last]!.end }));
 }

@@ -1,10 +1,11 @@
 // The event index of the embedded store: one thread follows the log, others search. What they hold can be made again, so
-// a thread that dies takes nothing with it: it is started anew by whoever asks next. None of them is started before it is
-// needed, so that the service is ready without waiting for them.
+// a thread that dies takes nothing with it: it is started anew by whoever asks next. Views that turn out to be damaged, or
+// gone, are thrown away and made again. No thread is started before it is needed, so that the service is ready without
+// waiting for them.
 
 import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
-import type { TenantId } from '@tallystick/contract';
+import { AuditError, type TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexState } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -20,8 +21,11 @@ export interface EventIndexOptions {
   readonly onTrouble: (what: string, error: Error | undefined) => void;
 }
 
-/** Two, so that a long search does not keep all others waiting. */
-const SEARCH_THREADS = 2;
+/** So that a long search does not keep all others waiting. One tenant never has all of them. */
+const SEARCH_THREADS = 3;
+const TENANT_THREADS_MAX = SEARCH_THREADS - 1;
+/** Damage that comes back sooner is not mended by new views: it may be one of the log. */
+const RENEWED_NS_MIN = 600e9;
 
 export interface SqliteEventIndex
   extends EventIndex,
@@ -39,6 +43,8 @@ class ThreadedIndex implements SqliteEventIndex {
   readonly #searchers: Searcher[];
   #writer: ThreadHandle<IndexMessage> | undefined;
   #isStopping = false;
+  #isDamaged = false;
+  #renewedNs: number | undefined;
 
   constructor(options: EventIndexOptions) {
     this.#options = options;
@@ -50,14 +56,13 @@ class ThreadedIndex implements SqliteEventIndex {
   }
 
   async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
-    await this.#openWriter();
     deadline.throwIfPassed();
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const onPassed = () => void Atomics.store(stop, 0, 1);
     deadline.signal.addEventListener('abort', onPassed);
     try {
       const nowMs = this.#options.clock.now();
-      return (await this.#idlest().ask({ verb: 'Find', tenant, question, nowMs, stop })) as Found;
+      return (await this.#search({ verb: 'Find', tenant, question, nowMs, stop })) as Found;
     } finally {
       deadline.signal.removeEventListener('abort', onPassed);
     }
@@ -89,14 +94,11 @@ class ThreadedIndex implements SqliteEventIndex {
   }
 
   async state(tenant: TenantId): Promise<IndexState> {
-    await this.#openWriter();
-    const nowMs = this.#options.clock.now();
-    return (await this.#idlest().ask({ verb: 'State', tenant, nowMs })) as IndexState;
+    return (await this.#search({ verb: 'State', tenant, nowMs: this.#options.clock.now() })) as IndexState;
   }
 
   async stateOfAll(): Promise<IndexState> {
-    await this.#openWriter();
-    return (await this.#idlest().ask({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexState;
+    return (await this.#search({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexState;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -107,12 +109,42 @@ class ThreadedIndex implements SqliteEventIndex {
 
   /** The threads answer what the follower and the reader gave them, so casts of it only repeat their types. */
   async #ask(message: IndexMessage): Promise<unknown> {
-    const writer = await this.#openWriter();
-    return writer.ask(message);
+    return this.#orRenew((writer) => writer.ask(message));
   }
 
-  #idlest(): Searcher {
-    return this.#searchers.reduce((least, each) => (each.asked < least.asked ? each : least));
+  #search(message: SearchMessage): Promise<unknown> {
+    return this.#orRenew(() => this.#searcherFor(tenantIn(message)).ask(message));
+  }
+
+  async #orRenew(ask: (writer: ThreadHandle<IndexMessage>) => Promise<unknown>): Promise<unknown> {
+    const writer = await this.#openWriter().catch((error: unknown) => {
+      throw unavailable('cannot be opened', error);
+    });
+    try {
+      return await ask(writer);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      if (this.#writer === writer) await this.#renew(writer);
+      throw unavailable('is damaged', error);
+    }
+  }
+
+  /** Leaves all threads to themselves; those who come next have new ones, over a new file. */
+  async #renew(writer: ThreadHandle<IndexMessage>): Promise<void> {
+    const nowNs = this.#options.clock.monotonicNs();
+    if (this.#renewedNs !== undefined && nowNs - this.#renewedNs < RENEWED_NS_MIN) return;
+    this.#renewedNs = nowNs;
+    this.#writer = undefined;
+    this.#isDamaged = true;
+    for (const searcher of this.#searchers) searcher.leave();
+    await writer[Symbol.asyncDispose]();
+  }
+
+  /** The idlest that the tenant may have. */
+  #searcherFor(tenant: TenantId | undefined): Searcher {
+    const own = this.#searchers.filter((each) => tenant !== undefined && each.worksFor(tenant));
+    const allowed = own.length < TENANT_THREADS_MAX ? this.#searchers : own;
+    return allowed.reduce((least, each) => (each.asked < least.asked ? each : least));
   }
 
   /** It makes the views where there are none, so it comes before all that read them. */
@@ -121,7 +153,8 @@ class ThreadedIndex implements SqliteEventIndex {
     let writer = this.#writer;
     if (writer === undefined || writer.crash !== undefined) {
       const { directory, onTrouble } = this.#options;
-      const data: IndexData = { directory };
+      const data: IndexData = { directory, isDamaged: this.#isDamaged };
+      this.#isDamaged = false;
       const started = startThread<IndexMessage>('event-index/index-thread', data, (error) =>
         onTrouble('the index thread has died', error),
       );
@@ -146,19 +179,29 @@ async function tellDiscarded(
 class Searcher implements AsyncDisposable {
   readonly #options: EventIndexOptions;
   #thread: ThreadHandle<SearchMessage> | undefined;
-  /** How many questions are under way. */
-  asked = 0;
+  /** Whose questions are under way. */
+  readonly #asking: (TenantId | undefined)[] = [];
 
   constructor(options: EventIndexOptions) {
     this.#options = options;
   }
 
+  /** How many questions are under way. */
+  get asked(): number {
+    return this.#asking.length;
+  }
+
+  worksFor(tenant: TenantId): boolean {
+    return this.#asking.includes(tenant);
+  }
+
   async ask(message: SearchMessage): Promise<unknown> {
-    this.asked += 1;
+    const tenant = tenantIn(message);
+    this.#asking.push(tenant);
     try {
       return await this.#open().ask(message);
     } finally {
-      this.asked -= 1;
+      this.#asking.splice(this.#asking.indexOf(tenant), 1);
     }
   }
 
@@ -175,7 +218,33 @@ class Searcher implements AsyncDisposable {
     return this.#thread;
   }
 
+  /** It ends when it has answered what it was asked. */
+  leave(): void {
+    void this.#thread?.[Symbol.asyncDispose]();
+    this.#thread = undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#thread?.[Symbol.asyncDispose]();
   }
+}
+
+/** Undefined for what is asked of all of them. */
+function tenantIn(message: SearchMessage): TenantId | undefined {
+  return 'tenant' in message ? message.tenant : undefined;
+}
+
+function unavailable(how: string, cause: unknown): AuditError {
+  return new AuditError('SERVICE_UNAVAILABLE', `The index of events ${how}.`, { cause });
+}
+
+const DAMAGE: readonly unknown[] = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN'];
+const SQLITE_CANTOPEN = 14;
+
+/** The file is not what was written, or is gone: then a thread that starts cannot open it. */
+function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && DAMAGE.includes(error.code)) return true;
+  if ('errcode' in error && error.errcode === SQLITE_CANTOPEN) return true;
+  return error.message.startsWith('no such table');
 }

@@ -5,14 +5,15 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Aggregations, LIMITS, type TenantId } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
+import { highlightsOf } from '../../../query/highlights.ts';
 import { EVERYTHING } from '../../../query/query.ts';
-import { seenBy } from '../../../query/queried-event.ts';
+import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import { blobOf, numberOf } from '../columns.ts';
 import { LogTables } from '../log-tables.ts';
 import { Aggregator } from './aggregate.ts';
 import { Finder, type FoundDoc, type Match } from './finder.ts';
-import { eventIn, LoggedEvents } from './logged-events.ts';
+import { eventStillIn, LoggedEvents } from './logged-events.ts';
 import { docsIn } from './matching.ts';
 import { Alive, type StopFlag } from './stop.ts';
 import { type OpenView, TermsOfViews, type View, Views } from './views.ts';
@@ -56,7 +57,10 @@ export class IndexReader {
     this.#finder = new Finder(views, this.#events, this.#alive, gatheredMax);
     this.#aggregator = new Aggregator(this.#finder.matcher);
     this.#tenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
-    this.#lastIndex = journal.prepare('SELECT max(leaf_index) AS last FROM entries WHERE tenant = ?');
+    // Larger ones are of nobody but who has changed a row.
+    this.#lastIndex = journal.prepare(
+      `SELECT max(leaf_index) AS last FROM entries WHERE tenant = ? AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`,
+    );
     this.#position = views.prepare("SELECT value FROM meta WHERE name = 'position'");
     this.#lastEntry = journal.prepare('SELECT max(id) AS last FROM entries');
     this.#entryBeyond = journal.prepare('SELECT entry FROM entries WHERE id > ? ORDER BY id LIMIT 1');
@@ -85,8 +89,8 @@ export class IndexReader {
     const match = this.#finder.match(view, question);
     const weighed = question.isScored ? this.#weigh(view, question) : [];
     const { docs, scores } = this.#page(match, question, weighed);
-    const { events, isCut } = this.#eventsOf(tenantId, docs, (doc) =>
-      weighed.length === 0 ? undefined : (scores?.get(doc) ?? this.#score(doc, question, weighed)),
+    const { events, isCut } = this.#eventsOf(tenantId, docs, question, (doc) =>
+      weighed.length === 0 ? UNRATED : this.#rate(doc, question, weighed, scores?.get(doc)),
     );
     const aggregated =
       question.aggregations.length === 0 ? undefined : this.#aggregator.aggregate(view, match, question);
@@ -115,15 +119,18 @@ export class IndexReader {
   #eventsOf(
     tenantId: TenantId,
     docs: readonly FoundDoc[],
-    scoreOfDoc: (doc: number) => number | undefined,
+    { rowsMax }: Question,
+    rate: (doc: number) => Rated,
   ): { readonly events: FoundEvent[]; readonly isCut: boolean } {
     const indexes = docs.map(({ place }) => place.index);
     const { events, readCount } = this.#log.eventsAt(tenantId, indexes, PAGE_BYTES_MAX);
     const found = docs.flatMap(({ doc, place }) => {
       const stored = events.get(place.index);
-      return stored === undefined ? [] : [{ place, stored, score: scoreOfDoc(doc) }];
+      return stored === undefined ? [] : [{ place, stored, ...rate(doc) }];
     });
-    return { events: found, isCut: readCount < docs.length };
+    // A row that somebody has taken out of the log does not end the list.
+    const isMissing = found.length < docs.length && docs.length === rowsMax;
+    return { events: found, isCut: readCount < docs.length || isMissing };
   }
 
   /** How rare the words of the query are among what this reader may search. */
@@ -134,10 +141,23 @@ export class IndexReader {
   }
 
   #score(doc: number, { sight }: Question, weighed: readonly WeighedTerm[]): number {
+    const event = this.#seen(doc, sight);
+    return event === undefined ? 0 : scoreOf(weighed, event);
+  }
+
+  /** Here, and not where the answer is put together: it takes long for many words, and can be stopped only here. */
+  #rate(doc: number, { query, sight }: Question, weighed: readonly WeighedTerm[], known?: number): Rated {
+    const event = this.#seen(doc, sight);
+    if (event === undefined) return { score: known ?? 0, highlights: undefined };
+    return { score: known ?? scoreOf(weighed, event), highlights: highlightsOf(query, event) };
+  }
+
+  /** The event as this reader sees it. */
+  #seen(doc: number, sight: Question['sight']): QueriedEvent | undefined {
     this.#alive.check();
     const row = this.#finder.matcher.rowOf(doc);
-    const event = row === undefined ? undefined : eventIn(row);
-    return event === undefined ? 0 : scoreOf(weighed, seenBy(event, sight.whole));
+    const event = row === undefined ? undefined : eventStillIn(row);
+    return event === undefined ? undefined : seenBy(event, sight.whole);
   }
 
   /** Rows of the log are counted: nothing is ever removed from it. */
@@ -188,6 +208,10 @@ export class IndexReader {
 function lagOf(row: Readonly<Record<string, unknown>> | undefined, nowMs: number): number {
   return row === undefined ? 0 : Math.max(0, nowMs - decodeEntry(blobOf(row, 'entry')).receivedAtMs);
 }
+
+type Rated = Pick<FoundEvent, 'score' | 'highlights'>;
+
+const UNRATED: Rated = { score: undefined, highlights: undefined };
 
 /** What is found where nothing is indexed yet: counts that were asked for are there, and empty. */
 function nothingFor({ aggregations }: Question): Omit<Found, 'state'> {

@@ -17,6 +17,8 @@ import { openViews } from './views-database.ts';
 
 export interface IndexData {
   readonly directory: string;
+  /** What is there is thrown away. */
+  readonly isDamaged: boolean;
 }
 
 export type IndexMessage =
@@ -48,9 +50,9 @@ function giveWay(): void {
 }
 
 giveWay();
-const { directory } = workerData as IndexData;
+const { directory, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
-const { db, discarded } = openViews(directory, journal);
+const { db, discarded } = openViews(directory, journal, isDamaged);
 const follower = new IndexFollower(journal, db, createUlids(systemClock, createSystemRandom()));
 
 const findTenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');

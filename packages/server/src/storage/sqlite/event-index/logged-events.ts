@@ -90,6 +90,9 @@ export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
   // The texts of a log are written by drafts alone, and have these members.
   const facts = parseJson(decoder.decode(blobOf(row, 'text1'))) as Omit<AuditEvent, 'integrity'>;
   const content = parseJson(decoder.decode(blobOf(row, 'text2'))) as Pick<AuditEvent, 'context' | 'payload'>;
+  // But somebody may have changed them.
+  if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')
+    throw new Error('it is no event');
   return {
     ...facts,
     ...content,
@@ -100,4 +103,17 @@ export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
     receivedAt: instant(receivedAtMs),
     integrity: { streamId: textIn(row, 'stream_id') },
   };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The same of what was indexed before; undefined also where it has been changed since, so that it is no event any more. */
+export function eventStillIn(row: LoggedRow): QueriedEvent | undefined {
+  try {
+    return eventIn(row);
+  } catch {
+    return undefined;
+  }
 }

@@ -12,8 +12,8 @@ import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
 import { numberOf, textIn } from '../columns.ts';
 import { CLASSIFICATIONS } from '../schema.ts';
-import { eventIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
-import { ALL, type Plan, Planner } from './plan.ts';
+import { eventStillIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { ALL, type Plan, Planner, readable } from './plan.ts';
 import { KEY_KINDS, type KeyKind, KINDS } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import { FACT_LETTERS, factTerm, spanTerm } from './terms.ts';
@@ -102,7 +102,7 @@ export class Matcher {
       hours: (time, first, last) => this.#hours(view, time, first, last),
     });
     const span = timeSpanOf(filters.timeRange);
-    const asked = planner.and([planner.query(query), planner.filters(filters)]);
+    const asked = readable(planner.and([planner.query(query), planner.filters(filters)]));
     // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
     const plan =
       asked.of === 'Some'
@@ -184,7 +184,7 @@ export class Matcher {
   isAsked(doc: number, { query, filters, sight }: Question): boolean {
     this.#alive.check();
     const row = this.rowOf(doc);
-    const event = row === undefined ? undefined : eventIn(row);
+    const event = row === undefined ? undefined : eventStillIn(row);
     if (event === undefined) return false;
     const seen = seenBy(event, sight.whole);
     return passes(filters, seen) && matches(query, seen);

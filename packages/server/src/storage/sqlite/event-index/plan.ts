@@ -41,6 +41,20 @@ export const ALL: Plan = { of: 'All', exact: true };
 export const NONE: Plan = { of: 'None', exact: true };
 const PERHAPS_ALL: Plan = { of: 'All', exact: false };
 
+/** FTS5 reads parentheses about thirty deep; some more are put around what is asked. */
+const DEPTH_MAX = 24;
+
+/** What is nested too deep for the database is found by looking at each event. No term has a parenthesis in it. */
+export function readable(plan: Plan): Plan {
+  if (plan.of !== 'Some') return plan;
+  let depth = 0;
+  for (const [sign] of plan.match.matchAll(/[()]/g)) {
+    depth += sign === '(' ? 1 : -1;
+    if (depth > DEPTH_MAX) return PERHAPS_ALL;
+  }
+  return plan;
+}
+
 function or(plans: readonly Plan[]): Plan {
   const exact = plans.every((plan) => plan.exact);
   if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;

@@ -32,8 +32,9 @@ export interface OpenedViews {
   readonly discarded: string | undefined;
 }
 
-/** For the one who writes. */
-export function openViews(directory: string, journal: DatabaseSync): OpenedViews {
+/** For the one who writes. `isDamaged`: somebody who read them has found that out. */
+export function openViews(directory: string, journal: DatabaseSync, isDamaged = false): OpenedViews {
+  if (isDamaged) return { db: openAnew(directory), discarded: 'it is damaged' };
   try {
     const db = openFile(directory);
     const fault = faultOf(db, journal);
@@ -80,7 +81,9 @@ function openFile(directory: string): DatabaseSync {
 }
 
 function openAnew(directory: string): DatabaseSync {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, VIEWS_FILE + suffix), { force: true });
+  // Whatever it is that stands in their place.
+  for (const suffix of ['', '-wal', '-shm'])
+    rmSync(join(directory, VIEWS_FILE + suffix), { force: true, recursive: true });
   return openFile(directory);
 }
 

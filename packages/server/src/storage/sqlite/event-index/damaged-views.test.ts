@@ -1,0 +1,75 @@
+// What happens to views.db from outside, while the service runs: events are stored all the same, and found again soon.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { EVENT } from '../../../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../../../testing/event-caller.ts';
+import { finderOf } from '../../../testing/found-events.ts';
+import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
+import { openViews, VIEWS_FILE } from './views-database.ts';
+
+const PATIENCE_MS = 15_000;
+const AT_ONCE = 4;
+const SENT = 100;
+const ALL_FOUND = `${2 * SENT} found`;
+
+const filesIn = (directory: string) => ['', '-wal'].map((suffix) => join(directory, VIEWS_FILE + suffix));
+
+const HARMS: Readonly<Record<string, (directory: string) => void>> = {
+  'is filled with zeros': (directory) => {
+    for (const path of filesIn(directory)) writeFileSync(path, Buffer.alloc(statSync(path).size));
+  },
+  'is cut to nothing': (directory) => {
+    for (const path of filesIn(directory)) truncateSync(path, 0);
+  },
+  'is deleted': (directory) => {
+    for (const path of [...filesIn(directory), join(directory, `${VIEWS_FILE}-shm`)]) rmSync(path);
+  },
+};
+
+async function send(app: TestApp): Promise<void> {
+  const events = Array.from({ length: SENT }, () => EVENT);
+  assert.equal((await eventCaller(app).ingestBatch({ events })).code, '201');
+}
+
+/** Several at once, so that a thread is started that has not been there before. */
+async function found(app: TestApp): Promise<readonly string[]> {
+  const lists = Array.from({ length: AT_ONCE }, () => finderOf(app).list('limit=1'));
+  return (await Promise.all(lists)).map(({ code, body }) =>
+    code === '200' ? `${body.pagination.total} found` : code,
+  );
+}
+
+for (const [harm, inflict] of Object.entries(HARMS)) {
+  test(`where views.db ${harm}, events are stored, and all are found again soon`, async () => {
+    await using app = await startTestApp({}, { authenticate: believeClearance });
+    await send(app);
+    await finderOf(app).caughtUp();
+    inflict(app.dataDirectory);
+    await send(app);
+    const seen = new Set<string>();
+    const deadline = Date.now() + PATIENCE_MS;
+    for (let all: readonly string[] = []; all.length === 0 || all.some((each) => each !== ALL_FOUND); ) {
+      all = await found(app);
+      for (const each of all) seen.add(each);
+      assert.ok(Date.now() < deadline, all.join());
+    }
+    assert.ok(![...seen].some((each) => each.startsWith('500')), [...seen].join());
+    assert.ok(app.lines.some(({ message }) => message === 'views.db is made anew: it is damaged'));
+  });
+}
+
+test('what stands in the place of views.db is removed, a folder too', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
+  using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+  using journal = new DatabaseSync(':memory:');
+  mkdirSync(join(directory, VIEWS_FILE, 'inside'), { recursive: true });
+  const { db, discarded } = openViews(directory, journal);
+  assert.notEqual(discarded, undefined);
+  assert.ok(statSync(join(directory, VIEWS_FILE)).isFile());
+  db.close();
+});
