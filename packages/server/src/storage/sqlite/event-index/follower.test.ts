@@ -170,6 +170,21 @@ test('what was set aside is let go when its time is over, also where nothing is 
   assert.deepEqual([held(), isMore, taken], [[], false, 0]);
 });
 
+test('what is tried again while a view is made anew is in that one too, if it has passed the event', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', [{ ...events(1)[0]!, timestamp: 'no time at all' }, ...events(1500)]);
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  log.follower.turn(NOW_MS);
+  log.mend(1, '2026-01-02T03:04:05.000Z');
+  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+  log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
+  assert.equal(log.find('acme').total, 1501);
+  log.follow();
+  assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [1501, 2]);
+});
+
 test('no word of content that is Confidential or Secret stands in the views', async () => {
   await using log = await IndexedLog.open();
   const secret = { ...events(1, 'xyzzyplugh')[0]!, classification: 'Secret' as const };

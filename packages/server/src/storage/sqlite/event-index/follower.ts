@@ -107,10 +107,14 @@ export class IndexFollower {
   reprocess(tenant: number, messageId: string, nowMs: number): IndexLetter | undefined {
     const letter = this.#letters.find(tenant, messageId);
     const row = letter === undefined ? undefined : this.#events.one(letter.entry);
-    const view = this.#views.current(tenant);
-    if (letter === undefined || row === undefined || view === undefined) return undefined;
+    if (letter === undefined || row === undefined) return undefined;
+    // One that is being made and has not come so far yet will take it by itself.
+    const views = this.#views
+      .of(tenant)
+      .filter(({ state, nextIndex }) => state !== 'Old' && nextIndex > row.index);
     this.#commit(() => {
-      const reason = this.#index(view, row);
+      const reasons = views.map((view) => this.#index(view, row));
+      const reason = reasons.find((each) => each !== undefined);
       if (reason === undefined) this.#letters.remove(letter.entry);
       else this.#passOver(row, reason, nowMs);
     });

@@ -38,7 +38,7 @@ export type IndexMessage =
   | { readonly verb: 'Discarded' };
 
 /** Those who store and answer come first: so much nicer is this thread, where the system lets a thread be that. */
-const NICE = 5;
+const NICE = 10;
 
 function giveWay(): void {
   try {
