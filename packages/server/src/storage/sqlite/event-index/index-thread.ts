@@ -1,7 +1,5 @@
 // The index thread: owns the one connection that writes to views.db. Entry of a worker.
 
-import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
 import type { LettersWish } from '../../../admin/dead-letters.ts';
@@ -37,19 +35,6 @@ export type IndexMessage =
   /** Why the views that were there are thrown away; undefined if they are not. */
   | { readonly verb: 'Discarded' };
 
-/** Those who store and answer come first: so much nicer is this thread, where the system lets a thread be that. */
-const NICE = 10;
-
-function giveWay(): void {
-  try {
-    // <process>/task/<thread>
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICE);
-  } catch {
-    // Elsewhere than on Linux all threads are equal.
-  }
-}
-
-giveWay();
 const { directory, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
 const { db, discarded } = openViews(directory, journal, isDamaged);
