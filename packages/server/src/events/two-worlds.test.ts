@@ -32,9 +32,9 @@ const QUERIES = [
 ];
 
 /** What acme is told, with something else between its steps. */
-async function worldOf(app: TestApp, between: () => Promise<void>): Promise<string[]> {
+async function worldOf(app: TestApp, between: () => Promise<void>, count = 12): Promise<string[]> {
   await between();
-  for (const event of eventsOf('acme', 12)) {
+  for (const event of eventsOf('acme', count)) {
     assert.equal((await eventCaller(app, 'acme').ingest(event)).code, '201');
     await between();
   }
@@ -95,6 +95,12 @@ test('what a tenant finds, counts and is scored by is the same whether or not ot
     worldOf(beside, anotherWorks),
   ]);
   assert.deepEqual(other, one);
+  // Control: one event more of its own, and the worlds are not the same.
+  await eventCaller(alone, 'acme').ingest({ ...EVENT, payload: { note: 'refund' } });
+  assert.notDeepEqual(
+    await worldOf(alone, () => Promise.resolve(), 0),
+    await worldOf(beside, () => Promise.resolve(), 0),
+  );
   assert.ok(rounds > 50 && one.length > 40);
   assert.match(one.join(), /"score":\d/);
   assert.doesNotMatch(other.join(), /other-/);
