@@ -5,9 +5,11 @@ import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
+import { requireFound } from './testing/any-question.ts';
 import { IndexedLog, type Said } from './testing/indexed-log.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
+const NO_TIME = 'no time at all';
 
 function events(count: number, note = 'refund'): Said[] {
   return Array.from({ length: count }, (_, i) => {
@@ -110,7 +112,7 @@ test('a view is made anew behind the one that answers, which then goes away with
 
 test('an event that cannot be indexed is set aside with the reason, and holds up no other', async () => {
   await using log = await IndexedLog.open();
-  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: 'no time at all' }, ...events(1)]);
+  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }, ...events(1)]);
   const { setAside } = log.follower.turn(NOW_MS);
   assert.deepEqual(setAside, [
     { tenantId: 'acme', sequence: 2, reason: 'the time no time at all cannot be told' },
@@ -135,7 +137,7 @@ test('a rebuild goes on after a restart', async () => {
 
 test('what was set aside can be tried again, and is gone once it is in', async () => {
   await using log = await IndexedLog.open();
-  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: 'no time at all' }]);
+  await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }]);
   log.follow();
   const tenant = log.tenantNumber('acme');
   const letter = log.follower.letters.list(tenant, ALL_LETTERS)[0]!;
@@ -146,7 +148,7 @@ test('what was set aside can be tried again, and is gone once it is in', async (
   assert.deepEqual(log.follower.letters.list(tenant, ALL_LETTERS), [again]);
   assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, ALL_LETTERS), []);
   // The event itself cannot change; here it does, to see that it would be found then.
-  log.mend(2, '2026-01-02T03:04:05.000Z');
+  log.rewrite(2, NO_TIME, '2026-01-02T03:04:05.000Z');
   log.follower.reprocess(tenant, letter.messageId, NOW_MS + 6);
   assert.equal(log.follower.letters.count(tenant), 0);
   assert.equal(log.find('acme').total, 2);
@@ -154,7 +156,7 @@ test('what was set aside can be tried again, and is gone once it is in', async (
 
 test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
   await using log = await IndexedLog.open();
-  const unreadable = { ...events(1)[0]!, timestamp: 'no time at all' };
+  const unreadable = { ...events(1)[0]!, timestamp: NO_TIME };
   await log.append('acme', [unreadable, unreadable]);
   log.follower.turn(NOW_MS);
   const tenant = log.tenantNumber('acme');
@@ -172,17 +174,46 @@ test('what was set aside is let go when its time is over, also where nothing is 
 
 test('what is tried again while a view is made anew is in that one too, if it has passed the event', async () => {
   await using log = await IndexedLog.open();
-  await log.append('acme', [{ ...events(1)[0]!, timestamp: 'no time at all' }, ...events(1500)]);
+  await log.append('acme', [{ ...events(1)[0]!, timestamp: NO_TIME }, ...events(1500)]);
   log.follow();
   const tenant = log.tenantNumber('acme');
   log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
   log.follower.turn(NOW_MS);
-  log.mend(1, '2026-01-02T03:04:05.000Z');
+  log.rewrite(1, NO_TIME, '2026-01-02T03:04:05.000Z');
   const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
   log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
   assert.equal(log.find('acme').total, 1501);
   log.follow();
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [1501, 2]);
+});
+
+test('what only the view that is being made lacks is tried again there', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(1500));
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  const { timestamp } = events(1)[0]!;
+  log.rewrite(1, timestamp, NO_TIME);
+  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  log.follower.turn(NOW_MS);
+  log.rewrite(1, NO_TIME, timestamp);
+  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+  log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
+  assert.equal(log.follower.letters.count(tenant), 0);
+  log.follow();
+  assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [1500, 2]);
+});
+
+test('control: a position that is saved without its events loses them, and the comparison sees it', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(3));
+  log.follow();
+  assert.equal(requireFound(log, 'acme', {}), 3);
+  await log.append('acme', events(2, 'lost'));
+  // As a follower would leave it that was killed between a commit of its position and one of its events.
+  log.savePosition(5);
+  log.follow();
+  assert.throws(() => requireFound(log, 'acme', {}), /found 3,2,1 \(3\), not 5,4,3,2,1/);
 });
 
 test('no word of content that is Confidential or Secret stands in the views', async () => {

@@ -111,7 +111,8 @@ export class IndexFollower {
     // One that is being made and has not come so far yet will take it by itself.
     const views = this.#views
       .of(tenant)
-      .filter(({ state, nextIndex }) => state !== 'Old' && nextIndex > row.index);
+      .filter(({ state, nextIndex }) => state !== 'Old' && nextIndex > row.index)
+      .filter(({ view }) => !this.#writer.has(view, row));
     this.#commit(() => {
       const reasons = views.map((view) => this.#index(view, row));
       const reason = reasons.find((each) => each !== undefined);

@@ -26,6 +26,7 @@ export class IndexWriter {
   readonly #insertDoc: StatementSync;
   readonly #insertWords: StatementSync;
   readonly #lastDoc: StatementSync;
+  readonly #docOf: StatementSync;
   readonly #keys: Keys;
   readonly #counts: CountTally;
   #nextDoc: number | undefined;
@@ -39,9 +40,15 @@ export class IndexWriter {
     this.#insertWords = db.prepare(
       'INSERT INTO words (rowid, facets, facts, public, internal, confidential, secret) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
+    // Asked only of an event that was set aside, so it is worth no index of its own.
+    this.#docOf = db.prepare('SELECT doc FROM docs INDEXED BY docs_by_time WHERE view = ? AND entry = ?');
     this.#lastDoc = db.prepare('SELECT coalesce(max(doc), 0) AS doc FROM docs');
     this.#keys = new Keys(db);
     this.#counts = new CountTally(db);
+  }
+
+  has(view: number, { entry }: Pick<LoggedEvent, 'entry'>): boolean {
+    return this.#docOf.get(view, entry) !== undefined;
   }
 
   add({ view, terms }: OpenView, { entry, index, event }: LoggedEvent): void {

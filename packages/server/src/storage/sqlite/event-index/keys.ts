@@ -11,7 +11,7 @@ interface Key {
   openLabel: string | undefined;
 }
 
-const REMEMBERED_MAX = 100_000;
+const REMEMBERED_MAX = 20_000;
 
 export class Keys {
   readonly #find: StatementSync;

@@ -7,7 +7,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 
 /** Counted up whenever a table, a term, or the meaning of either changes. */
-export const INDEX_VERSION = 3;
+export const INDEX_VERSION = 4;
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (
@@ -27,6 +27,8 @@ export const INDEX_TABLES = `
     next_index INTEGER NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX views_by_tenant ON views (tenant, generation);
+  -- Every turn looks for one that is being made or going away; there are as many as tenants, and mostly none of these.
+  CREATE INDEX views_by_state ON views (state);
 
   CREATE TABLE docs (
     -- The row of words, too. Grows with the index within a view.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { escaped, ViewTerms } from './terms.ts';
+import { escaped, TermMemory, ViewTerms } from './terms.ts';
 
 test('what is escaped is one term, tells texts apart, and begins as they do', () => {
   fc.assert(
@@ -22,4 +22,13 @@ test('a keyed term is an HMAC under a key of the tenant and the class, and shows
   assert.equal(terms.keyed('Secret', 'refund'), `5_k${mac}`);
   assert.notEqual(terms.keyed('Confidential', 'refund'), terms.keyed('Secret', 'refund'));
   assert.notEqual(new ViewTerms(5, new Uint8Array(32)).keyed('Secret', 'refund'), `5_k${mac}`);
+});
+
+test('what is remembered of all views together has an end', () => {
+  const memory = new TermMemory();
+  const views = Array.from({ length: 100 }, (_, view) => new ViewTerms(view, new Uint8Array(32), memory));
+  const name = 'x'.repeat(1000);
+  let made = 0;
+  for (; !memory.isFull && made < 100_000; made++) views[made % 100]!.once(`${name}${made}`, () => [name]);
+  assert.ok(made > 10_000 && made < 20_000, `${made}`);
 });

@@ -161,9 +161,23 @@ export function keyedClass(classification: Classification): KeyedClass | undefin
   return classification === 'Confidential' || classification === 'Secret' ? classification : undefined;
 }
 
-/** So many of a view's keyed terms are remembered: the same words come again and again. */
-const REMEMBERED_MAX = 20_000;
+/** What the terms of all views may remember together, in characters. */
+const REMEMBERED_CHARACTERS_MAX = 32 * 1024 * 1024;
 const KEYED_HEX = 20;
+
+/** Terms are remembered, because the same words come again and again: those of all views in one memory, which has an end. */
+export class TermMemory {
+  #characters = 0;
+
+  /** Whoever shares it must forget what they have. */
+  get isFull(): boolean {
+    return this.#characters > REMEMBERED_CHARACTERS_MAX;
+  }
+
+  take(name: string, term: string): void {
+    this.#characters += name.length + term.length;
+  }
+}
 
 /** The terms of one view, in the form in which `words` holds them. */
 export class ViewTerms {
@@ -173,10 +187,13 @@ export class ViewTerms {
   readonly #made = new Map<string, string>();
   readonly #remembered = { Confidential: new Map<string, string>(), Secret: new Map<string, string>() };
 
+  readonly #memory: TermMemory;
+
   /** `secret` is the tenant's own; a key for each class is made from it. */
-  constructor(view: number, secret: Uint8Array) {
+  constructor(view: number, secret: Uint8Array, memory = new TermMemory()) {
     this.#prefix = `${view.toString(36)}_`;
     this.#secret = secret;
+    this.#memory = memory;
   }
 
   open(term: string): string {
@@ -192,8 +209,8 @@ export class ViewTerms {
   once(name: string, make: () => readonly string[]): string {
     let known = this.#made.get(name);
     if (known === undefined) {
-      if (this.#made.size >= REMEMBERED_MAX) this.#made.clear();
       this.#made.set(name, (known = this.all(make())));
+      this.#memory.take(name, known);
     }
     return known;
   }
@@ -204,8 +221,8 @@ export class ViewTerms {
     const known = remembered.get(term);
     if (known !== undefined) return known;
     const keyed = `${this.#prefix}k${this.#keyOf(classification).macOf(term).slice(0, KEYED_HEX)}`;
-    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
     remembered.set(term, keyed);
+    this.#memory.take(term, keyed);
     return keyed;
   }
 

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { blobOf, numberOf, textIn } from '../columns.ts';
-import { ViewTerms } from './terms.ts';
+import { TermMemory, ViewTerms } from './terms.ts';
 
 export type ViewState = 'Building' | 'Current' | 'Old';
 
@@ -90,22 +90,24 @@ function viewIn(row: Readonly<Record<string, unknown>>): View {
   };
 }
 
-const REMEMBERED_MAX = 1000;
-
 /** The terms of views, whose secrets are those of their tenants in journal.db. */
 export class TermsOfViews {
   readonly #secret: StatementSync;
   readonly #remembered = new Map<number, ViewTerms>();
+  #memory = new TermMemory();
 
   constructor(journal: DatabaseSync) {
     this.#secret = journal.prepare('SELECT fingerprint_key FROM tenants WHERE tenant = ?');
   }
 
   open({ view, tenant }: Pick<View, 'view' | 'tenant'>): OpenView {
+    if (this.#memory.isFull) {
+      this.#remembered.clear();
+      this.#memory = new TermMemory();
+    }
     let terms = this.#remembered.get(view);
     if (terms === undefined) {
-      if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
-      terms = new ViewTerms(view, blobOf(this.#secret.get(tenant), 'fingerprint_key'));
+      terms = new ViewTerms(view, blobOf(this.#secret.get(tenant), 'fingerprint_key'), this.#memory);
       this.#remembered.set(view, terms);
     }
     return { view, tenant, terms };

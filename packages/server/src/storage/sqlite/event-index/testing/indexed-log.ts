@@ -113,15 +113,25 @@ export class IndexedLog implements AsyncDisposable {
     await this.#storage.log.append([{ tenant, drafts, atomic: true }], { nowMs: NOW_MS, steadyNowMs: 0 });
   }
 
-  /** Writes another time into an event, as nobody but a test may. */
-  mend(sequence: number, timestamp: string): void {
+  /** Writes other words into the facts of an event, as nobody but a test may. */
+  rewrite(sequence: number, from: string, to: string): void {
     using journal = new DatabaseSync(join(this.directory, 'journal.db'));
     journal
       .prepare(
-        `UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), 'no time at all', ?) AS BLOB)
+        `UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), ?, ?) AS BLOB)
          WHERE id = (SELECT id FROM entries WHERE leaf_index = ?)`,
       )
-      .run(timestamp, sequence - 1);
+      .run(from, to, sequence - 1);
+  }
+
+  /** Saves a position of the log, and nothing else. */
+  savePosition(sequence: number): void {
+    const { id, leaf } = this.#journal
+      .prepare('SELECT id, leaf FROM entries WHERE leaf_index = ?')
+      .get(sequence - 1)!;
+    const set = this.#views.prepare('UPDATE meta SET value = ? WHERE name = ?');
+    set.run(id!, 'position');
+    set.run(leaf!, 'leaf');
   }
 
   /** Until all is in. */
