@@ -1,23 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { CannotRun } from './cannot-run.ts';
 import { logAddress, servedLog } from './served-log.ts';
-
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-
-async function answering(answer: Answer): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
+import { answering } from './testing/answering.ts';
 
 const isCannotRun = (pattern: RegExp) => (error: unknown) =>
   error instanceof CannotRun && pattern.test(error.message) && !error.message.includes('\n');

@@ -1,9 +1,8 @@
 // The real command against the real service.
 
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, describe, it } from 'node:test';
+import { answering } from '../testing/answering.ts';
 import { emptyPlace } from '../testing/place.ts';
 import { TENANT } from '../testing/running-log.ts';
 import { eventsIn, startSearched } from '../testing/searched-log.ts';
@@ -204,15 +203,3 @@ describe('what cannot be done', () => {
     assert.deepEqual(asked, []);
   });
 });
-
-async function answering(answer: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}

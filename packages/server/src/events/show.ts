@@ -99,8 +99,8 @@ export interface Published {
   readonly witnessedEndIndex: number;
 }
 
-// The texts of a log are written by drafts alone, and have these members.
-type Facts = Pick<
+/** What the first text of an event says. The texts of a log are written by drafts alone, and have these members. */
+export type Facts = Pick<
   AuditEvent,
   | 'timestamp'
   | 'correlationId'
@@ -111,7 +111,8 @@ type Facts = Pick<
   | 'outcome'
   | 'submittedBy'
 >;
-type Content = Pick<AuditEvent, 'context' | 'payload'>;
+/** What the second one says. */
+export type Content = Pick<AuditEvent, 'context' | 'payload'>;
 
 // Read without regard to the rest of the entry, which may be none.
 const EVENT_ID = { from: EVENT_ID_AT, to: PREVIOUS_AT };

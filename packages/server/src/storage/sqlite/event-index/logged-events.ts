@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
-import type { AuditEvent } from '@tallystick/contract';
+import type { Content, Facts } from '../../../events/show.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { instant } from '../../../runtime/clock.ts';
 import { blobOf, numberOf, readOr, textIn } from '../columns.ts';
@@ -88,8 +88,8 @@ export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
   if (index === NOWHERE) throw new Error('it has no index');
   const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
   // The texts of a log are written by drafts alone, and have these members.
-  const facts = parseJson(decoder.decode(blobOf(row, 'text1'))) as Omit<AuditEvent, 'integrity'>;
-  const content = parseJson(decoder.decode(blobOf(row, 'text2'))) as Pick<AuditEvent, 'context' | 'payload'>;
+  const facts = parseJson(decoder.decode(blobOf(row, 'text1'))) as Facts;
+  const content = parseJson(decoder.decode(blobOf(row, 'text2'))) as Content;
   // But somebody may have changed them.
   if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')
     throw new Error('it is no event');

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { AuditEvent, TenantId } from '@tallystick/contract';
 import { canonicalJson, KINDS } from '@tallystick/evidence';
 import type { Found, OrderStep, Question } from '../../../../events/event-index.ts';
+import type { Content, Facts } from '../../../../events/show.ts';
 import { passes } from '../../../../query/filters.ts';
 import { matches } from '../../../../query/matches.ts';
 import { EVERYTHING } from '../../../../query/query.ts';
@@ -31,18 +32,7 @@ const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
 
 /** What an event says; the rest is given by the log. */
-export type Said = Pick<
-  AuditEvent,
-  | 'timestamp'
-  | 'correlationId'
-  | 'actor'
-  | 'action'
-  | 'resource'
-  | 'classification'
-  | 'outcome'
-  | 'submittedBy'
-> &
-  Partial<Pick<AuditEvent, 'context' | 'payload' | 'kind' | 'eventId'>>;
+export type Said = Facts & Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>>;
 
 export interface LogOptions {
   readonly gatheredMax?: number;
