@@ -137,7 +137,7 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
   });
 }
 
-function encoded({ body }: Reply, coding: Coding): Promise<Buffer> {
+function encoded({ body }: Reply, coding: Coding): Buffer | Promise<Buffer> {
   if (typeof body !== 'string') throw new Error('only texts are compressed');
   return encode(coding, body);
 }
