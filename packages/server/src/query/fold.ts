@@ -23,12 +23,19 @@ const LETTERS: Readonly<Record<string, string>> = {
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
 export function foldText(text: string): string {
+  // Of ASCII only capitals are folded, and most texts are ASCII.
+  if (isAscii(text)) return text.toLowerCase();
   return text
     .normalize('NFKD')
     .replaceAll(UNSEEN, '')
     .toLowerCase()
     .replaceAll(LETTER, (letter) => LETTERS[letter]!)
     .normalize('NFC');
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false;
+  return true;
 }
 
 /**

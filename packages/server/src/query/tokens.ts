@@ -58,16 +58,23 @@ export function phraseOf(text: string, prefix: boolean): Phrase {
   return { words, prefix: prefix && wordsEnd === text.length };
 }
 
-// Kinds of ASCII characters, in bits; one table look-up for each, since every event goes through here.
+// One table look-up for each character, since every event goes through here.
+const ASCII_END = 0x80;
+
+/** What each ASCII character is in a word: itself, the small letter of a capital, or 0 if it ends the word. */
+export const ASCII_IN_WORDS = Uint8Array.from({ length: ASCII_END }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /[A-Za-z0-9]/.test(character) ? character.toLowerCase().charCodeAt(0) : 0;
+});
+
+// Kinds of characters, in bits.
 const SEPARATOR = 0;
 const SMALL = 1;
 const CAPITAL = 2;
 const OTHER = 4;
-const ASCII_END = 0x80;
-const ASCII_KINDS = Uint8Array.from({ length: ASCII_END }, (_, code) => {
-  const character = String.fromCharCode(code);
-  if (/[A-Z]/.test(character)) return CAPITAL;
-  return /[a-z0-9]/.test(character) ? SMALL : SEPARATOR;
+const ASCII_KINDS = ASCII_IN_WORDS.map((small, code) => {
+  if (small === 0) return SEPARATOR;
+  return small === code ? SMALL : CAPITAL;
 });
 
 function kindAt(text: string, at: number): number {

@@ -17,7 +17,8 @@ export class Keys {
   readonly #find: StatementSync;
   readonly #insert: StatementSync;
   readonly #relabel: StatementSync;
-  readonly #remembered = new Map<string, Key>();
+  /** By kind, then by the text with the view in front. */
+  readonly #remembered = new Map<KeyKind, Map<string, Key>>(KEY_KINDS.map((kind) => [kind, new Map()]));
 
   constructor(db: DatabaseSync) {
     this.#find = db.prepare(
@@ -29,11 +30,12 @@ export class Keys {
 
   /** `isOpen`: everybody may know of the event that has the label. */
   of(view: number, kind: KeyKind, text: string, label?: string, isOpen = true): number {
-    const name = `${view} ${kind} ${text}`;
-    let known = this.#remembered.get(name);
+    const remembered = this.#remembered.get(kind)!;
+    const name = `${view} ${text}`;
+    let known = remembered.get(name);
     if (known === undefined) {
-      if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
-      this.#remembered.set(name, (known = this.#findOrAdd(view, kind, text)));
+      if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+      remembered.set(name, (known = this.#findOrAdd(view, kind, text)));
     }
     if (label !== undefined && (known.label !== label || (isOpen && known.openLabel !== label))) {
       known.label = label;
@@ -44,7 +46,7 @@ export class Keys {
   }
 
   forget(): void {
-    this.#remembered.clear();
+    for (const remembered of this.#remembered.values()) remembered.clear();
   }
 
   #findOrAdd(view: number, kind: KeyKind, text: string): Key {

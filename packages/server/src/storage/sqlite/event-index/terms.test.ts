@@ -29,6 +29,7 @@ test('what is remembered of all views together has an end', () => {
   const views = Array.from({ length: 100 }, (_, view) => new ViewTerms(view, new Uint8Array(32), memory));
   const name = 'x'.repeat(1000);
   let made = 0;
-  for (; !memory.isFull && made < 100_000; made++) views[made % 100]!.once(`${name}${made}`, () => [name]);
+  for (; !memory.isFull && made < 100_000; made++)
+    views[made % 100]!.once('action', `${name}${made}`, () => [name]);
   assert.ok(made > 10_000 && made < 20_000, `${made}`);
 });

@@ -14,7 +14,6 @@ import { createHmac, hash } from 'node:crypto';
 import type { Classification } from '@tallystick/contract';
 import type { QueryStep } from '../../../query/field-path.ts';
 import type { FactName, TimeName } from '../../../query/fields.ts';
-import { placesOf } from './number-places.ts';
 import { DAY_HOURS, dayOf, monthOf, type WholeSpan } from './time-span.ts';
 
 /** The facts that are found as a whole: `exact` as they are written, `folded` without regard to capitals and marks. */
@@ -116,10 +115,6 @@ export function pathTerm(keys: readonly string[]): string {
 }
 
 /** A number has a term for its power of two, one for the sixteenth of it in which it lies, and one for that one's. */
-export function numberTerms(keys: readonly string[], number: number): string[] {
-  return placesOf(number).map((place) => numberTerm(keys, place));
-}
-
 export function numberTerm(keys: readonly string[], place: string): string {
   return `_n${pathText(keys)}__${place}`;
 }
@@ -181,23 +176,24 @@ export class TermMemory {
 
 /** The terms of one view, in the form in which `words` holds them. */
 export class ViewTerms {
-  readonly #prefix: string;
+  /** What every term in the clear begins with. */
+  readonly prefix: string;
   readonly #secret: Uint8Array;
   readonly #keys = new Map<KeyedClass, TermKey>();
-  readonly #made = new Map<string, string>();
+  readonly #made = new Map<FactName | 'times', Map<string, string>>();
   readonly #remembered = { Confidential: new Map<string, string>(), Secret: new Map<string, string>() };
 
   readonly #memory: TermMemory;
 
   /** `secret` is the tenant's own; a key for each class is made from it. */
   constructor(view: number, secret: Uint8Array, memory = new TermMemory()) {
-    this.#prefix = `${view.toString(36)}_`;
+    this.prefix = `${view.toString(36)}_`;
     this.#secret = secret;
     this.#memory = memory;
   }
 
   open(term: string): string {
-    return this.#prefix + term;
+    return this.prefix + term;
   }
 
   /** Several, with a space between them. */
@@ -205,12 +201,14 @@ export class ViewTerms {
     return terms.map((term) => this.open(term)).join(' ');
   }
 
-  /** The same, for what many events have: made once for each name. */
-  once(name: string, make: () => readonly string[]): string {
-    let known = this.#made.get(name);
+  /** The same, for what many events have in common: made once for each. */
+  once(name: FactName | 'times', text: string, make: () => readonly string[]): string {
+    let made = this.#made.get(name);
+    if (made === undefined) this.#made.set(name, (made = new Map()));
+    let known = made.get(text);
     if (known === undefined) {
-      this.#made.set(name, (known = this.all(make())));
-      this.#memory.take(name, known);
+      made.set(text, (known = this.all(make())));
+      this.#memory.take(text, known);
     }
     return known;
   }
@@ -220,7 +218,7 @@ export class ViewTerms {
     const remembered = this.#remembered[classification];
     const known = remembered.get(term);
     if (known !== undefined) return known;
-    const keyed = `${this.#prefix}k${this.#keyOf(classification).macOf(term).slice(0, KEYED_HEX)}`;
+    const keyed = `${this.prefix}k${this.#keyOf(classification).macOf(term).slice(0, KEYED_HEX)}`;
     remembered.set(term, keyed);
     this.#memory.take(term, keyed);
     return keyed;
@@ -238,6 +236,9 @@ export class ViewTerms {
 
 const BLOCK_BYTES = 64;
 
+/** Longer than any term that is commonly keyed. */
+const TERM_BYTES = 1024;
+
 /** HMAC-SHA-256 of many short texts: with two plain hashes it takes a third of the time that an object for each takes. */
 class TermKey {
   readonly #inner: Buffer;
@@ -246,12 +247,18 @@ class TermKey {
   /** No longer than a block. */
   constructor(key: Uint8Array) {
     const pad = (byte: number) => Buffer.alloc(BLOCK_BYTES).map((_, i) => (key[i] ?? 0) ^ byte);
-    this.#inner = Buffer.from(pad(0x36));
-    this.#outer = Buffer.from(pad(0x5c));
+    this.#inner = Buffer.concat([pad(0x36), Buffer.alloc(TERM_BYTES)]);
+    this.#outer = Buffer.concat([pad(0x5c), Buffer.alloc(BLOCK_BYTES / 2)]);
   }
 
   macOf(term: string): string {
-    const inner = hash('sha256', Buffer.concat([this.#inner, Buffer.from(term)]), 'buffer');
-    return hash('sha256', Buffer.concat([this.#outer, inner]), 'hex');
+    this.#outer.set(hash('sha256', this.#withInner(term), 'buffer'), BLOCK_BYTES);
+    return hash('sha256', this.#outer, 'hex');
+  }
+
+  #withInner(term: string): Buffer {
+    if (3 * term.length > TERM_BYTES)
+      return Buffer.concat([this.#inner.subarray(0, BLOCK_BYTES), Buffer.from(term)]);
+    return this.#inner.subarray(0, BLOCK_BYTES + this.#inner.write(term, BLOCK_BYTES));
   }
 }
