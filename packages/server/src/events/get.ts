@@ -12,8 +12,8 @@ import { type Published, showEvent } from './show.ts';
 
 export interface GetParts extends ReadNoticeParts {
   readonly log: LogReader;
-  /** How far the log is signed that holds this index of the tenant's sequence. */
-  readonly publishedOf: (call: Call, index: number) => Promise<Published>;
+  /** How far the log is signed that holds this index of the tenant's sequence; without one, that which is written to. */
+  readonly publishedOf: (call: Call, index?: number) => Promise<Published>;
 }
 
 type GetAnswer = Answer<'events.get'>;
@@ -23,9 +23,16 @@ export function createGet(parts: GetParts) {
     const { tenant, tenantRecord, caller } = call;
     // A tenant that nobody knows has no log.
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
-    const stored = isKnown && (await parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)));
-    if (!stored) throw notFound();
-    const shown = showEvent(tenant, stored, caller.clearance, await parts.publishedOf(call, stored.index));
+    if (!isKnown) throw notFound();
+    // Asked at the same time: nearly all events are in the log that is written to.
+    const [stored, current] = await Promise.all([
+      parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)),
+      parts.publishedOf(call),
+    ]);
+    if (stored === undefined) throw notFound();
+    const isCurrent = stored.index >= current.firstIndex;
+    const published = isCurrent ? current : await parts.publishedOf(call, stored.index);
+    const shown = showEvent(tenant, stored, caller.clearance, published);
     if ('fault' in shown) {
       throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
     }
