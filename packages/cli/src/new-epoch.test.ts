@@ -75,6 +75,29 @@ const notesIn = (state: string, file: string) =>
     .map((path) => readFileSync(path, 'utf8'));
 
 describe('a log that goes on under a new name', { concurrency: 2 }, () => {
+  it('shows the events of both, one by one and in a list', async () => {
+    await using watch = await watchedPlace();
+    await watch.live(async (log) => {
+      await log.send(3);
+      await watch.save('at3');
+      await log.send(2);
+    });
+    watch.putBack('at3', 'journal.db');
+    await recover(watch.place);
+    await watch.live(async (log) => {
+      const size = await log.send(2);
+      assert.equal(size, 3, 'a notice comes first in the new one');
+      let data: { eventId: string }[] = [];
+      for (let tries = 0; tries < 100 && data.length < 5; tries++) {
+        data = (JSON.parse(await log.get('audit-events?sort=timestamp')) as { data: typeof data }).data;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      assert.equal(data.length, 5);
+      for (const listed of data)
+        assert.deepEqual(JSON.parse(await log.get(`audit-events/${listed.eventId}`)), listed);
+    });
+  });
+
   it('is verified where its first entry names the checkpoint that was kept, and says what is lost', async () => {
     await using watch = await watchedPlace();
     const old = await watch.live(async (log) => {
