@@ -49,3 +49,14 @@ export async function takeTurns(contenders: readonly Contender[], rounds = 5): P
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
+
+/** The value that such a share of them does not exceed; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
+/** Percentiles of times, as they stand in the table. */
+export function percentilesText(timesMs: readonly number[], shares: readonly number[]): string {
+  const texts = shares.map((share) => `p${share * 100} ${percentile(timesMs, share).toFixed(2)}`);
+  return `${texts.join(' ')} ms`;
+}
