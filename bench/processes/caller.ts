@@ -1,0 +1,44 @@
+// The one who asks, of one tenant, over one connection: requests are made before the clock runs, and what is no success
+// is an error.
+
+import { type Answer, Connection, headersOf, requestOf } from './connection.ts';
+
+export interface Asked {
+  readonly path: string;
+  /** Sent as JSON, by POST; without it, GET. */
+  readonly body?: object;
+}
+
+export class Caller implements Disposable {
+  readonly #connection: Connection;
+  readonly #headers: string;
+
+  constructor({ port }: { readonly port: number }, apiKey: string, tenant: string) {
+    this.#connection = new Connection(port);
+    this.#headers = headersOf(apiKey, tenant);
+  }
+
+  async ask({ path, body }: Asked): Promise<Answer> {
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const method = bytes === undefined ? 'GET' : 'POST';
+    const answer = await this.#connection.ask(requestOf(method, path, this.#headers, bytes));
+    if (answer.status === 200) return answer;
+    throw new Error(`${path} answers ${answer.status}: ${String(answer.body)}`);
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return JSON.parse(String((await this.ask({ path })).body)) as T;
+  }
+
+  /** How far the index is behind the log. */
+  async lagMs(): Promise<number> {
+    const { head } = await this.ask({ path: '/api/v1/audit-events?limit=1' });
+    const lag = /^X-Projection-Lag-Ms: (\d+)/im.exec(head);
+    if (lag === null) throw new Error(`a list does not say how far the index is behind: ${head}`);
+    return Number(lag[1]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection.close();
+  }
+}
