@@ -1,5 +1,6 @@
 // W3: the highest rate at which events can arrive for long while the index stays within five seconds of the log, against
-// the same rows and index entries written by prepared statements alone, from values that are made beforehand.
+// the same rows and index entries written by prepared statements alone, from values that are made beforehand. BENCH_HOLD_MS
+// sets another time to hold a rate for, BENCH_RATES other rates, separated by commas, the lowest first.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +11,17 @@ import { INDEX_TABLES } from '../packages/server/src/storage/sqlite/event-index/
 import { ViewTerms } from '../packages/server/src/storage/sqlite/event-index/terms.ts';
 import { MIGRATIONS } from '../packages/server/src/storage/sqlite/schema.ts';
 import type { Benchmark } from './measure.ts';
-import { ADMIN_KEY, startService } from './processes/processes.ts';
+import { ADMIN_KEY, startService, startSteadyLoad } from './processes/processes.ts';
+import type { SteadyLoadSeen } from './processes/steady-load.ts';
 import { readingEvent } from './reading-event.ts';
 
-const RATES = [2000, 3000, 4000, 5000, 6000, 8000, 10_000, 12_000, 15_000];
+const RATES = (process.env['BENCH_RATES'] ?? '2000,3000,4000,5000,6000,8000,10000,12000,15000')
+  .split(',')
+  .map(Number);
 const HOLD_MS = Number(process.env['BENCH_HOLD_MS'] ?? 20_000);
 const LAG_MS_MAX = 5000;
-const BATCH = 100;
+const DIFFERENT_EVENTS_MAX = 100_000;
+const RAW_ROUNDS_MIN = 3;
 const RAW_EVENTS = 20_000;
 const RAW_PORTION = 1000;
 
@@ -24,15 +29,19 @@ export const benchmark: Benchmark = {
   name: 'sustained',
   title: `W3: the rate that the index keeps up with for ${HOLD_MS / 1000} s`,
   async run() {
-    const raw = rawInserts();
+    const rows = madeRows();
+    const rounds: number[] = [];
     let best = 0;
     let lagAtBest = 0;
     for (const rate of RATES) {
-      await using service = await startService();
-      const { lagMs, reached } = await hold(service.port, rate);
-      if (lagMs > LAG_MS_MAX || reached < 0.95 * rate) break;
-      [best, lagAtBest] = [rate, lagMs];
+      rounds.push(rawInserts(rows));
+      const { lagP95Ms, eventsPerSecond } = await hold(rate);
+      const isHeld = lagP95Ms < LAG_MS_MAX && eventsPerSecond >= 0.95 * rate;
+      if (!isHeld) break;
+      [best, lagAtBest] = [rate, lagP95Ms];
     }
+    while (rounds.length < RAW_ROUNDS_MIN) rounds.push(rawInserts(rows));
+    const raw = Math.max(...rounds);
     return [
       { name: 'rows of log and index, prepared statements alone', figure: `${Math.round(raw)}/s` },
       {
@@ -46,45 +55,22 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** Sends at a rate; gives the lag that 95 of 100 looks saw in the second half, and the rate that was reached. */
-async function hold(port: number, rate: number): Promise<{ lagMs: number; reached: number }> {
-  const url = `http://127.0.0.1:${port}/api/v1/audit-events`;
-  const headers = { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': 'reading', 'Content-Type': 'application/json' };
-  const began = performance.now();
-  const lags: number[] = [];
-  let sent = 0;
-  const send = async () => {
-    while (performance.now() - began < HOLD_MS) {
-      const dueMs = (sent / rate) * 1000;
-      const waitMs = dueMs - (performance.now() - began);
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-      const from = sent;
-      sent += BATCH;
-      const events = Array.from({ length: BATCH }, (_, i) => readingEvent(from + i));
-      const response = await fetch(`${url}/batch`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ events }),
-      });
-      await response.arrayBuffer();
-    }
-  };
-  const look = async () => {
-    while (performance.now() - began < HOLD_MS) {
-      const response = await fetch(`${url}?limit=1`, { headers });
-      await response.arrayBuffer();
-      if (performance.now() - began > HOLD_MS / 2)
-        lags.push(Number(response.headers.get('x-projection-lag-ms')));
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  };
-  await Promise.all([send(), send(), send(), send(), look()]);
-  lags.sort((a, b) => a - b);
-  return { lagMs: lags[Math.floor(lags.length * 0.95)] ?? 0, reached: sent / (HOLD_MS / 1000) };
+async function hold(rate: number): Promise<SteadyLoadSeen> {
+  await using service = await startService();
+  const differentEvents = Math.min(DIFFERENT_EVENTS_MAX, (rate * HOLD_MS) / 1000);
+  const tenant = { port: service.port, apiKey: ADMIN_KEY, tenant: 'reading' };
+  await using load = await startSteadyLoad({
+    ...tenant,
+    eventsPerSecond: rate,
+    firstEvent: 0,
+    differentEvents,
+  });
+  await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+  return await load.end();
 }
 
 /** Events a second whose rows are written to a log and to an index, by whoever has nothing else to do. */
-function rawInserts(): number {
+function rawInserts(rows: readonly Made[]): number {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-bench-'));
   try {
     const journal = new DatabaseSync(join(folder, 'journal.db'));
@@ -93,7 +79,6 @@ function rawInserts(): number {
     const views = new DatabaseSync(join(folder, 'views.db'));
     views.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     views.exec(INDEX_TABLES);
-    const rows = madeRows();
     const write = [entries(journal), contents(journal), docs(views), words(views)];
     const began = performance.now();
     for (let at = 0; at < RAW_EVENTS; at += RAW_PORTION) {

@@ -1,10 +1,13 @@
 // Starts what a benchmark of the whole service needs, each in a process of its own on loopback, and ends it again.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { Filled, Filling } from './fill.ts';
 import type { Load, LoadSeen } from './load.ts';
+import type { SteadyLoad, SteadyLoadSeen } from './steady-load.ts';
 
 export const ADMIN_KEY = 'bench-admin-key-of-this-run-only';
 const COMMAND = join(import.meta.dirname, '../../packages/cli/bin/tallystick.js');
@@ -55,19 +58,55 @@ export function startBareRoute(): Promise<Running> {
   return start([...NODE, join(import.meta.dirname, 'bare-route.ts')], /^(\d+)$/m, process.env);
 }
 
-export async function applyLoad(load: Load): Promise<LoadSeen> {
-  const child = spawn(
-    NODE[0],
-    [...NODE.slice(1), join(import.meta.dirname, 'load.ts'), JSON.stringify(load)],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
+export function applyLoad(load: Load): Promise<LoadSeen> {
+  return outcome(startClient('load.ts', load));
+}
+
+export function fill(filling: Filling): Promise<Filled> {
+  return outcome(startClient('fill.ts', filling));
+}
+
+export interface RunningSteadyLoad extends AsyncDisposable {
+  end(): Promise<SteadyLoadSeen>;
+}
+
+/** Resolves when it has made its requests and begins to send them. */
+export async function startSteadyLoad(load: SteadyLoad): Promise<RunningSteadyLoad> {
+  const client = startClient('steady-load.ts', load);
+  await new Promise<void>((resolve, reject) => {
+    client.child.stdout.once('data', () => resolve());
+    client.child.once('exit', (code) => reject(new Error(`the load ended with ${code} before it began`)));
+  });
+  return {
+    end() {
+      client.child.stdin.end();
+      return outcome(client);
     },
-  );
+    async [Symbol.asyncDispose]() {
+      client.child.stdin.end();
+      await exited(client.child);
+    },
+  };
+}
+
+interface Client {
+  readonly child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly output: () => string;
+}
+
+function startClient(file: string, settings: object): Client {
+  const args = [...NODE.slice(1), join(import.meta.dirname, file), JSON.stringify(settings)];
+  const child = spawn(NODE[0], args, { stdio: ['pipe', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += String(chunk)));
+  return { child, output: () => output };
+}
+
+/** The last line that a client prints. */
+async function outcome<T>({ child, output }: Client): Promise<T> {
   const code = await exited(child);
-  if (code !== 0) throw new Error(`the load generator ended with ${code}`);
-  return JSON.parse(output) as LoadSeen;
+  if (code !== 0) throw new Error(`${child.spawnargs.at(-2)} ended with ${code}`);
+  return JSON.parse(output().trimEnd().split('\n').at(-1)!) as T;
 }
 
 async function start(
@@ -98,6 +137,7 @@ async function start(
 }
 
 function exited(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null) return Promise.resolve(child.exitCode);
-  return new Promise((resolve) => child.once('exit', resolve));
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  // Not `exit`: what it printed last may come after that.
+  return new Promise((resolve) => child.once('close', resolve));
 }
