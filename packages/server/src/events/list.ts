@@ -26,7 +26,7 @@ export function createList(parts: ListParts) {
       {
         query,
         filters: { ...filtersOf(input), ...readKinds(query, input.kind) },
-        sight: sightOf(call.caller!),
+        sight: sightOf(call),
         order: readSort(input.sort ?? ['-timestamp']),
         direction: read.direction,
         beyond: read.beyond,

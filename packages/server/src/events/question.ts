@@ -7,7 +7,7 @@ import {
   type SearchFilters,
   type TimeRange,
 } from '@tallystick/contract';
-import type { Caller } from '../access/caller.ts';
+import type { Call } from '../call.ts';
 import { EVERYTHING, type Query } from '../query/query.ts';
 import { parseQuery } from '../query/query-parser.ts';
 import { compareTimes } from '../query/times.ts';
@@ -21,7 +21,10 @@ export interface FaultPlace {
   readonly field: string;
 }
 
-export function sightOf({ clearance }: Pick<Caller, 'clearance'>): Sight {
+/** Of a tenant that was not known when the call came nothing is seen, though it may have events by now. */
+export function sightOf({ caller, tenantRecord }: Call): Sight {
+  if (caller === undefined || tenantRecord === undefined) return { visible: [], whole: [] };
+  const { clearance } = caller;
   return {
     visible: visibleTo(clearance),
     whole: CLASSIFICATIONS.filter((each) => viewFor(clearance, each) === 'Whole'),

@@ -9,7 +9,6 @@ import {
   type SearchHit,
   type SearchRequest,
 } from '@tallystick/contract';
-import type { Caller } from '../access/caller.ts';
 import type { Call } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
 import { readKinds } from '../query/filters.ts';
@@ -38,7 +37,7 @@ export function createSearch(parts: SearchParts) {
     const beganNs = clock.monotonicNs();
     const { limit = LIMITS.pageSizeDefault, cursor } = search.pagination ?? {};
     const pages = pagesOf(call, search, cursors);
-    const asked = askedIn(search, call.caller!);
+    const asked = askedIn(search, call);
     const { order } = asked;
     const before = cursor === undefined ? undefined : pages.read(cursor);
     if (before !== undefined && order === 'Relevance') throw cursorError('CURSOR_MISMATCH');
@@ -80,7 +79,7 @@ export function createSearch(parts: SearchParts) {
 }
 
 /** All of a question but where its page begins and ends. */
-function askedIn(search: SearchRequest, caller: Caller): Omit<Question, 'beyond' | 'rowsMax'> {
+function askedIn(search: SearchRequest, call: Call): Omit<Question, 'beyond' | 'rowsMax'> {
   const query = readQuery(search.query, { code: IN_BODY, field: 'query' });
   const { timeRange = {}, kinds, ...others } = search.filters ?? {};
   const order = orderOf(search);
@@ -91,7 +90,7 @@ function askedIn(search: SearchRequest, caller: Caller): Omit<Question, 'beyond'
       ...readKinds(query, kinds),
       ...readTimeRange(timeRange, { code: IN_BODY, field: 'filters.timeRange.from' }),
     },
-    sight: sightOf(caller),
+    sight: sightOf(call),
     order,
     direction: 'Next',
     aggregations: search.aggregations ?? [],
