@@ -174,7 +174,9 @@ export class Matcher {
   /** Which of the docs from one to another the plan finds. */
   within({ plan }: Matching, first: number, last: number): ReadonlySet<number> {
     if (plan.of !== 'Some') throw new Error('only words are looked through so');
-    const sql = `SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? AND ${whileAlive('rowid')}`;
+    // Numbers are bound as floating ones, with which FTS5 does not seek: it would go through all that the words find.
+    const range = 'rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)';
+    const sql = `SELECT rowid FROM words WHERE words MATCH ? AND ${range} AND ${whileAlive('rowid')}`;
     const docs = new Set<number>();
     for (const row of this.prepared(sql).iterate(plan.match, first, last)) docs.add(firstIn(row));
     return docs;
