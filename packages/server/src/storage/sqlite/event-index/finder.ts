@@ -98,7 +98,9 @@ export class Finder {
   /** Portion by portion of the order, as many as are asked for. */
   *#walked(matching: Matching, order: Order, question: Question): Generator<FoundDoc> {
     let { beyond } = question;
-    let portion = WALKED_MIN;
+    // Where nothing is passed over, no more than are asked for.
+    const isEach = matching.plan.of === 'All' && matching.plan.exact;
+    let portion = isEach ? question.rowsMax : WALKED_MIN;
     let found = 0;
     for (;;) {
       const docs = this.#inOrder(matching, order, beyond, portion);
