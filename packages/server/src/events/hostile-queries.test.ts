@@ -278,6 +278,9 @@ const LISTS: readonly (readonly [query: string, code: string])[] = [
   ['startTime=9999-12-31T23:59:59Z', '200'],
   ['startTime=2026-01-02T00:00:00Z&startTime=2026-01-02T00:00:00Z', '400 INVALID_PARAMETER'],
   ['q=a&q=b', '400 INVALID_PARAMETER'],
+  ...['%00', 'a%00b', '"a%00"', '-a%00', 'action:a%00*'].map(
+    (text) => [`q=${text}`, '400 INVALID_PARAMETER'] as const,
+  ),
   ['Q=a', '400 INVALID_PARAMETER'],
   ['__proto__=a', '400 INVALID_PARAMETER'],
   ['tenantId=other', '403 TENANT_MISMATCH'],

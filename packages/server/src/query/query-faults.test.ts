@@ -6,6 +6,7 @@ import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts'
 
 const STAR = '* is for the end of a word, or alone for any value of a field';
 const STEP = 'a path goes on with .key, ."any key", [0] or [*], not';
+const NUL = 'U+0000 stands in no event';
 const QUOTES = 'to look for the words, put them in quotes';
 
 test('a text that is no query has a fault at its column', () => {
@@ -83,6 +84,12 @@ test('a text that is no query has a fault at its column', () => {
     // Fields that lack their colon.
     ['a payload.amount>1000', 17, `a field has a colon before >; ${QUOTES}`],
     ['action=Delete.Invoice', 7, `a field has a colon instead of =; ${QUOTES}`],
+    // What no event has, wherever it stands.
+    ['a\0b', 2, NUL],
+    ['"a b \0"', 6, NUL],
+    ['payload."a\0":x', 11, NUL],
+    ['action:a\0* (', 9, NUL],
+    ['a OR \0', 6, NUL],
   ];
   for (const [written, column, issue] of table) {
     const fault = { position: column - 1, issue: `column ${column}: ${issue}` };

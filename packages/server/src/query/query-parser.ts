@@ -44,6 +44,9 @@ class QueryParser {
 
   read(): Query {
     const scanner = this.#scanner;
+    // No event has it, and a body with it is refused before anybody reads its query: so it is in no query, however it came.
+    const nul = scanner.text.indexOf('\0');
+    if (nul !== -1) throw new QueryFault(nul, 'U+0000 stands in no event');
     scanner.skipSpaces();
     if (scanner.isAtEnd) return EVERYTHING;
     const query = this.#readOr(undefined, undefined);
