@@ -123,6 +123,13 @@ export function receivedMember(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
+/** A rule that no schema states, and that the input of an operation breaks. */
+export interface OwnViolation {
+  /** The member of the input that it is in. */
+  readonly member: string;
+  readonly detail: ErrorDetail;
+}
+
 /** What a protocol made of a request, before anything in it has been validated. */
 export interface Received {
   readonly input: Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ import {
   type Renderings,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
-import type { Call, Received } from './call.ts';
+import type { Call, OwnViolation, Received } from './call.ts';
 import type { UsedKey } from './streams/log.ts';
 
 /** Does the operation. The input has been validated against the operation's own schema. */
@@ -20,6 +20,12 @@ export type Perform<N extends OperationName> = (call: Call, input: InputOf<N>) =
 
 /** Does the operation with the request as it came, and judges it on the way, so that nothing is gone through twice. */
 export type Take<N extends OperationName> = (call: Call, received: Received) => Promise<Answer<N>>;
+
+/**
+ * What the operation asks of an input beyond its schema, so that all that is wrong can be told at once. The input need
+ * not follow the schema: what does not is no violation here.
+ */
+export type OwnRules = (input: Received['input']) => readonly OwnViolation[];
 
 /** The first answer once more; every operation that honours a key may give it. */
 export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {
@@ -35,7 +41,7 @@ export type AnswerAgain<N extends OperationName> = (
 
 /** An operation that honours an idempotency key must be able to answer again. */
 export type Bound<N extends OperationName> =
-  | { readonly perform: Perform<N>; readonly again?: AnswerAgain<N> }
+  | { readonly perform: Perform<N>; readonly rules?: OwnRules; readonly again?: AnswerAgain<N> }
   | { readonly take: Take<N>; readonly again?: AnswerAgain<N> };
 
 export type Operations = { readonly [N in OperationName]?: Perform<N> | Bound<N> };
@@ -142,6 +148,7 @@ export type AnyPerform = (call: Call, input: unknown) => Promise<AnyAnswer>;
 
 export interface AnyBinding {
   readonly perform?: AnyPerform;
+  readonly rules?: OwnRules;
   readonly take?: (call: Call, received: Received) => Promise<AnyAnswer>;
   readonly again?: (call: Call, received: Received, used: UsedKey) => AnyAnswer | Promise<AnyAnswer>;
 }

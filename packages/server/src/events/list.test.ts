@@ -6,7 +6,7 @@ import type { AuditEvent, Classification } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
-import { finderOf } from '../testing/found-events.ts';
+import { fieldsAtFault, finderOf } from '../testing/found-events.ts';
 
 const { app, acme } = await startEventsApp();
 const secrets = finderOf(app);
@@ -192,6 +192,14 @@ test('what cannot be asked is refused, and says where', async () => {
     assert.equal((await secrets.list(query)).code, code, query);
   const { body } = await secrets.list('q=(refund');
   assert.match(JSON.stringify(body), /column 1/);
+});
+
+test('all parameters that are wrong are listed, what their schema says and what it does not', async () => {
+  const { code, body } = await secrets.list(
+    'q="a&limit=0&startTime=2026-01-02T00:00:00Z&endTime=2026-01-01T00:00:00Z&colour=red',
+  );
+  assert.equal(code, '400 INVALID_PARAMETER');
+  assert.deepEqual(fieldsAtFault(body), ['colour', 'limit', 'q', 'startTime']);
 });
 
 test('a cursor is good for its own tenant, filters and order only', async () => {

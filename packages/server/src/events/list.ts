@@ -2,12 +2,12 @@
 // was there when they began, and each one once.
 
 import type { Answer, InputOf } from '@tallystick/contract';
-import type { Call } from '../call.ts';
+import type { Call, OwnViolation, Received } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
 import { readKinds } from '../query/filters.ts';
 import type { EventIndex, Place } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound } from './found-page.ts';
-import { readQuery, readSort, readTimeRange, sightOf } from './question.ts';
+import { queryFaults, readQuery, readSort, readTimeRange, sightOf, timeRangeFaults } from './question.ts';
 
 export interface ListParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -17,10 +17,20 @@ export interface ListParts extends FoundPageParts {
 type ListInput = InputOf<'events.list'>;
 
 export function createList(parts: ListParts) {
+  return { perform: createPerform(parts), rules };
+}
+
+/** Each parameter is a member of the input. */
+function rules({ q, startTime, endTime }: Received['input']): OwnViolation[] {
+  const details = [...queryFaults(q, 'q'), ...timeRangeFaults(startTime, endTime, 'startTime')];
+  return details.map((detail) => ({ member: detail.field, detail }));
+}
+
+function createPerform(parts: ListParts) {
   return async (call: Call, input: ListInput): Promise<Answer<'events.list'>> => {
     const { tenantId: _, ...asked } = input;
     const read = readPage<Place>(parts.cursors, call, asked, isPlace);
-    const query = readQuery(input.q, { code: 'INVALID_PARAMETER', field: 'q' });
+    const query = readQuery(input.q);
     const found = await parts.index.find(
       call.tenant!,
       {
@@ -71,6 +81,6 @@ function filtersOf(input: ListInput) {
     ...(Object.fromEntries(Object.entries(lists).filter(([, values]) => values !== undefined)) as {
       [N in keyof typeof lists]?: Exclude<(typeof lists)[N], undefined>;
     }),
-    ...readTimeRange(range, { code: 'INVALID_PARAMETER', field: 'startTime' }),
+    ...readTimeRange(range),
   };
 }

@@ -29,9 +29,9 @@ test('is answered as it was when it came: without events', async () => {
     telemetry: { info: unused, error: unused },
   } as unknown as ListParts;
   const call = testCall({ operation: 'events.list', tenantRecord: undefined });
-  const list = await createList(parts)(call, {});
+  const list = await createList(parts).perform(call, {});
   assert.deepEqual([list.body.data, list.body.pagination.total], [[], 0]);
-  const search = await createSearch(parts)(call, { search: { aggregations: ['byAction'] } });
+  const search = await createSearch(parts).perform(call, { search: { aggregations: ['byAction'] } });
   assert.deepEqual([search.body.results, search.body.totalCount], [[], 0]);
   assert.deepEqual(search.body.aggregations?.byAction, []);
 });

@@ -1,9 +1,10 @@
-// From what a caller asks to a question for the index: the query read, times in UTC, and what this reader may search.
+// From what a caller asks to a question for the index: the query read, times in UTC, and what this reader may search. What
+// no schema says of them is judged before, on an input of any shape; the rest is for what was found sound.
 
 import {
-  AuditError,
   CLASSIFICATIONS,
   type ErrorDetail,
+  isDateTime,
   type SearchFilters,
   type TimeRange,
 } from '@tallystick/contract';
@@ -15,12 +16,6 @@ import { ORDER_FIELDS, type OrderStep, type Sight } from './event-index.ts';
 import { viewFor, visibleTo } from './redact.ts';
 import { utcTimestamp } from './timestamp.ts';
 
-/** Where a fault stands in what was sent, and how it is told: of a body and of a parameter these differ. */
-export interface FaultPlace {
-  readonly code: 'VALIDATION_FAILED' | 'INVALID_PARAMETER';
-  readonly field: string;
-}
-
 /** Of a tenant that was not known when the call came nothing is seen, though it may have events by now. */
 export function sightOf({ caller, tenantRecord }: Call): Sight {
   if (caller === undefined || tenantRecord === undefined) return { visible: [], whole: [] };
@@ -31,34 +26,38 @@ export function sightOf({ caller, tenantRecord }: Call): Sight {
   };
 }
 
-export function readQuery(text: string | undefined, place: FaultPlace): Query {
+/** Why a text is no query; nothing where it is one, or no text. */
+export function queryFaults(text: unknown, field: string): ErrorDetail[] {
+  const fault = typeof text === 'string' ? parseQuery(text).fault : undefined;
+  return fault === undefined ? [] : [{ field, issue: `cannot be read: ${fault.issue}`, value: text }];
+}
+
+export function readQuery(text: string | undefined): Query {
   if (text === undefined) return EVERYTHING;
   const { query, fault } = parseQuery(text);
-  if (fault === undefined) return query;
-  const { issue } = fault;
-  throw refused(place, `The query cannot be read: ${issue}.`, { field: place.field, issue, value: text });
+  if (fault !== undefined) throw new Error(`a query came so far that cannot be read: ${fault.issue}`);
+  return query;
+}
+
+/** That a range ends before it begins; nothing where its ends are no times. */
+export function timeRangeFaults(from: unknown, to: unknown, field: string): ErrorDetail[] {
+  if (!isTime(from) || !isTime(to) || compareTimes(utcTimestamp(from), utcTimestamp(to)) <= 0) return [];
+  return [{ field, issue: `must not be after ${to}, the end`, value: from }];
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && isDateTime(value);
 }
 
 /** The range in UTC; nothing where neither end is set. */
-export function readTimeRange({ from, to }: TimeRange, place: FaultPlace): Pick<SearchFilters, 'timeRange'> {
+export function readTimeRange({ from, to }: TimeRange): Pick<SearchFilters, 'timeRange'> {
   if (from === undefined && to === undefined) return {};
-  const range = {
-    ...(from === undefined ? {} : { from: utcTimestamp(from) }),
-    ...(to === undefined ? {} : { to: utcTimestamp(to) }),
+  return {
+    timeRange: {
+      ...(from === undefined ? {} : { from: utcTimestamp(from) }),
+      ...(to === undefined ? {} : { to: utcTimestamp(to) }),
+    },
   };
-  if (range.from !== undefined && range.to !== undefined && compareTimes(range.from, range.to) > 0) {
-    const issue = `must not be after ${to}, the end`;
-    throw refused(place, `${place.field} ${from} is after the end, ${to}.`, {
-      field: place.field,
-      issue,
-      value: from!,
-    });
-  }
-  return { timeRange: range };
-}
-
-function refused({ code }: FaultPlace, message: string, detail: ErrorDetail): AuditError {
-  return new AuditError(code, message, { details: [detail] });
 }
 
 /** `timestamp`, `-timestamp` or `timestamp:desc`; the contract's schema lets no other through. */

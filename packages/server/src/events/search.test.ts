@@ -6,7 +6,7 @@ import type { SearchRequest } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
-import { finderOf } from '../testing/found-events.ts';
+import { fieldsAtFault, finderOf } from '../testing/found-events.ts';
 
 const { app } = await startEventsApp();
 
@@ -213,5 +213,41 @@ test('what cannot be asked is refused, and says where', async () => {
     const seen = await finderOf(app, 'all').search(request);
     assert.equal(seen.code, code, request);
     assert.match(JSON.stringify(seen.body), says, request);
+  }
+});
+
+test('all that is wrong with a search is listed, what its schema says and what it does not', async () => {
+  const request = {
+    query: 'a "b',
+    filters: { timeRange: { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, outcomes: ['Maybe'] },
+    sort: [{ field: 'timestamp' }, { field: 'relevance' }],
+    pagination: { limit: 0 },
+    colour: 'red',
+  };
+  const { code, body } = await finderOf(app, 'all').search(JSON.stringify(request));
+  assert.equal(code, '422 VALIDATION_FAILED');
+  assert.deepEqual(fieldsAtFault(body), [
+    'colour',
+    'filters.outcomes[0]',
+    'filters.timeRange.from',
+    'pagination.limit',
+    'query',
+    'sort[1].field',
+  ]);
+  assert.match(JSON.stringify(body), /cannot be read: column 3: this quote is not closed/);
+});
+
+test('what breaks the schema is not judged by more than that', async () => {
+  const odd: [request: string, fields: string[]][] = [
+    ['[]', ['']],
+    ['{"query":5,"pagination":{"limit":0}}', ['pagination.limit', 'query']],
+    ['{"filters":{"timeRange":{"from":"today","to":"2026-01-01T00:00:00Z"}}}', ['filters.timeRange.from']],
+    ['{"filters":[],"sort":{"0":{"field":"relevance"}}}', ['filters', 'sort']],
+    ['{"sort":[{"field":"relevance","order":"up"},null]}', ['sort[0].order', 'sort[1]']],
+  ];
+  for (const [request, fields] of odd) {
+    const { code, body } = await finderOf(app, 'all').search(request);
+    assert.equal(code, '422 VALIDATION_FAILED', request);
+    assert.deepEqual(fieldsAtFault(body), fields, request);
   }
 });

@@ -3,19 +3,19 @@
 
 import {
   type Answer,
-  AuditError,
+  type ErrorDetail,
   type InputOf,
   LIMITS,
   type SearchHit,
   type SearchRequest,
 } from '@tallystick/contract';
-import type { Call } from '../call.ts';
+import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
 import { readKinds } from '../query/filters.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
 import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
-import { readQuery, readTimeRange, sightOf } from './question.ts';
+import { queryFaults, readQuery, readTimeRange, sightOf, timeRangeFaults } from './question.ts';
 
 export interface SearchParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -29,9 +29,32 @@ interface Beyond {
   readonly seen: number;
 }
 
-const IN_BODY = 'VALIDATION_FAILED';
-
 export function createSearch(parts: SearchParts) {
+  return { perform: createPerform(parts), rules };
+}
+
+function rules({ search }: Received['input']): OwnViolation[] {
+  const range = receivedMember(receivedMember(search, 'filters'), 'timeRange');
+  const [from, to] = [receivedMember(range, 'from'), receivedMember(range, 'to')];
+  const details = [
+    ...queryFaults(receivedMember(search, 'query'), 'query'),
+    ...timeRangeFaults(from, to, 'filters.timeRange.from'),
+    ...sortFaults(receivedMember(search, 'sort')),
+  ];
+  return details.map((detail) => ({ member: 'search', detail }));
+}
+
+/** What is sorted by relevance has no other order, and nobody asks for the worst. */
+function sortFaults(steps: unknown): ErrorDetail[] {
+  if (!Array.isArray(steps)) return [];
+  return steps.flatMap((step: unknown, i) => {
+    const value = receivedMember(step, 'field');
+    if (value !== 'relevance' || (i === 0 && receivedMember(step, 'order') !== 'asc')) return [];
+    return [{ field: `sort[${i}].field`, issue: 'must be the first field, in descending order', value }];
+  });
+}
+
+function createPerform(parts: SearchParts) {
   const { index, clock, cursors } = parts;
   return async (call: Call, { search = {} }: InputOf<'events.search'>): Promise<Answer<'events.search'>> => {
     const beganNs = clock.monotonicNs();
@@ -80,7 +103,7 @@ export function createSearch(parts: SearchParts) {
 
 /** All of a question but where its page begins and ends. */
 function askedIn(search: SearchRequest, call: Call): Omit<Question, 'beyond' | 'rowsMax'> {
-  const query = readQuery(search.query, { code: IN_BODY, field: 'query' });
+  const query = readQuery(search.query);
   const { timeRange = {}, kinds, ...others } = search.filters ?? {};
   const order = orderOf(search);
   return {
@@ -88,7 +111,7 @@ function askedIn(search: SearchRequest, call: Call): Omit<Question, 'beyond' | '
     filters: {
       ...others,
       ...readKinds(query, kinds),
-      ...readTimeRange(timeRange, { code: IN_BODY, field: 'filters.timeRange.from' }),
+      ...readTimeRange(timeRange),
     },
     sight: sightOf(call),
     order,
@@ -122,15 +145,9 @@ function hitOf({ event, found: { score, highlights = {} } }: ShownEvent): Search
 
 function orderOf({ sort = [] }: SearchRequest): readonly OrderStep[] | 'Relevance' {
   const steps: OrderStep[] = [];
-  for (const [i, { field, order }] of sort.entries()) {
-    if (field !== 'relevance') steps.push({ field, isDescending: order === 'desc' });
-    else if (i === 0 && order !== 'asc') return 'Relevance';
-    else {
-      const issue = 'must be the first field, in descending order';
-      throw new AuditError(IN_BODY, `The sort by relevance ${issue}.`, {
-        details: [{ field: `sort[${i}].field`, issue, value: field }],
-      });
-    }
+  for (const { field, order } of sort) {
+    if (field === 'relevance') return 'Relevance';
+    steps.push({ field, isDescending: order === 'desc' });
   }
   return steps.length === 0 ? [{ field: 'timestamp', isDescending: true }] : steps;
 }

@@ -129,7 +129,8 @@ async function perform(
 ): Promise<AnyAnswer> {
   checkOwnTenant(operation, received.input, call.tenant);
   if (typeof bound !== 'function' && bound.take !== undefined) return await bound.take(call, received);
-  const input = gateway.validate(operation, received);
+  const rules = typeof bound === 'function' ? undefined : bound.rules;
+  const input = gateway.validate(operation, received, rules);
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
   return typeof bound === 'function' ? bound(known, input) : bound.perform!(known, input);

@@ -12,7 +12,7 @@ import {
   type JsonSchema,
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
-import type { Place, Received } from '../call.ts';
+import type { OwnViolation, Place, Received } from '../call.ts';
 import { cutValue } from './error-body.ts';
 import { issueOf, knownMembers } from './issue.ts';
 
@@ -37,6 +37,7 @@ export function refusal(
   errors: readonly ErrorObject[],
   received: Received,
   input: unknown,
+  own: readonly OwnViolation[],
 ): AuditError {
   const inBody = received.violations.map(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
@@ -49,6 +50,10 @@ export function refusal(
     ...inBody,
     ...unknown,
     ...faultsOf(errors, isInQuery).map((fault) => violation(schema, fault, received, input)),
+    ...own.map(({ member, detail }): Violation => {
+      const place = received.placeOf(member);
+      return { place, code: CODE_OF_PLACE[place], detail };
+    }),
   ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
   const chosen = found.filter((each) => each.place === place);

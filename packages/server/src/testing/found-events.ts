@@ -1,6 +1,13 @@
 // Lists and searches over real HTTP, for tests; and the wait until the index has come after the log.
 
-import type { AuditEvent, Classification, List, SearchAnswer, SearchRequest } from '@tallystick/contract';
+import type {
+  AuditEvent,
+  Classification,
+  ErrorBody,
+  List,
+  SearchAnswer,
+  SearchRequest,
+} from '@tallystick/contract';
 import type { TestApp } from './test-app.ts';
 
 export interface Asked<Body> {
@@ -16,6 +23,11 @@ export interface Finder {
   search(request?: SearchRequest | string): Promise<Asked<SearchAnswer>>;
   /** Until nothing waits to be indexed. */
   caughtUp(): Promise<void>;
+}
+
+/** The fields that an error names, in order. */
+export function fieldsAtFault(body: unknown): string[] {
+  return (body as ErrorBody).error.details.map(({ field }) => field).toSorted();
 }
 
 const PATIENCE_MS = 20_000;
