@@ -55,8 +55,10 @@ test('a rebuild is accepted, can be followed, and ends with the same answers und
   assert.equal(code, '202');
   assert.equal(headers.get('location'), `/api/v1/admin/operations/${body.operationId}`);
   assert.equal(body.kind, 'ProjectionRebuild');
+  assert.deepEqual([body.status, 'startedAt' in body, 'completedAt' in body], ['Pending', false, false]);
   const done = await completed('anew', body.operationId);
   assert.deepEqual(done.progress, { percent: 100, processedEvents: 3, totalEvents: 3 });
+  assert.ok(done.requestedAt <= done.startedAt! && done.startedAt! <= done.completedAt!);
   const after = (await finder.search({ query: 'refund' })).body;
   assert.deepEqual(
     after.results.map(({ eventId }) => eventId),

@@ -22,7 +22,9 @@ export interface Rebuild {
   readonly requestedBy: string;
   readonly processedEvents: number;
   readonly totalEvents: number;
-  /** Undefined while it goes on. */
+  /** Undefined while nothing of it is done. */
+  readonly startedAtMs: number | undefined;
+  /** When the new view began to answer, and never before it was begun; undefined while it goes on. */
   readonly completedAtMs: number | undefined;
 }
 
@@ -91,16 +93,18 @@ function refuseUnknown(projections: readonly string[]): void {
   throw new AuditError('VALIDATION_FAILED', `There is no projection ${details[0]!.value}.`, { details });
 }
 
-function shown({ completedAtMs, processedEvents, totalEvents, ...rebuild }: Rebuild): BackgroundOperation {
+function shown(rebuild: Rebuild): BackgroundOperation {
+  const { startedAtMs, completedAtMs, processedEvents, totalEvents } = rebuild;
   const isCompleted = completedAtMs !== undefined;
   const percent = isCompleted ? 100 : Math.floor((100 * processedEvents) / Math.max(1, totalEvents));
   return {
     operationId: rebuild.operationId,
     kind: 'ProjectionRebuild',
-    status: isCompleted ? 'Completed' : processedEvents === 0 ? 'Pending' : 'Processing',
+    status: isCompleted ? 'Completed' : startedAtMs === undefined ? 'Pending' : 'Processing',
     progress: { percent, processedEvents, totalEvents },
     requestedAt: instant(rebuild.requestedAtMs),
     requestedBy: rebuild.requestedBy,
+    ...(startedAtMs === undefined ? {} : { startedAt: instant(startedAtMs) }),
     ...(isCompleted ? { completedAt: instant(completedAtMs) } : {}),
   };
 }

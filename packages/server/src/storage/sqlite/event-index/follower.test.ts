@@ -81,6 +81,7 @@ test('a view is made anew behind the one that answers, which then goes away with
     ...request,
     processedEvents: 0,
     totalEvents: 2500,
+    startedAtMs: undefined,
     completedAtMs: undefined,
   });
   assert.equal(log.follower.beginRebuild(tenant, { ...request, operationId: 'another' }), undefined);
@@ -99,6 +100,7 @@ test('a view is made anew behind the one that answers, which then goes away with
     ...request,
     processedEvents: 2503,
     totalEvents: 2503,
+    startedAtMs: NOW_MS,
     completedAtMs: NOW_MS,
   });
   assert.equal(log.follower.findRebuild(log.tenantNumber('other'), request.operationId), undefined);
@@ -128,11 +130,29 @@ test('a rebuild goes on after a restart', async () => {
   const operationId = '01KE0000000000000000000042';
   log.follower.beginRebuild(tenant, { operationId, requestedAtMs: NOW_MS, requestedBy: 'key:1' });
   log.follower.turn(NOW_MS);
-  assert.equal(log.follower.findRebuild(tenant, operationId)?.processedEvents, 1000);
+  const begun = log.follower.findRebuild(tenant, operationId);
+  assert.deepEqual([begun?.processedEvents, begun?.startedAtMs], [1000, NOW_MS]);
   assert.equal(log.reopen(), undefined);
+  assert.deepEqual(log.follower.findRebuild(tenant, operationId), begun);
   log.follow();
-  assert.equal(log.follower.findRebuild(tenant, operationId)?.completedAtMs, NOW_MS);
+  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, operationId)!;
+  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS, NOW_MS]);
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
+});
+
+test('a rebuild does not end before it began, wherever the clock was set meanwhile', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(10));
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  log.follower.beginRebuild(tenant, {
+    operationId: 'o',
+    requestedAtMs: NOW_MS + 60_000,
+    requestedBy: 'key:1',
+  });
+  log.follow();
+  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, 'o')!;
+  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 60_000, NOW_MS + 60_000]);
 });
 
 test('what was set aside can be tried again, and is gone once it is in', async () => {

@@ -23,7 +23,10 @@ export class Rebuilds {
        LEFT JOIN views current ON current.tenant = rebuilds.tenant AND current.state = 'Current'
        WHERE operation_id = ? AND rebuilds.tenant = ?`,
     );
-    this.#complete = db.prepare('UPDATE rebuilds SET completed_ms = ?, events = ? WHERE view = ?');
+    // The wall clock may have been turned back since.
+    this.#complete = db.prepare(
+      'UPDATE rebuilds SET completed_ms = max(requested_ms, ?), events = ? WHERE view = ?',
+    );
   }
 
   add(tenant: number, view: number, { operationId, requestedAtMs, requestedBy }: RebuildRequest): void {
@@ -39,13 +42,19 @@ export class Rebuilds {
     const row = this.#find.get(operationId, tenant);
     if (row === undefined) return undefined;
     const events = numberOrNone(row, 'events');
+    const processedEvents = events ?? numberOrNone(row, 'done') ?? 0;
+    const requestedAtMs = numberOf(row, 'requested_ms');
+    const completedAtMs = numberOrNone(row, 'completed_ms');
+    // Its view is there from the commit that accepted it.
+    const isBegun = processedEvents > 0 || completedAtMs !== undefined;
     return {
       operationId: textIn(row, 'operation_id'),
-      requestedAtMs: numberOf(row, 'requested_ms'),
+      requestedAtMs,
       requestedBy: textIn(row, 'requested_by'),
-      processedEvents: events ?? numberOrNone(row, 'done') ?? 0,
+      processedEvents,
       totalEvents: events ?? numberOrNone(row, 'whole') ?? 0,
-      completedAtMs: numberOrNone(row, 'completed_ms'),
+      startedAtMs: isBegun ? requestedAtMs : undefined,
+      completedAtMs,
     };
   }
 }
