@@ -140,6 +140,15 @@ test('a rebuild goes on after a restart', async () => {
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
 });
 
+test('a view that is made anew is a later one, also where nothing was indexed before', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(2500));
+  const tenant = log.tenantNumber('acme');
+  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  log.follow();
+  assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
+});
+
 test('a rebuild does not end before it began, wherever the clock was set meanwhile', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', events(10));

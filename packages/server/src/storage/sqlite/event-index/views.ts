@@ -59,8 +59,11 @@ export class Views {
     return row === undefined ? undefined : viewIn(row);
   }
 
-  add(tenant: number, state: ViewState): View {
-    const generation = (this.of(tenant)[0]?.generation ?? 0) + 1;
+  /** One that is being made comes after all others; one that answers first, before what is being made in its place. */
+  add(tenant: number, state: 'Building' | 'Current'): View {
+    const views = this.of(tenant);
+    const generation =
+      state === 'Building' ? (views[0]?.generation ?? 1) + 1 : (views.at(-1)?.generation ?? 2) - 1;
     const view = numberOf(this.#insert.get(tenant, generation, state), 'view');
     return { view, tenant, generation, state, nextIndex: 0 };
   }
