@@ -47,10 +47,7 @@ export const ServiceIndicators = object('ServiceIndicators', 'The figures by whi
 export type ProjectionStatus = Static<typeof ProjectionStatus>;
 export const ProjectionStatus = object('ProjectionStatus', 'How far a projection has come.', {
   name: Type.String(),
-  generation: doc(
-    Type.Integer({ minimum: 1 }),
-    'How many times it was made, for one tenant; 1 for the process.',
-  ),
+  generation: optional(doc(Type.Integer({ minimum: 1 }), 'How many times it was made, for one tenant.')),
   position: optional(doc(Sequence, 'The last event in it, for one tenant.')),
   lagMs: Milliseconds,
   rebuilding: Type.Boolean(),

@@ -1,7 +1,7 @@
 // How far the projections have come: the port through which status and metrics learn of it.
 
 import type { ProjectionStatus, TenantId } from '@tallystick/contract';
-import type { EventIndex, IndexState } from '../events/event-index.ts';
+import type { EventIndex, IndexProgress } from '../events/event-index.ts';
 import { EVENTS_PROJECTION } from './rebuild.ts';
 
 /** As it is shown, and with what only metrics have room for. */
@@ -15,7 +15,7 @@ export type ReadProjections = (tenant: TenantId) => Promise<readonly ProjectionF
 export interface Projections {
   /** Of one tenant: nothing in it tells of another. */
   readonly ofTenant: ReadProjections;
-  /** Of all tenants together: the longest lag, the sum of what is pending, no position. */
+  /** Of all tenants together: the longest lag, the sum of what is pending, no generation and no position. */
   readonly ofAll: () => Promise<readonly ProjectionFigures[]>;
 }
 
@@ -24,13 +24,13 @@ export function projectionsOf(index: Pick<EventIndex, 'state' | 'stateOfAll'>): 
   return {
     async ofTenant(tenant) {
       const state = await index.state(tenant);
-      const { indexedEvents } = state;
-      return [{ ...figuresOf(state), ...(indexedEvents > 0 ? { position: indexedEvents } : {}) }];
+      const { generation, indexedEvents } = state;
+      return [{ ...figuresOf(state), generation, ...(indexedEvents > 0 ? { position: indexedEvents } : {}) }];
     },
     ofAll: async () => [figuresOf(await index.stateOfAll())],
   };
 }
 
-function figuresOf({ generation, lagMs, isRebuilding, pendingEvents }: IndexState): ProjectionFigures {
-  return { name: EVENTS_PROJECTION, generation, lagMs, rebuilding: isRebuilding, pendingEvents };
+function figuresOf({ lagMs, isRebuilding, pendingEvents }: IndexProgress): ProjectionFigures {
+  return { name: EVENTS_PROJECTION, lagMs, rebuilding: isRebuilding, pendingEvents };
 }

@@ -170,6 +170,20 @@ test('the platform is told of the process, whichever tenant it names, and a tena
   }
 });
 
+test('a projection of all tenants has no position and no generation, which are of one tenant each', async () => {
+  const caller = await callerOf(app, 'rebuilt');
+  await caller.send();
+  const { text } = await caller.post('/api/v1/admin/projections/rebuild', {});
+  const { operationId } = JSON.parse(text) as { operationId: string };
+  const path = `/api/v1/admin/operations/${operationId}`;
+  while (!(await caller.get(path)).text.includes('"Completed"'));
+  const [own] = (await statusFor(caller)).projections;
+  assert.equal(own?.generation, 2);
+  const told = await statusFor(adminCaller(app, 'rebuilt'));
+  assert.deepEqual(statusRules(told, ''), []);
+  assert.deepEqual(Object.keys(told.projections[0]!).toSorted(), ['lagMs', 'name', 'rebuilding']);
+});
+
 test('a platform key without the role Admin is told of the tenant that it names', async () => {
   const operator = adminCaller(app, 'quiet', (await callerOf(app, '*', ['Operator'], 'acme')).key);
   const { indicators, metrics } = await metricsFor(operator);

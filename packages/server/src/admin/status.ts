@@ -131,7 +131,13 @@ function projectionOf({
   lagMs,
   rebuilding,
 }: ProjectionFigures): ProjectionStatus {
-  return { name, generation, ...(position === undefined ? {} : { position }), lagMs, rebuilding };
+  return {
+    name,
+    ...(generation === undefined ? {} : { generation }),
+    ...(position === undefined ? {} : { position }),
+    lagMs,
+    rebuilding,
+  };
 }
 
 /** Settings may have a date alone, which is its first moment. */

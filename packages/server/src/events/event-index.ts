@@ -75,17 +75,21 @@ export interface Found {
   readonly state: IndexState;
 }
 
-/** How a tenant is indexed. */
-export interface IndexState {
-  /** The how manieth it is, from 1. */
-  readonly generation: number;
+/** How far an index has come, be it of one tenant or of all of them. */
+export interface IndexProgress {
   /** How long the oldest event that is not in it has waited; 0 when all are. */
   readonly lagMs: number;
   readonly pendingEvents: number;
-  /** How far it has come in the tenant's sequence. */
-  readonly indexedEvents: number;
   /** Another one is being made in its place. */
   readonly isRebuilding: boolean;
+}
+
+/** How a tenant is indexed. */
+export interface IndexState extends IndexProgress {
+  /** The how manieth it is, from 1. */
+  readonly generation: number;
+  /** How far it has come in the tenant's sequence. */
+  readonly indexedEvents: number;
 }
 
 export interface EventIndex {
@@ -93,5 +97,5 @@ export interface EventIndex {
   find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found>;
   state(tenant: TenantId): Promise<IndexState>;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
-  stateOfAll(): Promise<IndexState>;
+  stateOfAll(): Promise<IndexProgress>;
 }

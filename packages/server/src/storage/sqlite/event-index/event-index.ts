@@ -6,7 +6,7 @@
 import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import { AuditError, type TenantId } from '@tallystick/contract';
-import type { EventIndex, Found, IndexState } from '../../../events/event-index.ts';
+import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { startThread, type ThreadHandle } from '../thread.ts';
@@ -97,8 +97,8 @@ class ThreadedIndex implements SqliteEventIndex {
     return (await this.#search({ verb: 'State', tenant, nowMs: this.#options.clock.now() })) as IndexState;
   }
 
-  async stateOfAll(): Promise<IndexState> {
-    return (await this.#search({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexState;
+  async stateOfAll(): Promise<IndexProgress> {
+    return (await this.#search({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexProgress;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

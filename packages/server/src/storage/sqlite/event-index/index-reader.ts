@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Aggregations, LIMITS, type TenantId } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
-import type { Found, FoundEvent, IndexState, Question } from '../../../events/event-index.ts';
+import type { Found, FoundEvent, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
 import { highlightsOf } from '../../../query/highlights.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
@@ -161,20 +161,14 @@ export class IndexReader {
   }
 
   /** Rows of the log are counted: nothing is ever removed from it. */
-  stateOfAll(nowMs: number): IndexState {
+  stateOfAll(nowMs: number): IndexProgress {
     const row = this.#position.get();
     const position = row === undefined ? 0 : numberOf(row, 'value');
     const last = this.#lastEntry.get();
     const pendingEvents = last?.['last'] === null ? 0 : Math.max(0, numberOf(last, 'last') - position);
     const oldest = pendingEvents === 0 ? undefined : this.#entryBeyond.get(position);
     const isRebuilding = this.#views.any('Building') !== undefined;
-    return {
-      generation: 1,
-      indexedEvents: position,
-      isRebuilding,
-      pendingEvents,
-      lagMs: lagOf(oldest, nowMs),
-    };
+    return { isRebuilding, pendingEvents, lagMs: lagOf(oldest, nowMs) };
   }
 
   #stateOf(tenant: number | undefined, view: View | undefined, nowMs: number): IndexState {
