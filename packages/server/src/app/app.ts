@@ -65,7 +65,7 @@ export async function createApp(
   health.add(dataDirectoryCheck(config.storage.dataDirectory));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
-  health.add(viewsCheck(store.projector));
+  health.add(viewsCheck(store.projector, storage.index));
 
   const { streams, ...others } = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });

@@ -98,4 +98,6 @@ export interface EventIndex {
   state(tenant: TenantId): Promise<IndexState>;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
   stateOfAll(): Promise<IndexProgress>;
+  /** What it holds was found damaged, and is not made anew yet: whoever asks may get no answer. */
+  isDamaged(): boolean;
 }

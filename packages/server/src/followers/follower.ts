@@ -74,12 +74,20 @@ export function createFollower({ name, work, clock, random, telemetry }: Followe
   };
 }
 
-/** How the views are: while they cannot follow, what they answer grows old, and the log goes on. */
-export function viewsCheck(follower: Pick<Follower, 'failure'>): Check {
+/** How the views are: while they cannot follow, what they answer grows old; while they are damaged, they may not answer. */
+export function viewsCheck(
+  follower: Pick<Follower, 'failure'>,
+  views: { readonly isDamaged: () => boolean },
+): Check {
   return {
     name: 'views',
     essential: false,
     async run() {
+      if (views.isDamaged()) {
+        const description =
+          'views.db is damaged, so lists and searches may fail; it is made anew within ten minutes.';
+        return { status: 'Degraded', description };
+      }
       if (follower.failure() === undefined)
         return { status: 'Healthy', description: 'Views follow the log.' };
       const description = 'Lists and searches do not follow the log at the moment; the diagnostics say why.';

@@ -63,6 +63,7 @@ export function createLateStorage(): LateStorage {
       find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
       state: (tenant) => opened?.index.state(tenant) ?? starting(),
       stateOfAll: () => opened?.index.stateOfAll() ?? starting(),
+      isDamaged: () => opened?.index.isDamaged() ?? false,
       turn: () => opened?.index.turn() ?? starting(),
       beginRebuild: (tenant, request) => opened?.index.beginRebuild(tenant, request) ?? starting(),
       findRebuild: (tenant, operationId) => opened?.index.findRebuild(tenant, operationId) ?? starting(),

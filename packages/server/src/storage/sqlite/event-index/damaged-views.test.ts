@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { HealthReport } from '@tallystick/contract';
+import { type Clock, systemClock } from '../../../runtime/clock.ts';
 import { EVENT } from '../../../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../../../testing/event-caller.ts';
 import { finderOf } from '../../../testing/found-events.ts';
@@ -62,6 +64,51 @@ for (const [harm, inflict] of Object.entries(HARMS)) {
     assert.ok(app.lines.some(({ message }) => message === 'views.db is made anew: it is damaged'));
   });
 }
+
+/** Takes from the views what searches need, and not what tells that there is nothing to do. */
+function takeDocs(directory: string): void {
+  using views = new DatabaseSync(join(directory, VIEWS_FILE));
+  views.exec('DROP TABLE docs');
+}
+
+async function viewsOf(app: TestApp): Promise<HealthReport['entries'][string]> {
+  const response = await fetch(`${app.url}/api/v1/health`);
+  assert.equal(response.status, 200);
+  return ((await response.json()) as HealthReport).entries['views']!;
+}
+
+async function foundAgain(app: TestApp): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await found(app)).some((each) => each !== `${SENT} found`)) assert.ok(Date.now() < deadline);
+}
+
+test('views that are damaged again soon are told of until they are made anew, which nobody need ask for', async () => {
+  let aheadNs = 0;
+  const clock: Clock = { ...systemClock, monotonicNs: () => systemClock.monotonicNs() + aheadNs };
+  await using app = await startTestApp({}, { authenticate: believeClearance, clock });
+  await send(app);
+  await foundAgain(app);
+  takeDocs(app.dataDirectory);
+  assert.ok((await found(app)).includes('503 SERVICE_UNAVAILABLE'));
+  await foundAgain(app);
+  assert.equal((await viewsOf(app)).status, 'Healthy');
+  takeDocs(app.dataDirectory);
+  for (let look = 0; look < 3; look++) {
+    assert.deepEqual(
+      await found(app),
+      Array.from({ length: AT_ONCE }, () => '503 SERVICE_UNAVAILABLE'),
+    );
+    const { status, description } = await viewsOf(app);
+    assert.equal(status, 'Degraded');
+    assert.match(description ?? '', /damaged/);
+  }
+  const told = app.lines.filter(({ message }) => String(message).startsWith('views.db is damaged again'));
+  assert.equal(told.length, 1, 'said once');
+  aheadNs = 601e9;
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await viewsOf(app)).status !== 'Healthy') assert.ok(Date.now() < deadline);
+  await foundAgain(app);
+});
 
 test('what stands in the place of views.db is removed, a folder too', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));

@@ -24,7 +24,7 @@ export interface EventIndexOptions {
 /** So that a long search does not keep all others waiting. One tenant never has all of them. */
 const SEARCH_THREADS = 3;
 const TENANT_THREADS_MAX = SEARCH_THREADS - 1;
-/** Damage that comes back sooner is not mended by new views: it may be one of the log. */
+/** Damage that comes back sooner is not mended by new views at once: it may be one of the log. */
 const RENEWED_NS_MIN = 600e9;
 
 export interface SqliteEventIndex
@@ -43,7 +43,10 @@ class ThreadedIndex implements SqliteEventIndex {
   readonly #searchers: Searcher[];
   #writer: ThreadHandle<IndexMessage> | undefined;
   #isStopping = false;
+  /** The views are damaged, and too young to be thrown away. */
   #isDamaged = false;
+  /** The next writer throws away what is there. */
+  #isDiscarded = false;
   #renewedNs: number | undefined;
 
   constructor(options: EventIndexOptions) {
@@ -101,6 +104,10 @@ class ThreadedIndex implements SqliteEventIndex {
     return (await this.#search({ verb: 'StateOfAll', nowMs: this.#options.clock.now() })) as IndexProgress;
   }
 
+  isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     for (const searcher of this.#searchers) await searcher[Symbol.asyncDispose]();
@@ -124,18 +131,29 @@ class ThreadedIndex implements SqliteEventIndex {
       return await ask(writer);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (this.#writer === writer) await this.#renew(writer);
+      if (this.#writer === writer) await this.#renewOrTell(writer, error);
       throw unavailable('is damaged', error);
     }
   }
 
+  async #renewOrTell(writer: ThreadHandle<IndexMessage>, error: Error): Promise<void> {
+    if (this.#mayRenew()) return this.#renew(writer);
+    if (!this.#isDamaged)
+      this.#options.onTrouble('views.db is damaged again, so soon that it is not made anew at once', error);
+    this.#isDamaged = true;
+  }
+
+  #mayRenew(): boolean {
+    const nowNs = this.#options.clock.monotonicNs();
+    return this.#renewedNs === undefined || nowNs - this.#renewedNs >= RENEWED_NS_MIN;
+  }
+
   /** Leaves all threads to themselves; those who come next have new ones, over a new file. */
   async #renew(writer: ThreadHandle<IndexMessage>): Promise<void> {
-    const nowNs = this.#options.clock.monotonicNs();
-    if (this.#renewedNs !== undefined && nowNs - this.#renewedNs < RENEWED_NS_MIN) return;
-    this.#renewedNs = nowNs;
+    this.#renewedNs = this.#options.clock.monotonicNs();
     this.#writer = undefined;
-    this.#isDamaged = true;
+    this.#isDamaged = false;
+    this.#isDiscarded = true;
     for (const searcher of this.#searchers) searcher.leave();
     await writer[Symbol.asyncDispose]();
   }
@@ -150,11 +168,13 @@ class ThreadedIndex implements SqliteEventIndex {
   /** It makes the views where there are none, so it comes before all that read them. */
   async #openWriter(): Promise<ThreadHandle<IndexMessage>> {
     if (this.#isStopping) throw new Error('the index is stopping');
+    // Whoever comes first when the time is over: the follower does, every second.
+    if (this.#isDamaged && this.#writer !== undefined && this.#mayRenew()) await this.#renew(this.#writer);
     let writer = this.#writer;
     if (writer === undefined || writer.crash !== undefined) {
       const { directory, onTrouble } = this.#options;
-      const data: IndexData = { directory, isDamaged: this.#isDamaged };
-      this.#isDamaged = false;
+      const data: IndexData = { directory, isDamaged: this.#isDiscarded };
+      this.#isDiscarded = false;
       const started = startThread<IndexMessage>('event-index/index-thread', data, (error) =>
         onTrouble('the index thread has died', error),
       );
@@ -242,7 +262,7 @@ const DAMAGE: readonly unknown[] = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_C
 const SQLITE_CANTOPEN = 14;
 
 /** The file is not what was written, or is gone: then a thread that starts cannot open it. */
-function isDamage(error: unknown): boolean {
+function isDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   if ('code' in error && DAMAGE.includes(error.code)) return true;
   if ('errcode' in error && error.errcode === SQLITE_CANTOPEN) return true;
