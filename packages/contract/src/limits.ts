@@ -61,6 +61,7 @@ export const LIMIT_GROUPS = {
     highlightedFieldsMax: [10, 'Fields of a result that have highlights.'],
     filterValuesMax: [100, 'Values in one filter.'],
     sortFieldsMax: [4, 'Fields in one sort order.'],
+    relatedEntitiesMax: [20, 'Events that are named for each relation to one: the newest.'],
     searchResultsMax: [10_000, 'Results of one search over all pages; beyond them, use an export.'],
     searchTimeoutMs: [30 * SECOND, 'One search.'],
     aggregationBucketsMax: [50, 'Buckets of one aggregation; the rest is in `otherCount`.'],

@@ -2,15 +2,23 @@
 // another tenant's or not for this reader is the same to whoever asks. One that is not what was accepted, or whose content
 // is gone, is not shown. That a secret was read is itself in the log, and durable there before the answer.
 
-import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
+import {
+  type Answer,
+  AuditError,
+  type AuditEvent,
+  ERRORS,
+  type EventId,
+  type InputOf,
+} from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import type { LogReader } from '../streams/log.ts';
 import { reportAltered } from './altered.ts';
 import { visibleTo } from './redact.ts';
+import { relatedTo, type RelatedParts } from './related.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
 import { type Published, showEvent } from './show.ts';
 
-export interface GetParts extends ReadNoticeParts {
+export interface GetParts extends RelatedParts {
   readonly log: LogReader;
   /** How far the log is signed that holds this index of the tenant's sequence; without one, that which is written to. */
   readonly publishedOf: (call: Call, index?: number) => Promise<Published>;
@@ -19,7 +27,10 @@ export interface GetParts extends ReadNoticeParts {
 type GetAnswer = Answer<'events.get'>;
 
 export function createGet(parts: GetParts) {
-  return async (call: Call, { eventId }: InputOf<'events.get'>): Promise<GetAnswer> => {
+  return async (
+    call: Call,
+    { eventId, includeRelatedEntities = false }: InputOf<'events.get'>,
+  ): Promise<GetAnswer> => {
     const { tenant, tenantRecord, caller } = call;
     // A tenant that nobody knows has no log.
     const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
@@ -37,9 +48,22 @@ export function createGet(parts: GetParts) {
       throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
     }
     if (!('event' in shown)) throw notFound();
-    if (shown.event.classification === 'Secret') await noteSecretRead(call, [eventId], parts);
-    return { kind: 'Done', body: shown.event };
+    const { event } = shown;
+    if (!includeRelatedEntities) {
+      await noteSecrets(call, [event], parts);
+      return { kind: 'Done', body: event };
+    }
+    const related = await relatedTo(call, event, parts);
+    await noteSecrets(call, [event, ...related.events], parts);
+    return { kind: 'Done', body: { ...event, relatedEntities: related.entities } };
   };
+}
+
+/** One notice for all of them, each named once. */
+async function noteSecrets(call: Call, read: readonly AuditEvent[], parts: ReadNoticeParts): Promise<void> {
+  const secrets = read.filter(({ classification }) => classification === 'Secret');
+  const [first, ...others] = new Set(secrets.map(({ eventId }): EventId => eventId));
+  if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
 }
 
 function notFound(): AuditError {

@@ -1,0 +1,110 @@
+// Other events that have something in common with one (version 2): the same correlation, resource or actor, as far as
+// this reader may know of them. They come from the index, so one that has just arrived may be missing.
+
+import { type AuditEvent, LIMITS, type RelatedEntity, type SearchFilters } from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { factOf, type FactName, type FieldName } from '../query/fields.ts';
+import type { Query } from '../query/query.ts';
+import type { EventIndex } from './event-index.ts';
+import { type FoundPageParts, showFound } from './found-page.ts';
+import { readSort, sightOf } from './question.ts';
+
+export interface RelatedParts extends FoundPageParts {
+  readonly index: Pick<EventIndex, 'find'>;
+}
+
+export interface Related {
+  /** Of one relation after the other, each newest first. */
+  readonly entities: RelatedEntity[];
+  /** The events that these are. */
+  readonly events: readonly AuditEvent[];
+}
+
+export async function relatedTo(call: Call, event: AuditEvent, parts: RelatedParts): Promise<Related> {
+  const entities: RelatedEntity[] = [];
+  const events: AuditEvent[] = [];
+  for (const tie of tiesOf(event)) {
+    for (const other of await tiedBy(call, tie, event, parts)) {
+      const { eventId, action, timestamp } = other;
+      entities.push({ relation: tie.relation, eventId, action, timestamp });
+      events.push(other);
+    }
+  }
+  return { entities, events };
+}
+
+/** What two events must both have for this relation. */
+interface Tie {
+  readonly relation: RelatedEntity['relation'];
+  readonly facts: readonly Fact[];
+}
+
+type Fact = readonly [name: keyof typeof FILTER_OF, value: string];
+
+/** An actor without an identifier, and what this reader does not see, is like no other. */
+function tiesOf(event: AuditEvent): Tie[] {
+  const idOfActor = factOf(event, 'actor.userId') === undefined ? 'actor.serviceId' : 'actor.userId';
+  const ties: [Tie['relation'], Fact[0][]][] = [
+    ['SameCorrelation', ['correlationId']],
+    ['SameResource', ['resource.resourceType', 'resource.resourceId']],
+    ['SameActor', ['actor.actorType', idOfActor]],
+  ];
+  return ties.flatMap(([relation, names]) => {
+    const facts = names.flatMap((name): Fact[] => {
+      const value = factOf(event, name);
+      return value === undefined ? [] : [[name, value]];
+    });
+    return facts.length === names.length ? [{ relation, facts }] : [];
+  });
+}
+
+async function tiedBy(
+  call: Call,
+  { facts }: Tie,
+  event: AuditEvent,
+  parts: RelatedParts,
+): Promise<readonly AuditEvent[]> {
+  const found = await parts.index.find(
+    call.tenant!,
+    {
+      query: queryFor(facts),
+      filters: filtersFor(facts),
+      sight: sightOf(call),
+      order: readSort(['-timestamp']),
+      direction: 'Next',
+      beyond: undefined,
+      // The event itself is one of them.
+      rowsMax: LIMITS.relatedEntitiesMax + 1,
+      aggregations: [],
+      isScored: false,
+    },
+    call.deadline,
+  );
+  const shown = await showFound(call, found.events, parts);
+  return shown
+    .map(({ event: other }) => other)
+    .filter((other) => other.eventId !== event.eventId)
+    .filter((other) => facts.every(([name, value]) => factOf(other, name) === value))
+    .slice(0, LIMITS.relatedEntitiesMax);
+}
+
+const FILTER_OF = {
+  correlationId: 'correlationIds',
+  'resource.resourceType': 'resourceTypes',
+  'resource.resourceId': 'resourceIds',
+  'actor.actorType': 'actorTypes',
+  'actor.userId': 'actorIds',
+  'actor.serviceId': 'actorIds',
+} as const satisfies Partial<Record<FactName & FieldName, keyof SearchFilters>>;
+
+/** To a query capitals and small letters are the same, to a filter a star at the end is a beginning: both are asked. */
+function queryFor(facts: readonly Fact[]): Query {
+  return {
+    kind: 'And',
+    of: facts.map(([name, text]) => ({ kind: 'Value', field: { name }, text, prefix: false })),
+  };
+}
+
+function filtersFor(facts: readonly Fact[]): SearchFilters {
+  return Object.fromEntries(facts.map(([name, value]) => [FILTER_OF[name], [value]]));
+}
