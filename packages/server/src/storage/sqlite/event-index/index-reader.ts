@@ -6,7 +6,7 @@ import { type Aggregations, LIMITS, type TenantId } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
 import { highlightsOf } from '../../../query/highlights.ts';
-import { EVERYTHING } from '../../../query/query.ts';
+import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import { blobOf, numberOf } from '../columns.ts';
@@ -137,7 +137,14 @@ export class IndexReader {
   #weigh(view: OpenView, question: Question): WeighedTerm[] {
     const all = { ...question, query: EVERYTHING, filters: {} };
     const found = (asked: Question) => this.#finder.countAtMost(view, asked);
-    return weighTerms(question.query, (term) => found({ ...all, query: term }), found(all));
+    const counted = new Map<string, number>();
+    const foundBy = (term: Text | Value) => {
+      const key = JSON.stringify(term);
+      const count = counted.get(key) ?? found({ ...all, query: term });
+      counted.set(key, count);
+      return count;
+    };
+    return weighTerms(question.query, foundBy, found(all));
   }
 
   #score(doc: number, { sight }: Question, weighed: readonly WeighedTerm[]): number {

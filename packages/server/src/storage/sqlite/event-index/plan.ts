@@ -59,7 +59,8 @@ function or(plans: readonly Plan[]): Plan {
   const exact = plans.every((plan) => plan.exact);
   if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
   if (plans.some(({ of }) => of === 'All')) return PERHAPS_ALL;
-  const matches = plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : []));
+  // The database would go through each one again.
+  const matches = [...new Set(plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : [])))];
   return matches.length === 0 ? { of: 'None', exact } : { of: 'Some', match: joined(matches, 'OR'), exact };
 }
 
@@ -122,7 +123,7 @@ export class Planner {
       case 'And':
         return this.and(query.of.map((part) => this.query(part)));
       case 'Or':
-        return or(query.of.map((part) => this.query(part)));
+        return or(uncovered(query.of).map((part) => this.query(part)));
       case 'Not':
         return this.not(this.query(query.of));
       case 'Text':
@@ -349,6 +350,25 @@ function hoursFor(
     case '<=':
       return [undefined, last];
   }
+}
+
+/**
+ * Without the beginnings of a word that begin with another one of them: what they find is found by that. A beginning
+ * takes as long as all words together that begin so.
+ */
+function uncovered(alternatives: readonly Query[]): readonly Query[] {
+  const beginnings = new Set(alternatives.flatMap((each) => beginningOf(each) ?? []));
+  return alternatives.filter((each) => {
+    const own = beginningOf(each) ?? '';
+    for (let end = 1; end < own.length; end++) if (beginnings.has(own.slice(0, end))) return false;
+    return true;
+  });
+}
+
+function beginningOf(query: Query): string | undefined {
+  if (query.kind !== 'Text' || !query.prefix) return undefined;
+  const { words, prefix } = phraseOf(query.text, true);
+  return prefix && words.length === 1 ? words[0] : undefined;
 }
 
 function columnOf(classification: Classification): string {
