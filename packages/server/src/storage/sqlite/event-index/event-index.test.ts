@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Aggregation } from '@tallystick/contract';
+import type { Aggregation, AuditEvent } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { EVERYTHING } from '../../../query/query.ts';
+import { parseQuery } from '../../../query/query-parser.ts';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { question, requireFound, said } from './testing/any-question.ts';
-import { IndexedLog } from './testing/indexed-log.ts';
+import { IndexedLog, type Said } from './testing/indexed-log.ts';
 
 const sequencesOf = (events: readonly { readonly stored: { readonly index: number } }[]) =>
   events.map(({ stored }) => stored.index + 1);
@@ -49,6 +50,61 @@ test('pages lead on and back through the same events, whatever the order', async
       assert.deepEqual(sequencesOf(next), sequencesOf(all.slice(i + 1, i + 6)));
       const previous = log.find('acme', { ...asked, beyond, rowsMax: 5, direction: 'Previous' }).events;
       assert.deepEqual(sequencesOf(previous), sequencesOf(all.slice(Math.max(0, i - 5), i).toReversed()));
+    }
+  }
+});
+
+const asking = (text: string) => ({ query: parseQuery(text).query! });
+
+function noting(note: string, more: Partial<AuditEvent> = {}): Said {
+  // Each gets an id of its own.
+  const { eventId: _, ...said } = shownEvent({ context: {}, payload: { note }, ...more });
+  return said;
+}
+
+test('alternatives of which one covers another find what each of them finds', async () => {
+  await using log = await IndexedLog.open();
+  const notes = ['zebra', 'zebu', 'zero', 'ze', 'z', 'yak', '東京都', '東'];
+  const classes = ['Internal', 'Confidential'] as const;
+  await log.append(
+    'acme',
+    notes.flatMap((note) => classes.map((classification) => noting(note, { classification }))),
+  );
+  log.follow();
+  const written = [
+    'ze* OR zeb* OR zebr* OR zebra',
+    'zebra OR ze*',
+    'zebra* OR ze* OR ze* OR ze*',
+    'z* OR "ze bra"* OR zeb*',
+    '-(ze* OR zebra*)',
+    '(ze* OR zer*) -(zeb* OR zebra*)',
+    '東* OR 東京* OR 京都*',
+    'payload.note:ze* OR ze* OR payload.note:zeb*',
+  ];
+  for (const text of written) assert.ok(requireFound(log, 'acme', asking(text)) > 0, text);
+});
+
+test('finds the same where most of the oldest match and few of the newest, or the other way round', async () => {
+  for (const [oldest, newest] of [
+    ['zebra', 'yak'],
+    ['yak', 'zebra'],
+  ]) {
+    await using log = await IndexedLog.open({ gatheredMax: 3 });
+    const noted = (note: string, hour: number) =>
+      Array.from({ length: 800 }, (_, i) =>
+        noting(i % 100 === 0 ? 'zero' : note, {
+          timestamp: new Date(Date.UTC(2026, 0, 2, hour, 0, i)).toISOString(),
+        }),
+      );
+    await log.append('acme', [...noted(oldest!, 1), ...noted(newest!, 2)]);
+    log.follow();
+    const written = ['z*', 'y* OR zer*', 'z* OR zz*', 'z* -zer*'];
+    for (const text of written) {
+      for (const isDescending of [true, false])
+        assert.ok(
+          requireFound(log, 'acme', { ...asking(text), order: [{ field: 'timestamp', isDescending }] }, 3) >
+            0,
+        );
     }
   }
 });

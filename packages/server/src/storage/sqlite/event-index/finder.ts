@@ -8,6 +8,7 @@ import type { OrderStep, Place, Question } from '../../../events/event-index.ts'
 import type { LoggedEvents } from './logged-events.ts';
 import { type DocList, firstIn, listOf, Matcher, type Matching } from './matching.ts';
 import { Order } from './order.ts';
+import { hasPrefix } from './plan.ts';
 import { COUNTED, KEY_KINDS, SPANS } from './schema.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import type { OpenView } from './views.ts';
@@ -25,12 +26,16 @@ export interface Match {
   readonly total: number;
   /** All that match, if they are no more than that and were gathered. */
   readonly docs: DocList | undefined;
+  /** Most events match, and to find which would take long once more: while that holds, each one is looked at itself. */
+  readonly isDense: boolean;
 }
 
 const WALKED_MIN = 500;
 const WALKED_MAX = 20_000;
 /** Docs that stand this much further apart than there are of them are not looked for together. */
 const SCATTERED = 50;
+/** One in so many matches, at least, where they are dense. */
+const DENSE = 2;
 
 const COLUMNS = 'd.doc, d.at_ms, d.at_ns, d.event_id, d.leaf_index, k.text';
 const WITH_ACTION = 'JOIN keys k ON k.key = d.action';
@@ -51,12 +56,17 @@ export class Finder {
   match(view: OpenView, question: Question): Match {
     const matching = this.matcher.matching(view, question);
     const { plan, isTimed } = matching;
-    if (plan.of === 'None') return { matching, total: 0, docs: listOf([]) };
+    if (plan.of === 'None') return { matching, total: 0, docs: listOf([]), isDense: false };
     if (plan.of === 'All' && plan.exact && !isTimed) {
-      return { matching, total: this.#countAll(view, matching), docs: undefined };
+      return { matching, total: this.#countAll(view, matching), docs: undefined, isDense: false };
     }
     const docs = this.matcher.docs(matching, question, this.#gatheredMax);
-    return { matching, total: docs.count, docs: docs.count <= this.#gatheredMax ? docs : undefined };
+    return {
+      matching,
+      total: docs.count,
+      docs: docs.count <= this.#gatheredMax ? docs : undefined,
+      isDense: hasPrefix(plan) && docs.span <= docs.count * DENSE,
+    };
   }
 
   /** How many there are at most, up to one more than are gathered: as many as the plan finds. */
@@ -70,7 +80,7 @@ export class Finder {
   page(match: Match, question: Question, order: readonly OrderStep[]): FoundDoc[] {
     const steps = new Order(order, question.direction);
     if (match.docs !== undefined) return this.#sorted(match.docs, steps, question);
-    return [...this.#walked(match.matching, steps, question)];
+    return [...this.#walked(match, steps, question)];
   }
 
   /** These docs, in the order in which they are given. */
@@ -96,22 +106,26 @@ export class Finder {
   }
 
   /** Portion by portion of the order, as many as are asked for. */
-  *#walked(matching: Matching, order: Order, question: Question): Generator<FoundDoc> {
+  *#walked({ matching, isDense }: Match, order: Order, question: Question): Generator<FoundDoc> {
+    const { plan } = matching;
     let { beyond } = question;
     // Where nothing is passed over, no more than are asked for.
-    const isEach = matching.plan.of === 'All' && matching.plan.exact;
+    const isEach = plan.of === 'All' && plan.exact;
     let portion = isEach ? question.rowsMax : WALKED_MIN;
     let found = 0;
-    for (;;) {
+    for (let isLookedAt = isDense; ; ) {
+      const foundBefore = found;
       const docs = this.#inOrder(matching, order, beyond, portion);
-      const chosen = matching.plan.of === 'Some' ? this.#chosen(matching, docs) : undefined;
+      const chosen = plan.of === 'Some' && !isLookedAt ? this.#chosen(matching, docs) : undefined;
       for (const doc of docs) {
         if (chosen !== undefined && !chosen.has(doc.doc)) continue;
-        if (!matching.plan.exact && !this.matcher.isAsked(doc.doc, question)) continue;
+        if ((isLookedAt || !plan.exact) && !this.matcher.isAsked(doc.doc, question)) continue;
         yield doc;
         if (++found === question.rowsMax) return;
       }
       if (docs.length < portion) return;
+      // What was dense among the oldest need not be so here.
+      isLookedAt &&= (found - foundBefore) * DENSE >= docs.length;
       beyond = docs.at(-1)!.place;
       portion = Math.min(portion * 2, WALKED_MAX);
     }

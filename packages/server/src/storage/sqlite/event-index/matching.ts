@@ -27,12 +27,16 @@ const COVER_TERMS_MAX = 400;
 export interface DocList {
   readonly json: string;
   readonly count: number;
+  /** From the first to the last of them, with all that lie between. */
+  readonly span: number;
 }
 
+const NOWHERE: readonly [number, number] = [Infinity, -Infinity];
 const NEWEST_FIRST = ' ORDER BY 1 DESC';
 
 export function listOf(docs: readonly number[]): DocList {
-  return { json: JSON.stringify(docs), count: docs.length };
+  const [first, last] = docs.reduce(([min, max], doc) => [Math.min(min, doc), Math.max(max, doc)], NOWHERE);
+  return { json: JSON.stringify(docs), count: docs.length, span: Math.max(0, last - first + 1) };
 }
 
 export function docsIn({ json }: DocList): readonly number[] {
@@ -165,10 +169,12 @@ export class Matcher {
   #gathered(matching: Matching, order: string, limit: number): DocList {
     const asked = this.#statementFor(matching, order);
     if (asked === undefined) return listOf([]);
-    const sql = `SELECT json_group_array(doc), count(*) FROM (${asked.sql} LIMIT ?)`;
+    const sql = `SELECT json_group_array(doc), count(*), coalesce(max(doc) - min(doc) + 1, 0)
+      FROM (${asked.sql} LIMIT ?)`;
+    const row: unknown = this.prepared(sql).get(...asked.values, limit);
     // As the statement says.
-    const row = this.prepared(sql).get(...asked.values, limit) as unknown as readonly [string, number];
-    return { json: row[0], count: row[1] };
+    const [json, count, span] = row as readonly [string, number, number];
+    return { json, count, span };
   }
 
   /** Which of the docs from one to another the plan finds. */

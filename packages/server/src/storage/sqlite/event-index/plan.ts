@@ -55,6 +55,12 @@ export function readable(plan: Plan): Plan {
   return plan;
 }
 
+/** Whether it takes long to find anything: all words that begin so are gone through first, however few are needed. */
+export function hasPrefix(plan: Plan): boolean {
+  // No term has a star in it.
+  return plan.of === 'Some' && plan.match.includes('*');
+}
+
 function or(plans: readonly Plan[]): Plan {
   const exact = plans.every((plan) => plan.exact);
   if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
