@@ -164,6 +164,20 @@ test('a rebuild does not end before it began, wherever the clock was set meanwhi
   assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 60_000, NOW_MS + 60_000]);
 });
 
+test('a rebuild begins with the turn that takes it up, and ends when its last turn does', async () => {
+  await using log = await IndexedLog.open();
+  await log.append('acme', events(1500));
+  log.follow();
+  const tenant = log.tenantNumber('acme');
+  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  assert.equal(log.follower.findRebuild(tenant, 'o')?.startedAtMs, undefined);
+  log.follower.turn(NOW_MS + 100);
+  log.clock.now = () => NOW_MS + 900;
+  log.follower.turn(NOW_MS + 200);
+  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, 'o')!;
+  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 100, NOW_MS + 900]);
+});
+
 test('what was set aside can be tried again, and is gone once it is in', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }]);

@@ -6,6 +6,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import { numberOf, readOr, textIn } from '../columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';
@@ -25,6 +26,7 @@ const ATTEMPTS_MAX = 3;
 
 export class IndexFollower {
   readonly #db: DatabaseSync;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #portion: number;
   readonly #wal: WriteAheadLog;
   readonly #events: LoggedEvents;
@@ -39,8 +41,15 @@ export class IndexFollower {
   readonly #removals: readonly StatementSync[];
   readonly #removeDoc: readonly [StatementSync, StatementSync];
 
-  constructor(journal: DatabaseSync, db: DatabaseSync, nextId: () => string, portion = PORTION) {
+  /** By the clock the end of a rebuild is told: a turn may take a second. */
+  constructor(
+    journal: DatabaseSync,
+    db: DatabaseSync,
+    { nextId, clock }: { readonly nextId: () => string; readonly clock: Pick<Clock, 'now'> },
+    portion = PORTION,
+  ) {
     this.#db = db;
+    this.#clock = clock;
     this.#portion = portion;
     this.#wal = new WriteAheadLog(db);
     this.#events = new LoggedEvents(journal);
@@ -184,10 +193,11 @@ export class IndexFollower {
       }
       const nextIndex = rows.length < this.#portion ? end : rows.at(-1)!.index + 1;
       this.#views.advance(building.view, nextIndex);
+      this.#rebuilds.begin(building.view, nowMs);
       if (nextIndex < end) return;
       if (current !== undefined) this.#views.setState(current.view, 'Old');
       this.#views.setState(building.view, 'Current');
-      this.#rebuilds.complete(building.view, end, nowMs);
+      this.#rebuilds.complete(building.view, end, this.#clock.now());
     });
     return true;
   }

@@ -38,7 +38,9 @@ export type IndexMessage =
 const { directory, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
 const { db, discarded } = openViews(directory, journal, isDamaged);
-const follower = new IndexFollower(journal, db, createUlids(systemClock, createSystemRandom()));
+const clock = systemClock;
+const nextId = createUlids(clock, createSystemRandom());
+const follower = new IndexFollower(journal, db, { nextId, clock });
 
 const findTenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
 

@@ -10,6 +10,7 @@ export type RebuildRequest = Pick<Rebuild, 'operationId' | 'requestedAtMs' | 're
 export class Rebuilds {
   readonly #add: StatementSync;
   readonly #find: StatementSync;
+  readonly #begin: StatementSync;
   readonly #complete: StatementSync;
 
   constructor(db: DatabaseSync) {
@@ -24,8 +25,11 @@ export class Rebuilds {
        WHERE operation_id = ? AND rebuilds.tenant = ?`,
     );
     // The wall clock may have been turned back since.
+    this.#begin = db.prepare(
+      'UPDATE rebuilds SET started_ms = max(requested_ms, ?) WHERE view = ? AND started_ms IS NULL',
+    );
     this.#complete = db.prepare(
-      'UPDATE rebuilds SET completed_ms = max(requested_ms, ?), events = ? WHERE view = ?',
+      'UPDATE rebuilds SET completed_ms = max(started_ms, ?), events = ? WHERE view = ?',
     );
   }
 
@@ -33,7 +37,12 @@ export class Rebuilds {
     this.#add.run(operationId, tenant, view, requestedAtMs, requestedBy);
   }
 
-  /** The view answers now, with so many events. */
+  /** Something of it is done now, if nothing was before. */
+  begin(view: number, nowMs: number): void {
+    this.#begin.run(nowMs, view);
+  }
+
+  /** The view answers now, with so many events; it was begun before. */
   complete(view: number, events: number, nowMs: number): void {
     this.#complete.run(nowMs, events, view);
   }
@@ -42,19 +51,14 @@ export class Rebuilds {
     const row = this.#find.get(operationId, tenant);
     if (row === undefined) return undefined;
     const events = numberOrNone(row, 'events');
-    const processedEvents = events ?? numberOrNone(row, 'done') ?? 0;
-    const requestedAtMs = numberOf(row, 'requested_ms');
-    const completedAtMs = numberOrNone(row, 'completed_ms');
-    // Its view is there from the commit that accepted it.
-    const isBegun = processedEvents > 0 || completedAtMs !== undefined;
     return {
       operationId: textIn(row, 'operation_id'),
-      requestedAtMs,
+      requestedAtMs: numberOf(row, 'requested_ms'),
       requestedBy: textIn(row, 'requested_by'),
-      processedEvents,
+      processedEvents: events ?? numberOrNone(row, 'done') ?? 0,
       totalEvents: events ?? numberOrNone(row, 'whole') ?? 0,
-      startedAtMs: isBegun ? requestedAtMs : undefined,
-      completedAtMs,
+      startedAtMs: numberOrNone(row, 'started_ms'),
+      completedAtMs: numberOrNone(row, 'completed_ms'),
     };
   }
 }

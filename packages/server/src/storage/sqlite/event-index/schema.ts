@@ -7,7 +7,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 
 /** Counted up whenever a table, a term, or the meaning of either changes. */
-export const INDEX_VERSION = 4;
+export const INDEX_VERSION = 5;
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (
@@ -89,6 +89,8 @@ export const INDEX_TABLES = `
     view         INTEGER NOT NULL UNIQUE,
     requested_ms INTEGER NOT NULL,
     requested_by TEXT NOT NULL,
+    -- Once something of it is done.
+    started_ms   INTEGER,
     -- Both once the view answers.
     completed_ms INTEGER,
     events       INTEGER

@@ -39,6 +39,8 @@ export interface LogOptions {
 }
 
 export class IndexedLog implements AsyncDisposable {
+  /** What the follower tells the end of a rebuild by. */
+  readonly clock = { now: () => NOW_MS };
   readonly directory: string;
   readonly #storage: Storage;
   readonly #options: LogOptions;
@@ -55,7 +57,7 @@ export class IndexedLog implements AsyncDisposable {
     this.#journal = openJournalForReading(directory);
     this.#views = openViews(directory, this.#journal).db;
     this.#reading = openViewsForReading(directory);
-    this.follower = new IndexFollower(this.#journal, this.#views, nextId, PORTION);
+    this.follower = new IndexFollower(this.#journal, this.#views, { nextId, clock: this.clock }, PORTION);
     this.reader = this.#makeReader();
   }
 
@@ -88,7 +90,7 @@ export class IndexedLog implements AsyncDisposable {
     const { db, discarded } = openViews(this.directory, this.#journal);
     this.#views = db;
     this.#reading = openViewsForReading(this.directory);
-    this.follower = new IndexFollower(this.#journal, db, nextId, PORTION);
+    this.follower = new IndexFollower(this.#journal, db, { nextId, clock: this.clock }, PORTION);
     this.reader = this.#makeReader();
     return discarded;
   }
