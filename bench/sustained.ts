@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { documentOf } from '../packages/server/src/storage/sqlite/event-index/document.ts';
-import { INDEX_TABLES } from '../packages/server/src/storage/sqlite/event-index/schema.ts';
 import { ViewTerms } from '../packages/server/src/storage/sqlite/event-index/terms.ts';
+import { openViews } from '../packages/server/src/storage/sqlite/event-index/views-database.ts';
 import { MIGRATIONS } from '../packages/server/src/storage/sqlite/schema.ts';
-import type { Benchmark } from './measure.ts';
+import type { Benchmark, Row } from './measure.ts';
 import { ADMIN_KEY, startService, startSteadyLoad } from './processes/processes.ts';
 import type { SteadyLoadSeen } from './processes/steady-load.ts';
 import { readingEvent } from './reading-event.ts';
@@ -22,8 +22,9 @@ const HOLD_MS = Number(process.env['BENCH_HOLD_MS'] ?? 20_000);
 const LAG_MS_MAX = 5000;
 const DIFFERENT_EVENTS_MAX = 100_000;
 const RAW_ROUNDS_MIN = 3;
-const RAW_EVENTS = 20_000;
-const RAW_PORTION = 1000;
+/** As many as arrive in a run: an index costs more the more there is in it. */
+const RAW_EVENTS = 100_000;
+const RAW_PORTION = 4000;
 
 export const benchmark: Benchmark = {
   name: 'sustained',
@@ -31,21 +32,26 @@ export const benchmark: Benchmark = {
   async run() {
     const rows = madeRows();
     const rounds: number[] = [];
+    const tried: Row[] = [];
     let best = 0;
-    let lagAtBest = 0;
     for (const rate of RATES) {
       rounds.push(rawInserts(rows));
       const { lagP95Ms, eventsPerSecond } = await hold(rate);
+      tried.push({
+        name: `${rate} a second: reached, lag`,
+        figure: `${Math.round(eventsPerSecond)}/s, P95 ${Math.round(lagP95Ms)} ms`,
+      });
       const isHeld = lagP95Ms < LAG_MS_MAX && eventsPerSecond >= 0.95 * rate;
       if (!isHeld) break;
-      [best, lagAtBest] = [rate, lagP95Ms];
+      best = rate;
     }
     while (rounds.length < RAW_ROUNDS_MIN) rounds.push(rawInserts(rows));
     const raw = Math.max(...rounds);
     return [
       { name: 'rows of log and index, prepared statements alone', figure: `${Math.round(raw)}/s` },
+      ...tried,
       {
-        name: `W3 sustained, lag P95 ${Math.round(lagAtBest)} ms`,
+        name: 'W3 sustained, lag P95 below 5 s',
         figure: `${best}/s`,
         against: 'the statements alone',
         ratio: best / raw,
@@ -76,9 +82,7 @@ function rawInserts(rows: readonly Made[]): number {
     const journal = new DatabaseSync(join(folder, 'journal.db'));
     journal.exec('PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
     for (const migration of MIGRATIONS) journal.exec(migration);
-    const views = new DatabaseSync(join(folder, 'views.db'));
-    views.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-    views.exec(INDEX_TABLES);
+    const { db: views } = openViews(folder, journal);
     const write = [entries(journal), contents(journal), docs(views), words(views)];
     const began = performance.now();
     for (let at = 0; at < RAW_EVENTS; at += RAW_PORTION) {
