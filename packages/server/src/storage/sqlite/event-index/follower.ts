@@ -79,7 +79,7 @@ export class IndexFollower {
         this.#indexAll(rows, nowMs, setAside);
         const last = rows.at(-1)!;
         this.#setMeta.run('position', last.entry);
-        this.#setMeta.run('leaf', last.leaf);
+        this.#setMeta.run('leaf', this.#events.leafOf(last.entry));
       });
     }
     this.#letters.removeExpired(nowMs);
