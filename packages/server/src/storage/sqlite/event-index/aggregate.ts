@@ -137,16 +137,16 @@ export class Aggregator {
     aggregations: readonly Aggregation[],
     { matching, docs }: Match,
     question: Question,
-  ): Iterable<readonly number[]> {
+  ): readonly (readonly number[])[] {
     const columns = aggregations.map((aggregation) => RULES[aggregation].column).join(', ');
     const limit = LIMITS.aggregationExactMatchesMax + 1;
     const direct = docs === undefined ? this.#matcher.newestColumns(matching, columns, limit) : undefined;
     if (direct !== undefined) return direct;
     const { json } = docs ?? this.#matcher.newest(matching, question, limit);
     const sql = `SELECT ${columns} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value`;
-    const rows: unknown = this.#matcher.prepared(sql).iterate(json);
+    const rows: unknown = this.#matcher.prepared(sql).all(json);
     // As the statement says.
-    return rows as Iterable<readonly number[]>;
+    return rows as readonly (readonly number[])[];
   }
 
   /** From the counts, with the docs at both ends of the time. */

@@ -69,10 +69,11 @@ export class Finder {
     };
   }
 
-  /** How many there are at most, up to one more than are gathered: as many as the plan finds. */
-  countAtMost(view: OpenView, question: Question): number {
+  /** How many there are at most, up to one more than are gathered: as many as the plan finds. `known` is not counted again. */
+  countAtMost(view: OpenView, question: Question, known: Match): number {
     const matching = this.matcher.matching(view, question);
     const { plan, isTimed } = matching;
+    if (isSame(matching, known.matching)) return known.total;
     if (plan.of === 'All' && !isTimed) return this.#countAll(view, matching);
     return this.matcher.countAtMost(matching, this.#gatheredMax + 1);
   }
@@ -159,6 +160,13 @@ export class Finder {
     }
     return chosen;
   }
+}
+
+/** Where words are asked for, and tell exactly. */
+function isSame({ plan, condition }: Matching, other: Matching): boolean {
+  if (plan.of !== 'Some' || other.plan.of !== 'Some' || !other.plan.exact) return false;
+  if (plan.match !== other.plan.match || condition.sql !== other.condition.sql) return false;
+  return condition.values.every((value, i) => value === other.condition.values[i]);
 }
 
 type Row = readonly [number, number, number, Uint8Array, number, string];

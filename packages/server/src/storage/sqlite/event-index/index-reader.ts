@@ -87,7 +87,7 @@ export class IndexReader {
 
   #answer(tenantId: TenantId, view: OpenView, question: Question): Omit<Found, 'state'> {
     const match = this.#finder.match(view, question);
-    const weighed = question.isScored ? this.#weigh(view, question) : [];
+    const weighed = question.isScored ? this.#weigh(view, question, match) : [];
     const { docs, scores } = this.#page(match, question, weighed);
     const { events, isCut } = this.#eventsOf(tenantId, docs, question, (doc) =>
       weighed.length === 0 ? UNRATED : this.#rate(doc, question, weighed, scores?.get(doc)),
@@ -134,9 +134,9 @@ export class IndexReader {
   }
 
   /** How rare the words of the query are among what this reader may search. */
-  #weigh(view: OpenView, question: Question): WeighedTerm[] {
+  #weigh(view: OpenView, question: Question, match: Match): WeighedTerm[] {
     const all = { ...question, query: EVERYTHING, filters: {} };
-    const found = (asked: Question) => this.#finder.countAtMost(view, asked);
+    const found = (asked: Question) => this.#finder.countAtMost(view, asked, match);
     const counted = new Map<string, number>();
     const foundBy = (term: Text | Value) => {
       const key = JSON.stringify(term);

@@ -145,16 +145,21 @@ export class Matcher {
     return listOf(found);
   }
 
-  /** Columns of the newest docs that match, row by row; undefined where each must be looked at first. */
-  newestColumns(matching: Matching, columns: string, limit: number): Iterable<readonly number[]> | undefined {
+  /** Columns of the newest docs that match; undefined where each must be looked at first. */
+  newestColumns(
+    matching: Matching,
+    columns: string,
+    limit: number,
+  ): readonly (readonly number[])[] | undefined {
     const { plan, condition, isTimed } = matching;
     if (!plan.exact || plan.of !== 'Some') return undefined;
     const sql = `SELECT ${columns} FROM words CROSS JOIN docs d ON d.doc = words.rowid
       WHERE words MATCH ? AND ${whileAlive('words.rowid')}${isTimed ? ` AND ${condition.sql}` : ''}
       ORDER BY words.rowid DESC LIMIT ?`;
-    const rows: unknown = this.prepared(sql).iterate(plan.match, ...(isTimed ? condition.values : []), limit);
+    // All at once: row by row they would take half as long again.
+    const rows: unknown = this.prepared(sql).all(plan.match, ...(isTimed ? condition.values : []), limit);
     // Whoever asks for columns of numbers gets rows of them.
-    return rows as Iterable<readonly number[]>;
+    return rows as readonly (readonly number[])[];
   }
 
   /** How many the plan finds, up to the limit. */
