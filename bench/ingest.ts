@@ -3,6 +3,7 @@
 
 import { type Benchmark, median, type Row } from './measure.ts';
 import type { Load, LoadSeen } from './processes/load.ts';
+import { Caller } from './processes/caller.ts';
 import { ADMIN_KEY, applyLoad, startBareRoute, startService } from './processes/processes.ts';
 
 const ROUNDS = 8;
@@ -27,29 +28,38 @@ export const benchmark: Benchmark = {
     await using service = await startService();
     await using bare = await startBareRoute();
     const here = { port: service.port, path: '/api/v1/audit-events' };
-    const [bareSingle = [], w1 = []] = await inTurns([
-      { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
-      { name: 'W1', load: { ...single, ...oneTenant, ...here } },
-    ]);
-    const [bareBatch = [], w2 = []] = await inTurns([
-      { name: 'bare batch', load: { ...batch, ...oneTenant, port: bare.port, path: '/batch' } },
-      { name: 'W2', load: { ...batch, ...oneTenant, ...here, path: '/api/v1/audit-events/batch' } },
-    ]);
+    using caller = new Caller(service, ADMIN_KEY, `${oneTenant.tenantPrefix}-0`);
+    const atRest = () => caller.untilIndexed();
+    const [bareSingle = [], w1 = []] = await inTurns(
+      [
+        { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
+        { name: 'W1', load: { ...single, ...oneTenant, ...here } },
+      ],
+      atRest,
+    );
+    const [bareBatch = [], w2 = []] = await inTurns(
+      [
+        { name: 'bare batch', load: { ...batch, ...oneTenant, port: bare.port, path: '/batch' } },
+        { name: 'W2', load: { ...batch, ...oneTenant, ...here, path: '/api/v1/audit-events/batch' } },
+      ],
+      atRest,
+    );
     // Last: ten thousand tenants are signed for many seconds after the load has ended.
-    const [w7 = []] = await inTurns([{ name: 'W7', load: { ...single, ...manyTenants, ...here } }]);
+    const [w7 = []] = await inTurns([{ name: 'W7', load: { ...single, ...manyTenants, ...here } }], atRest);
     return rows({ bareSingle, w1, w7, bareBatch, w2 });
   },
 };
 
 /**
- * Turn by turn, so that whatever else the machine does meets all of them. Only what is compared takes turns: a server
+ * Turn by turn, each once the index has come after the log, so that whatever else the machine does meets all of them. Only what is compared takes turns: a server
  * that is asked for something else in between compiles its code anew for seconds, and that time would be taken for its own.
  */
-async function inTurns(contenders: readonly Contender[]): Promise<LoadSeen[][]> {
+async function inTurns(contenders: readonly Contender[], atRest: () => Promise<void>): Promise<LoadSeen[][]> {
   for (const { load } of contenders) await applyLoad({ ...load, durationMs: WARM_UP_MS });
   const seen = contenders.map((): LoadSeen[] => []);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [i, { name, load }] of contenders.entries()) {
+      await atRest();
       const turn = await applyLoad(load);
       if (Object.keys(turn.refused).length > 0) throw new Error(`${name}: ${JSON.stringify(turn.refused)}`);
       seen[i]!.push(turn);

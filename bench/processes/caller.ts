@@ -9,6 +9,8 @@ export interface Asked {
   readonly body?: object;
 }
 
+const INDEXED_MS_MAX = 600_000;
+
 export class Caller implements Disposable {
   readonly #connection: Connection;
   readonly #headers: string;
@@ -36,6 +38,15 @@ export class Caller implements Disposable {
     const lag = /^X-Projection-Lag-Ms: (\d+)/im.exec(head);
     if (lag === null) throw new Error(`a list does not say how far the index is behind: ${head}`);
     return Number(lag[1]);
+  }
+
+  /** Until the index has come after the log: what it has left to do would be taken for the cost of what is measured next. */
+  async untilIndexed(): Promise<void> {
+    const deadline = performance.now() + INDEXED_MS_MAX;
+    while ((await this.lagMs()) > 0) {
+      if (performance.now() > deadline) throw new Error('the index does not come after the log');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
 
   [Symbol.dispose](): void {
