@@ -217,8 +217,15 @@ for (const [query, answer] of QUERIES) {
 
 test('a text that no JSON of ours may hold is refused in a search', async () => {
   for (const text of ['a\\u0000b', '\\ud800', 'a\\udc00\\ud800', '\\u0000']) {
-    const { code } = await finder.search(`{"query":"${text}"}`);
+    const { code, body } = await finder.search(`{"query":"${text}"}`);
     assert.equal(code, '422 VALIDATION_FAILED', text);
+    // What cannot be held is not read, so it is told once.
+    const { error } = body as unknown as { error: { details: { field: string }[] } };
+    assert.deepEqual(
+      error.details.map(({ field }) => field),
+      ['query'],
+      text,
+    );
   }
 });
 

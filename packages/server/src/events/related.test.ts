@@ -93,6 +93,27 @@ test('a star in an identifier is a star, and capitals are not small letters', as
   assert.deepEqual(await relatedTo('stars', star!), [`SameResource ${same}`, `SameActor ${same}`]);
 });
 
+test('those that only look the same do not stand in the way of those that are', async () => {
+  // A letter and its accent apart: it begins as the other does, and to a query it is the same.
+  const alike = 'a\u0301*';
+  const [star, same] = await ingest('alike', [
+    { ...other('a*'), timestamp: at(1) },
+    { ...other('a*'), timestamp: at(2) },
+    ...Array.from({ length: LIMITS.relatedEntitiesMax + 5 }, () => ({ ...other(alike), timestamp: at(3) })),
+  ]);
+  assert.deepEqual(await relatedTo('alike', star!), [`SameResource ${same}`, `SameActor ${same}`]);
+});
+
+test('a name that reads like a redaction is a name, whoever asks', async () => {
+  const [open, confidential] = await ingest('brackets', [
+    { ...other('[REDACTED]'), timestamp: at(1) },
+    { ...other('[REDACTED]'), timestamp: at(2), classification: 'Confidential' },
+  ]);
+  const tied = [`SameResource ${confidential}`, `SameActor ${confidential}`];
+  assert.deepEqual(await relatedTo('brackets', open!), tied);
+  assert.deepEqual(await relatedTo('brackets', open!, 'Internal'), tied);
+});
+
 test('of each relation the newest are named', async () => {
   const count = LIMITS.relatedEntitiesMax + 2;
   const ids = await ingest(

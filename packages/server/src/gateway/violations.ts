@@ -46,14 +46,21 @@ export function refusal(
   const unknown = unknownParameters(received.unknownParameters ?? []).map(
     (detail): Violation => ({ place: 'Query', code: CODE_OF_PLACE.Query, detail }),
   );
-  const found = [
+  const bySchema = [
     ...inBody,
     ...unknown,
     ...faultsOf(errors, isInQuery).map((fault) => violation(schema, fault, received, input)),
-    ...own.map(({ member, detail }): Violation => {
-      const place = received.placeOf(member);
-      return { place, code: CODE_OF_PLACE[place], detail };
-    }),
+  ];
+  // Of what the schema refuses already, a rule of the operation would say the same in other words.
+  const isSaid = ({ detail }: OwnViolation) => bySchema.some((said) => said.detail.field === detail.field);
+  const found = [
+    ...bySchema,
+    ...own
+      .filter((each) => !isSaid(each))
+      .map(({ member, detail }): Violation => {
+        const place = received.placeOf(member);
+        return { place, code: CODE_OF_PLACE[place], detail };
+      }),
   ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';
   const chosen = found.filter((each) => each.place === place);
