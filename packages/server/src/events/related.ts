@@ -5,7 +5,7 @@ import { type AuditEvent, LIMITS, type RelatedEntity, type SearchFilters } from 
 import type { Call } from '../call.ts';
 import { factOf, type FactName, type FieldName } from '../query/fields.ts';
 import type { Query } from '../query/query.ts';
-import type { EventIndex } from './event-index.ts';
+import type { EventIndex, Place, Question } from './event-index.ts';
 import { type FoundPageParts, showFound } from './found-page.ts';
 import { readSort, sightOf } from './question.ts';
 
@@ -58,34 +58,45 @@ function tiesOf(event: AuditEvent): Tie[] {
   });
 }
 
+/** Portions of what the index finds, until there are enough: it also finds what only looks the same. */
 async function tiedBy(
   call: Call,
   { facts }: Tie,
   event: AuditEvent,
   parts: RelatedParts,
 ): Promise<readonly AuditEvent[]> {
-  const found = await parts.index.find(
-    call.tenant!,
-    {
-      query: queryFor(facts),
-      filters: filtersFor(facts),
-      sight: sightOf(call),
-      order: readSort(['-timestamp']),
-      direction: 'Next',
-      beyond: undefined,
-      // The event itself is one of them.
-      rowsMax: LIMITS.relatedEntitiesMax + 1,
-      aggregations: [],
-      isScored: false,
-    },
-    call.deadline,
-  );
-  const shown = await showFound(call, found.events, parts);
-  return shown
-    .map(({ event: other }) => other)
-    .filter((other) => other.eventId !== event.eventId)
-    .filter((other) => facts.every(([name, value]) => factOf(other, name) === value))
-    .slice(0, LIMITS.relatedEntitiesMax);
+  const tied: AuditEvent[] = [];
+  let beyond: Place | undefined;
+  for (let portion = 0; portion < PORTIONS_MAX; portion++) {
+    const found = await parts.index.find(call.tenant!, questionFor(facts, call, beyond), call.deadline);
+    for (const { event: other } of await showFound(call, found.events, parts)) {
+      const isTied = facts.every(([name, value]) => factOf(other, name) === value);
+      if (isTied && other.eventId !== event.eventId) tied.push(other);
+      if (tied.length === LIMITS.relatedEntitiesMax) return tied;
+    }
+    beyond = found.events.at(-1)?.place;
+    if (beyond === undefined || (found.events.length < PORTION && !found.isCut)) break;
+  }
+  return tied;
+}
+
+/** The event itself is one of them. */
+const PORTION = LIMITS.relatedEntitiesMax + 1;
+/** So many that look the same and are not are somebody's joke. */
+const PORTIONS_MAX = 50;
+
+function questionFor(facts: readonly Fact[], call: Call, beyond: Place | undefined): Question {
+  return {
+    query: queryFor(facts),
+    filters: filtersFor(facts),
+    sight: sightOf(call),
+    order: readSort(['-timestamp']),
+    direction: 'Next',
+    beyond,
+    rowsMax: PORTION,
+    aggregations: [],
+    isScored: false,
+  };
 }
 
 const FILTER_OF = {

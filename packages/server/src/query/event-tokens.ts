@@ -45,9 +45,16 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-/** Whether a value is hidden from this reader of the event: then it is as if it were not there. */
-export function isRedacted({ redaction }: Pick<AuditEvent, 'redaction'>, value: unknown): boolean {
-  return value === REDACTED && redaction !== undefined;
+/**
+ * Whether the value at this path is hidden from this reader of the event: then it is as if it were not there. A text that
+ * only reads like one that is hidden is a text.
+ */
+export function isRedacted(
+  { redaction }: Pick<AuditEvent, 'redaction'>,
+  value: unknown,
+  path: () => string,
+): boolean {
+  return value === REDACTED && redaction !== undefined && redaction.fields.includes(path());
 }
 
 type VisitValue = (path: readonly Step[], value: unknown) => void;
@@ -62,7 +69,7 @@ function eachValue(event: SearchedEvent, visit: VisitValue): void {
 
 // An event is nested at most 32 levels deep: the log accepts no other.
 function eachBelow(event: SearchedEvent, path: Step[], value: unknown, visit: VisitValue): void {
-  if (isRedacted(event, value)) return;
+  if (isRedacted(event, value, () => path.join('.'))) return;
   visit(path, value);
   if (typeof value !== 'object' || value === null) return;
   const below = Array.isArray(value) ? value.entries() : Object.entries(value);

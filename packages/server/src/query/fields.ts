@@ -88,5 +88,5 @@ export type FactName = keyof typeof FACTS;
 /** A text of the event outside of context and payload; undefined where there is none that this reader sees. */
 export function factOf(event: QueriedEvent, name: FactName): string | undefined {
   const fact = FACTS[name](event);
-  return isRedacted(event, fact) ? undefined : fact;
+  return isRedacted(event, fact, () => name) ? undefined : fact;
 }
