@@ -28,8 +28,11 @@ export const benchmark: Benchmark = {
     await using service = await startService();
     await using bare = await startBareRoute();
     const here = { port: service.port, path: '/api/v1/audit-events' };
-    using caller = new Caller(service, ADMIN_KEY, `${oneTenant.tenantPrefix}-0`);
-    const atRest = () => caller.untilIndexed();
+    // A connection for each time: the service closes one that is idle.
+    const atRest = async () => {
+      using caller = new Caller(service, ADMIN_KEY, `${oneTenant.tenantPrefix}-0`);
+      await caller.untilIndexed();
+    };
     const [bareSingle = [], w1 = []] = await inTurns(
       [
         { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
