@@ -251,6 +251,14 @@ describe('habits', () => {
     );
   });
 
+  it('rows of words are bounded by integers: by floating numbers, which is how ours are bound, FTS5 does not seek', () => {
+    const unbounded = /\browid\s*(?:BETWEEN|[<>]=?)\s*\?/i;
+    assert.match('rowid BETWEEN ? AND ?', unbounded);
+    report(code, (file) =>
+      file.lines.flatMap((line, i) => (unbounded.test(line) ? [`line ${i + 1}: ${line.trim()}`] : [])),
+    );
+  });
+
   it('every file is used by something', () => {
     const byPath = new Map(files.map((file) => [file.path, file]));
     const used = new Set<string>();
