@@ -63,21 +63,46 @@ const FACTS = Object.entries(FACT_LETTERS) as [FactName, FactLetters][];
 /** Of these nearly every event has another: to remember their terms would gain nothing. */
 const VARIED: readonly FactName[] = ['eventId', 'correlationId', 'resource.resourceId'];
 
-function writeFacets(event: QueriedEvent, atMs: number, terms: ViewTerms, facets: TermText): void {
+function writeFacets(event: QueriedEvent, atMs: number, { prefix }: ViewTerms, facets: TermText): void {
   const hour = hourOf(atMs);
   const received = hourOf(Date.parse(event.receivedAt));
-  const times = terms.once('times', `${hour} ${received}`, () => [
+  const times = remembered('times', `${hour} ${received}`, () => [
     EVERY,
     ...timeTerms('timestamp', hour),
     ...timeTerms('receivedAt', received),
   ]);
-  facets.add(times);
+  for (const term of times) facets.addBehind(prefix, term);
   for (const [name, letters] of FACTS) {
     const text = factOf(event, name);
     if (text === undefined) continue;
     const make = () => factTerms(name, letters, text);
-    facets.add(VARIED.includes(name) ? terms.all(make()) : terms.once(name, text, make));
+    for (const term of VARIED.includes(name) ? make() : remembered(name, text, make))
+      facets.addBehind(prefix, term);
   }
+}
+
+const REMEMBERED_CHARACTERS_MAX = 4 * 1024 * 1024;
+let characters = 0;
+const made = new Map<FactName | 'times', Map<string, readonly string[]>>();
+
+/** Terms of what many events have in common, whosever they are: made once for each text. */
+function remembered(
+  name: FactName | 'times',
+  text: string,
+  make: () => readonly string[],
+): readonly string[] {
+  let ofName = made.get(name);
+  if (ofName === undefined) made.set(name, (ofName = new Map()));
+  let terms = ofName.get(text);
+  if (terms === undefined) {
+    if (characters > REMEMBERED_CHARACTERS_MAX) {
+      characters = 0;
+      for (const each of made.values()) each.clear();
+    }
+    ofName.set(text, (terms = make()));
+    characters += text.length + terms.reduce((sum, term) => sum + term.length, 0);
+  }
+  return terms;
 }
 
 function factTerms(name: FactName, { exact, folded, ulid }: FactLetters, text: string): string[] {

@@ -156,21 +156,27 @@ export function keyedClass(classification: Classification): KeyedClass | undefin
   return classification === 'Confidential' || classification === 'Secret' ? classification : undefined;
 }
 
-/** What the terms of all views may remember together, in characters. */
-const REMEMBERED_CHARACTERS_MAX = 32 * 1024 * 1024;
+/** What the terms of all views may remember together, in characters and what it takes to keep them. */
+const REMEMBERED_MAX = 64 * 1024 * 1024;
+const VIEW_TAKES = 1500;
+const TERM_TAKES = 100;
 const KEYED_HEX = 20;
 
 /** Terms are remembered, because the same words come again and again: those of all views in one memory, which has an end. */
 export class TermMemory {
-  #characters = 0;
+  #taken = 0;
 
   /** Whoever shares it must forget what they have. */
   get isFull(): boolean {
-    return this.#characters > REMEMBERED_CHARACTERS_MAX;
+    return this.#taken > REMEMBERED_MAX;
+  }
+
+  takeView(): void {
+    this.#taken += VIEW_TAKES;
   }
 
   take(name: string, term: string): void {
-    this.#characters += name.length + term.length;
+    this.#taken += TERM_TAKES + name.length + term.length;
   }
 }
 
@@ -180,8 +186,7 @@ export class ViewTerms {
   readonly prefix: string;
   readonly #secret: Uint8Array;
   readonly #keys = new Map<KeyedClass, TermKey>();
-  readonly #made = new Map<FactName | 'times', Map<string, string>>();
-  readonly #remembered = { Confidential: new Map<string, string>(), Secret: new Map<string, string>() };
+  readonly #remembered = new Map<KeyedClass, Map<string, string>>();
 
   readonly #memory: TermMemory;
 
@@ -190,32 +195,17 @@ export class ViewTerms {
     this.prefix = `${view.toString(36)}_`;
     this.#secret = secret;
     this.#memory = memory;
+    memory.takeView();
   }
 
   open(term: string): string {
     return this.prefix + term;
   }
 
-  /** Several, with a space between them. */
-  all(terms: readonly string[]): string {
-    return terms.map((term) => this.open(term)).join(' ');
-  }
-
-  /** The same, for what many events have in common: made once for each. */
-  once(name: FactName | 'times', text: string, make: () => readonly string[]): string {
-    let made = this.#made.get(name);
-    if (made === undefined) this.#made.set(name, (made = new Map()));
-    let known = made.get(text);
-    if (known === undefined) {
-      made.set(text, (known = this.all(make())));
-      this.#memory.take(text, known);
-    }
-    return known;
-  }
-
   /** Of content that must not stand in an index in the clear. */
   keyed(classification: KeyedClass, term: string): string {
-    const remembered = this.#remembered[classification];
+    let remembered = this.#remembered.get(classification);
+    if (remembered === undefined) this.#remembered.set(classification, (remembered = new Map()));
     const known = remembered.get(term);
     if (known !== undefined) return known;
     const keyed = `${this.prefix}k${this.#keyOf(classification).macOf(term).slice(0, KEYED_HEX)}`;

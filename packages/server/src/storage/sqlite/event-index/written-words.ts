@@ -89,6 +89,8 @@ class EventWords {
   }
 
   #content(value: unknown, path: ContentPath): void {
+    // All of it is written anew then.
+    if (this.#count > SAME_TOKENS_MAX) return;
     // No phrase has such a term in it, so it stands between values as a gap does.
     this.#contentTerm(path.term);
     if (typeof value === 'number')
