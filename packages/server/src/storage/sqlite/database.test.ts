@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { StartError } from '../../start-error.ts';
 import {
+  inOneState,
   inTransaction,
   JOURNAL_FILE,
   migrateJournal,
@@ -145,6 +146,20 @@ test('a transaction that throws leaves nothing behind', () => {
   );
   assert.equal(db.isTransaction, false);
   assert.equal(db.prepare('SELECT count(*) AS n FROM meta').get()?.['n'], 0);
+});
+
+test('a read that fails says why, also where SQLite has ended the transaction itself', () => {
+  using db = openJournal(freshDirectory());
+  const fail = () => {
+    db.exec('ROLLBACK');
+    throw new Error('the page is damaged');
+  };
+  assert.throws(() => inOneState(db, fail), /the page is damaged/);
+  assert.equal(
+    inOneState(db, () => db.isTransaction),
+    true,
+  );
+  assert.equal(db.isTransaction, false);
 });
 
 test('the origin of the log is settled by the first start and cannot change', () => {

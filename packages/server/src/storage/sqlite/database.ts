@@ -108,6 +108,18 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
+/** Reads from one state of the database; whoever is in a transaction already does. */
+export function inOneState<T>(db: DatabaseSync, read: () => T): T {
+  if (db.isTransaction) return read();
+  db.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    // Nothing was written. After some faults SQLite has ended the transaction itself, and what it says of that hides them.
+    rollBack(db);
+  }
+}
+
 function rollBack(db: DatabaseSync): void {
   if (!db.isTransaction) return;
   try {

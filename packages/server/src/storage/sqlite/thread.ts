@@ -218,7 +218,12 @@ function failureOf(error: unknown): Failure {
   if (!(error instanceof Error))
     return { error: new Error(String(error)), code: 'Error', evidence: undefined };
   const evidence = error instanceof EvidenceError ? { reason: error.reason, index: error.index } : undefined;
+  return { error, code: codeOf(error), evidence };
+}
+
+/** What failed, in one word: of SQLite, of the system, or the error's name. */
+export function codeOf(error: Error): string {
   const result = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
   const own = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { error, code: SQLITE_CODES[result] ?? own, evidence };
+  return SQLITE_CODES[result] ?? own;
 }

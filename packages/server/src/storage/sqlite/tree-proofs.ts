@@ -23,6 +23,7 @@ import type {
   StoredCheckpoint,
   StoredEvidence,
 } from '../../streams/tree.ts';
+import { inOneState } from './database.ts';
 import type { EvidenceTables } from './evidence-tables.ts';
 import type { LogPlace, TreeTables } from './tree-tables.ts';
 
@@ -119,15 +120,4 @@ function inOneBuffer(hashes: readonly Uint8Array[]): Uint8Array[] {
 function requireLog(log: LogPlace | undefined, tenant: TenantId): LogPlace {
   if (log === undefined) throw new Error(`${tenant} has an event and no log`);
   return log;
-}
-
-/** Whoever is in a transaction already sees one state. */
-function inOneState<T>(db: DatabaseSync, work: () => T): T {
-  if (db.isTransaction) return work();
-  db.exec('BEGIN');
-  try {
-    return work();
-  } finally {
-    db.exec('COMMIT');
-  }
 }

@@ -9,7 +9,7 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { startThread, type ThreadHandle } from '../thread.ts';
+import { codeOf, startThread, type ThreadHandle } from '../thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 import type { SearchData, SearchMessage } from './search-thread.ts';
 
@@ -258,13 +258,11 @@ function unavailable(how: string, cause: unknown): AuditError {
   return new AuditError('SERVICE_UNAVAILABLE', `The index of events ${how}.`, { cause });
 }
 
-const DAMAGE: readonly unknown[] = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN'];
-const SQLITE_CANTOPEN = 14;
+/** A file that was cut short reads like a disk that fails. */
+const DAMAGE: readonly unknown[] = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_IOERR'];
 
 /** The file is not what was written, or is gone: then a thread that starts cannot open it. */
 function isDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  if ('code' in error && DAMAGE.includes(error.code)) return true;
-  if ('errcode' in error && error.errcode === SQLITE_CANTOPEN) return true;
-  return error.message.startsWith('no such table');
+  return DAMAGE.includes(codeOf(error)) || error.message.startsWith('no such table');
 }

@@ -10,6 +10,7 @@ import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import { blobOf, numberOf } from '../columns.ts';
+import { inOneState } from '../database.ts';
 import { LogTables } from '../log-tables.ts';
 import { Aggregator } from './aggregate.ts';
 import { Finder, type FoundDoc, type Match } from './finder.ts';
@@ -71,7 +72,7 @@ export class IndexReader {
   find(tenantId: TenantId, question: Question, nowMs: number, flag?: StopFlag): Found {
     this.#alive.watch(flag);
     this.#alive.check();
-    return this.#atOneMoment(() => {
+    return inOneState(this.#db, () => {
       const tenant = this.#tenantOf(tenantId);
       const view = tenant === undefined ? undefined : this.#views.current(tenant);
       const state = this.#stateOf(tenant, view, nowMs);
@@ -193,15 +194,6 @@ export class IndexReader {
   #tenantOf(tenantId: TenantId): number | undefined {
     const row = this.#tenant.get(tenantId);
     return row === undefined ? undefined : numberOf(row, 'tenant');
-  }
-
-  #atOneMoment<T>(read: () => T): T {
-    this.#db.exec('BEGIN');
-    try {
-      return read();
-    } finally {
-      this.#db.exec('COMMIT');
-    }
   }
 }
 
