@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { createFollower } from './follower.ts';
+import type { FollowerTurn } from './follower-work.ts';
+
+const TURN: FollowerTurn = { isMore: true, taken: 4000, setAside: [] };
+
+/** When it took its turns within 1.2 seconds, and the first one that found nothing more to do. */
+async function turnsOf(turns: readonly FollowerTurn[]): Promise<number[]> {
+  const clock = createFakeClock(0);
+  const taken: number[] = [];
+  const telemetry = { error: assert.fail, warn: assert.fail };
+  await using follower = createFollower({
+    name: 'the follower',
+    work: {
+      turn: async () => turns[taken.push(clock.now()) - 1] ?? { ...TURN, isMore: false, taken: 0 },
+    },
+    clock,
+    random: createSystemRandom(),
+    telemetry,
+  });
+  follower.start();
+  for (let i = 0; i < 60; i++) await clock.advance(i % 5 === 4 ? 100 : 0);
+  return taken.slice(0, turns.length + 1);
+}
+
+test('it goes on at once while there is more', async () => {
+  assert.deepEqual(await turnsOf([TURN, TURN]), [0, 0, 0]);
+});
+
+test('what arrives one by one is gathered, and nobody need wake it', async () => {
+  assert.deepEqual(await turnsOf([{ ...TURN, isMore: false, taken: 1 }]), [0, 1050]);
+});
