@@ -366,9 +366,13 @@ function roomOf(path: string): string {
   return path.split('/')[3]!.replace(/\.ts$/, '');
 }
 
+/** Folders of storage that are no adapters: what both backends do by the same code, on rows of any database. */
+const OF_BOTH_BACKENDS = ['pool', 'rows'];
+
 /** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */
 function adapterOf(path: string): string | undefined {
   const [, , , room, adapter, inside] = path.split('/');
+  if (room === 'storage' && OF_BOTH_BACKENDS.includes(adapter!)) return undefined;
   return ['protocols', 'storage', 'outbound'].includes(room!) && inside !== undefined ? adapter : undefined;
 }
 

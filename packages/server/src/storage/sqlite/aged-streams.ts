@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { numberOf, textIn } from './columns.ts';
+import { numberOf, textIn } from '../rows/columns.ts';
 
 export interface AgedPortion {
   readonly tenants: readonly TenantId[];

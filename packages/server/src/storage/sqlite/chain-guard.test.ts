@@ -9,11 +9,12 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest } from '../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { createAccessTables } from './access.ts';
-import { decodePool, encodePool } from './append-message.ts';
-import { ChainGuard, TenantFault } from './chain-guard.ts';
+import { decodePool, encodePool } from '../pool/append-message.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { ChainGuard } from './chain-guard.ts';
 import { openJournal } from './database.ts';
 import { Journal } from './journal.ts';
-import { PoolCommitter } from './pool-commitments.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-chain-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -5,7 +5,8 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { numberOf, textIn } from './columns.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { numberOf, textIn } from '../rows/columns.ts';
 
 export class ChainGuard {
   readonly #unlinked: StatementSync;
@@ -29,16 +30,6 @@ export class ChainGuard {
     if (row === undefined) return;
     const index = numberOf(row, 'leaf_index');
     throw new TenantFault(textIn(row, 'tenant_id'), `entry ${index} does not name the leaf before it`);
-  }
-}
-
-/** What is wrong is of one tenant's log: others need not fail with it. */
-export class TenantFault extends Error {
-  readonly tenant: TenantId;
-
-  constructor(tenant: TenantId, why: string, cause?: Error) {
-    super(`the log of ${tenant} refused an entry: ${why}`, { cause });
-    this.tenant = tenant;
   }
 }
 

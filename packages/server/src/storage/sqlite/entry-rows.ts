@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, EvidenceError, HASH_BYTES } from '@tallystick/evidence';
-import { blobOf, numberOf, readOr } from './columns.ts';
+import { blobOf, numberOf, readOr } from '../rows/columns.ts';
 
 /** Consecutive rows of one log, entry and leaf of each one behind the other. */
 export interface EntryRun {

@@ -25,11 +25,11 @@ import type { TenantId } from '@tallystick/contract';
 import type { AnchoredHead } from '../../streams/anchor.ts';
 import type { EpochRequest, EpochResult } from '../../streams/log.ts';
 import type { Parting } from '../../streams/parting.ts';
-import { TenantFault } from './chain-guard.ts';
-import { textIn } from './columns.ts';
-import type { Head } from './heads.ts';
-import { makeNotice, type OwnNoticesOptions } from './own-notices.ts';
-import type { StreamWriter } from './stream-writer.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { textIn } from '../rows/columns.ts';
+import type { NumberedHead } from './heads.ts';
+import { makeNotice, type OwnNoticesOptions } from '../pool/own-notices.ts';
+import type { StreamWriter } from '../pool/stream-writer.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
 export interface EpochWriterOptions extends OwnNoticesOptions {
@@ -41,12 +41,12 @@ const LOT = 10_000;
 
 export class EpochWriter {
   readonly #options: EpochWriterOptions;
-  readonly #streamWriter: StreamWriter;
+  readonly #streamWriter: StreamWriter<NumberedHead>;
   readonly #trees: TreeTables;
   readonly #insertEpoch: StatementSync;
   readonly #notes: StatementSync;
 
-  constructor(db: DatabaseSync, streamWriter: StreamWriter, options: EpochWriterOptions) {
+  constructor(db: DatabaseSync, streamWriter: StreamWriter<NumberedHead>, options: EpochWriterOptions) {
     this.#options = options;
     this.#streamWriter = streamWriter;
     this.#trees = new TreeTables(db, options.logOrigin);
@@ -58,7 +58,7 @@ export class EpochWriter {
   }
 
   /** In the transaction in which the head was read. */
-  begin({ tenant, anchored, history = [] }: EpochRequest, head: Head, nowMs: number): EpochResult {
+  begin({ tenant, anchored, history = [] }: EpochRequest, head: NumberedHead, nowMs: number): EpochResult {
     const log = this.#trees.log(tenant);
     const ended = this.#trees.epochOf(tenant, anchored.origin);
     if (log === undefined || ended === undefined) return { status: 'Unknown' };

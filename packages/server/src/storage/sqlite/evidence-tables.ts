@@ -6,9 +6,10 @@ import type { Classification, EventId, TenantId } from '@tallystick/contract';
 import { eventIdBytes, splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
 import { SEED_BYTES, saltsOf } from '../commitments.ts';
-import { bitsOf, classificationIn, MAY_BE_SEEN } from './classification-column.ts';
-import { blobOf, numberOf } from './columns.ts';
-import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
+import { bitsOf, classificationIn } from '../rows/classification-column.ts';
+import { MAY_BE_SEEN } from './may-be-seen.ts';
+import { blobOf, numberOf } from '../rows/columns.ts';
+import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from '../rows/stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -4,31 +4,16 @@
 // Of a tenant that went on after a restore it is the head of the log that is written to now.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import type { StreamId, TenantId } from '@tallystick/contract';
+import type { TenantId } from '@tallystick/contract';
 import { decodeEntry, type Entry, equalBytes, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
-import { TenantFault } from './chain-guard.ts';
-import { blobOf, numberOf, textIn } from './columns.ts';
+import type { Head, OpenStream } from '../pool/head.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { blobOf, numberOf, textIn } from '../rows/columns.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
-export interface Head {
+export interface NumberedHead extends Head {
   /** The tenant's number. */
   readonly tenant: number;
-  /** Of the first entry of the log that is written to: an entry counts from there. */
-  logFirstIndex: number;
-  /** In the tenant's sequence, as all indexes here. */
-  nextIndex: number;
-  /** The newest leaf; genesis before the first one. */
-  previous: Uint8Array;
-  receivedAtMs: number;
-  /** Undefined before the first entry. */
-  stream: OpenStream | undefined;
-}
-
-export interface OpenStream {
-  readonly streamId: StreamId;
-  readonly firstIndex: number;
-  /** When its first entry was received, by which it ages; undefined while it is empty. */
-  firstReceivedAtMs: number | undefined;
 }
 
 const HEADS_REMEMBERED_MAX = 50_000;
@@ -40,7 +25,7 @@ export class Heads {
   readonly #entry: StatementSync;
   readonly #lastId: StatementSync;
   readonly #dataVersion: StatementSync;
-  readonly #heads = new Map<TenantId, Head>();
+  readonly #heads = new Map<TenantId, NumberedHead>();
   #version: number | undefined;
   #nextId = 0;
 
@@ -84,7 +69,7 @@ export class Heads {
   }
 
   /** Undefined for a tenant that is not there. */
-  of(tenantId: TenantId): Head | undefined {
+  of(tenantId: TenantId): NumberedHead | undefined {
     const known = this.#heads.get(tenantId);
     if (known !== undefined) return known;
     const head = this.#readOrRefuse(tenantId);
@@ -92,7 +77,7 @@ export class Heads {
     return head;
   }
 
-  #readOrRefuse(tenantId: TenantId): Head | undefined {
+  #readOrRefuse(tenantId: TenantId): NumberedHead | undefined {
     try {
       const log = this.#trees.log(tenantId);
       return log === undefined ? undefined : this.#read(tenantId, log);
@@ -101,17 +86,25 @@ export class Heads {
     }
   }
 
-  #read(tenantId: TenantId, log: LogPlace): Head {
+  #read(tenantId: TenantId, log: LogPlace): NumberedHead {
     const { tenant, firstIndex: logFirstIndex } = log;
     const newest = this.#newest.get(tenant);
     if (newest === undefined) {
       const previous = log.genesis;
-      return { tenant, logFirstIndex, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
+      return { tenantId, tenant, logFirstIndex, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
     }
     const { receivedAtMs } = hashedEntry(tenantId, newest, logFirstIndex);
     const nextIndex = numberOf(newest, 'leaf_index') + 1;
     const stream = this.#openStream(tenantId, log, nextIndex);
-    return { tenant, logFirstIndex, nextIndex, previous: blobOf(newest, 'leaf'), receivedAtMs, stream };
+    return {
+      tenantId,
+      tenant,
+      logFirstIndex,
+      nextIndex,
+      previous: blobOf(newest, 'leaf'),
+      receivedAtMs,
+      stream,
+    };
   }
 
   /** The first stream of a log after a restore follows upon one that is not sealed: a seal would be of another log. */

@@ -7,11 +7,11 @@ import { after, test } from 'node:test';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../conformance/claims.ts';
-import { decodePool, encodePool } from './append-message.ts';
+import { decodePool, encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE, openJournal } from './database.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { settleInstallation } from './meta.ts';
-import { PoolCommitter } from './pool-commitments.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-owner-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -18,12 +18,12 @@ import type {
 } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
-import type { AppendPool } from './append-message.ts';
+import type { AppendPool } from '../pool/append-message.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from './meta.ts';
-import type { PoolCommitments } from './pool-commitments.ts';
+import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import { TreePublisher } from './tree-publisher.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 

@@ -12,9 +12,10 @@ import type {
   StreamsBeyond,
   UsedKey,
 } from '../../streams/log.ts';
-import { bitsOf, classificationIn, MAY_BE_SEEN } from './classification-column.ts';
-import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from './columns.ts';
-import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
+import { bitsOf, classificationIn } from '../rows/classification-column.ts';
+import { MAY_BE_SEEN } from './may-be-seen.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from '../rows/columns.ts';
+import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from '../rows/stored-content.ts';
 import { STREAMS, streamIn } from './stream-rows.ts';
 import { TreeTables } from './tree-tables.ts';
 import { findUsedKey, usedKeyOf } from './used-keys.ts';

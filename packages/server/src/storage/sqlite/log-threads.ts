@@ -16,8 +16,8 @@ import type {
   UsedKey,
 } from '../../streams/log.ts';
 import type { AccessWrite } from './access.ts';
-import { encodePool } from './append-message.ts';
-import { decodeResults } from './append-results.ts';
+import { encodePool } from '../pool/append-message.ts';
+import { decodeResults } from '../pool/append-results.ts';
 import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
 import { RangeThread } from './ranges.ts';
 import type { ReaderData, ReaderMessage } from './reader-thread.ts';

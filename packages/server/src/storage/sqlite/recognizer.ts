@@ -4,19 +4,10 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
-import type { PooledDraft } from './append-message.ts';
-import { blobOf, blobOrNone, numberOf } from './columns.ts';
+import type { PooledDraft } from '../pool/append-message.ts';
+import type { Recognized } from '../pool/pool-tables.ts';
+import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
 import { isSameFingerprint } from './used-keys.ts';
-
-/**
- * Undefined: there is none. A number: the draft at that place of the request is the same event. Otherwise where in
- * the log the same event is, or that the id is taken.
- */
-export type Recognized =
-  | undefined
-  | number
-  | { readonly index: number; readonly receivedAtMs: number }
-  | 'Conflict';
 
 export class Recognizer {
   readonly #find: StatementSync;

@@ -5,11 +5,6 @@
 // What is evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. What is not, and is named so by the
 // verifier of a store: meta, tenants, api_keys, used_keys.
 
-import type { Classification } from '@tallystick/contract';
-
-/** `entries.classification` is a place in this list, which belongs to the format: words are added at its end. */
-export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
-
 export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (

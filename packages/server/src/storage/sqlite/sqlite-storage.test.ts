@@ -11,7 +11,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
 import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
-import { encodePool } from './append-message.ts';
+import { encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
 import { startThread } from './thread.ts';

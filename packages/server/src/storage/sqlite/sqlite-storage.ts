@@ -9,14 +9,14 @@ import type { StreamLimits } from '../../streams/log.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
-import { decodePool, encodePool } from './append-message.ts';
+import { decodePool, encodePool } from '../pool/append-message.ts';
 import { openJournal, openJournalForReading } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { takeLock } from './lock.ts';
 import { type SqliteLog, startLogThreads } from './log-threads.ts';
 import { settleInstallation } from './meta.ts';
-import { PoolCommitter } from './pool-commitments.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { treeInProcess } from './tree-in-process.ts';
 import type { TreeData } from './tree-thread.ts';
 

@@ -4,7 +4,7 @@
 
 import { KIND_AT, KINDS } from '@tallystick/evidence';
 import type { StoredStream } from '../../streams/log.ts';
-import { blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
+import { blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from '../rows/columns.ts';
 import type { LogPlace } from './tree-tables.ts';
 
 type Row = Readonly<Record<string, unknown>>;

@@ -7,11 +7,11 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest } from '../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { createAccessTables } from './access.ts';
-import { decodePool, encodePool } from './append-message.ts';
+import { decodePool, encodePool } from '../pool/append-message.ts';
 import { openJournal } from './database.ts';
 import { Journal } from './journal.ts';
 import { LogTables } from './log-tables.ts';
-import { PoolCommitter } from './pool-commitments.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-streams-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -18,7 +18,7 @@ import {
 } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing } from '../../streams/tree.ts';
 import { GrowingTree, ROW_BYTES } from '../growing-tree.ts';
-import { numberOf, textIn } from './columns.ts';
+import { numberOf, textIn } from '../rows/columns.ts';
 import { type EntryRun, EntryRows, requireWhole } from './entry-rows.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 

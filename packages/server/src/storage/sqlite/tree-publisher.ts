@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { EvidenceError, parseNote, signatureLine } from '@tallystick/evidence';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
-import { numberOf, textIn } from './columns.ts';
+import { numberOf, textIn } from '../rows/columns.ts';
 
 export class TreePublisher {
   readonly #tenant: StatementSync;

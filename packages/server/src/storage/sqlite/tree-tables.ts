@@ -23,7 +23,7 @@ import {
   treeRoot,
 } from '@tallystick/evidence';
 import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../streams/tree.ts';
-import { blobOf, numberOf, textIn, textOrNone } from './columns.ts';
+import { blobOf, numberOf, textIn, textOrNone } from '../rows/columns.ts';
 
 /** One log of a tenant: all of it, or what came after a restore. */
 export interface LogPlace {

@@ -3,14 +3,13 @@
 
 import { timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { AppendResult, DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
-import { blobOf, numberOf, textIn } from './columns.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import { blobOf, numberOf, textIn } from '../rows/columns.ts';
 import { inTransaction } from './database.ts';
-import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
+import type { KeyAnswer } from '../pool/pool-tables.ts';
+import { decodeOutcomes, encodeOutcomes } from '../pool/outcomes.ts';
 
 const SWEEP_ROWS_MAX = 1000;
-
-type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
 
 export class UsedKeys {
   readonly #db: DatabaseSync;

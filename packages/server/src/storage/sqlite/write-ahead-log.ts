@@ -2,7 +2,7 @@
 // SQLite would fold inside a commit, while somebody waits for it; the owner of the connection does it in between.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { numberOf } from './columns.ts';
+import { numberOf } from '../rows/columns.ts';
 
 /** What a rare long log leaves behind is cut off to this. */
 const FILE_BYTES_KEPT_MAX = 64 * 1024 * 1024;

@@ -8,10 +8,10 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendTime, EpochRequest, SealRequest, StreamLimits } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import type { AccessWrite } from './access.ts';
-import { decodePool } from './append-message.ts';
-import { encodeResults } from './append-results.ts';
+import { decodePool } from '../pool/append-message.ts';
+import { encodeResults } from '../pool/append-results.ts';
 import { JournalOwner } from './journal-owner.ts';
-import { type PoolCommitments, PoolCommitter } from './pool-commitments.ts';
+import { type PoolCommitments, PoolCommitter } from '../pool/pool-commitments.ts';
 import { serveThread, type ThreadWork } from './thread.ts';
 
 export interface WriterData {

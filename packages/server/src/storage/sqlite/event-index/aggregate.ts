@@ -10,7 +10,7 @@ import {
   LIMITS,
 } from '@tallystick/contract';
 import type { Question } from '../../../events/event-index.ts';
-import { CLASSIFICATIONS } from '../schema.ts';
+import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import type { Match } from './finder.ts';
 import type { Condition, Matcher } from './matching.ts';
 import { COUNTED, type Counted, type Span, SPANS } from './schema.ts';

@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LIMITS } from '@tallystick/contract';
 import type { HeldLetter, LettersWish } from '../../../admin/dead-letters.ts';
-import { numberOf, textIn } from '../columns.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
 
 /** An event that was passed over. */
 export interface IndexLetter extends HeldLetter {

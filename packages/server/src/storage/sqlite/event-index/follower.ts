@@ -7,7 +7,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { numberOf, readOr, textIn } from '../columns.ts';
+import { numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';
 import { DeadLetters, type IndexLetter } from './dead-letters.ts';

@@ -6,7 +6,7 @@ import type { LettersWish } from '../../../admin/dead-letters.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
-import { numberOf } from '../columns.ts';
+import { numberOf } from '../../rows/columns.ts';
 import { openJournalForReading } from '../database.ts';
 import { serveThread } from '../thread.ts';
 import { IndexFollower } from './follower.ts';

@@ -4,8 +4,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { numberOf } from '../columns.ts';
-import { CLASSIFICATIONS } from '../schema.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { CountTally } from './counts.ts';
 import { documentOf } from './document.ts';
 import { Keys } from './keys.ts';

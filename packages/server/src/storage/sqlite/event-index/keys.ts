@@ -2,7 +2,7 @@
 // up once and then remembered; what a commit that failed has added is forgotten with it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { numberOf, textOrNone } from '../columns.ts';
+import { numberOf, textOrNone } from '../../rows/columns.ts';
 import { KEY_KINDS, type KeyKind } from './schema.ts';
 
 interface Key {

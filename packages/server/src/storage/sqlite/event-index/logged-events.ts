@@ -5,7 +5,7 @@ import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { Content, Facts } from '../../../events/show.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { instant } from '../../../runtime/clock.ts';
-import { blobOf, numberOf, readOr, textIn } from '../columns.ts';
+import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
 
 /** A row of the log, not looked into yet. */
 export interface LoggedRow {

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
-import { numberOf, numberOrNone, textIn } from '../columns.ts';
+import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 
 export type RebuildRequest = Pick<Rebuild, 'operationId' | 'requestedAtMs' | 'requestedBy'>;
 

@@ -5,7 +5,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { equalBytes } from '@tallystick/evidence';
-import { blobOf, numberOf } from '../columns.ts';
+import { blobOf, numberOf } from '../../rows/columns.ts';
 import { createFile, inTransaction } from '../database.ts';
 import { INDEX_TABLES, INDEX_VERSION } from './schema.ts';
 

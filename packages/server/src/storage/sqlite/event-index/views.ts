@@ -1,7 +1,7 @@
 // The views of views.db: which one answers for a tenant, which one is being made in its place, which one is going away.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { blobOf, numberOf, textIn } from '../columns.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { TermMemory, ViewTerms } from './terms.ts';
 
 export type ViewState = 'Building' | 'Current' | 'Old';

@@ -7,7 +7,7 @@ import { Commitments, SEEDS_BYTES } from '../../commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './rows.ts';
-import { CLASSIFICATIONS } from '../schema.ts';
+import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**

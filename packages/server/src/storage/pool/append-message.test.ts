@@ -6,7 +6,7 @@ import { nextId } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { decodeResults, encodeResults } from './append-results.ts';
 import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
-import { CLASSIFICATIONS } from './schema.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 const SEED = 20260101;
 /** Plain objects, as the server makes them. */

@@ -5,7 +5,7 @@ import { type Kind, KINDS } from '@tallystick/evidence';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
 import type { TextBytes } from '../commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
-import { CLASSIFICATIONS } from './schema.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 /** An AppendRequest as the writer gets it: texts are pieces of the message. */
 export interface PooledRequest {

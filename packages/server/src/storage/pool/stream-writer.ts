@@ -4,15 +4,15 @@
 // A log after a restore begins a stream of its own; the one before it ends unsealed, as its log does.
 
 import { ok as assert } from 'node:assert/strict';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StreamId } from '@tallystick/contract';
 import { KINDS, type NoticePayload } from '@tallystick/evidence';
 import type { Placed, StreamLimits } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import { EntryWriter } from './entry-writer.ts';
-import type { Head, Heads, OpenStream } from './heads.ts';
+import type { Head, OpenStream } from './head.ts';
 import { makeNotice, type OwnNotice, type OwnNoticesOptions } from './own-notices.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
+import type { PoolTables } from './pool-tables.ts';
 
 export interface StreamWriterOptions extends OwnNoticesOptions {
   readonly streams: StreamLimits;
@@ -20,35 +20,33 @@ export interface StreamWriterOptions extends OwnNoticesOptions {
 
 type SealPayload = NoticePayload<typeof KINDS.streamSeal>;
 
-export class StreamWriter {
+export class StreamWriter<H extends Head> {
   readonly #options: StreamWriterOptions;
-  readonly #entryWriter: EntryWriter;
-  readonly #insertStream: StatementSync;
+  readonly #tables: PoolTables<H>;
+  readonly #entryWriter: EntryWriter<H>;
 
-  constructor(db: DatabaseSync, heads: Heads, options: StreamWriterOptions) {
+  constructor(tables: PoolTables<H>, options: StreamWriterOptions) {
     this.#options = options;
-    this.#entryWriter = new EntryWriter(db, heads);
-    this.#insertStream = db.prepare(
-      'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
-    );
+    this.#tables = tables;
+    this.#entryWriter = new EntryWriter(tables);
   }
 
   /** `row` is that of the draft in the commitments. */
-  append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
+  append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
     if (head.stream === undefined) this.#open(head, this.#options.nextId(), nowMs);
     else if (this.isAged(head, nowMs)) this.seal(head, 'Age', nowMs);
     return this.#put(draft, commitments, row, head, nowMs);
   }
 
   /** The first entry of a log after a restore, to which the head points already. */
-  begin({ draft, commitments }: OwnNotice, head: Head, nowMs: number): Placed {
+  begin({ draft, commitments }: OwnNotice, head: H, nowMs: number): Placed {
     // A seal may have been the last entry before: then an empty stream is there, and is the one.
     if (head.stream?.firstIndex !== head.nextIndex)
       this.#open(head, this.#options.nextId(), Math.max(nowMs, head.receivedAtMs));
     return this.#put(draft, commitments, 0, head, nowMs);
   }
 
-  #put(draft: PooledDraft, commitments: PoolCommitments, row: number, head: Head, nowMs: number): Placed {
+  #put(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
     const stream = openStreamOf(head);
     const placed = this.#entryWriter.append(draft, commitments, row, head, nowMs);
     stream.firstReceivedAtMs ??= placed.receivedAtMs;
@@ -72,7 +70,7 @@ export class StreamWriter {
   }
 
   /** Seals the open stream, which must hold something; gives the place of the notice. */
-  seal(head: Head, cause: SealPayload['cause'], nowMs: number): Placed {
+  seal(head: H, cause: SealPayload['cause'], nowMs: number): Placed {
     const { streamId, firstIndex, firstReceivedAtMs } = openStreamOf(head);
     assert(firstReceivedAtMs !== undefined, 'an empty stream is never sealed');
     const nextStreamId = this.#options.nextId();
@@ -96,9 +94,9 @@ export class StreamWriter {
     return placed;
   }
 
-  #open(head: Head, streamId: StreamId, createdAtMs: number): void {
+  #open(head: H, streamId: StreamId, createdAtMs: number): void {
     const firstIndex = head.nextIndex;
-    this.#insertStream.run(head.tenant, firstIndex, streamId, createdAtMs);
+    this.#tables.putStream(head, { streamId, firstIndex, createdAtMs });
     head.stream = { streamId, firstIndex, firstReceivedAtMs: undefined };
   }
 }

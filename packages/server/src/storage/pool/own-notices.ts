@@ -6,7 +6,7 @@ import { instant } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { PoolCommitments, PoolCommitter } from './pool-commitments.ts';
-import { CLASSIFICATIONS } from './schema.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 export interface OwnNoticesOptions {
   /** Makes the commitments of the notices. */

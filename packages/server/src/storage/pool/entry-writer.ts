@@ -1,0 +1,38 @@
+// Gives a draft its place: links it to the head, puts entry and content, and moves the head on. Time in a log never
+// runs backwards, whatever the clock does.
+
+import { ENTRY_BYTES, leafHash, writeEntry } from '@tallystick/evidence';
+import type { Placed } from '../../streams/log.ts';
+import type { PooledDraft } from './append-message.ts';
+import type { Head } from './head.ts';
+import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
+import type { PoolTables } from './pool-tables.ts';
+
+export class EntryWriter<H extends Head> {
+  readonly #tables: PoolTables<H>;
+  // Of the draft at hand.
+  readonly #entry = new Uint8Array(ENTRY_BYTES);
+  readonly #row = new CommitmentRow();
+
+  constructor(tables: PoolTables<H>) {
+    this.#tables = tables;
+  }
+
+  /** `row` is that of the draft in the commitments. */
+  append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
+    const { kind, eventId } = draft;
+    const { nextIndex: index, previous } = head;
+    const receivedAtMs = Math.max(nowMs, head.receivedAtMs);
+    this.#row.read(commitments, row);
+    const { content } = this.#row;
+    const entry = this.#entry;
+    const own = index - head.logFirstIndex;
+    writeEntry({ kind, index: own, receivedAtMs, eventId, previous, content }, entry, 0);
+    const leaf = leafHash(entry);
+    this.#tables.putEntry(head, { index, receivedAtMs, entry, leaf, draft, commitments: this.#row });
+    head.nextIndex = index + 1;
+    head.previous = leaf;
+    head.receivedAtMs = receivedAtMs;
+    return { status: 'Appended', eventId, index, receivedAtMs };
+  }
+}

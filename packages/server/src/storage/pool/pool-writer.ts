@@ -1,0 +1,94 @@
+// Decides what becomes of the requests of a pool, one after the other, inside one transaction: what is answered from a key
+// that was used up, what is recognised, what is appended. Both backends do it by this code.
+
+import { ok as assert } from 'node:assert/strict';
+import type {
+  AppendFault,
+  AppendResult,
+  AppendTime,
+  DraftOutcome,
+  SealRequest,
+  SealResult,
+} from '../../streams/log.ts';
+import type { PooledDraft, PooledRequest } from './append-message.ts';
+import type { Head } from './head.ts';
+import type { PoolCommitments } from './pool-commitments.ts';
+import type { PoolTables, Recognized } from './pool-tables.ts';
+import { StreamWriter, type StreamWriterOptions } from './stream-writer.ts';
+
+/** What the drafts of a request are appended with. */
+export interface Given {
+  readonly commitments: PoolCommitments;
+  /** That of its first draft. */
+  readonly firstRow: number;
+  readonly now: AppendTime;
+}
+
+export class PoolWriter<H extends Head> {
+  readonly #tables: PoolTables<H>;
+  readonly streams: StreamWriter<H>;
+
+  constructor(tables: PoolTables<H>, options: StreamWriterOptions) {
+    this.#tables = tables;
+    this.streams = new StreamWriter(tables, options);
+  }
+
+  append(request: PooledRequest, given: Given): AppendResult | AppendFault {
+    const head = this.#tables.head(request.tenant);
+    if (head === undefined) {
+      return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };
+    }
+    const { once } = request;
+    const answered = this.#tables.answer(head, once, given.now.steadyNowMs);
+    if (answered !== undefined) return answered;
+    const outcomes = this.#place(request, head, given);
+    if (once !== undefined && outcomes.some((outcome) => 'index' in outcome)) {
+      this.#tables.putUsedKey(head, once, outcomes);
+    }
+    return { status: 'Done', outcomes };
+  }
+
+  /** `isThere`: the tenant has such a stream. */
+  seal({ tenant, streamId, once }: SealRequest, now: AppendTime, isThere: boolean): SealResult {
+    const head = this.#tables.head(tenant);
+    if (head === undefined) return { status: 'Unknown' };
+    const answered = this.#tables.answer(head, once, now.steadyNowMs);
+    if (answered !== undefined) return answered;
+    if (!isThere) return { status: 'Unknown' };
+    if (head.stream?.streamId !== streamId) return { status: 'SealedBefore' };
+    if (head.stream.firstReceivedAtMs === undefined) return { status: 'Empty' };
+    const notice = this.streams.seal(head, 'Request', now.nowMs);
+    if (once !== undefined) this.#tables.putUsedKey(head, once, [notice]);
+    return { status: 'Sealed', notice };
+  }
+
+  #place({ drafts, atomic }: PooledRequest, head: H, { commitments, firstRow, now }: Given): DraftOutcome[] {
+    const recognized = this.#tables.recognize(head, drafts);
+    if (atomic && recognized.some((found) => found === 'Conflict')) {
+      return drafts.map(({ eventId }, i) => ({
+        status: recognized[i] === 'Conflict' ? 'Conflict' : 'NotAppended',
+        eventId,
+      }));
+    }
+    const outcomes: DraftOutcome[] = [];
+    for (let i = 0; i < drafts.length; i++) {
+      const draft = drafts[i]!;
+      const found = outcomeOf(recognized[i], draft, outcomes);
+      outcomes.push(found ?? this.streams.append(draft, commitments, firstRow + i, head, now.nowMs));
+    }
+    return outcomes;
+  }
+}
+
+/** Of a draft whose id is there already; undefined for one that is to be appended. */
+function outcomeOf(
+  found: Recognized,
+  { eventId }: PooledDraft,
+  before: readonly DraftOutcome[],
+): DraftOutcome | undefined {
+  if (found === undefined) return undefined;
+  if (found === 'Conflict') return { status: 'Conflict', eventId };
+  const placed = typeof found === 'number' ? before[found] : found;
+  assert(placed !== undefined && 'index' in placed, 'an earlier draft with the same id was appended');
+  return { status: 'Duplicate', eventId, index: placed.index, receivedAtMs: placed.receivedAtMs };
+}

@@ -1,0 +1,68 @@
+// What a pool looks up and puts, in journal.db.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { DraftOutcome, Once } from '../../streams/log.ts';
+import type { PooledDraft } from '../pool/append-message.ts';
+import type { NewEntry, NewStream, PoolTables } from '../pool/pool-tables.ts';
+import { orTenantFault } from './chain-guard.ts';
+import type { Heads, NumberedHead } from './heads.ts';
+import { Recognizer } from './recognizer.ts';
+import type { UsedKeys } from './used-keys.ts';
+
+export class SqlitePoolTables implements PoolTables<NumberedHead> {
+  readonly #heads: Heads;
+  readonly #usedKeys: UsedKeys;
+  readonly #recognizer: Recognizer;
+  readonly #insertEntry: StatementSync;
+  readonly #insertContent: StatementSync;
+  readonly #insertStream: StatementSync;
+
+  constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
+    this.#heads = heads;
+    this.#usedKeys = usedKeys;
+    this.#recognizer = new Recognizer(db);
+    this.#insertEntry = db.prepare(
+      `INSERT INTO entries (id, tenant, leaf_index, classification, entry, leaf, root1, root2)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertContent = db.prepare(
+      `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertStream = db.prepare(
+      'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
+    );
+  }
+
+  head(tenant: TenantId): NumberedHead | undefined {
+    return this.#heads.of(tenant);
+  }
+
+  answer({ tenant }: NumberedHead, once: Once | undefined, steadyNowMs: number) {
+    return this.#usedKeys.answer(tenant, once, steadyNowMs);
+  }
+
+  recognize({ tenant }: NumberedHead, drafts: readonly PooledDraft[]) {
+    return this.#recognizer.recognize(tenant, drafts);
+  }
+
+  /** A statement has copied the bytes when it returns. */
+  putEntry({ tenant, tenantId }: NumberedHead, { index, entry, leaf, draft, commitments }: NewEntry): void {
+    const { classification, texts, sentFingerprint = null, expiresAtMs = null } = draft;
+    const { root1, root2, seeds } = commitments;
+    const id = this.#heads.takeId();
+    orTenantFault(tenantId, () => {
+      this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
+      this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);
+    });
+  }
+
+  putStream({ tenant, tenantId }: NumberedHead, { streamId, firstIndex, createdAtMs }: NewStream): void {
+    orTenantFault(tenantId, () => this.#insertStream.run(tenant, firstIndex, streamId, createdAtMs));
+  }
+
+  putUsedKey({ tenant }: NumberedHead, once: Once, outcomes: readonly DraftOutcome[]): void {
+    this.#usedKeys.put(tenant, once, outcomes);
+  }
+}
