@@ -1,0 +1,172 @@
+// Connections, and what runs over them: transactions that take on a role and name the tenants that they see. What is sent
+// one behind the other need not wait for the answers between. A connection that has failed is thrown away.
+
+import { hash } from 'node:crypto';
+import { Pool, type PoolClient, type QueryResult } from 'pg';
+import type { TenantId } from '@tallystick/contract';
+import { COLUMN_TYPES } from './column-types.ts';
+import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
+
+/** Where all tables are. */
+export const SCHEMA = 'tallystick';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Value = string | number | bigint | boolean | Uint8Array | null | readonly Value[];
+
+/** A statement is prepared once on each connection, under this name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function statement(text: string): Statement {
+  return { name: hash('sha1', text, 'base64url'), text };
+}
+
+/** Who asks: a role, and the tenants that it sees. The projector sees all of them. */
+export type Scope =
+  | { readonly role: Exclude<Role, 'Projector'>; readonly tenants: readonly TenantId[] }
+  | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
+  | { readonly role: 'Projector' };
+
+export const PROJECTOR: Scope = { role: 'Projector' };
+
+export interface Transaction {
+  /** May be asked again before it has answered: the answers come in order. */
+  query(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
+  /** Of a statement that changes rows: how many. */
+  change(statement: Statement, values?: readonly Value[]): Promise<number>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly connectionsMax: number;
+  /** Told of connections that break while nobody uses them. */
+  readonly onTrouble?: (error: Error) => void;
+}
+
+/** Nobody waits longer for a connection, or for an answer: the caller is told to come again. */
+const CONNECT_MS_MAX = 5000;
+const ANSWER_MS_MAX = 15_000;
+/** A node that stands still must not hold what it has locked. */
+const IDLE_MS_MAX = 10_000;
+
+/** The types of the package do not know these yet. */
+const BINARY_AND_PIPELINED = { binary: true, pipeline: true };
+
+export class Database implements AsyncDisposable {
+  readonly #pool: Pool;
+
+  constructor({ url, connectionsMax, onTrouble }: DatabaseOptions) {
+    this.#pool = new Pool({
+      connectionString: url,
+      max: connectionsMax,
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      query_timeout: ANSWER_MS_MAX,
+      statement_timeout: ANSWER_MS_MAX,
+      idle_in_transaction_session_timeout: IDLE_MS_MAX,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      application_name: 'tallystick',
+      options: `-c search_path=${SCHEMA}`,
+      types: COLUMN_TYPES,
+      ...BINARY_AND_PIPELINED,
+    });
+    this.#pool.on('error', (error) => onTrouble?.(error));
+  }
+
+  /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
+  async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#with(async (client) => {
+      begin(client, scope, '');
+      const result = await work(transactionOn(client));
+      requireCommitted(await client.query('COMMIT'));
+      return result;
+    });
+  }
+
+  /** Reads from one state of the database. */
+  async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#with(async (client) => {
+      begin(client, scope, 'ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const result = await read(transactionOn(client));
+      await client.query('COMMIT');
+      return result;
+    });
+  }
+
+  /** One statement by itself, in one round trip. */
+  async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    return this.#with(async (client) => {
+      begin(client, scope, 'READ ONLY');
+      const rows = transactionOn(client).query(asked, values);
+      const committed = client.query('COMMIT');
+      committed.catch(() => {});
+      const found = await rows;
+      await committed;
+      return found;
+    });
+  }
+
+  /** As whoever the URL names, without a role: for migrations and for looking at the database itself. */
+  async plainly<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    return this.#with(work);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let failure: Error | undefined;
+    const onError = (error: Error) => (failure = error);
+    client.on('error', onError);
+    try {
+      return await work(client);
+    } catch (error) {
+      // What was sent and not answered yet, and what was done so far, is forgotten with it.
+      await client.query('ROLLBACK').catch((cause: Error) => (failure = cause));
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(failure);
+    }
+  }
+}
+
+/** If any of it fails, so does all that follows, up to the commit. */
+function begin(client: PoolClient, scope: Scope, mode: string): void {
+  const settings = [`SET LOCAL ROLE ${ROLES[scope.role]}`];
+  if ('tenants' in scope) settings.push(`SET LOCAL ${TENANTS_SETTING} = ${quoted(scope.tenants.join(','))}`);
+  if ('keyHash' in scope)
+    settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
+  client.query(`BEGIN ${mode}; ${settings.join('; ')}`).catch(() => {});
+}
+
+function transactionOn(client: PoolClient): Transaction {
+  const run = ({ name, text }: Statement, values: readonly Value[]) =>
+    client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
+  return {
+    query: async (asked, values = []) => (await run(asked, values)).rows,
+    change: async (asked, values = []) => (await run(asked, values)).rowCount ?? 0,
+  };
+}
+
+/** Bytes are sent as they are if they come as a Buffer. */
+function bound(value: Value): unknown {
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : Array.isArray(value)
+      ? value.map((each) => bound(each as Value))
+      : value;
+}
+
+/** A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. */
+function requireCommitted({ command }: QueryResult): void {
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

