@@ -1,5 +1,6 @@
-// What columns become. Rows come in the binary form, so that bytes need not be spelled out; whole numbers become numbers
-// where they are exact, and bigints where they are not, for whoever reads the column to refuse.
+// What columns become. Rows come as text, since the driver takes whatever it receives for UTF-8 and so breaks the binary
+// form; whole numbers become numbers where they are exact, and bigints where they are not, for whoever reads the column to
+// refuse.
 
 import type { CustomTypesConfig } from 'pg';
 
@@ -11,28 +12,24 @@ const INT4 = 23;
 const FLOAT4 = 700;
 const FLOAT8 = 701;
 
-type Parse = (bytes: Buffer) => unknown;
+type Parse = (text: string) => unknown;
 
 const PARSERS: Readonly<Record<number, Parse>> = {
-  [BOOL]: (bytes) => bytes[0] === 1,
-  // A copy: what was received together would be kept for as long as any piece of it.
-  [BYTEA]: (bytes) => Uint8Array.from(bytes),
-  [INT2]: (bytes) => bytes.readInt16BE(),
-  [INT4]: (bytes) => bytes.readInt32BE(),
-  [FLOAT4]: (bytes) => bytes.readFloatBE(),
-  [FLOAT8]: (bytes) => bytes.readDoubleBE(),
-  [INT8]: (bytes) => {
-    const exact = bytes.readBigInt64BE();
-    const number = Number(exact);
-    return Number.isSafeInteger(number) ? number : exact;
+  [BOOL]: (text) => text === 't',
+  // After the `\x`. A copy: a small Buffer is a piece of a larger one, which would be kept for as long as it is.
+  [BYTEA]: (text) => Uint8Array.from(Buffer.from(text.slice(2), 'hex')),
+  [INT2]: Number,
+  [INT4]: Number,
+  [FLOAT4]: Number,
+  [FLOAT8]: Number,
+  [INT8]: (text) => {
+    const number = Number(text);
+    return Number.isSafeInteger(number) ? number : BigInt(text);
   },
 };
 
-const asText: Parse = (bytes) => bytes.toString();
+const asItIs: Parse = (text) => text;
 
 export const COLUMN_TYPES: CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: string) =>
-    format === 'binary'
-      ? (PARSERS[oid] ?? asText)
-      : (text: string) => text) as CustomTypesConfig['getTypeParser'],
+  getTypeParser: ((oid: number) => PARSERS[oid] ?? asItIs) as CustomTypesConfig['getTypeParser'],
 };

@@ -51,8 +51,8 @@ const ANSWER_MS_MAX = 15_000;
 /** A node that stands still must not hold what it has locked. */
 const IDLE_MS_MAX = 10_000;
 
-/** The types of the package do not know these yet. */
-const BINARY_AND_PIPELINED = { binary: true, pipeline: true };
+/** The types of the package do not know it yet. */
+const PIPELINED = { pipeline: true };
 
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
@@ -70,7 +70,7 @@ export class Database implements AsyncDisposable {
       application_name: 'tallystick',
       options: `-c search_path=${SCHEMA}`,
       types: COLUMN_TYPES,
-      ...BINARY_AND_PIPELINED,
+      ...PIPELINED,
     });
     this.#pool.on('error', (error) => onTrouble?.(error));
   }

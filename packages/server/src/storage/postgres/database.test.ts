@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { Database, PROJECTOR, statement, type Value } from './database.ts';
+import { migrate } from './migrate.ts';
+
+let server: PostgresServer;
+let database: Database;
+before(async () => {
+  server = await startPostgres();
+  database = new Database({ url: await server.createDatabase(), connectionsMax: 2 });
+  await migrate(database, 'postgres');
+});
+after(async () => {
+  await database?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+test('what is sent comes back as it was, every byte and every number', async () => {
+  const echo = async (type: string, value: Value) =>
+    (await database.read(PROJECTOR, statement(`SELECT $1::${type} AS it`), [value]))[0]?.['it'];
+  const bytes = Uint8Array.from({ length: 512 }, (_, i) => i);
+  assert.deepEqual(await echo('bytea', bytes), bytes);
+  assert.deepEqual(await echo('bytea', bytes.subarray(200, 232)), bytes.slice(200, 232));
+  assert.deepEqual(await echo('bytea', new Uint8Array()), new Uint8Array());
+  for (const number of [0, 1, -1, 127, 128, 255, 256, 1_800_000_000_000, -1_800_000_000_000])
+    assert.equal(await echo('bigint', number), number);
+  assert.equal(await echo('bigint', Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+  assert.equal(await echo('bigint', 2n ** 63n - 1n), 2n ** 63n - 1n);
+  assert.equal(await echo('integer', -2_147_483_648), -2_147_483_648);
+  assert.equal(await echo('smallint', 200), 200);
+  assert.equal(await echo('double precision', 0.1), 0.1);
+  assert.equal(await echo('double precision', 1e300), 1e300);
+  assert.equal(await echo('boolean', true), true);
+  assert.equal(await echo('boolean', false), false);
+  assert.equal(await echo('text', 'Grüße, 世界 🦉'), 'Grüße, 世界 🦉');
+  assert.equal(await echo('text', null), null);
+});
+
+test('bytes in lists come in as they are', async () => {
+  const lists = statement('SELECT id, key FROM unnest($1::text[], $2::bytea[]) AS t (id, key)');
+  const keys = [Uint8Array.of(0, 92, 34, 255, 128), Uint8Array.of(44, 123, 125)];
+  assert.deepEqual(await database.read(PROJECTOR, lists, [['a"b', '{c,\\d}'], keys]), [
+    { id: 'a"b', key: keys[0] },
+    { id: '{c,\\d}', key: keys[1] },
+  ]);
+});
