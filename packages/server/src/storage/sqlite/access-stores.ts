@@ -6,6 +6,7 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../../access/api-keys.ts';
 import type { TenantRecord, TenantStore } from '../../access/tenants.ts';
 import type { Random } from '../../runtime/random.ts';
+import { FINGERPRINT_KEY_BYTES } from '../rows/access-rows.ts';
 import type { AccessReader, AccessWrite } from './access.ts';
 
 /** Resolves once the change is durable. */
@@ -55,8 +56,6 @@ function createKeyStore(reader: AccessReader, write: WriteAccess): ApiKeyStore {
     revoke: (keyId, atMs) => write({ verb: 'RevokeKey', keyId, atMs }),
   };
 }
-
-const FINGERPRINT_KEY_BYTES = 32;
 
 function createTenantStore(reader: AccessReader, write: WriteAccess, random: Random): TenantStore {
   // Those that wait for the next commit; it is sent once the one under way is through.

@@ -5,10 +5,11 @@
 // this process revokes (`refresh`) with the next request.
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Classification, Duration, KeyId, Role, Scope, TenantId } from '@tallystick/contract';
+import type { KeyId, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from '../../access/api-keys.ts';
 import type { TenantRecord } from '../../access/tenants.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { KEY_COLUMNS, keyOf, keyValues, tenantOf } from '../rows/access-rows.ts';
 import { inTransaction } from './database.ts';
 
 /** A tenant that is to exist, with the key that it gets if it does not yet. */
@@ -44,8 +45,7 @@ export function createAccessTables(db: DatabaseSync): AccessTables {
      ON CONFLICT (tenant_id) DO NOTHING`,
   );
   const insertKey = db.prepare(
-    `INSERT INTO api_keys (key_id, tenant_id, name, roles, scopes, clearance, hash, created_at_ms, created_by,
-                           expires_at_ms, revoked_at_ms, replaces)
+    `INSERT INTO api_keys (${KEY_COLUMNS})
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
   );
   const endKey = db.prepare(
@@ -57,15 +57,8 @@ export function createAccessTables(db: DatabaseSync): AccessTables {
     'UPDATE api_keys SET revoked_at_ms = ? WHERE key_id = ? AND revoked_at_ms IS NULL',
   );
 
-  const create = (record: ApiKeyRecord, hash: Uint8Array): boolean => {
-    const { keyId, tenantId, name, roles, scopes, clearance, createdAtMs, createdBy } = record;
-    const { expiresAtMs = null, revokedAtMs = null, replaces = null } = record;
-    const [roleNames, scopeNames] = [roles.join(' '), scopes.join(' ')];
-    const facts = [keyId, tenantId, name, roleNames, scopeNames, clearance ?? null];
-    return (
-      insertKey.run(...facts, hash, createdAtMs, createdBy, expiresAtMs, revokedAtMs, replaces).changes > 0
-    );
-  };
+  const create = (record: ApiKeyRecord, hash: Uint8Array): boolean =>
+    insertKey.run(...keyValues(record, hash)).changes > 0;
   const change = (wish: AccessWrite): boolean => {
     switch (wish.verb) {
       case 'EnsureTenants':
@@ -159,38 +152,4 @@ type Row = Record<string, SQLOutputValue>;
 
 function optionally<T>(read: (row: Row) => T, row: Row | undefined): T | undefined {
   return row === undefined ? undefined : read(row);
-}
-
-// A STRICT table holds what was written: these casts only repeat what `createAccessTables` has put there.
-
-function keyOf(row: Row): ApiKeyRecord {
-  return {
-    keyId: row['key_id'] as KeyId,
-    tenantId: row['tenant_id'] as TenantId | '*',
-    name: row['name'] as string,
-    roles: namesIn(row['roles']) as Role[],
-    scopes: namesIn(row['scopes']) as Scope[],
-    clearance: (row['clearance'] ?? undefined) as Classification | undefined,
-    createdAtMs: row['created_at_ms'] as number,
-    createdBy: row['created_by'] as string,
-    expiresAtMs: (row['expires_at_ms'] ?? undefined) as number | undefined,
-    revokedAtMs: (row['revoked_at_ms'] ?? undefined) as number | undefined,
-    replaces: (row['replaces'] ?? undefined) as KeyId | undefined,
-  };
-}
-
-function tenantOf(row: Row): TenantRecord {
-  return {
-    tenantId: row['tenant_id'] as TenantId,
-    tier: row['tier'] as TenantRecord['tier'],
-    region: (row['region'] ?? undefined) as string | undefined,
-    status: row['status'] as TenantRecord['status'],
-    defaultClassification: row['default_classification'] as Classification,
-    defaultRetention: row['default_retention'] as Duration,
-    fingerprintKey: row['fingerprint_key'] as Uint8Array,
-  };
-}
-
-function namesIn(names: SQLOutputValue | undefined): string[] {
-  return typeof names === 'string' && names !== '' ? names.split(' ') : [];
 }
