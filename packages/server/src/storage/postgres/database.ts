@@ -23,10 +23,11 @@ export function statement(text: string): Statement {
   return { name: hash('sha1', text, 'base64url'), text };
 }
 
-/** Who asks: a role, and the tenants that it sees. The projector sees all of them. */
+/** Who asks: a role, and the tenants that it sees, or the key of that hash. The projector sees all of them. */
 export type Scope =
   | { readonly role: Exclude<Role, 'Projector'>; readonly tenants: readonly TenantId[] }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
+  | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' };
 
 export const PROJECTOR: Scope = { role: 'Projector' };

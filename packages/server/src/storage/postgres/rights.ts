@@ -70,7 +70,7 @@ export function rightsOf(schema: string): string[] {
   }
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON api_keys',
-    `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader} USING (${SHOWN_KEY})`,
+    `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${SHOWN_KEY})`,
   );
   return statements;
 }
