@@ -107,8 +107,7 @@ function recomputeByVerifier(tenant: string, found: readonly FoundEvent[]): numb
     texts: [row.text1, row.text2] as const,
     seeds: [row.seeds.subarray(0, 16), row.seeds.subarray(16)] as const,
   }));
-  const place = { rows: () => rows, open: () => assert.fail(), removeContent: () => assert.fail() };
-  return recompute(place, tenant, LOG_ORIGIN);
+  return recompute(rows, tenant, LOG_ORIGIN);
 }
 
 async function assertReturned(

@@ -24,11 +24,11 @@ export interface Place {
   /** With STREAMS where nothing else is said. */
   open(streams?: Partial<StreamLimits>): Promise<Storage>;
   /** The stored rows of a tenant's log by index, read without the code under test. */
-  rows(tenant: TenantId): LogRow[];
+  rows(tenant: TenantId): Promise<LogRow[]>;
   /** Removes the content of an event, as a purge does. */
-  removeContent(tenant: TenantId, index: number): void;
+  removeContent(tenant: TenantId, index: number): Promise<void>;
   /** Puts another text in the place of the second one of an event, as somebody does who should not. */
-  alterContent(tenant: TenantId, index: number, text: string): void;
+  alterContent(tenant: TenantId, index: number, text: string): Promise<void>;
 }
 
 export interface LogRow {

@@ -59,6 +59,6 @@ export const byteClaims: Claims = {
       }),
       { seed: SEED, numRuns: RUNS },
     );
-    assert.equal(recompute(place, 'acme', 'audit.example.com'), count);
+    assert.equal(recompute(await place.rows('acme'), 'acme', 'audit.example.com'), count);
   },
 };

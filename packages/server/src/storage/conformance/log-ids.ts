@@ -30,7 +30,7 @@ export const idClaims: Claims = {
     assert.equal(again!.status, 'Duplicate');
     assert.deepEqual([again!.index, again!.eventId], [1, draft.eventId]);
     assert.ok(again!.receivedAtMs < 9e12);
-    assert.equal(place.rows('acme').length, 2);
+    assert.equal((await place.rows('acme')).length, 2);
   },
 
   'an id that comes again with other fields is a conflict, also when it was not chosen by the client': async (
@@ -50,7 +50,7 @@ export const idClaims: Claims = {
     await using storage = await openWith(place, 'acme');
     const draft = sent(1);
     await append(storage, request('acme', [draft]));
-    place.removeContent('acme', 0);
+    await place.removeContent('acme', 0);
     assert.deepEqual(statusesOf(await append(storage, request('acme', [draft]))), ['Conflict']);
     const stored = await storage.log.forTenant('acme').event(draft.eventId, CLASSIFICATIONS);
     assert.ok(stored);
@@ -74,7 +74,7 @@ export const idClaims: Claims = {
       placed.map((outcome) => ('index' in outcome ? outcome.index : undefined)),
       [0, 1, 0, undefined, 0, undefined],
     );
-    assert.equal(recompute(place, 'acme', 'audit.example.com'), 2);
+    assert.equal(recompute(await place.rows('acme'), 'acme', 'audit.example.com'), 2);
   },
 
   'an atomic request with a conflict appends nothing; one without appends all': async (place) => {
@@ -88,7 +88,7 @@ export const idClaims: Claims = {
       'NotAppended',
       'NotAppended',
     ]);
-    assert.equal(place.rows('acme').length, 1);
+    assert.equal((await place.rows('acme')).length, 1);
     const twice = sent(3);
     const good = request('acme', [draftOf(), taken, twice, sent(3, twice.eventId)], { atomic: true });
     assert.deepEqual(statusesOf(await append(storage, good)), [
@@ -103,6 +103,6 @@ export const idClaims: Claims = {
       { atomic: true },
     );
     assert.deepEqual(statusesOf(await append(storage, conflictInside)), ['NotAppended', 'Conflict']);
-    assert.equal(recompute(place, 'acme', 'audit.example.com'), 3);
+    assert.equal(recompute(await place.rows('acme'), 'acme', 'audit.example.com'), 3);
   },
 };

@@ -35,7 +35,7 @@ export const keyClaims: Claims = {
     const used = { fingerprint: fingerprint(1), expiresAtMs: LATER_MS, note: 'note of k', outcomes };
     assert.deepEqual(again, { status: 'Repeated', used });
     assert.deepEqual(await storage.log.forTenant('acme').usedKey('events.ingest', 'k', NOW_MS), used);
-    assert.equal(place.rows('acme').length, 2);
+    assert.equal((await place.rows('acme')).length, 2);
   },
 
   'another request under a used key is told so, and stores nothing': async (place) => {
@@ -43,7 +43,7 @@ export const keyClaims: Claims = {
     await append(storage, request('acme', [draftOf()], { once: once('k') }));
     const other = request('acme', [draftOf()], { once: once('k', { fingerprint: fingerprint(2) }) });
     assert.deepEqual(await append(storage, other), { status: 'KeyReused' });
-    assert.equal(place.rows('acme').length, 1);
+    assert.equal((await place.rows('acme')).length, 1);
   },
 
   'of many that come at once under one key, exactly one stores': async (place) => {
@@ -53,7 +53,7 @@ export const keyClaims: Claims = {
     const statuses = [...one, ...two].map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 'Done').length, 1);
     assert.equal(statuses.filter((status) => status === 'Repeated').length, 39);
-    assert.equal(place.rows('acme').length, 1);
+    assert.equal((await place.rows('acme')).length, 1);
   },
 
   'a key is of its tenant and its operation': async (place) => {
@@ -119,6 +119,6 @@ export const keyClaims: Claims = {
     const log = storage.log.forTenant('acme');
     assert.equal(await log.usedKey('events.ingest', ids[0]!, NOW_MS), undefined);
     assert.equal((await log.usedKey('events.ingest', 'stays', NOW_MS))?.note, 'note of stays');
-    assert.equal(place.rows('acme').length, 2501);
+    assert.equal((await place.rows('acme')).length, 2501);
   },
 };

@@ -169,7 +169,7 @@ export const sealRequestClaims: Claims = {
       [1, 'Age'],
       [portions - 1, undefined],
     ]);
-    const sizes = tenants.map((tenant) => place.rows(tenant).length);
+    const sizes = await Promise.all(tenants.map(async (tenant) => (await place.rows(tenant)).length));
     assert.equal(sizes.filter((size) => size === 2).length, 249);
   },
 };

@@ -14,14 +14,14 @@ export const streamReadClaims: Claims = {
     const drafts = Array.from({ length: 3 }, (_, i) => draftOf({ payload: { i } }));
     await append(storage, request('acme', drafts));
     const log = storage.log.forTenant('acme');
-    place.alterContent('acme', 1, '{"payload":{"i":7}}');
+    await place.alterContent('acme', 1, '{"payload":{"i":7}}');
     const [before, altered, behind] = await log.events(0, 3, 3);
     assert.deepEqual(soundContent(before).texts, textsOf(drafts[0]!));
     assert.deepEqual(Object.keys(altered!.content!), ['fault']);
     assert.deepEqual(soundContent(behind).texts, textsOf(drafts[2]!));
     assert.deepEqual(await log.event(drafts[1]!.eventId, CLASSIFICATIONS), altered);
     assert.deepEqual(await log.events(0, 3, 3, { isFromEnd: true }), [behind, altered, before]);
-    place.alterContent('acme', 1, '{"payload":{"i":1}}');
+    await place.alterContent('acme', 1, '{"payload":{"i":1}}');
     assert.deepEqual(soundContent((await log.events(1, 2, 1))[0]).texts, textsOf(drafts[1]!));
   },
 
@@ -67,7 +67,7 @@ export const streamReadClaims: Claims = {
       await append(storage, request('acme', [draft]));
       await append(storage, request('other', [draftOf()]));
     }
-    place.removeContent('acme', 1);
+    await place.removeContent('acme', 1);
     const log = storage.log.forTenant('acme');
     const all = await log.events(0, 100, 100);
     assert.deepEqual(

@@ -179,8 +179,9 @@ export const streamSealClaims: Claims = {
     );
     assert.deepEqual(statusesOf(result), Array(5).fill('Appended'));
     assert.deepEqual(indexesOf(result), [3, 4, 5, 6, 8]);
+    const rows = await place.rows('acme');
     assert.deepEqual(
-      indexesOf(result).map((index) => place.rows('acme')[index]!.texts),
+      indexesOf(result).map((index) => rows[index]!.texts),
       batch.map(({ texts }) => texts),
     );
     const again = await append(storage, request('acme', drafts(5), { atomic: true, once: once('k') }));

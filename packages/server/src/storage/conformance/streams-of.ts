@@ -29,8 +29,8 @@ export type Shape = [events: number, cause: string | undefined];
 export async function shapesOf(place: Place, storage: Storage, tenant: TenantId): Promise<Shape[]> {
   const log = storage.log.forTenant(tenant);
   const streams = await log.streams({ after: undefined }, FAR);
-  const rows = place.rows(tenant);
-  assert.equal(recompute(place, tenant, ORIGIN), rows.length);
+  const rows = await place.rows(tenant);
+  assert.equal(recompute(rows, tenant, ORIGIN), rows.length);
   assert.equal(await log.streamCount(), streams.length);
   const shapes: Shape[] = [];
   let endIndex = 0;

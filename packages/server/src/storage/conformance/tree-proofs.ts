@@ -14,8 +14,8 @@ import type { Storage } from '../storage.ts';
 import { append, type Claims, draftOf, openWith, type Place, request, textsOf } from './claims.ts';
 import { fill, publish, readAll } from './tree.ts';
 
-const idAt = (place: Place, tenant: TenantId, index: number): EventId =>
-  decodeEntry(place.rows(tenant)[index]!.entry).eventId;
+const idAt = async (place: Place, tenant: TenantId, index: number): Promise<EventId> =>
+  decodeEntry((await place.rows(tenant))[index]!.entry).eventId;
 
 async function proven(storage: Storage, eventId: EventId, preferred: readonly LogSize[] = []) {
   const found = await storage.tree.proveEvent('acme', { eventId, visible: CLASSIFICATIONS, preferred });
@@ -58,7 +58,7 @@ export const treeProofClaims: Claims = {
     const roots = new Map<number, Uint8Array>();
     for (const size of sizes) roots.set(size, await tree.root(size));
     for (const index of [0, 2, 3, 255, 256, 299, 300, 699]) {
-      const eventId = idAt(place, 'acme', index);
+      const eventId = await idAt(place, 'acme', index);
       for (const preferred of [undefined, ...sizes, 100]) {
         const wishes = preferred === undefined ? [] : [{ epoch: 0, size: preferred }];
         const found = await proven(storage, eventId, [{ epoch: 1, size: 700 }, ...wishes]);
@@ -101,9 +101,9 @@ export const treeProofClaims: Claims = {
   ) {
     await using storage = await openWith(place, 'acme');
     await publishAt(storage, [5]);
-    const [altered, removed] = [idAt(place, 'acme', 2), idAt(place, 'acme', 3)];
-    place.alterContent('acme', 2, '{"payload":{}}');
-    place.removeContent('acme', 3);
+    const [altered, removed] = [await idAt(place, 'acme', 2), await idAt(place, 'acme', 3)];
+    await place.alterContent('acme', 2, '{"payload":{}}');
+    await place.removeContent('acme', 3);
     const wish = { eventId: altered, visible: CLASSIFICATIONS, preferred: [] };
     const found = await storage.tree.proveEvent('acme', wish);
     assert.ok(found !== undefined && 'fault' in found);

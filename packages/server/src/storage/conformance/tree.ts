@@ -70,8 +70,8 @@ async function treeOf(storage: Storage, tenant: TenantId): Promise<LogTree> {
 }
 
 const leavesOf = (rows: readonly LogRow[]) => rows.map(({ entry }) => leafHash(entry));
-const rootOf = (place: Place, tenant: TenantId, size: number) =>
-  CompactRange.of(0, leavesOf(place.rows(tenant)).slice(0, size)).root();
+const rootOf = async (place: Place, tenant: TenantId, size: number) =>
+  CompactRange.of(0, leavesOf(await place.rows(tenant)).slice(0, size)).root();
 const sizesIn = ({ heads }: GrownLog) => heads.map(({ size }) => size);
 const byTenant = ([one]: readonly unknown[], [other]: readonly unknown[]) =>
   String(one) < String(other) ? -1 : 1;
@@ -96,7 +96,7 @@ export const treeClaims: Claims = {
       ['other', 2],
     ]);
     for (const { tenant, heads } of first.grown) {
-      assert.deepEqual(heads.at(-1)!.root, rootOf(place, tenant, heads.at(-1)!.size));
+      assert.deepEqual(heads.at(-1)!.root, await rootOf(place, tenant, heads.at(-1)!.size));
       assert.equal(heads.at(-1)!.origin, `${storage.logOrigin}/t/${tenant}`);
     }
     await fill(storage, 'acme', 1);
@@ -134,7 +134,7 @@ export const treeClaims: Claims = {
     );
     assert.deepEqual(
       standings.find(({ tenant }) => tenant === 'acme')!.checkpoint!.root,
-      rootOf(place, 'acme', 3),
+      await rootOf(place, 'acme', 3),
     );
     await fill(storage, 'acme', 2);
     const growth = await readAll(storage);
@@ -143,7 +143,7 @@ export const treeClaims: Claims = {
       ['other', 3],
     ]);
     for (const { tenant, heads } of growth.grown) {
-      assert.deepEqual(heads.at(-1)!.root, rootOf(place, tenant, heads.at(-1)!.size));
+      assert.deepEqual(heads.at(-1)!.root, await rootOf(place, tenant, heads.at(-1)!.size));
     }
   },
 
@@ -158,8 +158,8 @@ export const treeClaims: Claims = {
     await fill(storage, 'acme', 2);
     const { grown } = await readAll(storage);
     assert.deepEqual(sizesIn(grown[0]!), [4, 7, 9]);
-    for (const { size, root } of grown[0]!.heads) assert.deepEqual(root, rootOf(place, 'acme', size));
-    assert.equal(place.rows('acme')[6]!.entry[16], KINDS.streamSeal);
+    for (const { size, root } of grown[0]!.heads) assert.deepEqual(root, await rootOf(place, 'acme', size));
+    assert.equal((await place.rows('acme'))[6]!.entry[16], KINDS.streamSeal);
     await publish(storage, { grown, faults: [], hasMore: false });
     const tree = await treeOf(storage, 'acme');
     for (const size of [4, 7, 9]) assert.equal((await tree.checkpoint(size))?.size, size);
@@ -248,8 +248,9 @@ export const treeClaims: Claims = {
       await publish(storage, await readAll(storage));
     }
     const tree = await treeOf(storage, 'acme');
-    const leaves = leavesOf(place.rows('acme'));
-    const roots = new Map(published.map((size) => [size, rootOf(place, 'acme', size)]));
+    const leaves = leavesOf(await place.rows('acme'));
+    const roots = new Map<number, Uint8Array>();
+    for (const size of published) roots.set(size, await rootOf(place, 'acme', size));
     for (const size of published) {
       assert.deepEqual(await tree.root(size), roots.get(size), `root at ${size}`);
       for (const index of [0, 1, 254, 255, 256, 511, 512, 699].filter((each) => each < size)) {
@@ -272,7 +273,7 @@ export const treeClaims: Claims = {
     await fill(storage, 'acme', 5);
     await fill(storage, 'other', 9);
     const tree = await treeOf(storage, 'acme');
-    const leaves = leavesOf(place.rows('acme'));
+    const leaves = leavesOf(await place.rows('acme'));
     const tileOf = async (tile: Tile) => {
       const bytes = await tree.tile(tile);
       return bytes === undefined ? undefined : decodeTile(bytes, tile.width);
@@ -295,7 +296,7 @@ export const treeClaims: Claims = {
     ];
     for (const tile of absent) assert.equal(await tree.tile(tile), undefined, JSON.stringify(tile));
     const entries = await tree.tile({ level: 'entries', index: 1, width: 47 });
-    const stored = place.rows('acme').slice(256, 303);
+    const stored = (await place.rows('acme')).slice(256, 303);
     assert.deepEqual(
       decodeEntryBundle(entries!, 47),
       stored.map(({ entry }) => Uint8Array.from(entry)),

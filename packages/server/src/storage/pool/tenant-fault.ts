@@ -1,6 +1,7 @@
 // Says that a log refuses what is to be written.
 
 import type { TenantId } from '@tallystick/contract';
+import { EvidenceError } from '@tallystick/evidence';
 
 /** What is wrong is of one tenant's log: others need not fail with it. */
 export class TenantFault extends Error {
@@ -9,5 +10,14 @@ export class TenantFault extends Error {
   constructor(tenant: TenantId, why: string, cause?: Error) {
     super(`the log of ${tenant} refused an entry: ${why}`, { cause });
     this.tenant = tenant;
+  }
+}
+
+/** What is stored of a log and is not what was written is a fault of that log alone. */
+export function orTenantFault<T>(tenant: TenantId, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof EvidenceError ? new TenantFault(tenant, error.message, error) : error;
   }
 }

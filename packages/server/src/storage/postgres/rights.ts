@@ -38,7 +38,7 @@ export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
   contents: { Writer: ADD, Reader: READ, Projector: READ, Retention: ['SELECT', 'DELETE'] },
   used_keys: { Writer: ALL, Reader: READ, Projector: ['SELECT', 'DELETE'] },
   // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for whoever verifies.
-  checkpoints: { Reader: READ, Projector: CHANGE },
+  checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE },
   tile_hashes: { Reader: READ, Projector: ADD },
   epochs: { Writer: ADD, Reader: READ, Projector: READ },
 };

@@ -34,7 +34,7 @@ export class ChainGuard {
 }
 
 /** What the tables refuse is of that log alone, too. */
-export function orTenantFault<T>(tenant: TenantId, write: () => T): T {
+export function orRefused<T>(tenant: TenantId, write: () => T): T {
   try {
     return write();
   } catch (error) {

@@ -5,9 +5,9 @@
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { decodeEntry, type Entry, equalBytes, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
-import type { Head, OpenStream } from '../pool/head.ts';
-import { TenantFault } from '../pool/tenant-fault.ts';
+import type { Head } from '../pool/head.ts';
+import { type EntryAt, readHead } from '../pool/read-head.ts';
+import { orTenantFault } from '../pool/tenant-fault.ts';
 import { blobOf, numberOf, textIn } from '../rows/columns.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
@@ -78,73 +78,33 @@ export class Heads {
   }
 
   #readOrRefuse(tenantId: TenantId): NumberedHead | undefined {
-    try {
+    return orTenantFault(tenantId, () => {
       const log = this.#trees.log(tenantId);
       return log === undefined ? undefined : this.#read(tenantId, log);
-    } catch (error) {
-      throw error instanceof EvidenceError ? new TenantFault(tenantId, error.message, error) : error;
-    }
+    });
   }
 
   #read(tenantId: TenantId, log: LogPlace): NumberedHead {
-    const { tenant, firstIndex: logFirstIndex } = log;
+    const { tenant } = log;
     const newest = this.#newest.get(tenant);
-    if (newest === undefined) {
-      const previous = log.genesis;
-      return { tenantId, tenant, logFirstIndex, nextIndex: 0, previous, receivedAtMs: 0, stream: undefined };
-    }
-    const { receivedAtMs } = hashedEntry(tenantId, newest, logFirstIndex);
-    const nextIndex = numberOf(newest, 'leaf_index') + 1;
-    const stream = this.#openStream(tenantId, log, nextIndex);
-    return {
+    const stream = newest === undefined ? undefined : this.#stream.get(tenant);
+    const head = readHead({
       tenantId,
-      tenant,
-      logFirstIndex,
-      nextIndex,
-      previous: blobOf(newest, 'leaf'),
-      receivedAtMs,
-      stream,
-    };
-  }
-
-  /** The first stream of a log after a restore follows upon one that is not sealed: a seal would be of another log. */
-  #openStream(tenantId: TenantId, log: LogPlace, nextIndex: number): OpenStream {
-    const row = this.#stream.get(log.tenant);
-    if (row === undefined) throw new TenantFault(tenantId, 'it has entries and no stream');
-    const [streamId, firstIndex] = [textIn(row, 'stream_id'), numberOf(row, 'first_index')];
-    const refuse = (why: string) => new TenantFault(tenantId, `its stream ${streamId} ${why}`);
-    const entryAt = (index: number) => {
-      const found = this.#entry.get(log.tenant, index);
-      if (found === undefined) throw refuse(`is at ${firstIndex}, where the log is not`);
-      return hashedEntry(tenantId, found, log.firstIndex);
-    };
-    if (firstIndex < log.firstIndex) throw refuse(`is of the log before ${log.origin}`);
-    if (firstIndex > log.firstIndex && entryAt(firstIndex - 1).kind !== KINDS.streamSeal) {
-      throw refuse('follows upon one that is not sealed');
-    }
-    const firstReceivedAtMs = firstIndex === nextIndex ? undefined : entryAt(firstIndex).receivedAtMs;
-    return { streamId, firstIndex, firstReceivedAtMs };
+      log,
+      newest: newest && entryIn(newest),
+      stream: stream && {
+        streamId: textIn(stream, 'stream_id'),
+        firstIndex: numberOf(stream, 'first_index'),
+      },
+      entryAt: (index) => {
+        const found = this.#entry.get(tenant, index);
+        return found && entryIn(found);
+      },
+    });
+    return { ...head, tenant };
   }
 }
 
-/** A log whose entries are not what was hashed is not continued: what is built on it could not be proven. */
-function hashedEntry(tenantId: TenantId, row: Record<string, SQLOutputValue>, logFirstIndex: number): Entry {
-  const index = numberOf(row, 'leaf_index');
-  const entry = decoded(blobOf(row, 'entry'));
-  if (
-    entry?.index !== index - logFirstIndex ||
-    !equalBytes(leafHash(blobOf(row, 'entry')), blobOf(row, 'leaf'))
-  ) {
-    throw new TenantFault(tenantId, `its entry ${index} is not what was hashed`);
-  }
-  return entry;
-}
-
-function decoded(bytes: Uint8Array): Entry | undefined {
-  try {
-    return decodeEntry(bytes);
-  } catch (error) {
-    if (error instanceof EvidenceError) return undefined;
-    throw error;
-  }
+function entryIn(row: Record<string, SQLOutputValue>): EntryAt {
+  return { index: numberOf(row, 'leaf_index'), entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') };
 }

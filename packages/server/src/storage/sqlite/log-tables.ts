@@ -4,25 +4,17 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
-import type {
-  EventsWay,
-  StoredContent,
-  StoredEvent,
-  StoredStream,
-  StreamsBeyond,
-  UsedKey,
-} from '../../streams/log.ts';
-import { bitsOf, classificationIn } from '../rows/classification-column.ts';
+import type { EventsWay, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../streams/log.ts';
+import { bitsOf } from '../rows/classification-column.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
-import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from '../rows/columns.ts';
-import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from '../rows/stored-content.ts';
-import { STREAMS, streamIn } from './stream-rows.ts';
+import { numberOf } from '../rows/columns.ts';
+import { StoredEvents, textBytesOf } from '../rows/event-row.ts';
+import { CHECKED_COLUMNS } from '../rows/stored-content.ts';
+import { streamIn } from '../rows/stream-row.ts';
+import { STREAMS } from './stream-rows.ts';
 import { TreeTables } from './tree-tables.ts';
-import { findUsedKey, usedKeyOf } from './used-keys.ts';
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-const NO_BYTES = new Uint8Array(0);
+import { usedKeyOf } from '../rows/used-key-row.ts';
+import { findUsedKey } from './used-keys.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -42,8 +34,7 @@ export class LogTables {
   readonly #stream: StatementSync;
   readonly #streamCount: StatementSync;
   readonly #usedKey: StatementSync;
-  /** Made when it is first needed: it has memory of its own, and not everybody who holds these tables reads events. */
-  #contents: StoredContents | undefined;
+  readonly #stored = new StoredEvents();
 
   constructor(db: DatabaseSync, logOrigin: string) {
     this.#trees = new TreeTables(db, logOrigin);
@@ -81,7 +72,7 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    return row === undefined ? undefined : this.#eventsIn([row])[0];
+    return row === undefined ? undefined : this.#stored.of([row])[0];
   }
 
   events(
@@ -98,10 +89,10 @@ export class LogTables {
     const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
     for (const row of statement.iterate(tenant, fromIndex, endIndex, limit)) {
       rows.push(row);
-      bytes += lengthIn(row, 'text1') + lengthIn(row, 'text2');
+      bytes += textBytesOf(row);
       if (bytes >= bytesMax) break;
     }
-    return this.#eventsIn(rows);
+    return this.#stored.of(rows);
   }
 
   /**
@@ -125,9 +116,9 @@ export class LogTables {
       if (row === undefined) continue;
       rows.push(row);
       found.push(index);
-      bytes += lengthIn(row, 'text1') + lengthIn(row, 'text2');
+      bytes += textBytesOf(row);
     }
-    const events = this.#eventsIn(rows);
+    const events = this.#stored.of(rows);
     return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
   }
 
@@ -164,12 +155,6 @@ export class LogTables {
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
   }
 
-  #eventsIn(rows: readonly Row[]): StoredEvent[] {
-    this.#contents ??= new StoredContents();
-    const faults = this.#contents.faultsOf(rows);
-    return rows.map((row, i) => eventIn(row, faults[i]));
-  }
-
   #streamIn(row: Row, tenantId: TenantId): StoredStream {
     return streamIn(row, this.#trees.log(tenantId, numberOf(row, 'first_index'))!);
   }
@@ -178,41 +163,4 @@ export class LogTables {
     const row = this.#tenant.get(tenantId);
     return row === undefined ? undefined : numberOf(row, 'tenant');
   }
-}
-
-function lengthIn(row: Row, column: string): number {
-  return readOr(() => blobOrNone(row, column), undefined)?.length ?? 0;
-}
-
-function eventIn(row: Row, fault: string | undefined): StoredEvent {
-  const streamId = readOr(() => textIn(row, 'stream_id'), undefined);
-  if (fault !== undefined || streamId === undefined) return alteredIn(row, fault ?? 'it is in no stream');
-  return {
-    index: numberOf(row, 'leaf_index'),
-    entry: blobOf(row, 'entry'),
-    leaf: blobOf(row, 'leaf'),
-    classification: classificationIn(row),
-    streamId,
-    content: hasContent(row) ? contentIn(row) : undefined,
-  };
-}
-
-/** What can be told of its place, whatever the row holds. */
-function alteredIn(row: Row, fault: string): StoredEvent {
-  return {
-    index: indexIn(row),
-    entry: readOr(() => blobOf(row, 'entry'), NO_BYTES),
-    leaf: readOr(() => blobOf(row, 'leaf'), NO_BYTES),
-    classification: readOr(() => classificationIn(row), 'Secret'),
-    streamId: readOr(() => textIn(row, 'stream_id'), ''),
-    content: { fault },
-  };
-}
-
-function contentIn(row: Row): StoredContent {
-  const [one, two] = textsIn(row);
-  return {
-    texts: [decoder.decode(one), decoder.decode(two)],
-    expiresAtMs: numberOrNone(row, 'expires_at_ms'),
-  };
 }

@@ -5,7 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { DraftOutcome, Once } from '../../streams/log.ts';
 import type { PooledDraft } from '../pool/append-message.ts';
 import type { NewEntry, NewStream, PoolTables } from '../pool/pool-tables.ts';
-import { orTenantFault } from './chain-guard.ts';
+import { orRefused } from './chain-guard.ts';
 import type { Heads, NumberedHead } from './heads.ts';
 import { Recognizer } from './recognizer.ts';
 import type { UsedKeys } from './used-keys.ts';
@@ -52,14 +52,14 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     const { classification, texts, sentFingerprint = null, expiresAtMs = null } = draft;
     const { root1, root2, seeds } = commitments;
     const id = this.#heads.takeId();
-    orTenantFault(tenantId, () => {
+    orRefused(tenantId, () => {
       this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
       this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);
     });
   }
 
   putStream({ tenant, tenantId }: NumberedHead, { streamId, firstIndex, createdAtMs }: NewStream): void {
-    orTenantFault(tenantId, () => this.#insertStream.run(tenant, firstIndex, streamId, createdAtMs));
+    orRefused(tenantId, () => this.#insertStream.run(tenant, firstIndex, streamId, createdAtMs));
   }
 
   putUsedKey({ tenant }: NumberedHead, once: Once, outcomes: readonly DraftOutcome[]): void {

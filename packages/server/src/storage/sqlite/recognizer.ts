@@ -7,7 +7,7 @@ import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { PooledDraft } from '../pool/append-message.ts';
 import type { Recognized } from '../pool/pool-tables.ts';
 import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
-import { isSameFingerprint } from './used-keys.ts';
+import { isSameFingerprint } from '../rows/used-key-row.ts';
 
 export class Recognizer {
   readonly #find: StatementSync;
@@ -31,7 +31,7 @@ export class Recognizer {
         earlier.set(draft.eventId, i);
         return undefined;
       }
-      return isSame(drafts[first]!.sentFingerprint, draft.sentFingerprint) ? first : 'Conflict';
+      return isSameFingerprint(drafts[first]!.sentFingerprint, draft.sentFingerprint) ? first : 'Conflict';
     });
   }
 
@@ -39,12 +39,8 @@ export class Recognizer {
     if (sentFingerprint === undefined) return undefined;
     const row = this.#find.get(eventIdBytes(eventId), tenant);
     if (row === undefined) return undefined;
-    if (!isSame(blobOrNone(row, 'sent_fingerprint'), sentFingerprint)) return 'Conflict';
+    if (!isSameFingerprint(blobOrNone(row, 'sent_fingerprint'), sentFingerprint)) return 'Conflict';
     const { receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
     return { index: numberOf(row, 'leaf_index'), receivedAtMs };
   }
-}
-
-function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  return a !== undefined && b !== undefined && isSameFingerprint(a, b);
 }

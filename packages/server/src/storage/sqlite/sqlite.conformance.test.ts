@@ -48,7 +48,7 @@ function placeFor(threads: boolean): Place {
       });
       return watched(storage, '', threads ? seen.withThreads : seen.inProcess);
     },
-    rows(tenant) {
+    async rows(tenant) {
       using db = raw();
       return db
         .prepare(
@@ -68,14 +68,14 @@ function placeFor(threads: boolean): Place {
           };
         });
     },
-    removeContent(tenant, index) {
+    async removeContent(tenant, index) {
       using db = raw();
       db.prepare(
         `DELETE FROM contents WHERE id = (SELECT id FROM entries JOIN tenants USING (tenant)
          WHERE tenant_id = ? AND leaf_index = ?)`,
       ).run(tenant, index);
     },
-    alterContent(tenant, index, text) {
+    async alterContent(tenant, index, text) {
       using db = raw();
       db.prepare(
         `UPDATE contents SET text2 = CAST(? AS BLOB) WHERE id = (SELECT id FROM entries JOIN tenants USING (tenant)

@@ -1,13 +1,12 @@
 // Idempotency keys that were used up, each until its window ends. Rows are removed in portions, so that a commit
 // never waits for a long sweep.
 
-import { timingSafeEqual } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
-import { blobOf, numberOf, textIn } from '../rows/columns.ts';
+import type { DraftOutcome, Once } from '../../streams/log.ts';
+import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
 import { inTransaction } from './database.ts';
 import type { KeyAnswer } from '../pool/pool-tables.ts';
-import { decodeOutcomes, encodeOutcomes } from '../pool/outcomes.ts';
+import { encodeOutcomes } from '../pool/outcomes.ts';
 
 const SWEEP_ROWS_MAX = 1000;
 
@@ -34,9 +33,7 @@ export class UsedKeys {
   answer(tenant: number, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined {
     if (once === undefined) return undefined;
     const used = usedKeyOf(this.#find.get(tenant, once.operation, once.key), steadyNowMs);
-    if (used === undefined) return undefined;
-    const isSame = isSameFingerprint(used.fingerprint, once.fingerprint);
-    return isSame ? { status: 'Repeated', used } : { status: 'KeyReused' };
+    return used === undefined ? undefined : keyAnswer(used, once);
   }
 
   /** Takes the place of a row that has expired. */
@@ -57,24 +54,4 @@ export function findUsedKey(db: DatabaseSync): StatementSync {
     `SELECT fingerprint, expires_at_ms, note, outcomes FROM used_keys
      WHERE tenant = ? AND operation = ? AND key = ?`,
   );
-}
-
-/** Undefined when there is no row, or its window has ended. */
-export function usedKeyOf(
-  row: Readonly<Record<string, unknown>> | undefined,
-  steadyNowMs: number,
-): UsedKey | undefined {
-  if (row === undefined) return undefined;
-  const expiresAtMs = numberOf(row, 'expires_at_ms');
-  if (expiresAtMs <= steadyNowMs) return undefined;
-  return {
-    fingerprint: blobOf(row, 'fingerprint'),
-    expiresAtMs,
-    note: textIn(row, 'note'),
-    outcomes: decodeOutcomes(blobOf(row, 'outcomes')),
-  };
-}
-
-export function isSameFingerprint(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,0 +1,49 @@
+// Finds open streams that have reached their age and that no append has come to seal. It goes round the tenants, some
+// of them a time; and it passes by a log that cannot be sealed.
+
+import type { TenantId } from '@tallystick/contract';
+import { numberOf, textIn } from '../rows/columns.ts';
+import { type Database, PROJECTOR, statement } from './database.ts';
+
+export interface AgedPortion {
+  readonly tenants: readonly TenantId[];
+  /** Some tenants were not looked at yet. */
+  readonly hasMore: boolean;
+}
+
+const LOOKED_AT_MAX = 1000;
+
+// A stream is made before its first entry is received: where it is young, the entry need not be looked at. receivedAt
+// stands in an entry as 8 bytes, the highest first, so that they compare like the number.
+const FIND = statement(
+  `SELECT looked.tenant_id, count(*) OVER () AS count, (stream.created_at_ms < $2 AND
+     substring(entry from 29 for 8) < int8send($2)) IS TRUE AS is_aged
+   FROM (SELECT tenant_id FROM heads WHERE tenant_id > $1 ORDER BY tenant_id LIMIT ${LOOKED_AT_MAX}) AS looked
+   LEFT JOIN LATERAL (SELECT first_index, created_at_ms FROM streams
+     WHERE streams.tenant_id = looked.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
+   LEFT JOIN entries ON entries.tenant_id = looked.tenant_id AND leaf_index = stream.first_index
+     AND stream.created_at_ms < $2
+   ORDER BY looked.tenant_id`,
+);
+
+export class AgedStreams {
+  readonly #database: Database;
+  /** The tenant that was looked at last. */
+  #reached = '';
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Tenants whose open stream began before `cutMs`, from where the last portion ended. */
+  async next(cutMs: number): Promise<AgedPortion> {
+    const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs]);
+    const [first] = rows;
+    const hasMore = first !== undefined && numberOf(first, 'count') === LOOKED_AT_MAX;
+    this.#reached = hasMore ? textIn(rows.at(-1), 'tenant_id') : '';
+    return {
+      tenants: rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id')),
+      hasMore,
+    };
+  }
+}

@@ -1,0 +1,149 @@
+// The heads of logs, locked: whoever has one may append to that log, and nobody else does meanwhile. A log that somebody
+// else has locked is passed by, so that nobody waits in line behind a slow one, and no two wait for each other. Heads are
+// remembered from commit to commit; one that another node has moved is read again, and held against the entries.
+
+import type { TenantId } from '@tallystick/contract';
+import { equalBytes, EvidenceError } from '@tallystick/evidence';
+import type { Head } from '../pool/head.ts';
+import { type EntryAt, readHead } from '../pool/read-head.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, textIn } from '../rows/columns.ts';
+import { type Row, statement, type Transaction } from './database.ts';
+import { LOG_COLUMNS, logIn } from './log-row.ts';
+
+/** Where a head was when it was locked: it is moved only from there. */
+export interface HeadPlace {
+  readonly nextIndex: number;
+  readonly leaf: Uint8Array | undefined;
+}
+
+export interface LockedHead {
+  readonly head: Head;
+  readonly from: HeadPlace;
+}
+
+export interface LockedHeads {
+  readonly heads: ReadonlyMap<TenantId, LockedHead>;
+  /** Those that somebody else has locked. */
+  readonly skipped: ReadonlySet<TenantId>;
+  /** Logs that cannot be continued. */
+  readonly faults: readonly TenantFault[];
+}
+
+const HEADS_REMEMBERED_MAX = 50_000;
+
+const LOCK = statement(
+  'SELECT tenant_id, next_index, leaf FROM heads WHERE tenant_id = ANY($1) ORDER BY tenant_id FOR UPDATE SKIP LOCKED',
+);
+const THERE = statement('SELECT tenant_id FROM heads WHERE tenant_id = ANY($1)');
+// Asked after the lock is taken, by a statement of its own: it sees what was committed before.
+const READ = statement(
+  `SELECT heads.tenant_id, heads.next_index, newest.entry, newest.leaf,
+     ${LOG_COLUMNS},
+     stream.stream_id, stream.first_index AS stream_first_index,
+     first.entry AS first_entry, first.leaf AS first_leaf, before.entry AS before_entry, before.leaf AS before_leaf
+   FROM heads
+   LEFT JOIN entries AS newest ON newest.tenant_id = heads.tenant_id AND newest.leaf_index = heads.next_index - 1
+   LEFT JOIN LATERAL (SELECT epoch, first_index, previous_checkpoint FROM epochs
+     WHERE epochs.tenant_id = heads.tenant_id ORDER BY epoch DESC LIMIT 1) AS log ON true
+   LEFT JOIN LATERAL (SELECT stream_id, first_index FROM streams
+     WHERE streams.tenant_id = heads.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
+   LEFT JOIN entries AS first ON first.tenant_id = heads.tenant_id AND first.leaf_index = stream.first_index
+   LEFT JOIN entries AS before ON before.tenant_id = heads.tenant_id AND before.leaf_index = stream.first_index - 1
+   WHERE heads.tenant_id = ANY($1)`,
+);
+
+export class Heads {
+  readonly #logOrigin: string;
+  /** As they were committed. */
+  readonly #known = new Map<TenantId, Head>();
+
+  constructor(logOrigin: string) {
+    this.#logOrigin = logOrigin;
+  }
+
+  async lock(transaction: Transaction, tenants: readonly TenantId[]): Promise<LockedHeads> {
+    const places = new Map<TenantId, HeadPlace>();
+    for (const row of await transaction.query(LOCK, [tenants])) {
+      const place = { nextIndex: numberOf(row, 'next_index'), leaf: blobOrNone(row, 'leaf') };
+      places.set(textIn(row, 'tenant_id'), place);
+    }
+    const faults: TenantFault[] = [];
+    const heads = new Map<TenantId, LockedHead>();
+    const unknown = [...places]
+      .filter(([tenant, place]) => !this.#isAt(tenant, place))
+      .map(([tenant]) => tenant);
+    const read = unknown.length === 0 ? [] : await transaction.query(READ, [unknown]);
+    for (const row of read) this.#take(row, faults);
+    for (const [tenant, from] of places) {
+      const head = this.#known.get(tenant);
+      // Moved on by the pool; what is known is what was committed.
+      if (head !== undefined) heads.set(tenant, { head: copyOf(head), from });
+    }
+    return { heads, skipped: await this.#skipped(transaction, tenants, places), faults };
+  }
+
+  /** What was locked is committed as it stands now. */
+  committed(locked: Iterable<LockedHead>): void {
+    if (this.#known.size > HEADS_REMEMBERED_MAX) this.#known.clear();
+    for (const { head } of locked) this.#known.set(head.tenantId, head);
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Whether what is known of it is where it stands now. */
+  #isAt(tenant: TenantId, { nextIndex, leaf }: HeadPlace): boolean {
+    const head = this.#known.get(tenant);
+    if (head === undefined || head.nextIndex !== nextIndex) return false;
+    return leaf === undefined ? nextIndex === 0 : equalBytes(head.previous, leaf);
+  }
+
+  #take(row: Row, faults: TenantFault[]): void {
+    const tenantId = textIn(row, 'tenant_id');
+    this.#known.delete(tenantId);
+    try {
+      this.#known.set(tenantId, headIn(row, tenantId, this.#logOrigin));
+    } catch (error) {
+      if (error instanceof TenantFault) faults.push(error);
+      else if (error instanceof EvidenceError) faults.push(new TenantFault(tenantId, error.message, error));
+      else throw error;
+    }
+  }
+
+  async #skipped(
+    transaction: Transaction,
+    tenants: readonly TenantId[],
+    places: ReadonlyMap<TenantId, HeadPlace>,
+  ): Promise<Set<TenantId>> {
+    const missing = tenants.filter((tenant) => !places.has(tenant));
+    if (missing.length === 0) return new Set();
+    return new Set((await transaction.query(THERE, [missing])).map((row) => textIn(row, 'tenant_id')));
+  }
+}
+
+/** What moves is the head itself; its bytes are replaced, never changed. */
+function copyOf(head: Head): Head {
+  return { ...head, stream: head.stream && { ...head.stream } };
+}
+
+function headIn(row: Row, tenantId: TenantId, logOrigin: string): Head {
+  const nextIndex = numberOf(row, 'next_index');
+  const newest = entryIn(row, '', nextIndex - 1);
+  if (nextIndex > 0 && newest === undefined)
+    throw new TenantFault(tenantId, `its entry ${nextIndex - 1} is missing`);
+  const firstIndex = numberOrNone(row, 'stream_first_index');
+  return readHead({
+    tenantId,
+    log: logIn(row, tenantId, logOrigin),
+    newest,
+    stream: firstIndex === undefined ? undefined : { streamId: textIn(row, 'stream_id'), firstIndex },
+    entryAt: (index) => entryIn(row, index === firstIndex ? 'first_' : 'before_', index),
+  });
+}
+
+function entryIn(row: Row, prefix: string, index: number): EntryAt | undefined {
+  if (row[`${prefix}entry`] === null) return undefined;
+  return { index, entry: blobOf(row, `${prefix}entry`), leaf: blobOf(row, `${prefix}leaf`) };
+}

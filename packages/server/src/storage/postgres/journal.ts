@@ -1,0 +1,302 @@
+// Appending: one transaction for a whole pool of requests of many tenants. The logs are locked first; keys and ids are
+// looked up after that, so that of two who ask the same thing, on whichever node, one stores and the other finds it. Logs
+// that somebody else has locked wait for the next attempt. What the database refuses is tried again tenant by tenant, so
+// that one bad log fails alone. When anything else is thrown, nothing is known of the commit.
+
+import { AuditError, type TenantId } from '@tallystick/contract';
+import { type Clock, wait } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type {
+  AppendFault,
+  AppendResult,
+  AppendTime,
+  EpochRequest,
+  EpochResult,
+  SealRequest,
+  SealResult,
+} from '../../streams/log.ts';
+import type { AppendPool, PooledRequest } from '../pool/append-message.ts';
+import type { Head } from '../pool/head.ts';
+import type { PoolCommitments } from '../pool/pool-commitments.ts';
+import { PoolWriter } from '../pool/pool-writer.ts';
+import type { StreamWriterOptions } from '../pool/stream-writer.ts';
+import { TenantFault } from '../pool/tenant-fault.ts';
+import { AgedStreams } from './aged-streams.ts';
+import { contentMonthOf } from './content-month.ts';
+import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
+import { beginEpoch } from './epoch-writer.ts';
+import { Heads, type LockedHeads } from './heads.ts';
+import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
+
+export interface JournalOptions extends StreamWriterOptions {
+  /** The name under which the logs are signed. */
+  readonly logOrigin: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+type Result = AppendResult | AppendFault;
+
+/** A request with its place in the pool and that of its first draft in the commitments. */
+interface Numbered {
+  readonly request: PooledRequest;
+  readonly place: number;
+  readonly firstRow: number;
+}
+
+/** So long does a log that somebody else has locked keep requests waiting. */
+const LOCKED_MS_MAX = 10_000;
+const PAUSE_MS = 2;
+const PAUSE_MS_MAX = 25;
+const SWEEP_ROWS_MAX = 1000;
+
+const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
+const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
+const SWEEP = statement(
+  `DELETE FROM used_keys WHERE (tenant_id, operation, key) IN (SELECT tenant_id, operation, key FROM used_keys
+     WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${SWEEP_ROWS_MAX} FOR UPDATE SKIP LOCKED)`,
+);
+const PROBE = statement(
+  `INSERT INTO meta (name, value) VALUES ('probes', '1')
+   ON CONFLICT (name) DO UPDATE SET value = (meta.value::bigint + 1)::text`,
+);
+
+export class Journal {
+  readonly #database: Database;
+  readonly #options: JournalOptions;
+  readonly #heads: Heads;
+  readonly #agedStreams: AgedStreams;
+  readonly #months = new Set<number>([contentMonthOf(undefined)]);
+
+  constructor(database: Database, options: JournalOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#heads = new Heads(options.logOrigin);
+    this.#agedStreams = new AgedStreams(database);
+  }
+
+  async append({ requests, now }: AppendPool, commitments: PoolCommitments): Promise<Result[]> {
+    const results: Result[] = [];
+    let row = 0;
+    let open: Numbered[] = [];
+    for (const [place, request] of requests.entries()) {
+      const fault = commitments.faults.get(place);
+      if (fault === undefined) open.push({ request, place, firstRow: row });
+      else results[place] = { status: 'Faulty', error: new Error(fault) };
+      row += request.drafts.length;
+    }
+    await this.#ensureMonths(open);
+    const patience = this.#patience();
+    while (open.length > 0) {
+      open = await this.#appendOrEach(open, { commitments, now }, results);
+      if (open.length === 0) break;
+      if (await patience()) continue;
+      for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
+      break;
+    }
+    return results;
+  }
+
+  async seal(request: SealRequest, now: AppendTime): Promise<SealResult> {
+    const { tenant, streamId, once } = request;
+    return this.#untilLocked(
+      tenant,
+      [{ tenant, once, drafts: [] }],
+      now.steadyNowMs,
+      async (writer, transaction) => {
+        const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
+        return writer.seal(request, now, isThere);
+      },
+    );
+  }
+
+  async beginEpoch(request: EpochRequest, { nowMs, steadyNowMs }: AppendTime): Promise<EpochResult> {
+    const { tenant } = request;
+    return this.#untilLocked(tenant, [], steadyNowMs, async ({ streams }, transaction, tables) => {
+      const head = tables.head(tenant);
+      if (head === undefined) return { status: 'Unknown' };
+      return beginEpoch({ ...this.#options, transaction, streamWriter: streams }, request, head, nowMs);
+    });
+  }
+
+  /** Seals a portion of the streams that have reached their age; true when there may be more. */
+  async sealAged({ nowMs, steadyNowMs }: AppendTime, except: readonly TenantId[] = []): Promise<boolean> {
+    const { ms } = this.#options.streams.sealAfter;
+    const { tenants, hasMore } = await this.#agedStreams.next(Math.floor(nowMs / ms) * ms);
+    for (const tenant of new Set(tenants).difference(new Set(except))) {
+      try {
+        await this.#commit([tenant], [], steadyNowMs, async ({ streams }, _, tables) => {
+          const head = tables.head(tenant);
+          // An append may have been faster, or somebody may be at it.
+          if (head !== undefined && streams.isAged(head, nowMs)) streams.seal(head, 'Age', nowMs);
+        });
+      } catch (error) {
+        // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+        if (!(error instanceof TenantFault) && !isRefusal(error)) throw error;
+      }
+    }
+    return hasMore;
+  }
+
+  /** Removes a portion of the keys whose window has ended; true when there may be more. */
+  async sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
+    const swept = await this.#database.inTransaction(PROJECTOR, (t) => t.change(SWEEP, [steadyNowMs]));
+    return swept === SWEEP_ROWS_MAX;
+  }
+
+  /** A durable commit of next to nothing. */
+  async probe(): Promise<void> {
+    await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) => t.change(PROBE));
+  }
+
+  /** Those whose logs somebody else has locked are given back. */
+  async #appendOrEach(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    try {
+      return await this.#appendTogether(open, given, results);
+    } catch (error) {
+      const tenants = tenantsOf(open);
+      if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
+      if (tenants.length === 1) {
+        for (const { place } of open) results[place] = { status: 'Faulty', error };
+        return [];
+      }
+      const left: Numbered[] = [];
+      for (const tenant of tenants) {
+        const own = open.filter(({ request }) => request.tenant === tenant);
+        left.push(...(await this.#appendOrEach(own, given, results)));
+      }
+      return left;
+    }
+  }
+
+  async #appendTogether(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    const { commitments, now } = given;
+    const requests = open.map(({ request }) => request);
+    const decided = new Map<number, Result>();
+    const locked = await this.#commit(
+      tenantsOf(open),
+      requests,
+      now.steadyNowMs,
+      async (writer, _, __, heads) => {
+        for (const { request, place, firstRow } of open) {
+          if (heads.skipped.has(request.tenant)) continue;
+          const fault = heads.faults.find(({ tenant }) => tenant === request.tenant);
+          decided.set(
+            place,
+            fault === undefined
+              ? writer.append(request, { commitments, firstRow, now })
+              : { status: 'Faulty', error: fault },
+          );
+        }
+        return heads;
+      },
+    );
+    for (const [place, result] of decided) results[place] = result;
+    return open.filter(({ request }) => locked.skipped.has(request.tenant));
+  }
+
+  /** One tenant's log, as soon as nobody else has it. */
+  async #untilLocked<T>(
+    tenant: TenantId,
+    wanted: readonly Wanted[],
+    steadyNowMs: number,
+    work: Work<T>,
+  ): Promise<T> {
+    const patience = this.#patience();
+    do {
+      const done = await this.#commit(
+        [tenant],
+        wanted,
+        steadyNowMs,
+        async (writer, transaction, tables, heads) => {
+          const [fault] = heads.faults;
+          if (fault !== undefined) throw fault;
+          return heads.skipped.has(tenant)
+            ? undefined
+            : { value: await work(writer, transaction, tables, heads) };
+        },
+      );
+      if (done !== undefined) return done.value;
+    } while (await patience());
+    throw lockedTooLong();
+  }
+
+  /** One transaction upon locked heads. */
+  async #commit<T>(
+    tenants: readonly TenantId[],
+    wanted: readonly Wanted[],
+    steadyNowMs: number,
+    work: Work<T>,
+  ): Promise<T> {
+    let locked: LockedHeads | undefined;
+    try {
+      const result = await this.#database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
+        locked = await this.#heads.lock(transaction, tenants);
+        const tables = new PostgresPoolTables(locked);
+        await tables.load(transaction, wanted, steadyNowMs);
+        const done = await work(new PoolWriter(tables, this.#options), transaction, tables, locked);
+        if (!tables.rows.isEmpty) await tables.rows.write(transaction, locked.heads.values());
+        return done;
+      });
+      this.#heads.committed(locked?.heads.values() ?? []);
+      return result;
+    } catch (error) {
+      this.#heads.forget();
+      throw error;
+    }
+  }
+
+  /** The partitions that the content of these will go to. */
+  async #ensureMonths(open: readonly Numbered[]): Promise<void> {
+    const months = new Set(
+      open.flatMap(({ request }) => request.drafts.map(({ expiresAtMs }) => contentMonthOf(expiresAtMs))),
+    );
+    for (const month of months.difference(this.#months)) {
+      await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) =>
+        t.query(ENSURE_MONTH, [month]),
+      );
+      this.#months.add(month);
+    }
+  }
+
+  /** Pauses; false when that was enough. */
+  #patience(): () => Promise<boolean> {
+    const { clock, random } = this.#options;
+    const endNs = clock.monotonicNs() + LOCKED_MS_MAX * 1e6;
+    let pauseMs = PAUSE_MS;
+    return async () => {
+      if (clock.monotonicNs() > endNs) return false;
+      await wait(clock, pauseMs * (0.5 + random.fraction()));
+      pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 2);
+      return true;
+    };
+  }
+}
+
+interface Given {
+  readonly commitments: PoolCommitments;
+  readonly now: AppendTime;
+}
+
+type Work<T> = (
+  writer: PoolWriter<Head>,
+  transaction: Transaction,
+  tables: PostgresPoolTables,
+  heads: LockedHeads,
+) => Promise<T>;
+
+/** In order, so that nobody waits for anybody crosswise. */
+function tenantsOf(open: readonly Numbered[]): TenantId[] {
+  return [...new Set(open.map(({ request }) => request.tenant))].sort();
+}
+
+function lockedTooLong(): AuditError {
+  return new AuditError('SERVICE_UNAVAILABLE', 'The log was written to by others for too long. Try again.');
+}
+
+/** Class 23: what the tables refuse is of one log, and others need not fail with it. */
+function isRefusal(error: unknown): error is Error {
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('23')
+  );
+}

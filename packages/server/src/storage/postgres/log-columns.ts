@@ -1,0 +1,24 @@
+// What is read of an event, and how entries and their contents are joined.
+
+import { ALL_CLASSIFICATION_BITS, CLASSIFICATIONS } from '../rows/classification-column.ts';
+
+/** What rows/stored-content.ts looks at. */
+export const CHECKED_COLUMNS = `entries.leaf_index, classification, entry, leaf, root1, root2,
+  contents.leaf_index AS content_id, text1, text2, seeds, expires_at_ms`;
+
+/** By all three columns, so that only one partition is looked into. */
+export const ENTRIES_WITH_CONTENTS = `entries LEFT JOIN contents ON contents.tenant_id = entries.tenant_id
+  AND contents.leaf_index = entries.leaf_index AND contents.content_month = entries.content_month`;
+
+/** As indexed. */
+export const EVENT_ID = 'substring(entry from 37 for 16)';
+
+/**
+ * Of entries that are joined with their contents, for `bitsOf` as parameter $3: those that such a reader may know of by
+ * the column, or by what the text seems to say. Where these differ the event was changed, which is not to be hidden from
+ * those whom it concerned before; so whoever asks judges again what comes.
+ */
+export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR ($3 >> classification::integer) & 1 = 1 OR ${CLASSIFICATIONS.map(
+  (name, place) =>
+    `(($3 >> ${place}) & 1 = 1 AND position('"classification":"${name}"'::bytea in coalesce(text1, '')) > 0)`,
+).join(' OR ')})`;

@@ -1,0 +1,145 @@
+// What a pool looks up and puts. All of it is read before, in few statements, once the logs are locked; then the pool is
+// decided in memory, and what it has put is seen by what is looked up after it. One statement writes the rows.
+
+import type { EventId, TenantId } from '@tallystick/contract';
+import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import type { PooledDraft, PooledRequest } from '../pool/append-message.ts';
+import type { Head } from '../pool/head.ts';
+import { orTenantFault } from '../pool/tenant-fault.ts';
+import type { KeyAnswer, NewEntry, NewStream, PoolTables, Recognized } from '../pool/pool-tables.ts';
+import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
+import { isSameFingerprint, keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
+import { type Row, statement, type Transaction } from './database.ts';
+import type { LockedHeads } from './heads.ts';
+import { PoolRows } from './pool-rows.ts';
+
+const USED_KEYS = statement(
+  `SELECT used_keys.* FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, operation, key)
+   JOIN used_keys USING (tenant_id, operation, key)`,
+);
+const EVENTS = statement(
+  `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
+   FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
+   JOIN entries ON entries.tenant_id = asked.tenant_id AND substring(entry from 37 for 16) = asked.event_id
+   LEFT JOIN contents ON contents.tenant_id = entries.tenant_id AND contents.leaf_index = entries.leaf_index
+     AND contents.content_month = entries.content_month`,
+);
+
+/** Where an event with some id is, and by what it is recognised. */
+interface StoredId {
+  readonly index: number;
+  readonly receivedAtMs: number;
+  readonly fingerprint: Uint8Array | undefined;
+}
+
+export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts'>;
+
+export class PostgresPoolTables implements PoolTables {
+  readonly #locked: LockedHeads;
+  readonly #usedKeys = new Map<string, UsedKey>();
+  readonly #ids = new Map<string, StoredId>();
+  readonly rows = new PoolRows();
+
+  constructor(locked: LockedHeads) {
+    this.#locked = locked;
+  }
+
+  /** Reads all that these requests will look up. */
+  async load(transaction: Transaction, requests: readonly Wanted[], steadyNowMs: number): Promise<void> {
+    const locked = requests.filter(({ tenant }) => this.#locked.heads.has(tenant));
+    const keys = locked.flatMap(({ tenant, once }) => (once === undefined ? [] : [{ tenant, ...once }]));
+    const ids = locked.flatMap(({ tenant, drafts }) =>
+      drafts
+        .filter(({ sentFingerprint }) => sentFingerprint !== undefined)
+        .map(({ eventId }) => ({ tenant, eventId })),
+    );
+    const [keyRows, idRows] = await Promise.all([
+      keys.length === 0
+        ? []
+        : transaction.query(USED_KEYS, [
+            keys.map(({ tenant }) => tenant),
+            keys.map(({ operation }) => operation),
+            keys.map(({ key }) => key),
+          ]),
+      ids.length === 0
+        ? []
+        : transaction.query(EVENTS, [
+            ids.map(({ tenant }) => tenant),
+            ids.map(({ eventId }) => eventIdBytes(eventId)),
+          ]),
+    ]);
+    for (const row of keyRows) this.#takeKey(row, steadyNowMs);
+    for (const row of idRows) this.#takeId(row);
+  }
+
+  head(tenant: TenantId): Head | undefined {
+    return this.#locked.heads.get(tenant)?.head;
+  }
+
+  answer({ tenantId }: Head, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined {
+    if (once === undefined) return undefined;
+    const used = this.#usedKeys.get(nameOf(tenantId, once.operation, once.key));
+    return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : keyAnswer(used, once);
+  }
+
+  recognize({ tenantId }: Head, drafts: readonly PooledDraft[]): Recognized[] {
+    if (drafts.every(({ sentFingerprint }) => sentFingerprint === undefined)) return [];
+    const earlier = new Map<EventId, number>();
+    return drafts.map((draft, i) => {
+      const stored = this.#inLog(tenantId, draft);
+      if (stored !== undefined) return stored;
+      const first = earlier.get(draft.eventId);
+      if (first === undefined) {
+        earlier.set(draft.eventId, i);
+        return undefined;
+      }
+      return isSameFingerprint(drafts[first]!.sentFingerprint, draft.sentFingerprint) ? first : 'Conflict';
+    });
+  }
+
+  putEntry(head: Head, entry: NewEntry): void {
+    const { draft, index, receivedAtMs } = entry;
+    const { eventId, sentFingerprint: fingerprint } = draft;
+    this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint });
+    this.rows.putEntry(head, entry);
+  }
+
+  putStream(head: Head, stream: NewStream): void {
+    this.rows.putStream(head, stream);
+  }
+
+  putUsedKey(head: Head, once: Once, outcomes: readonly DraftOutcome[]): void {
+    const { fingerprint, expiresAtMs, note } = once;
+    const name = nameOf(head.tenantId, once.operation, once.key);
+    this.#usedKeys.set(name, { fingerprint, expiresAtMs, note, outcomes });
+    this.rows.putUsedKey(head, once, outcomes);
+  }
+
+  #inLog(tenantId: TenantId, { eventId, sentFingerprint }: PooledDraft): Recognized {
+    if (sentFingerprint === undefined) return undefined;
+    const stored = this.#ids.get(nameOf(tenantId, eventId));
+    if (stored === undefined) return undefined;
+    const { index, receivedAtMs } = stored;
+    return isSameFingerprint(stored.fingerprint, sentFingerprint) ? { index, receivedAtMs } : 'Conflict';
+  }
+
+  #takeKey(row: Row, steadyNowMs: number): void {
+    const used = usedKeyOf(row, steadyNowMs);
+    const name = nameOf(textIn(row, 'tenant_id'), textIn(row, 'operation'), textIn(row, 'key'));
+    if (used !== undefined) this.#usedKeys.set(name, used);
+  }
+
+  #takeId(row: Row): void {
+    const tenant = textIn(row, 'tenant_id');
+    const { eventId, receivedAtMs } = orTenantFault(tenant, () => decodeEntry(blobOf(row, 'entry')));
+    const name = nameOf(tenant, eventId);
+    const fingerprint = blobOrNone(row, 'sent_fingerprint');
+    this.#ids.set(name, { index: numberOf(row, 'leaf_index'), receivedAtMs, fingerprint });
+  }
+}
+
+/** No part of it holds a line break. */
+function nameOf(...parts: readonly string[]): string {
+  return parts.join('\n');
+}

@@ -1,0 +1,119 @@
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { systemClock } from '../../runtime/clock.ts';
+import { createUlids } from '../../runtime/ids.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { SEED_BYTES } from '../commitments.ts';
+import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
+import { epochClaims } from '../conformance/epochs.ts';
+import { byteClaims } from '../conformance/log-bytes.ts';
+import { chainClaims } from '../conformance/log-chain.ts';
+import { idClaims } from '../conformance/log-ids.ts';
+import { keyClaims } from '../conformance/log-keys.ts';
+import { sealRequestClaims } from '../conformance/seal-requests.ts';
+import { streamReadClaims } from '../conformance/stream-reads.ts';
+import { streamSealClaims } from '../conformance/stream-seals.ts';
+import type { Storage } from '../storage.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { Database, SCHEMA } from './database.ts';
+import { createLog } from './log.ts';
+import { migrate } from './migrate.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server?.[Symbol.asyncDispose]());
+
+async function placeOn(): Promise<Place> {
+  const url = await server.createDatabase();
+  {
+    await using owner = new Database({ url, connectionsMax: 1 });
+    await migrate(owner, 'postgres');
+  }
+  const raw = async (sql: string, values: unknown[]) => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(`SET search_path = ${SCHEMA}`);
+      return (await client.query<Record<string, unknown>>(sql, values)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    async open(streams) {
+      const random = createSystemRandom();
+      const writing = new Database({ url, connectionsMax: 1 });
+      const reading = new Database({ url, connectionsMax: 4 });
+      const committer = new PoolCommitter(random);
+      const log = createLog({
+        writing,
+        reading,
+        committer,
+        logOrigin: 'audit.example.com',
+        streams: { ...STREAMS, ...streams },
+        clock: systemClock,
+        random,
+        nextId: createUlids(systemClock, random),
+      });
+      const tenants = {
+        ensure: async (tenant: string) => {
+          await raw('INSERT INTO heads (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING', [tenant]);
+        },
+      };
+      return {
+        log,
+        tenants,
+        logOrigin: 'audit.example.com',
+        async [Symbol.asyncDispose]() {
+          await writing[Symbol.asyncDispose]();
+          await reading[Symbol.asyncDispose]();
+        },
+      } as unknown as Storage;
+    },
+    async rows(tenant) {
+      const rows = await raw(
+        `SELECT leaf_index, entry, leaf, root1, root2, text1, text2, seeds
+         FROM entries JOIN contents USING (tenant_id, leaf_index) WHERE tenant_id = $1 ORDER BY leaf_index`,
+        [tenant],
+      );
+      return rows.map((row): LogRow => {
+        const bytes = (column: string) => Uint8Array.from(row[column] as Buffer);
+        return {
+          index: Number(row['leaf_index']),
+          entry: bytes('entry'),
+          leaf: bytes('leaf'),
+          roots: [bytes('root1'), bytes('root2')],
+          texts: [bytes('text1'), bytes('text2')],
+          seeds: [bytes('seeds').subarray(0, SEED_BYTES), bytes('seeds').subarray(SEED_BYTES)],
+        };
+      });
+    },
+    async removeContent(tenant, index) {
+      await raw('DELETE FROM contents WHERE tenant_id = $1 AND leaf_index = $2', [tenant, index]);
+    },
+    async alterContent(tenant, index, text) {
+      await raw(
+        `UPDATE contents SET text2 = convert_to($3, 'UTF8') WHERE tenant_id = $1 AND leaf_index = $2`,
+        [tenant, index, text],
+      );
+    },
+  };
+}
+
+const CLAIMS = [
+  chainClaims,
+  keyClaims,
+  idClaims,
+  byteClaims,
+  streamSealClaims,
+  sealRequestClaims,
+  streamReadClaims,
+  epochClaims,
+].flatMap((claims) => Object.entries(claims));
+
+describe('PostgreSQL', () => {
+  for (const [claim, holds] of CLAIMS) it(claim, async () => holds(await placeOn()));
+});

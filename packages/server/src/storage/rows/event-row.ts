@@ -1,0 +1,68 @@
+// An event out of its row: whole where what is stored is what was hashed, and else as altered, with its place and nothing
+// of its content.
+
+import type { StoredContent, StoredEvent } from '../../streams/log.ts';
+import { classificationIn } from './classification-column.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from './columns.ts';
+import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const NO_BYTES = new Uint8Array(0);
+
+export class StoredEvents {
+  /** Made when it is first needed: it has memory of its own, and not everybody who could reads events. */
+  #contents: StoredContents | undefined;
+
+  /** Of rows with the columns that stored-content.ts looks at, and `stream_id`. */
+  of(rows: readonly Row[]): StoredEvent[] {
+    if (rows.length === 0) return [];
+    this.#contents ??= new StoredContents();
+    const faults = this.#contents.faultsOf(rows);
+    return rows.map((row, i) => eventIn(row, faults[i]));
+  }
+}
+
+/** How large the texts of a row are together. */
+export function textBytesOf(row: Row | undefined): number {
+  return row === undefined ? 0 : lengthIn(row, 'text1') + lengthIn(row, 'text2');
+}
+
+function lengthIn(row: Row, column: string): number {
+  return readOr(() => blobOrNone(row, column), undefined)?.length ?? 0;
+}
+
+function eventIn(row: Row, fault: string | undefined): StoredEvent {
+  const streamId = readOr(() => textIn(row, 'stream_id'), undefined);
+  if (fault !== undefined || streamId === undefined) return alteredIn(row, fault ?? 'it is in no stream');
+  return {
+    index: numberOf(row, 'leaf_index'),
+    entry: blobOf(row, 'entry'),
+    leaf: blobOf(row, 'leaf'),
+    classification: classificationIn(row),
+    streamId,
+    content: hasContent(row) ? contentIn(row) : undefined,
+  };
+}
+
+/** What can be told of its place, whatever the row holds. */
+function alteredIn(row: Row, fault: string): StoredEvent {
+  return {
+    index: indexIn(row),
+    entry: readOr(() => blobOf(row, 'entry'), NO_BYTES),
+    leaf: readOr(() => blobOf(row, 'leaf'), NO_BYTES),
+    classification: readOr(() => classificationIn(row), 'Secret'),
+    streamId: readOr(() => textIn(row, 'stream_id'), ''),
+    content: { fault },
+  };
+}
+
+function contentIn(row: Row): StoredContent {
+  const [one, two] = textsIn(row);
+  return {
+    texts: [decoder.decode(one), decoder.decode(two)],
+    expiresAtMs: numberOrNone(row, 'expires_at_ms'),
+  };
+}
