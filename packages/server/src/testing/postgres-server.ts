@@ -28,8 +28,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly dataDirectory: string;
   /** Of a database, for the superuser. */
   url(database?: string): string;
-  /** Makes an empty database; gives its URL. */
-  createDatabase(): Promise<string>;
+  /** Makes a database, empty or like another one that nobody uses at the moment; gives its URL. */
+  createDatabase(like?: string): Promise<string>;
   /** As a power cut does: all of its processes at once. */
   kill(): Promise<void>;
   /** After a kill, or to take settings. */
@@ -90,11 +90,12 @@ class LocalPostgres implements PostgresServer {
     return `postgres://${SUPERUSER}@127.0.0.1:${this.port}/${database}`;
   }
 
-  async createDatabase(): Promise<string> {
+  async createDatabase(like?: string): Promise<string> {
     const name = `test_${++this.#databases}`;
+    const template = like === undefined ? 'template1' : new URL(like).pathname.slice(1);
     const client = new Client({ connectionString: this.url() });
     await client.connect();
-    await client.query(`CREATE DATABASE ${name}`);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
     await client.end();
     return this.url(name);
   }

@@ -2,7 +2,7 @@
 // of them a time; and it passes by a log that cannot be sealed.
 
 import type { TenantId } from '@tallystick/contract';
-import { numberOf, textIn } from '../rows/columns.ts';
+import { textIn } from '../rows/columns.ts';
 import { type Database, PROJECTOR, statement } from './database.ts';
 
 export interface AgedPortion {
@@ -12,11 +12,12 @@ export interface AgedPortion {
 }
 
 const LOOKED_AT_MAX = 1000;
+const FOUND_MAX = 100;
 
 // A stream is made before its first entry is received: where it is young, the entry need not be looked at. receivedAt
 // stands in an entry as 8 bytes, the highest first, so that they compare like the number.
 const FIND = statement(
-  `SELECT looked.tenant_id, count(*) OVER () AS count, (stream.created_at_ms < $2 AND
+  `SELECT looked.tenant_id, (stream.created_at_ms < $2 AND
      substring(entry from 29 for 8) < int8send($2)) IS TRUE AS is_aged
    FROM (SELECT tenant_id FROM heads WHERE tenant_id > $1 ORDER BY tenant_id LIMIT ${LOOKED_AT_MAX}) AS looked
    LEFT JOIN LATERAL (SELECT first_index, created_at_ms FROM streams
@@ -38,12 +39,11 @@ export class AgedStreams {
   /** Tenants whose open stream began before `cutMs`, from where the last portion ended. */
   async next(cutMs: number): Promise<AgedPortion> {
     const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs]);
-    const [first] = rows;
-    const hasMore = first !== undefined && numberOf(first, 'count') === LOOKED_AT_MAX;
-    this.#reached = hasMore ? textIn(rows.at(-1), 'tenant_id') : '';
-    return {
-      tenants: rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id')),
-      hasMore,
-    };
+    const aged = rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id'));
+    const tenants = aged.slice(0, FOUND_MAX);
+    const isCut = aged.length > FOUND_MAX;
+    const hasMore = isCut || rows.length === LOOKED_AT_MAX;
+    this.#reached = isCut ? tenants.at(-1)! : hasMore ? textIn(rows.at(-1), 'tenant_id') : '';
+    return { tenants, hasMore };
   }
 }

@@ -54,7 +54,7 @@ const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
 const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
 const SWEEP = statement(
   `DELETE FROM used_keys WHERE (tenant_id, operation, key) IN (SELECT tenant_id, operation, key FROM used_keys
-     WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${SWEEP_ROWS_MAX} FOR UPDATE SKIP LOCKED)`,
+     WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${SWEEP_ROWS_MAX})`,
 );
 const PROBE = statement(
   `INSERT INTO meta (name, value) VALUES ('probes', '1')

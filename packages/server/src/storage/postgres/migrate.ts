@@ -119,9 +119,10 @@ const CONTENT_MONTHS = `
   DECLARE part text := 'contents_' || month;
   BEGIN
     IF month < 0 OR month > 120000 THEN RAISE EXCEPTION 'there is no month %', month; END IF;
-    IF to_regclass('${SCHEMA}.' || part) IS NOT NULL THEN RETURN; END IF;
+    -- A name would be looked up in what this session remembers of the catalogue; rows of it are read anew.
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
     PERFORM pg_advisory_xact_lock(${LOCK});
-    IF to_regclass('${SCHEMA}.' || part) IS NOT NULL THEN RETURN; END IF;
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
     EXECUTE format('CREATE TABLE %I (LIKE contents INCLUDING ALL, CHECK (content_month = %s))', part, month);
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);

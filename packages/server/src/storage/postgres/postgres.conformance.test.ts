@@ -21,17 +21,17 @@ import { createLog } from './log.ts';
 import { migrate } from './migrate.ts';
 
 let server: PostgresServer;
+let migrated: string;
 before(async () => {
   server = await startPostgres();
+  migrated = await server.createDatabase();
+  await using owner = new Database({ url: migrated, connectionsMax: 1 });
+  await migrate(owner, 'postgres');
 });
 after(() => server?.[Symbol.asyncDispose]());
 
 async function placeOn(): Promise<Place> {
-  const url = await server.createDatabase();
-  {
-    await using owner = new Database({ url, connectionsMax: 1 });
-    await migrate(owner, 'postgres');
-  }
+  const url = await server.createDatabase(migrated);
   const raw = async (sql: string, values: unknown[]) => {
     const client = new Client({ connectionString: url });
     await client.connect();
