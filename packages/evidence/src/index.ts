@@ -88,6 +88,7 @@ export {
   decodeTile,
   encodeTile,
   formatTilePath,
+  type HashTile,
   parseTilePath,
   type Tile,
   TILE_HEIGHT,

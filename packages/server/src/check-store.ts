@@ -9,9 +9,10 @@ import { StartError } from './start-error.ts';
 import { loadSigningKeys } from './storage/signing-key-files.ts';
 import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
 import { checkJournal, type JournalProgress, type JournalReport } from './storage/sqlite/fsck/fsck.ts';
-import { faultOf, isDamage, type StoreFault, storeFault } from './storage/sqlite/fsck/store-fault.ts';
+import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
+import { faultOf, isDamage } from './storage/sqlite/fsck/damage.ts';
 import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/sqlite/fsck/memory.ts';
-import { NoteReader, type TrustedKey } from './storage/sqlite/fsck/notes.ts';
+import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor.ts';
 
 export type { StoreFault };

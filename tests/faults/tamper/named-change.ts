@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Reason } from '@tallystick/evidence';
-import type { Check } from '../../../packages/server/src/storage/sqlite/fsck/checks.ts';
+import type { Check } from '../../../packages/server/src/storage/fsck/checks.ts';
 
 export interface NamedChange {
   readonly title: string;

@@ -1,19 +1,13 @@
-// What an event is proven by: its entry, the roots of its groups, and its texts with the salts of their units. Seeds
-// stay in the store; salts leave it only for those who may see the values that they belong to.
+// What events are proven by, read by id and by place.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, TenantId } from '@tallystick/contract';
-import { eventIdBytes, splitGroup } from '@tallystick/evidence';
+import { eventIdBytes } from '@tallystick/evidence';
 import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
-import { SEED_BYTES, saltsOf } from '../commitments.ts';
-import { bitsOf, classificationIn } from '../rows/classification-column.ts';
+import { bitsOf } from '../rows/classification-column.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
-import { blobOf, numberOf } from '../rows/columns.ts';
-import { CHECKED_COLUMNS, hasContent, indexIn, StoredContents, textsIn } from '../rows/stored-content.ts';
-
-type Row = Readonly<Record<string, unknown>>;
-
-const decoder = new TextDecoder('utf-8', { fatal: true });
+import { CHECKED_COLUMNS, StoredContents } from '../rows/stored-content.ts';
+import { evidenceIn, soundEvidenceIn } from '../rows/stored-evidence.ts';
 
 export class EvidenceTables {
   readonly #one: StatementSync;
@@ -37,36 +31,11 @@ export class EvidenceTables {
     visible: readonly Classification[],
   ): StoredEvidence | AlteredEvent | undefined {
     const row = this.#one.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    if (row === undefined) return undefined;
-    this.#contents ??= new StoredContents();
-    const [fault] = this.#contents.faultsOf([row]);
-    return fault === undefined ? evidenceIn(row) : { index: indexIn(row), fault };
+    return soundEvidenceIn(row, (this.#contents ??= new StoredContents()));
   }
 
   /** As they are stored, whatever that is. */
   range(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
     return this.#range.all(tenant, fromIndex, endIndex, limit).map(evidenceIn);
   }
-}
-
-function evidenceIn(row: Row): StoredEvidence {
-  return {
-    index: numberOf(row, 'leaf_index'),
-    classification: classificationIn(row),
-    entry: blobOf(row, 'entry'),
-    roots: [blobOf(row, 'root1'), blobOf(row, 'root2')],
-    content: hasContent(row) ? contentIn(row) : undefined,
-  };
-}
-
-function contentIn(row: Row): NonNullable<StoredEvidence['content']> {
-  const [one, two] = textsIn(row);
-  const seeds = blobOf(row, 'seeds');
-  return {
-    texts: [decoder.decode(one), decoder.decode(two)],
-    salts: [
-      saltsOf(seeds.subarray(0, SEED_BYTES), splitGroup(one, 1).units.length),
-      saltsOf(seeds.subarray(SEED_BYTES), splitGroup(two, 2).units.length),
-    ],
-  };
 }

@@ -5,7 +5,7 @@ import { workerData } from 'node:worker_threads';
 import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import { openJournalForReading } from './database.ts';
 import { checkRange } from './fsck/range.ts';
-import { trustedOf } from './fsck/notes.ts';
+import { trustedOf } from '../fsck/notes.ts';
 import { serveThread } from './thread.ts';
 
 export interface RangeData {

@@ -4,21 +4,18 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import {
-  type Checkpoint,
-  CompactRange,
-  decodeEntry,
-  equalBytes,
-  EvidenceError,
-  HashPool,
-  KINDS,
-  parseCheckpoint,
-  parseNote,
-  subtreesOf,
-} from '@tallystick/evidence';
+import { EvidenceError, HashPool } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing } from '../../streams/tree.ts';
-import { GrowingTree, ROW_BYTES } from '../growing-tree.ts';
+import { GrowingTree, ROW_BYTES, type TreeState } from '../growing-tree.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
+import {
+  requireBegun,
+  signedTree,
+  standingOf,
+  subtreesAt,
+  unreadableStanding,
+  unsignedTree,
+} from '../signed-tree.ts';
 import { type EntryRun, EntryRows, requireWhole } from './entry-rows.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 
@@ -78,7 +75,7 @@ export class TreeGrowth {
         found.push(this.#standing(tenant, row));
       } catch (error) {
         if (!isOfOneLog(error)) throw error;
-        found.push(this.#unreadable(tenant, error.message));
+        found.push(unreadableStanding(tenant, this.#tables.originOf(tenant, 0), error.message));
       }
     }
     return found;
@@ -87,33 +84,11 @@ export class TreeGrowth {
   #standing(tenantId: TenantId, row: Row): Standing {
     const log = this.#tables.log(tenantId)!;
     const entries = numberOf(row, 'last') + 1 - log.firstIndex;
-    if (log.epoch > 0) this.#requireBegun(log);
+    requireBegun(log, log.epoch === 0 ? undefined : this.#tables.entries(log, 0, 1)[0]?.entry);
     const latest = this.#tables.latest(log);
-    const checkpoint = latest && headIn(latest.note);
-    if (checkpoint !== undefined && checkpoint.size !== latest?.size)
-      throw new EvidenceError('ROOT_MISMATCH', `its checkpoint of ${latest?.size} is of ${checkpoint.size}`);
+    const standing = standingOf(tenantId, log, entries, latest);
     if (entries > (latest?.size ?? 0)) this.#behind.add(log.tenant);
-    return {
-      tenant: tenantId,
-      origin: log.origin,
-      epoch: log.epoch,
-      firstIndex: log.firstIndex,
-      entries,
-      checkpoint,
-    };
-  }
-
-  #unreadable(tenant: TenantId, fault: string): Standing {
-    const origin = this.#tables.originOf(tenant, 0);
-    return { tenant, origin, epoch: 0, firstIndex: 0, entries: 0, checkpoint: undefined, fault };
-  }
-
-  /** The row of an epoch alone would excuse whatever is missing: the entry that says so must be there. */
-  #requireBegun(log: LogPlace): void {
-    const [first] = this.#tables.entries(log, 0, 1);
-    const entry = first && decodeEntry(first.entry);
-    if (entry?.kind === KINDS.newEpoch && equalBytes(entry.previous, log.genesis)) return;
-    throw new EvidenceError('NOTICE_INVALID', `${log.origin} does not begin as its epoch says`);
+    return standing;
   }
 
   /** The head at exactly this size is to be among those that are given. */
@@ -227,26 +202,12 @@ export class TreeGrowth {
   }
 
   /** The tree as it was last signed, made again from what is stored: it must still have the root that was signed. */
-  #publishedState(log: LogPlace) {
-    const { origin, genesis } = log;
+  #publishedState(log: LogPlace): TreeState {
     const latest = this.#tables.latest(log);
-    if (latest === undefined) return { origin, range: new CompactRange(), previous: genesis };
+    if (latest === undefined) return unsignedTree(log);
     const { size } = latest;
-    const signed = headIn(latest.note);
-    const read = this.#tables.hashes(log, size);
-    const hashes = subtreesOf({ begin: 0, end: size }).map(({ level, index }) => read(level, index));
-    const range = CompactRange.restore({
-      begin: 0,
-      end: size,
-      bytes: Uint8Array.from(Buffer.concat(hashes)),
-    });
-    if (signed?.size !== size || !equalBytes(range.root(), signed.root)) {
-      throw new EvidenceError('ROOT_MISMATCH', `the first ${size} entries are not those that were signed`);
-    }
-    const [last] = this.#tables.entries(log, size - 1, 1);
-    if (last === undefined)
-      throw new EvidenceError('TRUNCATED', `entry ${size - 1}, which was signed, is not there`);
-    return { origin, range, previous: last.leaf };
+    const subtrees = subtreesAt(size, this.#tables.hashes(log, size));
+    return signedTree(log, latest, subtrees, this.#tables.entries(log, size - 1, 1)[0]?.leaf);
   }
 
   #nameOf(tenant: number): TenantId {
@@ -263,15 +224,4 @@ function isOfOneLog(error: unknown): error is Error {
 /** The largest size that was published of each log. */
 export function publishedSizes(logs: readonly PublishedLog[]): PublishedSize[] {
   return logs.map(({ tenant, checkpoints }) => [tenant, checkpoints.at(-1)?.size ?? 0]);
-}
-
-/** What a stored checkpoint says; undefined for one that cannot be read. Its signature is for others to verify. */
-function headIn(note: string): Pick<Checkpoint, 'size' | 'root'> | undefined {
-  try {
-    const { size, root } = parseCheckpoint(parseNote(note).text);
-    return { size, root };
-  } catch (error) {
-    if (error instanceof EvidenceError) return undefined;
-    throw error;
-  }
 }

@@ -9,7 +9,7 @@ import type {
   RangeVerdict,
   RangeWish,
 } from '../../streams/tree.ts';
-import { trustedOf } from './fsck/notes.ts';
+import { trustedOf } from '../fsck/notes.ts';
 import { checkRange } from './fsck/range.ts';
 import { publishedSizes, TreeGrowth } from './tree-growth.ts';
 import { readTree, treeReader, treeReads } from './tree-reads.ts';

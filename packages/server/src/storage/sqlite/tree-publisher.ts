@@ -3,8 +3,8 @@
 // stored one only ever gains signatures.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { EvidenceError, parseNote, signatureLine } from '@tallystick/evidence';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
+import { hasGained } from '../gained-signatures.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 
 export class TreePublisher {
@@ -44,28 +44,14 @@ export class TreePublisher {
       }
     }
   }
+
   /** Of each, whether its note is the stored one now. */
   cosign(checkpoints: readonly CosignedCheckpoint[]): boolean[] {
     return checkpoints.map(({ tenant: tenantId, epoch, size, note }) => {
       const row = this.#note.get(tenantId, epoch, size);
-      if (row === undefined || !hasMore(textIn(row, 'note'), note)) return false;
+      if (row === undefined || !hasGained(textIn(row, 'note'), note)) return false;
       this.#replaceNote.run(numberOf(row, 'tenant'), epoch, size, note);
       return true;
     });
-  }
-}
-
-/** Whether the second note says the same and has every signature of the first. */
-function hasMore(stored: string, cosigned: string): boolean {
-  try {
-    const [before, after] = [parseNote(stored), parseNote(cosigned)];
-    const lines = new Set(after.signatures.map(signatureLine));
-    return (
-      before.text === after.text &&
-      before.signatures.every((signature) => lines.has(signatureLine(signature)))
-    );
-  } catch (error) {
-    if (error instanceof EvidenceError) return false;
-    throw error;
   }
 }

@@ -16,9 +16,10 @@ import type {
   StoredEvidence,
   TreeReader,
 } from '../../streams/tree.ts';
+import { ofLog } from '../rows/log-place.ts';
 import { EvidenceTables } from './evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
-import { type LogPlace, ofLog, TreeTables } from './tree-tables.ts';
+import { type LogPlace, TreeTables } from './tree-tables.ts';
 
 export type TreeRead =
   | { readonly verb: 'Log' | 'Head'; readonly tenant: TenantId; readonly index: number | undefined }

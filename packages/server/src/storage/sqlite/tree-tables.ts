@@ -5,9 +5,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import {
   encodeEntryBundle,
-  epochGenesisHash,
-  EvidenceError,
-  genesisHash,
   type HashReader,
   HASH_BYTES,
   logNamed,
@@ -24,20 +21,12 @@ import {
 } from '@tallystick/evidence';
 import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../rows/columns.ts';
+import { tileIn } from '../rows/joined-hashes.ts';
+import { checkpointIn, headOf, type LogPlace as PlaceOf, placeIn } from '../rows/log-place.ts';
+import type { TenantTrees } from '../tenant-trees.ts';
 
-/** One log of a tenant: all of it, or what came after a restore. */
-export interface LogPlace {
-  /** The tenant's number. */
-  readonly tenant: number;
-  readonly epoch: number;
-  readonly origin: string;
-  /** Of its first entry, in the tenant's sequence. */
-  readonly firstIndex: number;
-  /** What its first entry links to. */
-  readonly genesis: Uint8Array;
-}
-
-type Row = Readonly<Record<string, unknown>>;
+/** Tenants have a number here. */
+export type LogPlace = PlaceOf<number>;
 
 /** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
 const SIGNATURE = `char(10) || '\u2014 '`;
@@ -99,11 +88,7 @@ export class TreeTables {
   log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogPlace | undefined {
     const row = this.#log.get(tenantId, index);
     if (row === undefined) return undefined;
-    const epoch = numberOf(row, 'epoch');
-    const place = { tenant: numberOf(row, 'tenant'), epoch, firstIndex: numberOf(row, 'first_index') };
-    const origin = this.originOf(tenantId, epoch);
-    if (epoch === 0) return { ...place, origin, genesis: genesisHash(origin) };
-    return { ...place, origin, genesis: epochGenesisHash(origin, textIn(row, 'previous_checkpoint')) };
+    return { tenant: numberOf(row, 'tenant'), ...placeIn(row, tenantId, this.#logOrigin) };
   }
 
   nextLog(tenantId = '', index = 0): { tenant: TenantId; endIndex: number } | undefined {
@@ -134,12 +119,7 @@ export class TreeTables {
 
   head(tenantId: TenantId, index?: number): LogHead | undefined {
     const log = this.log(tenantId, index);
-    return log === undefined ? undefined : this.headOf(log);
-  }
-
-  headOf(log: LogPlace): LogHead {
-    const { origin, epoch, firstIndex } = log;
-    return { origin, epoch, firstIndex, latest: this.latest(log) };
+    return log === undefined ? undefined : headOf(log, this.latest(log));
   }
 
   cosigned(tenantId: TenantId, { epoch, size }: LogSize, limit: number): CosignedPortion {
@@ -206,39 +186,16 @@ export class TreeTables {
       level === 0
         ? this.#leaves.get(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
         : this.#tileHashes.get(log.tenant, log.epoch, level, begin, begin + width);
-    const count = numberOf(row, 'count');
-    if (count !== width) {
-      const message = `${log.origin} has ${count} of ${width} hashes of its tile ${level}/${index}`;
-      throw new EvidenceError('TRUNCATED', message);
-    }
-    if (numberOf(row, 'whole') !== width) {
-      throw new EvidenceError(
-        'MALFORMED',
-        `${log.origin} has a hash in its tile ${level}/${index} that is none`,
-      );
-    }
-    return blobOf(row, 'hashes');
+    return tileIn(row, log.origin, { level, index, width });
   }
 }
 
-/** Throws EvidenceError for one of another log or size: it is not to be shown as one of this. */
-export function ofLog(
-  { origin }: LogPlace,
-  checkpoint: StoredCheckpoint | undefined,
-): StoredCheckpoint | undefined {
-  if (checkpoint === undefined || checkpoint.note.startsWith(`${origin}\n${checkpoint.size}\n`))
-    return checkpoint;
-  throw new EvidenceError(
-    'ORIGIN_MISMATCH',
-    `the checkpoint that is stored for size ${checkpoint.size} of ${origin} is none of it`,
-  );
-}
-
-function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined {
-  if (row === undefined) return undefined;
+/** What is asked of the logs of one tenant. */
+export function tenantTrees(tables: TreeTables, tenant: TenantId): TenantTrees<LogPlace> {
   return {
-    size: numberOf(row, 'size'),
-    note: textIn(row, 'note'),
-    publishedAtMs: numberOf(row, 'published_at_ms'),
+    log: (index) => tables.log(tenant, index),
+    latest: (log) => tables.latest(log),
+    checkpoint: (log, size) => tables.checkpoint(log, size),
+    made: (log, size, make) => make(tables.hashes(log, size)),
   };
 }

@@ -3,13 +3,14 @@
 // entries at a time. After a fault it goes on with the next tenant.
 
 import type { DatabaseSync } from 'node:sqlite';
-import { ALL_CHECKS, type Checks } from './checks.ts';
+import { ALL_CHECKS, type Checks } from '../../fsck/checks.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
-import { WalkDesk } from './entries.ts';
-import { fault, faultIn, faultOf, type StoreFault, storeFault } from './store-fault.ts';
+import { WalkDesk } from '../../fsck/entries.ts';
+import { fault, type StoreFault, storeFault } from '../../fsck/store-fault.ts';
+import { faultIn, faultOf } from './damage.ts';
 import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';
 import { type FoundLogs, missingLogs } from './missing-logs.ts';
-import type { TrustedKey } from './notes.ts';
+import type { TrustedKey } from '../../fsck/notes.ts';
 import { FIRST_INTEGER, integerIn, textIn } from './rows.ts';
 import { columnsOf, requireSchema } from './schema.ts';
 import { requireKnownTenants, requireNoStrayContent } from './strays.ts';

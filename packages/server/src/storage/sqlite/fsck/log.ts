@@ -15,11 +15,11 @@ import {
   TILE_HEIGHT,
   toBase64,
 } from '@tallystick/evidence';
-import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
-import { fault } from './store-fault.ts';
-import { NoteReader, type TrustedKey } from './notes.ts';
+import { EntryWalk, type SoundEntry, type WalkDesk } from '../../fsck/entries.ts';
+import { fault } from '../../fsck/store-fault.ts';
+import { NoteReader, type TrustedKey } from '../../fsck/notes.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
-import type { LogRow } from './rows.ts';
+import type { LogRow } from '../../fsck/log-row.ts';
 import type { StreamRows } from './streams.ts';
 import type { CheckpointRow, EpochRow, TreeRows } from './tree-rows.ts';
 import type { LogPlace } from '../tree-tables.ts';

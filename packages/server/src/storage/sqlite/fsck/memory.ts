@@ -8,7 +8,7 @@ import { EvidenceError } from '@tallystick/evidence';
 import type { AnchoredHead, AnchorHistory } from '../../../streams/anchor.ts';
 import { ANCHOR_FILE } from '../../anchor-file.ts';
 import { AnchorDamage, readAnchor, readAnchorHistory } from '../../anchor-form.ts';
-import { fault } from './store-fault.ts';
+import { fault } from '../../fsck/store-fault.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
 

@@ -3,7 +3,7 @@
 import { type EvidenceError, logNamed } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../../streams/anchor.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
-import { fault, type StoreFault, storeFault } from './store-fault.ts';
+import { fault, type StoreFault, storeFault } from '../../fsck/store-fault.ts';
 
 /** What was found of one tenant. */
 export interface FoundLogs {

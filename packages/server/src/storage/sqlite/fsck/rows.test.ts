@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
-import { FIRST_INTEGER, LAST_INTEGER, type LogRow, LogRows } from './rows.ts';
+import type { LogRow } from '../../fsck/log-row.ts';
+import { FIRST_INTEGER, LAST_INTEGER, LogRows } from './rows.ts';
 
 type Change = Readonly<Record<string, SQLInputValue>>;
 

@@ -6,26 +6,8 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../commitments.ts';
-import { fault } from './store-fault.ts';
-
-export interface LogRow {
-  /** The column `leaf_index`: the place in the tenant's sequence. */
-  readonly sequenceIndex: number;
-  readonly classification: number;
-  readonly entry: Uint8Array;
-  readonly leaf: Uint8Array;
-  readonly root1: Uint8Array;
-  readonly root2: Uint8Array;
-  /** Undefined once it is removed. */
-  readonly content: RowContent | undefined;
-}
-
-export interface RowContent {
-  readonly text1: Uint8Array;
-  readonly text2: Uint8Array;
-  readonly seeds: Uint8Array;
-  readonly isSealed: boolean;
-}
+import type { LogRow, RowContent } from '../../fsck/log-row.ts';
+import { fault } from '../../fsck/store-fault.ts';
 
 type Values = readonly SQLOutputValue[];
 
@@ -76,11 +58,16 @@ export class LogRows {
   /** Lot by lot, those of the tenant from one index of its sequence to another, both included. */
   *lots(tenant: number, first: SQLInputValue, last: SQLInputValue): Generator<LogRow[]> {
     for (let from = first; ; ) {
-      const rows = this.#usualRows(tenant, from, last) ?? valuesOf(this.#lot, tenant, from, last).map(rowIn);
+      const rows = this.lot(tenant, from, last);
       if (rows.length > 0) yield rows;
       if (rows.length < LOT_ROWS) return;
       from = rows.at(-1)!.sequenceIndex + 1;
     }
+  }
+
+  /** The first of these, as many as are read at once. */
+  lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
+    return this.#usualRows(tenant, first, last) ?? valuesOf(this.#lot, tenant, first, last).map(rowIn);
   }
 
   /** Undefined where they must be read column by column. */

@@ -2,7 +2,7 @@
 // many, or a trigger that somebody has taken away or put there, is a fault.
 
 import { DatabaseSync } from 'node:sqlite';
-import { fault } from './store-fault.ts';
+import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from './rows.ts';
 import { MIGRATIONS } from '../schema.ts';
 

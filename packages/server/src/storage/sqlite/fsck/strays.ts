@@ -2,7 +2,7 @@
 // skipping from one to the next in the keys of each table, which costs the same however large the logs are.
 
 import type { DatabaseSync } from 'node:sqlite';
-import { fault } from './store-fault.ts';
+import { fault } from '../../fsck/store-fault.ts';
 import { FIRST_INTEGER, integerIn } from './rows.ts';
 
 /** With the column that says where in the log a row belongs. */

@@ -11,8 +11,10 @@ import {
   requireTime,
   type StreamRow,
   streamRowIn,
-  STREAMS_OF_TENANT,
-} from './stream-row.ts';
+} from '../../fsck/stream-row.ts';
+
+/** To be followed by more conditions. */
+export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
 
 /** All indexes here are those of the tenant's sequence, but for those inside a notice. */
 export class StreamRows {

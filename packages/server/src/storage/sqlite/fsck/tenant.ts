@@ -3,10 +3,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../../streams/anchor.ts';
-import { WalkDesk } from './entries.ts';
-import { fault } from './store-fault.ts';
+import { WalkDesk } from '../../fsck/entries.ts';
+import { fault } from '../../fsck/store-fault.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
-import type { TrustedKey } from './notes.ts';
+import type { TrustedKey } from '../../fsck/notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { FIRST_INTEGER, LAST_INTEGER, LogRows } from './rows.ts';
 import { StreamRows } from './streams.ts';

@@ -3,11 +3,11 @@
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { equalBytes, HASH_BYTES, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
-import { Commitments, SEEDS_BYTES } from '../../commitments.ts';
+import { Commitments, SEEDS_BYTES } from '../commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
-import type { LogRow, RowContent } from './rows.ts';
-import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
+import type { LogRow, RowContent } from './log-row.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**

@@ -2,18 +2,10 @@
 // next one, and ends, once another follows, with the seal notice that names it, or with its log. So do its neighbours as
 // far as they touch it, and the first stream of all begins with the first entry.
 
-import type { DatabaseSync } from 'node:sqlite';
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
+import type { Asking } from '../answers.ts';
 import { fault } from './store-fault.ts';
-import {
-  noneBegins,
-  noNoticeOf,
-  otherSeal,
-  requireTime,
-  type StreamRow,
-  streamRowIn,
-  STREAMS_OF_TENANT,
-} from './stream-row.ts';
+import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
 /** An entry of the tenant's sequence at which a stream may begin or end. */
 export interface BoundaryEntry {
@@ -27,9 +19,9 @@ export interface BoundaryEntry {
 /** What is asked of the log. All indexes are those of the tenant's sequence. */
 export interface BoundaryLog {
   /** Undefined where there is none. Throws EvidenceError for one that is not what was signed. */
-  entryAt(index: number): BoundaryEntry | undefined;
+  entryAt(index: number): Asking<BoundaryEntry | undefined>;
   /** The place of the first entry of the log that holds an index. */
-  logBeginOf(index: number): number;
+  logBeginOf(index: number): Asking<number>;
 }
 
 /** What was gone through of the stream. */
@@ -39,52 +31,47 @@ export interface Walked {
   readonly firstSealAt: number | undefined;
 }
 
+/** The row of a stream and those that touch it, as far as there are any. */
+export interface StreamsAround {
+  /** Of all streams of the tenant. */
+  readonly first: StreamRow | undefined;
+  readonly before: StreamRow | undefined;
+  readonly own: StreamRow | undefined;
+  readonly next: StreamRow | undefined;
+}
+
 /** Throws EvidenceError where the stream is not where the log says. */
-export function requireBounds(
-  db: DatabaseSync,
-  tenant: number,
+export function* requireBounds(
   streamId: string,
+  { first, before, own, next }: StreamsAround,
   walked: Walked,
   log: BoundaryLog,
-): void {
-  const { first, before, own, next } = rowsAround(db, tenant, streamId);
+): Asking<void> {
+  if (first === undefined || own === undefined)
+    throw fault('TRUNCATED', `there is no row of stream ${streamId}`);
   if (first.firstIndex !== 0) throw noneBegins(0);
-  requireBeginning(before, own, log);
+  yield* requireBeginning(before, own, log);
   const { firstSealAt } = walked;
   if (firstSealAt !== undefined && firstSealAt + 1 !== next?.firstIndex) {
     const says = `that a stream follows, and there is no such row at ${firstSealAt + 1}`;
     throw otherSeal(firstSealAt, says);
   }
-  if (next !== undefined) requireBeginning(own, next, log);
+  if (next !== undefined) yield* requireBeginning(own, next, log);
   const endIndex = next?.firstIndex ?? walked.endIndex;
-  const logBegin = log.logBeginOf(Math.max(own.firstIndex, endIndex - 1));
+  const logBegin = yield* log.logBeginOf(Math.max(own.firstIndex, endIndex - 1));
   if (logBegin > own.firstIndex) throw noneBegins(logBegin);
 }
 
-function rowsAround(db: DatabaseSync, tenant: number, streamId: string) {
-  const get = (condition: string, ...values: (string | number)[]): StreamRow | undefined => {
-    const row = db.prepare(`${STREAMS_OF_TENANT} ${condition} LIMIT 1`).get(tenant, ...values);
-    return row && streamRowIn(row);
-  };
-  const first = get('ORDER BY first_index');
-  const own = get('AND stream_id = ?', streamId);
-  if (first === undefined || own === undefined)
-    throw fault('TRUNCATED', `there is no row of stream ${streamId}`);
-  const before = get('AND first_index < ? ORDER BY first_index DESC', own.firstIndex);
-  const next = get('AND first_index > ? ORDER BY first_index', own.firstIndex);
-  return { first, before, own, next };
-}
-
 /** Of a stream, and with that the end of the one before it. */
-function requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): void {
+function* requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): Asking<void> {
   const { firstIndex } = row;
-  const entryBefore = firstIndex === 0 ? undefined : log.entryAt(firstIndex - 1);
+  const entryBefore = firstIndex === 0 ? undefined : yield* log.entryAt(firstIndex - 1);
   if (entryBefore?.seal !== undefined) {
     requireSeal(entryBefore.seal, entryBefore, before, row);
     return;
   }
-  if (log.logBeginOf(firstIndex) !== firstIndex) throw noNoticeOf(row, firstIndex);
-  const entry = log.entryAt(firstIndex);
+  if ((yield* log.logBeginOf(firstIndex)) !== firstIndex) throw noNoticeOf(row, firstIndex);
+  const entry = yield* log.entryAt(firstIndex);
   if (entry !== undefined) requireTime(row, entry.receivedAtMs, firstIndex);
 }
 

@@ -18,11 +18,11 @@ import {
   readNoticeAndKeys,
   splitGroup,
 } from '@tallystick/evidence';
-import { SEED_BYTES, saltsOf } from '../../commitments.ts';
-import { hashLeaves } from '../../leaf-hashes.ts';
+import { SEED_BYTES, saltsOf } from '../commitments.ts';
+import { hashLeaves } from '../leaf-hashes.ts';
 import type { Checks } from './checks.ts';
 import { atIndex, fault } from './store-fault.ts';
-import type { LogRow, RowContent } from './rows.ts';
+import type { LogRow, RowContent } from './log-row.ts';
 import { canonicalText, LotValues } from './values.ts';
 
 /** What an entry turned out to be. */

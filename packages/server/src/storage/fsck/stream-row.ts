@@ -1,8 +1,7 @@
 // A row of `streams` as the verifier of a store reads it, and what is said where it is not what the log says.
 
-import type { SQLOutputValue } from 'node:sqlite';
+import { numberOf, textIn } from '../rows/columns.ts';
 import { fault } from './store-fault.ts';
-import { integerIn, textIn } from './rows.ts';
 
 export interface StreamRow {
   /** In the tenant's sequence. */
@@ -11,14 +10,11 @@ export interface StreamRow {
   readonly createdAtMs: number;
 }
 
-/** To be followed by more conditions. */
-export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
-
-export function streamRowIn(row: Readonly<Record<string, SQLOutputValue>>): StreamRow {
+export function streamRowIn(row: Readonly<Record<string, unknown>>): StreamRow {
   return {
-    firstIndex: integerIn(row['first_index']),
-    streamId: textIn(row['stream_id']),
-    createdAtMs: integerIn(row['created_at_ms']),
+    firstIndex: numberOf(row, 'first_index'),
+    streamId: textIn(row, 'stream_id'),
+    createdAtMs: numberOf(row, 'created_at_ms'),
   };
 }
 

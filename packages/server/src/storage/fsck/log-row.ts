@@ -1,0 +1,20 @@
+// A row of the log as the verifier of a store reads it: an entry with its content, whatever the database is.
+
+export interface LogRow {
+  /** The column `leaf_index`: the place in the tenant's sequence. */
+  readonly sequenceIndex: number;
+  readonly classification: number;
+  readonly entry: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly root1: Uint8Array;
+  readonly root2: Uint8Array;
+  /** Undefined once it is removed. */
+  readonly content: RowContent | undefined;
+}
+
+export interface RowContent {
+  readonly text1: Uint8Array;
+  readonly text2: Uint8Array;
+  readonly seeds: Uint8Array;
+  readonly isSealed: boolean;
+}

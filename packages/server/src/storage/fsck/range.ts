@@ -1,0 +1,281 @@
+// A part of one tenant's log, for whoever asks while the service runs: entries and values of the range are recomputed,
+// and lead, with the stored hashes around them, to the root of the newest checkpoint. Content that is gone must be under
+// a notice, wherever in the log that stands. Where it is a part of a stream, that must be one by the log.
+
+import {
+  type Checkpoint,
+  CompactRange,
+  compactRangeRoot,
+  decodeEntry,
+  Deletions,
+  EMPTY_ROOT,
+  type Entry,
+  equalBytes,
+  EvidenceError,
+  isNotice,
+  KINDS,
+  leafHash,
+  type Notice,
+  parseCheckpoint,
+  parseNote,
+  proveInclusion,
+  proveRange,
+  verifyInclusion,
+} from '@tallystick/evidence';
+import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
+import { type Answer, answered, type Asking } from '../answers.ts';
+import type { LogPlace } from '../rows/log-place.ts';
+import type { TenantTrees } from '../tenant-trees.ts';
+import { ALL_CHECKS } from './checks.ts';
+import { EntryWalk, noticeIn, type SoundEntry, WalkDesk } from './entries.ts';
+import type { LogRow } from './log-row.ts';
+import { NoteReader, type TrustedKey } from './notes.ts';
+import { fault } from './store-fault.ts';
+import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
+
+/** What a range is read from; of the tenant of the wish alone. Indexes are those of the tenant's sequence. */
+export interface RangeStore<Log extends LogPlace<unknown>> extends TenantTrees<Log> {
+  /** Where the log begins that follows upon this one, after a restore. */
+  nextBegin(log: Log): Answer<number | undefined>;
+  /** Those from one index to another, both included: as many of the first of them as are read at once. */
+  rows(log: Log, first: number, last: number): Answer<readonly LogRow[]>;
+  /** The entry alone, whatever its content is. */
+  entry(log: Log, index: number): Answer<Uint8Array | undefined>;
+  streamsAround(streamId: string): Answer<StreamsAround>;
+  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+  faultOf(error: unknown): EvidenceError;
+}
+
+/** Whose keys are trusted is said apart. */
+export type RangeOf = Omit<RangeWish, 'publicKeys'>;
+
+/**
+ * Gives how many events are checked; throws only what is no verdict. Needs no transaction: nothing that it holds the
+ * range against ever changes, and what is purged meanwhile was signed before. With `keys` the checkpoint must be signed
+ * by one of them; without, whoever asks has to verify its signature: what it says could be anybody's.
+ */
+export function* checkRange<Log extends LogPlace<unknown>>(
+  store: RangeStore<Log>,
+  wish: RangeOf,
+  keys?: readonly TrustedKey[],
+): Asking<RangeVerdict, number> {
+  const check = new RangeCheck(store, wish, keys);
+  try {
+    yield* check.run();
+    return check.verdict();
+  } catch (error) {
+    const { reason, message, index } = store.faultOf(error);
+    return { ...check.verdict(), fault: { reason, message, index: check.sequenceIndex(index) } };
+  }
+}
+
+type Head = Pick<Checkpoint, 'size' | 'root'>;
+
+class RangeCheck<Log extends LogPlace<unknown>> {
+  readonly #store: RangeStore<Log>;
+  readonly #wish: RangeOf;
+  readonly #keys: readonly TrustedKey[] | undefined;
+  readonly #desk = new WalkDesk(ALL_CHECKS);
+  #deletions = new Deletions();
+  /** The one that is looked at; a range may reach from one into the next, where the tenant went on after a restore. */
+  #log: Log | undefined;
+  /** In the tenant's sequence. */
+  #firstSealAt: number | undefined;
+  #head: Head = { size: 0, root: EMPTY_ROOT };
+  #checked = 0;
+  #expiredBefore = 0;
+
+  constructor(store: RangeStore<Log>, wish: RangeOf, keys: readonly TrustedKey[] | undefined) {
+    this.#store = store;
+    this.#wish = wish;
+    this.#keys = keys;
+  }
+
+  sequenceIndex(index: number | undefined): number | undefined {
+    return index === undefined ? undefined : index + (this.#log?.firstIndex ?? 0);
+  }
+
+  verdict(): RangeVerdict {
+    return {
+      checkedEvents: this.#checked,
+      expiredEvents: this.#expiredBefore + this.#deletions.count,
+      // Nothing deletes single fields yet.
+      redactedEvents: 0,
+      treeSize: this.#head.size,
+      rootHash: this.#head.root,
+    };
+  }
+
+  *run(): Asking<void, number> {
+    const { tenant, fromIndex, endIndex } = this.#wish;
+    if (fromIndex === endIndex) yield* this.#takeHead(fromIndex);
+    for (let from = fromIndex; from < endIndex; ) {
+      const log = yield* answered(this.#store.log(from));
+      if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${tenant}`);
+      const next = yield* answered(this.#store.nextBegin(log));
+      const end = Math.min(endIndex, next ?? endIndex);
+      this.#log = log;
+      this.#expiredBefore += this.#deletions.count;
+      this.#deletions = new Deletions();
+      yield* this.#part(log, from, end);
+      from = end;
+    }
+    yield* this.#requireStream();
+  }
+
+  *#requireStream(): Asking<void> {
+    const { streamId, endIndex } = this.#wish;
+    if (streamId === undefined || this.#log === undefined) return;
+    // Faults of boundaries are told by the tenant's sequence, not by a log.
+    this.#log = undefined;
+    const rows = yield* answered(this.#store.streamsAround(streamId));
+    const boundaryAt = this.#boundaryAt.bind(this);
+    const logAt = this.#logAt.bind(this);
+    yield* requireBounds(
+      streamId,
+      rows,
+      { endIndex, firstSealAt: this.#firstSealAt },
+      {
+        entryAt: boundaryAt,
+        *logBeginOf(index) {
+          return (yield* logAt(index)).firstIndex;
+        },
+      },
+    );
+  }
+
+  *#logAt(index: number): Asking<Log> {
+    const log = yield* answered(this.#store.log(index));
+    if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${this.#wish.tenant}`);
+    return log;
+  }
+
+  *#boundaryAt(index: number): Asking<BoundaryEntry | undefined> {
+    const log = yield* this.#logAt(index);
+    const [row] = yield* answered(this.#store.rows(log, index, index));
+    if (row === undefined) return undefined;
+    const entry = decodeEntry(row.entry);
+    if (entry.index !== index - log.firstIndex)
+      throw fault('INDEX_MISMATCH', `says that it is entry ${entry.index}`, index);
+    const notice = yield* this.#signedNotice(log, yield* this.#headOf(log), entry, row);
+    const seal = notice?.kind === KINDS.streamSeal ? notice.payload : undefined;
+    return { logBegin: log.firstIndex, receivedAtMs: entry.receivedAtMs, seal };
+  }
+
+  /** Of an empty range there is the head alone to look at. */
+  *#takeHead(index: number): Asking<void> {
+    this.#log = yield* answered(this.#store.log(index));
+    if (this.#log !== undefined) this.#head = yield* this.#headOf(this.#log);
+  }
+
+  /** What of the range is in one log. */
+  *#part(log: Log, fromIndex: number, endIndex: number): Asking<void, number> {
+    this.#head = yield* this.#headOf(log);
+    const begin = fromIndex - log.firstIndex;
+    const walk = new EntryWalk(this.#desk, {
+      firstIndex: log.firstIndex,
+      nextIndex: begin,
+      previous: yield* this.#leafBefore(log, begin),
+    });
+    // What comes behind the newest checkpoint hangs on the chain alone.
+    const range = new CompactRange(Math.min(begin, this.#head.size));
+    for (let from = fromIndex; from < endIndex; ) {
+      const rows = yield* answered(this.#store.rows(log, from, endIndex - 1));
+      if (rows.length === 0) break;
+      walk.take(rows, (sound) => this.#use(sound, range));
+      yield this.#checked;
+      from = rows.at(-1)!.sequenceIndex + 1;
+    }
+    if (walk.nextIndex < endIndex - log.firstIndex)
+      throw fault('TRUNCATED', `entry ${walk.nextIndex} is missing`, walk.nextIndex);
+    yield* this.#requireRoot(log, range);
+    const judged = Math.min(endIndex, log.firstIndex + this.#head.size);
+    if (this.#deletions.count > 0) yield* this.#explain(log, judged);
+  }
+
+  #use({ leaf, deleted, notice }: SoundEntry, range: CompactRange): void {
+    this.#checked++;
+    if (range.end < this.#head.size) range.append(leaf);
+    if (deleted !== undefined) this.#deletions.deleted(deleted, true);
+    if (notice?.kind === KINDS.streamSeal) this.#firstSealAt ??= this.sequenceIndex(notice.index);
+    if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
+  }
+
+  *#headOf(log: Log): Asking<Head> {
+    const latest = yield* answered(this.#store.latest(log));
+    if (latest === undefined) return { size: 0, root: EMPTY_ROOT };
+    const { origin, size, root } = parseCheckpoint(parseNote(latest.note).text);
+    if (origin !== log.origin || size !== latest.size)
+      throw fault('ORIGIN_MISMATCH', `the checkpoint of size ${latest.size} is of another log or size`);
+    if (this.#keys !== undefined) new NoteReader(origin, this.#keys).read(latest.note, true);
+    return { size, root };
+  }
+
+  *#leafBefore(log: Log, index: number): Asking<Uint8Array> {
+    if (index === 0) return log.genesis;
+    const before = yield* answered(this.#store.entry(log, log.firstIndex + index - 1));
+    if (before === undefined) throw fault('TRUNCATED', `entry ${index - 1} is missing`, index - 1);
+    return leafHash(before);
+  }
+
+  *#requireRoot(log: Log, range: CompactRange): Asking<void> {
+    const { size, root } = this.#head;
+    if (size === 0) return;
+    const made = this.#store.made(log, size, (read) => proveRange(range.begin, range.end, size, read));
+    const proof = yield* answered(made);
+    if (equalBytes(compactRangeRoot(range, size, proof), root)) return;
+    const message = `entries ${range.begin} to ${range.end - 1} do not lead to the root that was signed at size ${size}`;
+    throw fault('ROOT_MISMATCH', message, range.begin);
+  }
+
+  /** Looks through the rest of the log for the purges that explain what is gone; more may be signed by now. */
+  *#explain(log: Log, judged: number): Asking<void, number> {
+    const head = yield* this.#headOf(log);
+    const last = log.firstIndex + head.size - 1;
+    for (let from = judged; from <= last; ) {
+      const rows = yield* answered(this.#store.rows(log, from, last));
+      if (rows.length === 0) break;
+      for (const row of rows) {
+        const notice = yield* this.#purgeIn(log, head, row);
+        if (notice !== undefined) this.#deletions.notice(notice);
+      }
+      yield this.#checked;
+      from = rows.at(-1)!.sequenceIndex + 1;
+    }
+    this.#deletions.explain();
+  }
+
+  /** A notice counts only if it is what was signed. */
+  *#purgeIn(log: Log, head: Head, row: LogRow): Asking<Notice | undefined> {
+    const entry = decodeEntry(row.entry);
+    if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= head.size) return undefined;
+    try {
+      return yield* this.#signedNotice(log, head, entry, row);
+    } catch (error) {
+      if (error instanceof EvidenceError) return undefined;
+      throw error;
+    }
+  }
+
+  /** What an entry says if it is a notice; throws where it is not what was signed, as far as that goes. */
+  *#signedNotice(log: Log, { size, root }: Head, entry: Entry, row: LogRow): Asking<Notice | undefined> {
+    const { index, kind } = entry;
+    if (index < size) {
+      const made = this.#store.made(log, size, (read) => proveInclusion(index, size, read));
+      const proof = yield* answered(made);
+      verifyInclusion({ leaf: leafHash(row.entry), index, size, proof, root });
+    }
+    if (!isNotice(kind)) return undefined;
+    if (row.content === undefined) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
+    this.#requireContent(entry, row);
+    return noticeIn(entry, row.content);
+  }
+
+  #requireContent({ content }: Entry, row: LogRow): void {
+    const { values } = this.#desk;
+    values.begin(1);
+    const place = values.add(row, row.content!);
+    values.run();
+    values.require(place, row, content);
+  }
+}

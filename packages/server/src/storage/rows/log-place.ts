@@ -1,0 +1,59 @@
+// Where a log of a tenant is and what it is called, and its checkpoints as they are stored.
+
+import type { TenantId } from '@tallystick/contract';
+import { epochGenesisHash, EvidenceError, genesisHash, originOf } from '@tallystick/evidence';
+import type { LogHead, StoredCheckpoint } from '../../streams/tree.ts';
+import { numberOf, textIn } from './columns.ts';
+
+/** One log of a tenant: all of it, or what came after a restore. */
+export interface LogPlace<Tenant = TenantId> {
+  /** As the database calls it. */
+  readonly tenant: Tenant;
+  readonly epoch: number;
+  readonly origin: string;
+  /** Of its first entry, in the tenant's sequence. */
+  readonly firstIndex: number;
+  /** What its first entry links to. */
+  readonly genesis: Uint8Array;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Of a row with the columns of an epoch; that of the first log, which has none, says 0 twice. */
+export function placeIn(row: Row, tenant: TenantId, logOrigin: string): Omit<LogPlace, 'tenant'> {
+  const epoch = numberOf(row, 'epoch');
+  const firstIndex = numberOf(row, 'first_index');
+  const origin = originOf({ tenant, epoch }, logOrigin);
+  const genesis =
+    epoch === 0 ? genesisHash(origin) : epochGenesisHash(origin, textIn(row, 'previous_checkpoint'));
+  return { epoch, firstIndex, origin, genesis };
+}
+
+export function headOf(
+  { origin, epoch, firstIndex }: LogPlace<unknown>,
+  latest: StoredCheckpoint | undefined,
+): LogHead {
+  return { origin, epoch, firstIndex, latest };
+}
+
+export function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined {
+  if (row === undefined) return undefined;
+  return {
+    size: numberOf(row, 'size'),
+    note: textIn(row, 'note'),
+    publishedAtMs: numberOf(row, 'published_at_ms'),
+  };
+}
+
+/** Throws EvidenceError for one of another log or size: it is not to be shown as one of this. */
+export function ofLog(
+  { origin }: Pick<LogPlace, 'origin'>,
+  checkpoint: StoredCheckpoint | undefined,
+): StoredCheckpoint | undefined {
+  if (checkpoint === undefined || checkpoint.note.startsWith(`${origin}\n${checkpoint.size}\n`))
+    return checkpoint;
+  throw new EvidenceError(
+    'ORIGIN_MISMATCH',
+    `the checkpoint that is stored for size ${checkpoint.size} of ${origin} is none of it`,
+  );
+}

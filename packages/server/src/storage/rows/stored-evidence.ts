@@ -1,0 +1,46 @@
+// What an event is proven by, as its row has it: its entry, the roots of its groups, and its texts with the salts of
+// their units. Seeds stay in the store; salts leave it only for those who may see the values that they belong to.
+
+import { splitGroup } from '@tallystick/evidence';
+import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
+import { SEED_BYTES, saltsOf } from '../commitments.ts';
+import { classificationIn } from './classification-column.ts';
+import { blobOf, numberOf } from './columns.ts';
+import { hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Of a row that is what was hashed; else what is wrong with it. */
+export function soundEvidenceIn(
+  row: Row | undefined,
+  contents: StoredContents,
+): StoredEvidence | AlteredEvent | undefined {
+  if (row === undefined) return undefined;
+  const [fault] = contents.faultsOf([row]);
+  return fault === undefined ? evidenceIn(row) : { index: indexIn(row), fault };
+}
+
+/** As it is stored, whatever that is. */
+export function evidenceIn(row: Row): StoredEvidence {
+  return {
+    index: numberOf(row, 'leaf_index'),
+    classification: classificationIn(row),
+    entry: blobOf(row, 'entry'),
+    roots: [blobOf(row, 'root1'), blobOf(row, 'root2')],
+    content: hasContent(row) ? contentIn(row) : undefined,
+  };
+}
+
+function contentIn(row: Row): NonNullable<StoredEvidence['content']> {
+  const [one, two] = textsIn(row);
+  const seeds = blobOf(row, 'seeds');
+  return {
+    texts: [decoder.decode(one), decoder.decode(two)],
+    salts: [
+      saltsOf(seeds.subarray(0, SEED_BYTES), splitGroup(one, 1).units.length),
+      saltsOf(seeds.subarray(SEED_BYTES), splitGroup(two, 2).units.length),
+    ],
+  };
+}
