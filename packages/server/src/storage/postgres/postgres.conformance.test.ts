@@ -14,11 +14,14 @@ import { keyClaims } from '../conformance/log-keys.ts';
 import { sealRequestClaims } from '../conformance/seal-requests.ts';
 import { streamReadClaims } from '../conformance/stream-reads.ts';
 import { streamSealClaims } from '../conformance/stream-seals.ts';
+import { treeClaims } from '../conformance/tree.ts';
+import { treeProofClaims } from '../conformance/tree-proofs.ts';
 import type { Storage } from '../storage.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { Database, SCHEMA } from './database.ts';
 import { createLog } from './log.ts';
 import { migrate } from './migrate.ts';
+import { createTree } from './tree.ts';
 
 let server: PostgresServer;
 let migrated: string;
@@ -65,6 +68,7 @@ async function placeOn(): Promise<Place> {
       };
       return {
         log,
+        tree: createTree(reading, 'audit.example.com'),
         tenants,
         logOrigin: 'audit.example.com',
         async [Symbol.asyncDispose]() {
@@ -108,6 +112,8 @@ const CLAIMS = [
   keyClaims,
   idClaims,
   byteClaims,
+  treeClaims,
+  treeProofClaims,
   streamSealClaims,
   sealRequestClaims,
   streamReadClaims,

@@ -19,13 +19,23 @@ export interface LogPlace<Tenant = TenantId> {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Of a row with the columns of an epoch; that of the first log, which has none, says 0 twice. */
-export function placeIn(row: Row, tenant: TenantId, logOrigin: string): Omit<LogPlace, 'tenant'> {
-  const epoch = numberOf(row, 'epoch');
-  const firstIndex = numberOf(row, 'first_index');
+/** With what a log began after a restore. */
+export interface Beginning {
+  readonly epoch: number;
+  readonly firstIndex: number;
+  readonly previousCheckpoint: string;
+}
+
+/** The first log of a tenant, where no beginning is given. */
+export function placeOf(
+  tenant: TenantId,
+  logOrigin: string,
+  beginning?: Beginning,
+): Omit<LogPlace, 'tenant'> {
+  const { epoch, firstIndex } = beginning ?? { epoch: 0, firstIndex: 0 };
   const origin = originOf({ tenant, epoch }, logOrigin);
   const genesis =
-    epoch === 0 ? genesisHash(origin) : epochGenesisHash(origin, textIn(row, 'previous_checkpoint'));
+    beginning === undefined ? genesisHash(origin) : epochGenesisHash(origin, beginning.previousCheckpoint);
   return { epoch, firstIndex, origin, genesis };
 }
 

@@ -22,7 +22,7 @@ import {
 import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../rows/columns.ts';
 import { tileIn } from '../rows/joined-hashes.ts';
-import { checkpointIn, headOf, type LogPlace as PlaceOf, placeIn } from '../rows/log-place.ts';
+import { checkpointIn, headOf, type LogPlace as PlaceOf, placeOf } from '../rows/log-place.ts';
 import type { TenantTrees } from '../tenant-trees.ts';
 
 /** Tenants have a number here. */
@@ -88,7 +88,11 @@ export class TreeTables {
   log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogPlace | undefined {
     const row = this.#log.get(tenantId, index);
     if (row === undefined) return undefined;
-    return { tenant: numberOf(row, 'tenant'), ...placeIn(row, tenantId, this.#logOrigin) };
+    const epoch = numberOf(row, 'epoch');
+    const firstIndex = numberOf(row, 'first_index');
+    const beginning =
+      epoch === 0 ? undefined : { epoch, firstIndex, previousCheckpoint: textIn(row, 'previous_checkpoint') };
+    return { tenant: numberOf(row, 'tenant'), ...placeOf(tenantId, this.#logOrigin, beginning) };
   }
 
   nextLog(tenantId = '', index = 0): { tenant: TenantId; endIndex: number } | undefined {

@@ -1,0 +1,280 @@
+// Finds the logs that have grown beyond what this process has published, and reads them back. The ends of all logs are
+// looked at each time, which is one small table; what was published is remembered. Other nodes sign the same logs, and each
+// recomputes them for itself: who comes first stores its checkpoint, the others find theirs left out. A log that another
+// node has brought further than this one is made again from what is stored, and is given so, for those who wait for it.
+
+import type { TenantId } from '@tallystick/contract';
+import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
+import type { GrownLog, Growth, LogFault, Standing, TreeHead } from '../../streams/tree.ts';
+import { GrowingTree } from '../growing-tree.ts';
+import type { LogPlace } from '../rows/log-place.ts';
+import { headIn, requireBegun, standingOf, unreadableStanding } from '../signed-tree.ts';
+import type { Database } from './database.ts';
+import { GrowingLogs, type LogEnd, LOGS_AT_ONCE, type StoredLog } from './growing-logs.ts';
+import type { PublishedState } from './tree-publisher.ts';
+import type { SignedLog } from './tree-tables.ts';
+
+/** A log on its way: what was read of it, and where it stands. */
+interface Growing {
+  readonly log: LogPlace;
+  readonly tree: GrowingTree;
+  /** At a size that was asked for, where the tree was made beyond it. */
+  readonly passed: TreeHead | undefined;
+}
+
+/** So many entries are read at once: a tenth of a second of work, and a few megabytes. */
+const ENTRIES_MAX = 20_000;
+const TREES_KEPT_MAX = 20_000;
+
+export class TreeGrowth {
+  readonly #logs: GrowingLogs;
+  readonly #pool = new HashPool();
+  /** Those used last come last. */
+  readonly #trees = new Map<TenantId, Growing>();
+  /** Logs with something to publish. */
+  readonly #grown = new Map<TenantId, Growing>();
+  /** How far each log is published as this process knows, in the tenant's sequence. */
+  readonly #published = new Map<TenantId, number>();
+  readonly #faulty = new Set<TenantId>();
+  readonly #stops = new Map<TenantId, number>();
+  /** Found while something was published. */
+  #faults: LogFault[] = [];
+  #hasStood = false;
+  /** Whoever comes behind this one is read first in the next turn. */
+  #lastRead: TenantId = '';
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database, logOrigin: string) {
+    this.#logs = new GrowingLogs(database, logOrigin);
+  }
+
+  /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
+  standings(): Promise<Standing[]> {
+    return this.#inTurn(() => this.#stand());
+  }
+
+  /** The head at exactly this size is to be among those that are given. */
+  stopAt(tenant: TenantId, size: number): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#stops.set(tenant, size);
+      // Read again: the tree may be beyond it.
+      this.#forget(tenant);
+    });
+  }
+
+  read(): Promise<Growth> {
+    return this.#inTurn(() => this.#read());
+  }
+
+  /** These logs are stored so far, by this process or by another. */
+  published(states: readonly PublishedState[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const state of states) this.#publishedOne(state);
+    });
+  }
+
+  async #stand(): Promise<Standing[]> {
+    const found: Standing[] = [];
+    for await (const stored of this.#logs.stored()) {
+      const { tenant } = stored;
+      try {
+        found.push(this.#standing(stored));
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        found.push(unreadableStanding(tenant, this.#logs.tables.originOf(tenant, 0), error.message));
+      }
+    }
+    this.#hasStood = true;
+    return found;
+  }
+
+  #standing(stored: StoredLog): Standing {
+    const { tenant } = stored;
+    const { log, latest } = stored.signedLog();
+    requireBegun(log, stored.firstEntry());
+    const standing = standingOf(tenant, log, stored.lastIndex() + 1 - log.firstIndex, latest);
+    if (latest !== undefined && !this.#published.has(tenant))
+      this.#published.set(tenant, log.firstIndex + latest.size);
+    return standing;
+  }
+
+  async #read(): Promise<Growth> {
+    // What was signed before is no growth.
+    if (!this.#hasStood) await this.#stand();
+    const faults = this.#faults;
+    const ends = this.#inOrder((await this.#logs.ends()).filter((end) => this.#isBehind(end)));
+    let room = ENTRIES_MAX;
+    let looked = 0;
+    while (looked < ends.length && room > 0) {
+      const portion = ends.slice(looked, looked + LOGS_AT_ONCE);
+      await this.#prepare(portion, faults);
+      const { left, count } = await this.#readRuns(portion, room, faults);
+      room = left;
+      looked += count;
+    }
+    this.#faults = [];
+    const hasMore = ends.some((end) => this.#isBehind(end));
+    return { grown: [...this.#grown].map(([tenant, growing]) => grownOf(tenant, growing)), faults, hasMore };
+  }
+
+  #isBehind({ tenant, endIndex }: LogEnd): boolean {
+    if (this.#faulty.has(tenant)) return false;
+    const growing = this.#trees.get(tenant);
+    if (growing !== undefined) return endIndex > endOf(growing);
+    return endIndex > (this.#published.get(tenant) ?? 0) || this.#stops.has(tenant);
+  }
+
+  /** A log that always has more than there is room for must not keep the others waiting. */
+  #inOrder(ends: readonly LogEnd[]): LogEnd[] {
+    const at = ends.findIndex(({ tenant }) => tenant > this.#lastRead);
+    return at < 0 ? [...ends] : [...ends.slice(at), ...ends.slice(0, at)];
+  }
+
+  /** Has the trees of these logs in memory: those that are written to now, made again as they were last signed. */
+  async #prepare(portion: readonly LogEnd[], faults: LogFault[]): Promise<void> {
+    const signed = await this.#logs.signed(portion.map(({ tenant }) => tenant));
+    const missing: SignedLog[] = [];
+    for (const { tenant } of portion) {
+      this.#orFault(tenant, faults, () => {
+        const found = signed.get(tenant)!();
+        // Somebody has gone on after a restore meanwhile: what was not signed of the log before never will be.
+        if (this.#trees.get(tenant)?.log.epoch !== found.log.epoch) this.#forget(tenant);
+        if (!this.#trees.has(tenant)) missing.push(found);
+      });
+    }
+    const states = await this.#logs.trees(missing);
+    for (const [i, found] of missing.entries()) {
+      const { tenant } = found.log;
+      const passed = await this.#passed(found, faults);
+      this.#orFault(tenant, faults, () => {
+        const tree = new GrowingTree(states[i]!(), this.#pool);
+        const stop = this.#stops.get(tenant);
+        if (stop !== undefined) tree.stopAt(stop);
+        this.#keep(tenant, { log: found.log, tree, passed });
+      });
+    }
+  }
+
+  /** The head at the size that was asked for, where the log is signed beyond it by now. */
+  async #passed({ log, latest }: SignedLog, faults: LogFault[]): Promise<TreeHead | undefined> {
+    const stop = this.#stops.get(log.tenant);
+    if (stop === undefined || latest === undefined || stop >= latest.size) return undefined;
+    try {
+      return await this.#logs.headWithin(log, latest, stop);
+    } catch (error) {
+      if (!(error instanceof EvidenceError)) throw error;
+      this.#fault(log.tenant, error.message, faults);
+      return undefined;
+    }
+  }
+
+  #keep(tenant: TenantId, growing: Growing): void {
+    if (this.#trees.size >= TREES_KEPT_MAX) this.#forgetOldest();
+    this.#trees.set(tenant, growing);
+    const isNews = endOf(growing) > (this.#published.get(tenant) ?? 0) || this.#stops.has(tenant);
+    if (isNews && growing.tree.size > 0) this.#grown.set(tenant, growing);
+  }
+
+  async #readRuns(portion: readonly LogEnd[], roomBefore: number, faults: LogFault[]) {
+    let left = roomBefore;
+    let count = 0;
+    const wishes = [];
+    for (const { tenant, endIndex } of portion) {
+      const growing = this.#trees.get(tenant);
+      if (left === 0) break;
+      count++;
+      this.#lastRead = tenant;
+      const fromIndex = growing === undefined ? endIndex : endOf(growing);
+      const taken = Math.min(left, endIndex - fromIndex);
+      if (taken <= 0) continue;
+      wishes.push({ tenant, fromIndex, endIndex: fromIndex + taken });
+      left -= taken;
+    }
+    const runs = await this.#logs.runs(wishes);
+    for (const [i, { tenant }] of wishes.entries())
+      this.#orFault(tenant, faults, () => this.#take(tenant, runs[i]!()));
+    return { left, count };
+  }
+
+  #take(tenant: TenantId, rows: Uint8Array): void {
+    const growing = this.#trees.get(tenant)!;
+    growing.tree.take(rows);
+    this.#grown.set(tenant, growing);
+    // Used last, kept longest.
+    this.#trees.delete(tenant);
+    this.#trees.set(tenant, growing);
+  }
+
+  #publishedOne({ tenant, epoch, size, newest }: PublishedState): void {
+    const growing = this.#trees.get(tenant);
+    if (growing === undefined || growing.log.epoch !== epoch) return;
+    const { log, tree } = growing;
+    if (size > tree.size) return;
+    this.#published.set(tenant, log.firstIndex + size);
+    if ((this.#stops.get(tenant) ?? Number.POSITIVE_INFINITY) <= size) this.#stops.delete(tenant);
+    if (newest !== undefined && newest.size > tree.size) {
+      // Another node was faster, and what it has signed is where to go on from.
+      this.#forget(tenant);
+      return;
+    }
+    const root = newest === undefined || newest.size < tree.size ? undefined : headIn(newest.note)?.root;
+    tree.published(size);
+    if (tree.size > size) return;
+    this.#grown.delete(tenant);
+    this.#trees.set(tenant, { ...growing, passed: undefined });
+    if (root !== undefined && !equalBytes(root, tree.pending().heads.at(-1)!.root))
+      this.#fault(tenant, `at size ${size} it was signed with another root than it has`, this.#faults);
+  }
+
+  /** A log at fault is not read again: what follows the fault would be built on it. */
+  #orFault(tenant: TenantId, faults: LogFault[], work: () => void): void {
+    if (this.#faulty.has(tenant)) return;
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.#fault(tenant, error.message, faults);
+    }
+  }
+
+  #fault(tenant: TenantId, message: string, faults: LogFault[]): void {
+    this.#faulty.add(tenant);
+    this.#forget(tenant);
+    faults.push({ tenant, message });
+  }
+
+  #forget(tenant: TenantId): void {
+    this.#trees.delete(tenant);
+    this.#grown.delete(tenant);
+  }
+
+  #forgetOldest(): void {
+    for (const tenant of this.#trees.keys()) {
+      if (this.#grown.has(tenant)) continue;
+      this.#trees.delete(tenant);
+      return;
+    }
+  }
+
+  /** One after the other: whoever asks twice at once must not read the same rows twice. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
+
+/** In the tenant's sequence. */
+function endOf({ log, tree }: Growing): number {
+  return log.firstIndex + tree.size;
+}
+
+function grownOf(tenant: TenantId, { log, tree, passed }: Growing): GrownLog {
+  const { heads, tileHashes } = tree.pending();
+  return {
+    tenant,
+    epoch: log.epoch,
+    heads: passed === undefined ? heads : [passed, ...heads],
+    tileHashes,
+  };
+}

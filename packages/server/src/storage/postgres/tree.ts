@@ -1,0 +1,78 @@
+// The tree on PostgreSQL: the port, put together from those who read logs back, those who store what was signed, and
+// those who prove.
+
+import type { TenantId } from '@tallystick/contract';
+import { proveConsistency, proveInclusion, treeRoot } from '@tallystick/evidence';
+import type { LogTree, TreeReader, TreeWriter } from '../../streams/tree.ts';
+import { whenAnswered } from '../answers.ts';
+import { trustedOf } from '../fsck/notes.ts';
+import { checkRange } from '../fsck/range.ts';
+import { headOf, type LogPlace, ofLog } from '../rows/log-place.ts';
+import type { Database } from './database.ts';
+import { EvidenceTables } from './evidence-tables.ts';
+import { rangeStore } from './ranges.ts';
+import { TreeGrowth } from './tree-growth.ts';
+import { proveEvent, proveGrowth } from './tree-proofs.ts';
+import { TreePublisher } from './tree-publisher.ts';
+import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
+
+export function createTree(database: Database, logOrigin: string): TreeWriter & TreeReader {
+  return { ...treeWriter(database, logOrigin), ...treeReader(database, logOrigin) };
+}
+
+function treeWriter(database: Database, logOrigin: string): TreeWriter {
+  const growth = new TreeGrowth(database, logOrigin);
+  const publisher = new TreePublisher(database);
+  return {
+    standings: () => growth.standings(),
+    stopAt: (tenant, size) => growth.stopAt(tenant, size),
+    readGrowth: () => growth.read(),
+    publish: async (logs, nowMs) => growth.published(await publisher.publish(logs, nowMs)),
+    cosign: (checkpoints) => publisher.cosign(checkpoints),
+  };
+}
+
+function treeReader(database: Database, logOrigin: string): TreeReader {
+  const trees = new TreeTables(logOrigin);
+  const evidence = new EvidenceTables();
+  const tables = { database, trees, evidence };
+  const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
+  const signedLog = (tenant: TenantId, index: number | undefined) =>
+    trees.signedLog(askedFor(tenant), tenant, index);
+  return {
+    nextLog: (tenant, index) => trees.nextLog(database, tenant, index),
+    checkRange: (wish, onProgress) =>
+      whenAnswered(checkRange(rangeStore(database, trees, wish.tenant), wish, trustedOf(wish)), onProgress),
+    proveEvent: (tenant, wish) => proveEvent(tables, tenant, wish),
+    proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
+    cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
+    evidenceRange: (tenant, fromIndex, endIndex, limit) =>
+      evidence.range(askedFor(tenant), tenant, fromIndex, endIndex, limit),
+    async tree(tenant, index) {
+      const found = await signedLog(tenant, index);
+      return found && treeOf(database, trees, found.log);
+    },
+    async head(tenant, index) {
+      const found = await signedLog(tenant, index);
+      return found && headOf(found.log, found.latest);
+    },
+  };
+}
+
+function treeOf(database: Database, trees: TreeTables, log: LogPlace): LogTree {
+  const { origin, epoch, firstIndex, tenant } = log;
+  const asked = askedAlone(database, readerOf(tenant));
+  return {
+    origin,
+    epoch,
+    firstIndex,
+    latest: async () => ofLog(log, await trees.latest(asked, log)),
+    checkpoint: async (size) => ofLog(log, await trees.checkpoint(asked, log, size)),
+    tile: (tile) => trees.tile(asked, log, tile),
+    entries: async (index, count) =>
+      (await trees.entries(asked, log, index, count)).map(({ entry }) => entry),
+    root: (size) => trees.made(asked, log, size, (read) => treeRoot(size, read)),
+    inclusion: (index, size) => trees.made(asked, log, size, (read) => proveInclusion(index, size, read)),
+    consistency: (from, to) => trees.made(asked, log, to, (read) => proveConsistency(from, to, read)),
+  };
+}
