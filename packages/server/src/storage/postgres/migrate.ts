@@ -1,5 +1,6 @@
 // Makes the tables, and gives everybody the rights that are theirs. With the credential of the owner; those who serve need
-// less. Refuses a database that may forget what it has acknowledged.
+// less: they read the catalogue, which everybody may, and the rest in the roles that they take on. Refuses a database that
+// may forget what it has acknowledged.
 
 import type { PoolClient } from 'pg';
 import { StartError } from '../../start-error.ts';
@@ -13,8 +14,14 @@ const SERVER_VERSION_MIN = 150_000;
 /** Roles are of all databases of a server, and two who make them at once may stand in each other's way. */
 const ATTEMPTS_MAX = 10;
 
-/** Brings the database to this version; `servedBy` is the user that may take on the roles. */
-export async function migrate(database: Database, servedBy: string): Promise<void> {
+/** The version that the tables had, 0 for none, and the one that they have now. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Brings the database to this version; `servedBy` is the user that may take on the roles. Throws StartError. */
+export async function migrate(database: Database, servedBy: string): Promise<Migrated> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await database.plainly((client) => migrateOver(client, servedBy));
@@ -24,12 +31,13 @@ export async function migrate(database: Database, servedBy: string): Promise<voi
   }
 }
 
-async function migrateOver(client: PoolClient, servedBy: string): Promise<void> {
+async function migrateOver(client: PoolClient, servedBy: string): Promise<Migrated> {
+  await requireDurable(client);
   await client.query('BEGIN');
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   for (const role of Object.values(ROLES)) await client.query(makeRole(role));
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}; SET LOCAL search_path = ${SCHEMA}`);
-  const version = await versionOf(client);
+  const version = (await hasTables(client)) ? await versionOf(client) : 0;
   requireKnown(version);
   for (const migration of MIGRATIONS.slice(version)) await client.query(migration);
   for (const right of rightsOf(SCHEMA)) await client.query(right);
@@ -39,25 +47,46 @@ async function migrateOver(client: PoolClient, servedBy: string): Promise<void> 
     `INSERT INTO meta (name, value) VALUES ('schema_version', '${MIGRATIONS.length}')
      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   );
-  for (const role of Object.values(ROLES)) await client.query(`GRANT ${role} TO ${identifier(servedBy)}`);
+  await letTakeRoles(client, servedBy);
   await client.query('COMMIT');
+  return { from: version, to: MIGRATIONS.length };
 }
 
-/** Throws StartError unless the tables are of this version and the database keeps what it says it does. */
+/**
+ * Throws StartError unless the tables are of this version, the user may take on the roles, and the database keeps what it
+ * says it does.
+ */
 export async function requireReady(database: Database): Promise<void> {
-  await database.plainly(async (client) => {
-    await requireDurable(client);
-    const version = await versionOf(client);
-    requireKnown(version);
-    if (version === MIGRATIONS.length) return;
-    const state = version === 0 ? 'has no tables of this service' : `has tables of version ${version}`;
-    throw new StartError(`the database ${state}; \`tallystick migrate\` brings it to ${MIGRATIONS.length}`);
+  await database.plainly(requireDurable);
+  const version = await versionIn(database);
+  requireKnown(version);
+  if (version === MIGRATIONS.length) return;
+  const state = version === 0 ? 'has no tables of this service' : `has tables of version ${version}`;
+  throw new StartError(`the database ${state}; \`tallystick migrate\` brings it to ${MIGRATIONS.length}`);
+}
+
+/** The version of the tables that are there; 0 for none. Throws StartError when the user may not take on the roles. */
+export async function versionIn(database: Database): Promise<number> {
+  return database.plainly(async (client) => {
+    if (!(await hasTables(client))) return 0;
+    try {
+      await client.query(`BEGIN READ ONLY; ${Object.values(ROLES).map(takeRole).join('; ')}`);
+      const version = await versionOf(client);
+      await client.query('COMMIT');
+      return version;
+    } catch (cause) {
+      if (!isDenied(cause)) throw cause;
+      throw new StartError(
+        `the user of Storage__Url may not take on the roles of this service (${cause.message}); \`tallystick migrate\` gives them to it`,
+        { cause },
+      );
+    }
   });
 }
 
-/** The version of the tables that are there; 0 for none. */
-export async function versionIn(database: Database): Promise<number> {
-  return database.plainly(versionOf);
+/** No right to do that, or no such role. */
+export function isDenied(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === '42501' || error.code === '22023');
 }
 
 /** Throws StartError for a database that may forget what it has acknowledged, or is too old. */
@@ -77,11 +106,15 @@ async function requireDurable(client: PoolClient): Promise<void> {
   }
 }
 
-async function versionOf(client: PoolClient): Promise<number> {
-  const { rows: tables } = await client.query<{ found: string | null }>(
-    `SELECT to_regclass('${SCHEMA}.meta')::text AS found`,
+async function hasTables(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = '${SCHEMA}' AND c.relname = 'meta'`,
   );
-  if (typeof tables[0]?.found !== 'string') return 0;
+  return rows.length > 0;
+}
+
+async function versionOf(client: PoolClient): Promise<number> {
   const { rows } = await client.query<{ value: string }>(
     `SELECT value FROM ${SCHEMA}.meta WHERE name = 'schema_version'`,
   );
@@ -99,6 +132,40 @@ function makeRole(role: string): string {
   return `DO $$ BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} NOLOGIN; END IF;
   END $$`;
+}
+
+/**
+ * To take on a role is not to have its rights at all times: a user that had them would see every row that any of the roles
+ * may see, since the policies of a role hold for whoever has its rights.
+ */
+async function letTakeRoles(client: PoolClient, user: string): Promise<void> {
+  const { rows } = await client.query<{ version: string; mighty: boolean }>(
+    `SELECT current_setting('server_version_num') AS version, rolsuper AS mighty FROM pg_roles WHERE rolname = $1`,
+    [user],
+  );
+  const [found] = rows;
+  if (found === undefined) throw new StartError(`the database has no user ${user}`);
+  const canSayHow = Number(found.version) >= 160_000;
+  for (const role of Object.values(ROLES)) {
+    if (!found.mighty && (await mayTake(client, user, role, canSayHow))) continue;
+    const how = canSayHow ? ' WITH INHERIT FALSE, SET TRUE' : '';
+    await client.query(`GRANT ${role} TO ${identifier(user)}${how}`);
+  }
+  // Before PostgreSQL 16 this is a matter of the user, not of the grant.
+  if (!canSayHow && !found.mighty) await client.query(`ALTER ROLE ${identifier(user)} NOINHERIT`);
+}
+
+/** Also by the grant of somebody else, which whoever migrates now may not have the right to repeat. */
+async function mayTake(client: PoolClient, user: string, role: string, canSayHow: boolean): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `SELECT pg_has_role($1, $2, '${canSayHow ? 'SET' : 'MEMBER'}') AND NOT pg_has_role($1, $2, 'USAGE') AS may`,
+    [user, role],
+  );
+  return rows[0]?.may === true;
+}
+
+function takeRole(role: string): string {
+  return `SET LOCAL ROLE ${role}`;
 }
 
 function identifier(name: string): string {

@@ -1,0 +1,251 @@
+// The database as its owner makes it, and what a user who is not the owner may do in it. Roles are of the whole server, so
+// each test has users of its own.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { systemClock } from '../../runtime/clock.ts';
+import { createUlids } from '../../runtime/ids.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { createAccessStores } from './access-stores.ts';
+import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
+import { createLog } from './log.ts';
+import { settleInstallation } from './meta.ts';
+import { requireReady, versionIn } from './migrate.ts';
+import { ensureReady, provision } from './provision.ts';
+import { ROLES, TENANT_TABLES } from './rights.ts';
+import { MIGRATIONS } from './schema.ts';
+
+const random = createSystemRandom();
+const VERSION = MIGRATIONS.length;
+
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server?.[Symbol.asyncDispose]());
+
+async function asked(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+let users = 0;
+
+/** A new user who may do nothing but what is said; gives the URL of the database as that user. */
+async function userOf(ownerUrl: string, rights = ''): Promise<{ user: string; url: string }> {
+  const user = `user_${++users}`;
+  await asked(ownerUrl, `CREATE ROLE ${user} LOGIN ${rights}`);
+  const url = new URL(ownerUrl);
+  url.username = user;
+  return { user, url: url.href };
+}
+
+/** Appends and reads through the roles, as a node does. */
+async function serveAt(url: string): Promise<void> {
+  await using database = new Database({ url, connectionsMax: 4 });
+  await using writing = new Database({ url, connectionsMax: 1 });
+  const nextId = createUlids(systemClock, random);
+  const { logOrigin } = await settleInstallation(database, { logOrigin: undefined, nextId });
+  const { keys, tenants } = createAccessStores(database, { clock: systemClock, random });
+  await tenants.ensure('acme', NOW_MS);
+  const facts = { tenantId: 'acme', name: 'ci', roles: [], scopes: [], clearance: undefined } as const;
+  const times = { createdAtMs: NOW_MS, expiresAtMs: undefined, revokedAtMs: undefined };
+  const key = { ...facts, ...times, keyId: nextId(), createdBy: 'system', replaces: undefined };
+  const hash = random.bytes(32);
+  assert.equal(await keys.create(key, hash), true);
+  assert.deepEqual(await keys.findByHash(hash), key);
+  assert.equal(await keys.revoke(key.keyId, NOW_MS), true);
+  const committer = new PoolCommitter(random);
+  const parts = { streams: STREAMS, clock: systemClock, random, nextId };
+  const log = createLog({ writing, reading: database, committer, logOrigin, ...parts });
+  const [result] = await log.append([request('acme', [draftOf(), draftOf()])], now());
+  assert.equal(placedIn(result).length, 2);
+}
+
+describe('a user who is not the owner', () => {
+  test('serves after the owner has migrated, and not before', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { user, url } = await userOf(ownerUrl);
+    {
+      await using database = new Database({ url, connectionsMax: 1 });
+      assert.equal(await versionIn(database), 0);
+      await assert.rejects(ensureReady(database), {
+        name: 'StartError',
+        message: new RegExp(
+          `no tables of this service, and the user ${user} may not make them .*tallystick migrate`,
+        ),
+      });
+      assert.equal(await versionIn(database), 0);
+    }
+    const { place, ...done } = await provision({ url, ownerUrl });
+    assert.deepEqual(done, { from: 0, to: VERSION, servedBy: user });
+    assert.equal(place, ownerUrl.replace('postgres@', ''));
+    assert.deepEqual(await provision({ url, ownerUrl }), { ...done, place, from: VERSION });
+    await using database = new Database({ url, connectionsMax: 1 });
+    await ensureReady(database);
+    await serveAt(url);
+  });
+
+  test('sees and changes nothing without taking on a role', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { url } = await userOf(ownerUrl);
+    await provision({ url, ownerUrl });
+    await serveAt(url);
+    for (const table of [...Object.keys(TENANT_TABLES), 'meta']) {
+      await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.${table}`), /permission denied/, table);
+      await assert.rejects(asked(url, `DELETE FROM ${SCHEMA}.${table}`), /permission denied/, table);
+    }
+    // Control: there is something to see.
+    const [entries] = await asked(ownerUrl, `SELECT count(*)::integer AS n FROM ${SCHEMA}.entries`);
+    assert.ok(Number(entries?.['n']) >= 2);
+  });
+
+  test('changes and removes no entry in any role, and makes and drops no table', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { url } = await userOf(ownerUrl);
+    await provision({ url, ownerUrl });
+    await serveAt(url);
+    const inRole = (role: string, sql: string) =>
+      asked(
+        url,
+        `BEGIN; SET LOCAL ROLE ${role}; SET LOCAL search_path = ${SCHEMA}; SET LOCAL app.tenants = 'acme'; ${sql}`,
+      );
+    for (const role of Object.values(ROLES)) {
+      await inRole(role, 'SELECT * FROM entries');
+      for (const sql of [
+        'UPDATE entries SET leaf = leaf',
+        'DELETE FROM entries',
+        'TRUNCATE entries',
+        'UPDATE contents SET text2 = text2',
+        'DELETE FROM streams',
+        'DELETE FROM heads',
+        'DELETE FROM api_keys',
+      ])
+        await assert.rejects(inRole(role, sql), /permission denied/, `${role}: ${sql}`);
+      await assert.rejects(inRole(role, 'DROP TABLE entries'), /must be owner/, role);
+      await assert.rejects(
+        inRole(role, 'ALTER TABLE entries DISABLE ROW LEVEL SECURITY'),
+        /must be owner/,
+        role,
+      );
+      await assert.rejects(inRole(role, 'CREATE TABLE mine (id integer)'), /permission denied/, role);
+    }
+  });
+
+  test('who lost the roles is told what gives them back', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { user, url } = await userOf(ownerUrl);
+    await provision({ url, ownerUrl });
+    await asked(ownerUrl, `REVOKE ${ROLES.Projector} FROM ${user}`);
+    await using database = new Database({ url, connectionsMax: 1 });
+    const expected = {
+      name: 'StartError',
+      message:
+        /^the user of Storage__Url may not take on the roles .*tallystick_projector.*`tallystick migrate` gives/,
+    };
+    await assert.rejects(requireReady(database), expected);
+    await assert.rejects(ensureReady(database), expected);
+    await provision({ url, ownerUrl });
+    await ensureReady(database);
+  });
+
+  test('a user who had the rights of the roles at all times has them no longer', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { user, url } = await userOf(ownerUrl);
+    await provision({ url, ownerUrl });
+    await asked(ownerUrl, `GRANT ${ROLES.Projector} TO ${user} WITH INHERIT TRUE`);
+    await asked(url, `SELECT * FROM ${SCHEMA}.entries`);
+    await provision({ url, ownerUrl });
+    await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.entries`), /permission denied/);
+    await using database = new Database({ url, connectionsMax: 1 });
+    assert.deepEqual(await database.read(PROJECTOR, statement('SELECT tenant_id FROM heads')), []);
+  });
+});
+
+describe('a user who may make tables and roles', () => {
+  test('needs no command: the first start makes them, of several nodes at once too', async () => {
+    // Of its own, since the roles must not be there yet.
+    await using alone = await startPostgres();
+    const superUrl = await alone.createDatabase();
+    const { user, url } = await userOf(superUrl, 'CREATEROLE');
+    await asked(superUrl, `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${user}`);
+    const nodes = [1, 2, 3].map(() => new Database({ url, connectionsMax: 1 }));
+    try {
+      await Promise.all(nodes.map((node) => ensureReady(node)));
+      await serveAt(url);
+      // Though it owns the tables, it sees no row without a role.
+      assert.deepEqual(await asked(url, `SELECT * FROM ${SCHEMA}.entries`), []);
+      await ensureReady(nodes[0]!);
+    } finally {
+      for (const node of nodes) await node[Symbol.asyncDispose]();
+    }
+  });
+
+  test('tables of a newer version are refused', async () => {
+    const url = await server.createDatabase();
+    await using database = new Database({ url, connectionsMax: 1 });
+    await ensureReady(database);
+    await asked(url, `UPDATE ${SCHEMA}.meta SET value = '99' WHERE name = 'schema_version'`);
+    const expected = { name: 'StartError', message: /has tables of version 99/ };
+    await assert.rejects(ensureReady(database), expected);
+    await assert.rejects(provision({ url, ownerUrl: undefined }), expected);
+  });
+});
+
+describe('what an operator can mend is one clear line', () => {
+  test('nobody answers, or not to this user', async () => {
+    const url = await server.createDatabase();
+    const elsewhere = 'postgres://app:hunter2@127.0.0.1:1/audit';
+    for (const [urls, expected] of [
+      [{ url: elsewhere, ownerUrl: url }, /^cannot connect to the database of Storage__Url: .*ECONNREFUSED/],
+      [{ url, ownerUrl: elsewhere }, /^cannot connect to the database of Storage__OwnerUrl: .*ECONNREFUSED/],
+      [
+        { url: url.replace('postgres@', 'nobody:hunter2@'), ownerUrl: url },
+        /^cannot connect to the database of Storage__Url: role "nobody" does not exist/,
+      ],
+      [
+        { url: `${url}_not`, ownerUrl: url },
+        /^cannot connect to the database of Storage__Url: database ".*_not" does not exist/,
+      ],
+    ] as const) {
+      await assert.rejects(provision(urls), (error: Error) => {
+        assert.equal(error.name, 'StartError');
+        assert.match(error.message, expected);
+        assert.doesNotMatch(error.message, /hunter2|\n/);
+        return true;
+      });
+    }
+  });
+
+  test('the owner is of another database, or may not make tables', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { user, url } = await userOf(ownerUrl);
+    const other = await server.createDatabase();
+    await assert.rejects(provision({ url, ownerUrl: other }), { message: /the database has no tables/ });
+    await assert.rejects(provision({ url, ownerUrl: undefined }), {
+      name: 'StartError',
+      message: new RegExp(`^the user ${user} may not migrate the database .*Storage__OwnerUrl`),
+    });
+  });
+
+  for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit']) {
+    test(`the database has ${setting} off, and gets no tables`, async () => {
+      await using forgetful = await startPostgres({ [setting]: 'off' });
+      const url = await forgetful.createDatabase();
+      const expected = { name: 'StartError', message: new RegExp(`^the database has ${setting} off`) };
+      await assert.rejects(provision({ url, ownerUrl: undefined }), expected);
+      await using database = new Database({ url, connectionsMax: 1 });
+      await assert.rejects(ensureReady(database), expected);
+      assert.equal(await versionIn(database), 0);
+    });
+  }
+});

@@ -1,0 +1,80 @@
+// A database as the service needs it: made so by `tallystick migrate` with the credential of its owner, or by the service
+// itself at its first start, where its user may do that. Whatever an operator can mend is a StartError, without a password.
+
+import { StartError } from '../../start-error.ts';
+import { Database } from './database.ts';
+import { isDenied, migrate, type Migrated, requireReady, versionIn } from './migrate.ts';
+
+export interface DatabaseUrls {
+  readonly url: string;
+  /** Undefined: the user that serves is the owner too. */
+  readonly ownerUrl: string | undefined;
+}
+
+export interface Provisioned extends Migrated {
+  /** Where it is, without any credential. */
+  readonly place: string;
+  /** The user that may take on the roles. */
+  readonly servedBy: string;
+}
+
+/** Brings the database to this version, with the rights of the owner, for the user that serves. Throws StartError. */
+export async function provision({ url, ownerUrl }: DatabaseUrls): Promise<Provisioned> {
+  await using served = new Database({ url, connectionsMax: 1 });
+  const servedBy = await userOf(served, 'Storage__Url');
+  await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
+  const owner = await userOf(owned, ownerUrl === undefined ? 'Storage__Url' : 'Storage__OwnerUrl');
+  const migrated = await migrate(owned, servedBy).catch((cause: unknown) => {
+    if (!isDenied(cause)) throw cause;
+    const hint =
+      ownerUrl === undefined
+        ? '; Storage__OwnerUrl may name one that may'
+        : '; it needs CREATE and CREATEROLE';
+    throw new StartError(`the user ${owner} may not migrate the database (${cause.message})${hint}`, {
+      cause,
+    });
+  });
+  // As it will be served: this fails too where the two URLs are not of the same database.
+  await requireReady(served);
+  return { ...migrated, servedBy, place: placeOf(url) };
+}
+
+/** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
+export async function ensureReady(database: Database): Promise<void> {
+  const user = await userOf(database, 'Storage__Url');
+  if ((await versionIn(database)) === 0) {
+    try {
+      await migrate(database, user);
+    } catch (cause) {
+      if (!isDenied(cause)) throw cause;
+      throw new StartError(
+        `the database has no tables of this service, and the user ${user} may not make them (${cause.message}): run \`tallystick migrate\` with Storage__OwnerUrl`,
+        { cause },
+      );
+    }
+  }
+  await requireReady(database);
+}
+
+/** The first that is asked: says so where nobody answers. */
+async function userOf(database: Database, setting: string): Promise<string> {
+  try {
+    return await database.plainly(async (client) => {
+      const { rows } = await client.query<{ user: string }>('SELECT session_user::text AS user');
+      return rows[0]!.user;
+    });
+  } catch (cause) {
+    throw new StartError(`cannot connect to the database of ${setting}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Several addresses of a host that all fail come as one error without words. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}
