@@ -1,5 +1,5 @@
-// What the command line does to a data directory, whether the service runs or not: keys, tokens, and `migrate`; more of
-// it is in operate/. Only `migrate` and `recover` take the lock; SQLite puts the other commits in line with those of the
+// What the command line does to a data directory, whether the service runs or not: keys and tokens; more of it is in
+// operate/. Only `migrate` and `recover` take the lock; SQLite puts the other commits in line with those of the
 // service, which sees a changed key within 5 ms. Data of another version is refused: the service brings it up when it
 // starts, or `migrate`.
 // Where there is no data they throw ConfigError, and make none: only the service does.
@@ -24,28 +24,10 @@ import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
 import { createAccessReader } from './storage/sqlite/access.ts';
-import { journalVersion, migrateJournal, openJournalForReading } from './storage/sqlite/database.ts';
-import { takeLock } from './storage/sqlite/lock.ts';
-import { MIGRATIONS } from './storage/sqlite/schema.ts';
+import { openJournalForReading } from './storage/sqlite/database.ts';
 import type { Storage } from './storage/storage.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import { createSequencer } from './streams/sequencer.ts';
-
-/** What became of the data: the version that it had, and the one that it has now. */
-export interface Migrated {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Brings the data up to this program, which no service may use meanwhile; throws StartError. */
-export function migrate(config: Config): Migrated {
-  requireData(config);
-  const { dataDirectory } = config.storage;
-  const version = journalVersion(dataDirectory);
-  if (version === MIGRATIONS.length) return { from: version, to: version };
-  using _ = takeLock(dataDirectory);
-  return migrateJournal(dataDirectory);
-}
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */

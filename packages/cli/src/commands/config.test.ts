@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../testing/command.ts';
 
-const env = { Server__Port: '9000', TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2' };
+const env = {
+  Server__Port: '9000',
+  Storage__Url: 'postgres://app:hunter2@db/audit',
+  Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit',
+  TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2',
+};
 
 test('prints what holds and where it comes from, secrets masked', async () => {
   const { code, stdout, stderr } = await run(['config'], { env });
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.match(stdout, /^Server__Port +9000 {2}\(environment\)$/m);
+  assert.match(stdout, /^Storage__Url +\*\*\* {2}\(environment\)$/m);
+  assert.match(stdout, /^Storage__OwnerUrl +\*\*\* {2}\(environment\)$/m);
   assert.match(stdout, /^TALLYSTICK_ADMIN_KEY +\*\*\* {2}\(environment\)/m);
   assert.doesNotMatch(stdout, /hunter2/);
 });

@@ -81,6 +81,16 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     ]);
   });
 
+  it('a database is not passed over for the data directory', async () => {
+    const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit' };
+    const { code, stdout, stderr } = await run(['serve'], { env });
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.equal(
+      stderr,
+      'tallystick: Storage__Url: this version serves from the data directory only; take the setting away\n',
+    );
+  });
+
   it('a settings file is found in the working directory, or where --config says', async () => {
     const files = {
       'tallystick.json': '{"Storage":{"DataDirectory":"here"}}',

@@ -291,6 +291,8 @@ test('a file that cannot be read or parsed is one line, and shows nothing of its
 
 const SECRETS: Variables = {
   Redis__Url: 'redis://:hunter2@cache',
+  Storage__Url: 'postgres://app:hunter2@db/audit',
+  Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit',
   TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2',
 };
 
@@ -311,11 +313,14 @@ test('all secret texts of a configuration can be found, passwords inside URLs to
   const { config } = load({
     TALLYSTICK_ADMIN_KEY: 'an-admin-key-of-some-length',
     Redis__Url: 'redis://:p%40ss@cache',
+    Storage__Url: 'postgres://app@db/audit?password=in%20sight',
   });
   assert.deepEqual(secretTexts(config).sort(), [
     'an-admin-key-of-some-length',
+    'in sight',
     'p%40ss',
     'p@ss',
+    'postgres://app@db/audit?password=in%20sight',
     'redis://:p%40ss@cache',
   ]);
   assert.ok(secretTexts(load({ Redis__Url: 'redis://:50%@cache' }).config).includes('50%'));
@@ -323,8 +328,9 @@ test('all secret texts of a configuration can be found, passwords inside URLs to
 });
 
 test('a wrong secret is reported without its value', () => {
-  const lines = problems(() => load({ Redis__Url: 'mysql://u:hunter2@db', TALLYSTICK_ADMIN_KEY: 'hunter2' }));
-  assert.equal(lines.length, 2);
+  const wrong = { Redis__Url: 'mysql://u:hunter2@db', Storage__Url: 'mysql://u:hunter2@db' };
+  const lines = problems(() => load({ ...wrong, TALLYSTICK_ADMIN_KEY: 'hunter2' }));
+  assert.equal(lines.length, 3);
   for (const line of lines) assert.ok(!line.includes('hunter2') && line.includes('it is a secret'), line);
 });
 

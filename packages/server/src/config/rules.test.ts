@@ -26,8 +26,8 @@ test('settings that must agree are checked together', () => {
     [{ Server__Tls__Key: 'k.pem' }, /^Server__Tls__Key is given without Server__Tls__Certificate/],
     [{ Server__Tls__Certificate: 'c.pem' }, /^Server__Tls__Certificate is given without Server__Tls__Key/],
     [
-      { Storage__Url: 'postgres://audit:hunter2@db/audit' },
-      /^Storage__Url: this version keeps its data in the data directory/,
+      { Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit' },
+      /^Storage__OwnerUrl is given without Storage__Url; it is the owner of that database$/,
     ],
     [{ Grpc__Port: '8080' }, /^Grpc__Port: 8080 is also Server__Port/],
     [
@@ -48,12 +48,12 @@ const DATES = { ApiVersions__V2__DeprecationDate: '2027-02-01', ApiVersions__V2_
 
 test('a wrong setting hides no rule about others', () => {
   const wrong = { Mcp__Enabled: 'x', Server__Hots: 'a', Server__Tls__Key: 'k.pem' };
-  const found = problems({ ...wrong, ...PORTS, ...LIMITED, ...DATES, Storage__Url: 'mysql://db' });
+  const found = problems({ ...wrong, ...PORTS, ...LIMITED, ...DATES, Storage__OwnerUrl: 'mysql://db' });
   assert.deepEqual(names(found), [
     'Mcp__Enabled',
-    'Storage__Url',
+    'Storage__OwnerUrl',
     'Server__Hots',
-    'Storage__Url',
+    'Storage__OwnerUrl',
     'Server__Tls__Key',
     'Grpc__Port',
     'RateLimiting__GlobalLimiter__PermitLimit',

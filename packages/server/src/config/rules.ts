@@ -21,7 +21,7 @@ export function brokenRules(written: WrittenSettings): string[] {
 }
 
 const RULES: readonly Rule[] = [
-  noDatabase,
+  ownerOfDatabase,
   tlsWhole,
   portsApart,
   limitGiven,
@@ -29,10 +29,9 @@ const RULES: readonly Rule[] = [
   (written) => datesInOrder(written, 'v2'),
 ];
 
-/** To pass over it would put events where nobody looks for them. */
-function noDatabase({ isGiven }: WrittenSettings): string | undefined {
-  if (!isGiven('Storage__Url')) return undefined;
-  return 'Storage__Url: this version keeps its data in the data directory only; take the setting away';
+function ownerOfDatabase({ isGiven }: WrittenSettings): string | undefined {
+  if (!isGiven('Storage__OwnerUrl') || isGiven('Storage__Url')) return undefined;
+  return 'Storage__OwnerUrl is given without Storage__Url; it is the owner of that database';
 }
 
 function tlsWhole({ isGiven }: WrittenSettings): string | undefined {

@@ -7,11 +7,17 @@ import { inspect } from 'node:util';
 export function secretTexts(config: unknown): string[] {
   if (config instanceof Secret) {
     const text = config.reveal();
-    const password = URL.canParse(text) ? new URL(text).password : '';
-    return [text, password, unescapedUrl(password)].filter((part) => part !== '');
+    return [text, ...passwordsIn(text)].filter((part) => part !== '');
   }
   if (typeof config !== 'object' || config === null) return [];
   return Object.values(config).flatMap(secretTexts);
+}
+
+/** A URL of PostgreSQL may have it among its parameters too. */
+function passwordsIn(text: string): string[] {
+  if (!URL.canParse(text)) return [];
+  const { password, searchParams } = new URL(text);
+  return [password, unescapedUrl(password), ...searchParams.getAll('password')];
 }
 
 function unescapedUrl(text: string): string {

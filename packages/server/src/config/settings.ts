@@ -122,7 +122,12 @@ export const SETTINGS = {
     Url: optional(
       secret(url('postgres', 'postgresql')),
       'the embedded store in the data directory',
-      'A PostgreSQL database to use instead of the embedded store.',
+      'A PostgreSQL database to use instead of the embedded store. Its user needs no rights but those that `tallystick migrate` gives it.',
+    ),
+    OwnerUrl: optional(
+      secret(url('postgres', 'postgresql')),
+      'that of `Storage__Url`',
+      'The same database with the credential of its owner, for `tallystick migrate` only; the service does not need it.',
     ),
   },
   Log: {
@@ -249,7 +254,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
-  'Storage__Url',
   'Webhooks',
   'Exports',
   'Retention',

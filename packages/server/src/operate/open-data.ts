@@ -78,6 +78,9 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
 
 /** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
 export function requireData({ storage }: Config): void {
+  // To pass over it would do this where nobody looks for it.
+  if (storage.url !== undefined)
+    throw new ConfigError(['Storage__Url is set, and this command works on a data directory only']);
   const directory = resolve(storage.dataDirectory);
   if (hasJournal(directory)) return;
   throw new ConfigError([

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
+import { emptyPlace } from '../testing/place.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server?.[Symbol.asyncDispose]());
+
+describe('tallystick migrate, with a database', () => {
+  it('makes the tables and says what it did, and then that there is nothing to do', async () => {
+    using place = emptyPlace();
+    const url = await server.createDatabase();
+    const shown = url.replace('postgres@', '');
+    const env = { Storage__Url: url.replace('postgres@', 'postgres:hunter2@') };
+    const first = await place.run(['migrate'], env);
+    assert.deepEqual([first.code, first.stderr], [0, '']);
+    const [line, ...more] = first.stdout.split('\n');
+    assert.match(
+      line!,
+      /^postgres:\/\/127\.0\.0\.1:\d+\/test_\d+ is brought from schema version 0 to [1-9]\d*$/,
+    );
+    assert.ok(line!.startsWith(`${shown} `));
+    assert.deepEqual(more, ['the user postgres may serve it', '']);
+    const again = await place.run(['migrate'], { ...env, Storage__OwnerUrl: url });
+    assert.deepEqual([again.code, again.stderr], [0, '']);
+    assert.match(again.stdout, /has schema version [1-9]\d* already\nthe user postgres may serve it\n$/);
+  });
+
+  it('what cannot be done is one line without a password', async () => {
+    using place = emptyPlace();
+    const Storage__Url = (await server.createDatabase()).replace('postgres@', 'nobody:hunter2@');
+    const { code, stdout, stderr } = await place.run(['migrate'], { Storage__Url });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(
+      stderr,
+      'tallystick: cannot connect to the database of Storage__Url: role "nobody" does not exist\n',
+    );
+  });
+
+  it('what is no URL of PostgreSQL is one line, and exit code 2', async () => {
+    using place = emptyPlace();
+    for (const Storage__Url of ['mysql://u:hunter2@db/audit', 'hunter2', 'postgres:///audit']) {
+      const { code, stderr } = await place.run(['migrate'], { Storage__Url });
+      assert.equal(code, 2);
+      assert.match(stderr, /^tallystick: Storage__Url: .* a URL that starts with postgres:\/\/ or .*\n$/);
+      assert.doesNotMatch(stderr, /hunter2|audit/);
+    }
+  });
+
+  it('commands that work on a data directory leave the one here alone', async () => {
+    using place = emptyPlace();
+    const { code, stderr } = await place.run(['keys', 'list'], {
+      Storage__Url: await server.createDatabase(),
+    });
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /^tallystick: Storage__Url is set, and this command works on a data directory only\n$/,
+    );
+  });
+});

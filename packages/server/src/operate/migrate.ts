@@ -1,0 +1,29 @@
+// Brings what is stored up to this program: the data directory of a stopped service, or the database of one.
+
+import type { Config } from '../config/settings.ts';
+import { provision } from '../storage/postgres/provision.ts';
+import { journalVersion, migrateJournal } from '../storage/sqlite/database.ts';
+import { takeLock } from '../storage/sqlite/lock.ts';
+import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { requireData } from './open-data.ts';
+
+/** What became of the data: the version that it had, 0 for none, and the one that it has now. */
+export interface Migrated {
+  /** The data directory, or the address of the database without any credential. */
+  readonly place: string;
+  readonly from: number;
+  readonly to: number;
+  /** The user of the database that the service takes; undefined for a data directory. */
+  readonly servedBy?: string;
+}
+
+/** Throws StartError, and ConfigError where there is no data directory. No service may use that meanwhile. */
+export async function migrate(config: Config): Promise<Migrated> {
+  const { dataDirectory, url, ownerUrl } = config.storage;
+  if (url !== undefined) return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() });
+  requireData(config);
+  const version = journalVersion(dataDirectory);
+  if (version === MIGRATIONS.length) return { place: dataDirectory, from: version, to: version };
+  using _ = takeLock(dataDirectory);
+  return { place: dataDirectory, ...migrateJournal(dataDirectory) };
+}
