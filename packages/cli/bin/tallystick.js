@@ -29,7 +29,9 @@ if (isOld) {
   startAgain(process.execPath, process.execArgv);
 } else {
   // Stripping types and compiling is most of a short command's time; the result is kept for the next one.
-  (await import('node:module')).enableCompileCache?.();
+  const { directory } = (await import('node:module')).enableCompileCache?.() ?? {};
+  // Threads find what is kept by their environment alone; without it each compiles for itself.
+  if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ||= directory;
   await import(inRepository ? '../src/main.ts' : '../dist/main.js');
 }
 

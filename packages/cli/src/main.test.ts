@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
@@ -41,6 +41,26 @@ test('the launcher finds the sources by itself, and passes on signals and the ex
   const { code, signal } = await service.ended;
   assert.deepEqual({ code, signal }, { code: 0, signal: null });
   assert.equal((await run(['config'], { flags: [], env: { Server__Port: 'x' } })).code, 2);
+});
+
+test('what is compiled is kept for threads as for the command itself', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-launcher-'));
+  for (const name of ['bin', 'dist']) mkdirSync(join(folder, name));
+  const launcher = join(folder, 'bin/tallystick.mjs');
+  copyFileSync(LAUNCHER, launcher);
+  writeFileSync(
+    join(folder, 'dist/main.js'),
+    `const { getCompileCacheDir } = require('node:module');
+     const { isMainThread, Worker } = require('node:worker_threads');
+     if (isMainThread) new Worker(__filename);
+     console.log(getCompileCacheDir());`,
+  );
+  const env = { TMPDIR: folder, NODE_COMPILE_CACHE: '' };
+  const { code, stdout } = await run([], { launcher, env });
+  rmSync(folder, { recursive: true });
+  const [command, thread] = stdout.trimEnd().split('\n');
+  assert.deepEqual({ code, thread }, { code: 0, thread: command });
+  assert.ok(command!.startsWith(folder), command);
 });
 
 /** A Node older than 24 in the path, if there is one. */
