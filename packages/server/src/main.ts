@@ -4,7 +4,7 @@
 
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { type App, createApp } from './app/app.ts';
+import type { App } from './app/app.ts';
 import { readBuild } from './config/build.ts';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
@@ -40,6 +40,8 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   const stopSignal = listenForSignals();
   using _ = limitStop(stopSignal, options.stopMsMax ?? STOP_MS_MAX, telemetry);
   try {
+    // Only the service itself waits for all of it to be loaded: the other commands come by this file for the settings.
+    const { createApp } = await import('./app/app.ts');
     await using app = await createApp(loaded.config, telemetry);
     await serve(app, loaded, telemetry, stopSignal);
   } catch (error) {

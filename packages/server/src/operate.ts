@@ -14,7 +14,7 @@ import {
   type KeyWish,
   type MadeKey,
 } from './access/key-changes.ts';
-import { signToken, type TokenWish } from './access/local-issuer.ts';
+import type { TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
 import { openStorage, requireData } from './operate/open-data.ts';
@@ -79,6 +79,8 @@ export async function makeToken(config: Config, wish: TokenWish): Promise<MadeTo
   await openDataDirectory(dataDirectory);
   const isFirst = (await loadTokenKey(dataDirectory)) === undefined;
   const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
+  // Loaded here: of all these commands only this one signs tokens.
+  const { signToken } = await import('./access/local-issuer.ts');
   const token = await signToken(key, wish, systemClock.now());
   return { token, newKeyIn: isFirst ? resolve(dataDirectory) : undefined };
 }

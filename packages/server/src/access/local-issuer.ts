@@ -5,12 +5,11 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Classification, Role, Scope, TenantId } from '@tallystick/contract';
 import { errors, SignJWT } from 'jose';
+import { TOKEN_LIFETIME_SECONDS_MAX } from './token-lifetime.ts';
 import type { ClaimNames, Issuer } from './tokens.ts';
 
 export const LOCAL_ISSUER = 'tallystick';
 const ALGORITHM = 'EdDSA';
-/** A token cannot be revoked by itself; what is to last longer is an API key. */
-export const TOKEN_LIFETIME_SECONDS_MAX = 86_400;
 
 export const CLAIM_NAMES: ClaimNames = {
   tenant: 'tenant_id',

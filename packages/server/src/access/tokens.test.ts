@@ -6,13 +6,8 @@ import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { type JWTPayload, SignJWT } from 'jose';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import {
-  createLocalIssuer,
-  LOCAL_ISSUER,
-  signToken,
-  TOKEN_LIFETIME_SECONDS_MAX,
-  type TokenWish,
-} from './local-issuer.ts';
+import { createLocalIssuer, LOCAL_ISSUER, signToken, type TokenWish } from './local-issuer.ts';
+import { TOKEN_LIFETIME_SECONDS_MAX } from './token-lifetime.ts';
 import { createTokens, type Issuer } from './tokens.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
