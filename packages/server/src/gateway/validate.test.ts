@@ -11,6 +11,7 @@ import {
   VERSIONS,
 } from '@tallystick/contract';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { processorMs } from '../testing/processor-time.ts';
 import { createRules, createValidate } from './validate.ts';
 
 const validate = createValidate();
@@ -234,11 +235,12 @@ test('a value is cut where it is taken down, so that no answer shows it whole', 
   assert.equal(String(detail?.value).length, 200);
 });
 
-test('a body with a hundred thousand unknown members is refused in a moment', () => {
+test('a body with a hundred thousand unknown members is refused in a moment', async () => {
   const crowd = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0]));
-  const startedMs = performance.now();
-  assert.equal(refusal('policies.create', { policy: crowd }).code, 'VALIDATION_FAILED');
-  assert.ok(performance.now() - startedMs < 5000, 'each is looked up, not searched for');
+  const ms = await processorMs(() =>
+    assert.equal(refusal('policies.create', { policy: crowd }).code, 'VALIDATION_FAILED'),
+  );
+  assert.ok(ms < 5000, 'each is looked up, not searched for');
 });
 
 test('the message counts the broken rules of JSON that are not listed', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { processorMs } from '../testing/processor-time.ts';
 import { formatQuery } from './format-query.ts';
 import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts';
 
@@ -180,7 +181,7 @@ test('every text is a query or has a fault in it, and a query can be written aga
   );
 });
 
-test('a long text takes no longer than its length allows', () => {
+test('a long text takes no longer than its length allows', async () => {
   const long = [
     `payload${'."a"'.repeat(50_000)}:x`,
     `payload${'."a"'.repeat(50_000)}`,
@@ -190,7 +191,6 @@ test('a long text takes no longer than its length allows', () => {
     ' '.repeat(200_000),
     'x:'.repeat(100_000),
   ];
-  const startedNs = process.hrtime.bigint();
-  for (const written of long) parseQuery(written);
-  assert.ok(process.hrtime.bigint() - startedNs < 5_000_000_000n);
+  const ms = await processorMs(() => long.forEach((written) => parseQuery(written)));
+  assert.ok(ms < 5000, `${ms} ms`);
 });
