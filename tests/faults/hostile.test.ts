@@ -12,6 +12,8 @@ import { KEY, type Service, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
 
 const MB = 1024 * 1024;
+/** How long the head of a request may take to arrive. */
+const HEAD_MS_MAX = 10_000;
 const folder = temporaryFolder();
 let service: Service;
 let client: Client;
@@ -36,6 +38,13 @@ function peakMb(): number {
 function residentMb(): number {
   const pages = readFileSync(`/proc/${service.pid}/statm`, 'utf8').split(' ')[1];
   return (Number(pages) * 4096) / MB;
+}
+
+/** Milliseconds of the processor's time that the service has used so far, however busy the machine is otherwise. */
+function processorMs(): number {
+  const behindName = readFileSync(`/proc/${service.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  const [user, system] = [Number(behindName[11]), Number(behindName[12])];
+  return (user + system) * 10;
 }
 
 async function post(
@@ -115,10 +124,10 @@ test('nesting, keys and numbers without end are refused in no time', async () =>
     ['lone surrogates alone', `{"action":"${'\\ud800'.repeat(n / 2)}"}`],
   ];
   for (const [name, body] of table) {
-    const startedAt = performance.now();
+    const beforeMs = processorMs();
     const { status } = await post(body, {});
     assert.ok(status === 400 || status === 422, `${name}: ${status}`);
-    assert.ok(performance.now() - startedAt < 2000, `${name} took ${performance.now() - startedAt} ms`);
+    assert.ok(processorMs() - beforeMs < 2000, `${name} took ${processorMs() - beforeMs} ms`);
   }
 });
 
@@ -141,10 +150,10 @@ test('connections that send a byte now and then do not keep others from being an
       const startedAt = performance.now();
       const { status } = await client.ask({ body: event(`beside-${i}`) });
       assert.equal(status, 201);
-      assert.ok(performance.now() - startedAt < 1000);
+      assert.ok(performance.now() - startedAt < HEAD_MS_MAX / 2, 'it waits for the others');
     }
     const startedAt = performance.now();
-    while (cut < idle.length && performance.now() - startedAt < 14_000)
+    while (cut < idle.length && performance.now() - startedAt < 3 * HEAD_MS_MAX)
       await new Promise((resolve) => setTimeout(resolve, 100));
     assert.equal(cut, idle.length, 'headers have ten seconds');
   } finally {
@@ -171,7 +180,7 @@ test('connections whose request was refused, and which hold back its body, are c
   }, 200);
   try {
     const startedAt = performance.now();
-    while (closed < sockets.length && performance.now() - startedAt < 5000)
+    while (closed < sockets.length && performance.now() - startedAt < HEAD_MS_MAX)
       await new Promise((resolve) => setTimeout(resolve, 50));
     assert.deepEqual({ refused, closed }, { refused: sockets.length, closed: sockets.length });
   } finally {
