@@ -88,7 +88,7 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
       const size = await log.send(2);
       assert.equal(size, 3, 'a notice comes first in the new one');
       let data: { eventId: string }[] = [];
-      for (let tries = 0; tries < 100 && data.length < 5; tries++) {
+      for (let tries = 0; tries < 1000 && data.length < 5; tries++) {
         data = (JSON.parse(await log.get('audit-events?sort=timestamp')) as { data: typeof data }).data;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

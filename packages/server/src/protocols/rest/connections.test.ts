@@ -106,12 +106,13 @@ describe('a stop', { concurrency: true }, () => {
     await until(() => again.text().endsWith('ok'));
     whole.socket.write(GET.slice(0, 10));
     dripping.socket.write('GET / HTTP/1.1\r\nX-A: ');
-    await pause(50);
+    await until(() => [...server.open.bytesRead().values()].every((count) => count > 0));
     const stopping = stop(server);
     again.socket.write(GET.slice(0, 10));
     const drip = setInterval(() => dripping.socket.write('x'), 100);
     dripping.socket.once('close', () => clearInterval(drip));
-    await pause(1000);
+    // Longer than the grace for idle ones, and much shorter than what a head has.
+    await pause(3 * TIMES.idleGraceMs);
     whole.socket.write(GET.slice(10));
     again.socket.write(GET.slice(10));
     await until(() => whole.text().endsWith('ok') && /ok.+ok$/s.test(again.text()));

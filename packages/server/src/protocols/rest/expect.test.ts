@@ -38,7 +38,7 @@ async function statusesOf(
     });
   });
   await isFinal;
-  const silence = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 60));
+  const silence = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 500));
   const isClosed = await Promise.race([closed, silence]);
   return {
     statuses: [...received.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status!),

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect, type Server as NetServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
@@ -43,7 +43,7 @@ async function openHalf(port: number): Promise<Socket> {
 /** Fails when the connection is not closed in time. */
 const closing = (socket: Socket) =>
   new Promise<void>((resolve, reject) => {
-    const tooLate = setTimeout(() => reject(new Error('the connection is still open')), 3000);
+    const tooLate = setTimeout(() => reject(new Error('the connection is still open')), 20_000);
     socket.once('close', () => {
       clearTimeout(tooLate);
       resolve();
@@ -56,6 +56,9 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The server's end of the next connection. */
 const accepted = (server: { once(name: 'connection', take: (socket: Socket) => void): unknown }) =>
   new Promise<Socket>((resolve) => server.once('connection', resolve));
+
+const connectionsOf = (server: NetServer) =>
+  new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
 
 const LARGE = Buffer.alloc(64 << 20, 0x20);
 const answerMuch: Serve = (_, response) => {
@@ -74,12 +77,14 @@ test('a client that does not read its answer is cut off when nothing has passed 
   const startedMs = performance.now();
   await closing(ours);
   const heldMs = performance.now() - startedMs;
-  assert.ok(heldMs >= stillMs - 50 && heldMs < 5000, `held for ${heldMs} ms`);
+  assert.ok(heldMs >= stillMs - 50, `held for ${heldMs} ms`);
   client.destroy();
 });
 
 test('a client that reads its answer with pauses shorter than the idle limit gets all of it', async () => {
-  using running = await startServer(answerMuch, { limits: { stillMs: 400, connectionsMax: 10 } });
+  // The pauses are short beside the limit, and together longer: a busy machine makes each of them somewhat longer.
+  const [stillMs, pauseMs] = [1500, 400];
+  using running = await startServer(answerMuch, { limits: { stillMs, connectionsMax: 10 } });
   const client = await openHalf(running.port);
   client.write(GET);
   let bytes = 0;
@@ -92,7 +97,7 @@ test('a client that reads its answer with pauses shorter than the idle limit get
       if (unpaused < LARGE.length / 6) return;
       unpaused = 0;
       client.pause();
-      setTimeout(() => client.resume(), 150);
+      setTimeout(() => client.resume(), pauseMs);
     });
   });
   assert.ok(bytes > LARGE.length);
@@ -112,7 +117,7 @@ test('connections over the limit are closed at once, the others are served, and 
     assert.match(await firstData(client), /^HTTP\/1\.1 200 /);
   }
   clients[0]!.destroy();
-  await pause(50);
+  while ((await connectionsOf(running.server)) === 3) await pause(5);
   const next = await openHalf(running.port);
   next.write(GET);
   assert.match(await firstData(next), /^HTTP\/1\.1 200 /);

@@ -68,7 +68,7 @@ test('a connection whose request was refused is closed two seconds after the ans
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(isClosed, false, request);
     await app.clock.advance(100);
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1000))]);
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 10_000).unref())]);
     assert.equal(isClosed, true, request);
     socket.destroy();
   }
