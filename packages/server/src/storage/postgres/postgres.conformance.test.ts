@@ -14,11 +14,13 @@ import { keyClaims } from '../conformance/log-keys.ts';
 import { sealRequestClaims } from '../conformance/seal-requests.ts';
 import { streamReadClaims } from '../conformance/stream-reads.ts';
 import { streamSealClaims } from '../conformance/stream-seals.ts';
+import { tenantClaims } from '../conformance/tenants.ts';
 import { treeClaims } from '../conformance/tree.ts';
 import { treeProofClaims } from '../conformance/tree-proofs.ts';
 import type { Storage } from '../storage.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { Database, SCHEMA } from './database.ts';
+import { createAccessStores } from './access-stores.ts';
 import { createLog } from './log.ts';
 import { migrate } from './migrate.ts';
 import { createTree } from './tree.ts';
@@ -61,15 +63,12 @@ async function placeOn(): Promise<Place> {
         random,
         nextId: createUlids(systemClock, random),
       });
-      const tenants = {
-        ensure: async (tenant: string) => {
-          await raw('INSERT INTO heads (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING', [tenant]);
-        },
-      };
+      const { tenants, keys: apiKeys } = createAccessStores(reading, { clock: systemClock, random });
       return {
         log,
         tree: createTree(reading, 'audit.example.com'),
         tenants,
+        apiKeys,
         logOrigin: 'audit.example.com',
         async [Symbol.asyncDispose]() {
           await writing[Symbol.asyncDispose]();
@@ -112,6 +111,7 @@ const CLAIMS = [
   keyClaims,
   idClaims,
   byteClaims,
+  tenantClaims,
   treeClaims,
   treeProofClaims,
   streamSealClaims,
