@@ -17,6 +17,8 @@ before(async () => {
   });
   assert.equal(made.status, 201);
   eventPath = made.headers.get('location') ?? '';
+  // Under a checkpoint, for which its proof waits: from then on every answer says the same of it.
+  assert.equal((await fetch(`${app.url}${eventPath}/proof`, { headers: ALLOWED })).status, 200);
 });
 after(() => app[Symbol.asyncDispose]());
 
