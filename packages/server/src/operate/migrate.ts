@@ -1,7 +1,6 @@
 // Brings what is stored up to this program: the data directory of a stopped service, or the database of one.
 
 import type { Config } from '../config/settings.ts';
-import { provision } from '../storage/postgres/provision.ts';
 import { journalVersion, migrateJournal } from '../storage/sqlite/database.ts';
 import { takeLock } from '../storage/sqlite/lock.ts';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
@@ -20,7 +19,11 @@ export interface Migrated {
 /** Throws StartError, and ConfigError where there is no data directory. No service may use that meanwhile. */
 export async function migrate(config: Config): Promise<Migrated> {
   const { dataDirectory, url, ownerUrl } = config.storage;
-  if (url !== undefined) return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() });
+  if (url !== undefined) {
+    // Loaded here: a command over a data directory does not wait for what speaks to databases.
+    const { provision } = await import('../storage/postgres/provision.ts');
+    return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() });
+  }
   requireData(config);
   const version = journalVersion(dataDirectory);
   if (version === MIGRATIONS.length) return { place: dataDirectory, from: version, to: version };
