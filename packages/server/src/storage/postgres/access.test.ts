@@ -13,23 +13,20 @@ const random = createSystemRandom();
 const NOW_MS = 1_800_000_000_000;
 
 let server: PostgresServer;
+let migrated: string;
 before(async () => {
   server = await startPostgres();
+  migrated = await server.createDatabase();
+  await using owner = new Database({ url: migrated, connectionsMax: 1 });
+  await migrate(owner, 'postgres');
 });
 after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-async function newDatabase(): Promise<string> {
-  const url = await server.createDatabase();
-  await using database = new Database({ url, connectionsMax: 1 });
-  await migrate(database, 'postgres');
-  return url;
-}
-
 /** A node with connections, a memory and a clock of its own. */
 async function node(at?: string) {
-  const url = at ?? (await newDatabase());
+  const url = at ?? (await server.createDatabase(migrated));
   const database = new Database({ url, connectionsMax: 4 });
   const clock = createFakeClock();
   const failures: unknown[] = [];

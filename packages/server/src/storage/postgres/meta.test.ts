@@ -6,17 +6,19 @@ import { readInstallation, settleInstallation } from './meta.ts';
 import { migrate } from './migrate.ts';
 
 let server: PostgresServer;
+let migrated: string;
 before(async () => {
   server = await startPostgres();
+  migrated = await server.createDatabase();
+  await using owner = new Database({ url: migrated, connectionsMax: 1 });
+  await migrate(owner, 'postgres');
 });
 after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
 async function newDatabase(): Promise<Database> {
-  const database = new Database({ url: await server.createDatabase(), connectionsMax: 4 });
-  await migrate(database, 'postgres');
-  return database;
+  return new Database({ url: await server.createDatabase(migrated), connectionsMax: 4 });
 }
 
 let ids = 0;
