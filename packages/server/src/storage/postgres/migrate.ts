@@ -1,6 +1,6 @@
 // Makes the tables, and gives everybody the rights that are theirs. With the credential of the owner; those who serve need
-// less: they read the catalogue, which everybody may, and the rest in the roles that they take on. Refuses a database that
-// may forget what it has acknowledged.
+// less: they read the catalogue, which everybody may, and the rest in the roles that they take on. `requireDurable` is
+// for whoever lets events into a database: it refuses one that may forget what it has acknowledged.
 
 import type { PoolClient } from 'pg';
 import { StartError } from '../../start-error.ts';
@@ -32,7 +32,6 @@ export async function migrate(database: Database, servedBy: string): Promise<Mig
 }
 
 async function migrateOver(client: PoolClient, servedBy: string): Promise<Migrated> {
-  await requireDurable(client);
   await client.query('BEGIN');
   await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
   for (const role of Object.values(ROLES)) await client.query(makeRole(role));
@@ -57,7 +56,7 @@ async function migrateOver(client: PoolClient, servedBy: string): Promise<Migrat
  * says it does.
  */
 export async function requireReady(database: Database): Promise<void> {
-  await database.plainly(requireDurable);
+  await requireDurable(database);
   const version = await versionIn(database);
   requireKnown(version);
   if (version === MIGRATIONS.length) return;
@@ -90,10 +89,12 @@ export function isDenied(error: unknown): error is Error {
 }
 
 /** Throws StartError for a database that may forget what it has acknowledged, or is too old. */
-async function requireDurable(client: PoolClient): Promise<void> {
-  const { rows } = await client.query<{ name: string; setting: string }>(
-    `SELECT name, setting FROM pg_settings
-     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num')`,
+export async function requireDurable(database: Database): Promise<void> {
+  const { rows } = await database.plainly((client) =>
+    client.query<{ name: string; setting: string }>(
+      `SELECT name, setting FROM pg_settings
+       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num')`,
+    ),
   );
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
   if (Number(settings.get('server_version_num')) < SERVER_VERSION_MIN)

@@ -3,7 +3,7 @@
 
 import { StartError } from '../../start-error.ts';
 import { Database } from './database.ts';
-import { isDenied, migrate, type Migrated, requireReady, versionIn } from './migrate.ts';
+import { isDenied, migrate, type Migrated, requireDurable, requireReady, versionIn } from './migrate.ts';
 
 export interface DatabaseUrls {
   readonly url: string;
@@ -24,6 +24,7 @@ export async function provision({ url, ownerUrl }: DatabaseUrls): Promise<Provis
   const servedBy = await userOf(served, 'Storage__Url');
   await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
   const owner = await userOf(owned, ownerUrl === undefined ? 'Storage__Url' : 'Storage__OwnerUrl');
+  for (const database of [served, owned]) await requireDurable(database);
   const migrated = await migrate(owned, servedBy).catch((cause: unknown) => {
     if (!isDenied(cause)) throw cause;
     const hint =
@@ -42,6 +43,7 @@ export async function provision({ url, ownerUrl }: DatabaseUrls): Promise<Provis
 /** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
 export async function ensureReady(database: Database): Promise<void> {
   const user = await userOf(database, 'Storage__Url');
+  await requireDurable(database);
   if ((await versionIn(database)) === 0) {
     try {
       await migrate(database, user);
