@@ -367,7 +367,7 @@ function roomOf(path: string): string {
 }
 
 /** Folders of storage that are no adapters: what both backends do by the same code, on rows of any database. */
-const OF_BOTH_BACKENDS = ['pool', 'rows', 'fsck'];
+const OF_BOTH_BACKENDS = ['pool', 'rows', 'fsck', 'event-index'];
 
 /** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */
 function adapterOf(path: string): string | undefined {

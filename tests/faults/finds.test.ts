@@ -4,12 +4,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { question, said } from '../../packages/server/src/storage/event-index/testing/any-question.ts';
 import {
-  question,
+  IndexedLog,
   requireFound,
-  said,
-} from '../../packages/server/src/storage/sqlite/event-index/testing/any-question.ts';
-import { IndexedLog } from '../../packages/server/src/storage/sqlite/event-index/testing/indexed-log.ts';
+} from '../../packages/server/src/storage/sqlite/event-index/testing/indexed-log.ts';
 import { SIZE } from './size.ts';
 
 const QUESTIONS = 50;

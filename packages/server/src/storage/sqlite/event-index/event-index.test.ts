@@ -8,8 +8,9 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
-import { question, requireFound, said } from './testing/any-question.ts';
-import { IndexedLog, type Said } from './testing/indexed-log.ts';
+import { question, said } from '../../event-index/testing/any-question.ts';
+import type { Said } from '../../event-index/testing/plain-definition.ts';
+import { IndexedLog, requireFound } from './testing/indexed-log.ts';
 
 const sequencesOf = (events: readonly { readonly stored: { readonly index: number } }[]) =>
   events.map(({ stored }) => stored.index + 1);

@@ -1,15 +1,15 @@
 // Answers questions from a view: how many match, and one page of them in an order. Up to the exact limit all that match
 // are gathered and sorted; past it, the order itself is walked and what does not match is passed over.
 
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { LIMITS } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
 import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
 import type { LoggedEvents } from './logged-events.ts';
 import { type DocList, firstIn, listOf, Matcher, type Matching } from './matching.ts';
-import { Order } from './order.ts';
-import { hasPrefix } from './plan.ts';
-import { COUNTED, KEY_KINDS, SPANS } from './schema.ts';
+import { Order } from '../../event-index/order.ts';
+import { hasPrefix } from '../../event-index/plan.ts';
+import { COUNTED, KEY_KINDS, SPANS } from '../../event-index/index-columns.ts';
 import { type Alive, whileAlive } from './stop.ts';
 import type { OpenView } from './views.ts';
 
@@ -38,6 +38,7 @@ const SCATTERED = 50;
 const DENSE = 2;
 
 const COLUMNS = 'd.doc, d.at_ms, d.at_ns, d.event_id, d.leaf_index, k.text';
+const ACTION = 'k.text';
 const WITH_ACTION = 'JOIN keys k ON k.key = d.action';
 /** The counts that hold every event once. */
 const EVER = `counted = ${COUNTED.indexOf('all')} AND span = ${SPANS.indexOf('ever')}`;
@@ -79,7 +80,7 @@ export class Finder {
   }
 
   page(match: Match, question: Question, order: readonly OrderStep[]): FoundDoc[] {
-    const steps = new Order(order, question.direction);
+    const steps = new Order(order, question.direction, ACTION);
     if (match.docs !== undefined) return this.#sorted(match.docs, steps, question);
     return [...this.#walked(match, steps, question)];
   }
@@ -97,7 +98,7 @@ export class Finder {
   }
 
   #sorted({ json }: DocList, order: Order, { beyond, rowsMax }: Question): FoundDoc[] {
-    const after = beyond === undefined ? undefined : order.beyond(beyond);
+    const after = afterOf(order, beyond);
     const sql = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN docs d ON d.doc = j.value ${WITH_ACTION}
       ${after === undefined ? '' : `WHERE ${after.sql}`} ORDER BY ${order.sql} LIMIT ?`;
     return this.matcher
@@ -133,7 +134,7 @@ export class Finder {
   }
 
   #inOrder({ condition }: Matching, order: Order, beyond: Place | undefined, limit: number): FoundDoc[] {
-    const after = beyond === undefined ? undefined : order.beyond(beyond);
+    const after = afterOf(order, beyond);
     // By action, the keys are the outer loop: they are few and sorted.
     const from = order.usesAction
       ? 'keys k CROSS JOIN docs d ON d.view = k.view AND d.action = k.key'
@@ -160,6 +161,17 @@ export class Finder {
     }
     return chosen;
   }
+}
+
+/** What lies beyond a place, and its parameters. */
+function afterOf(
+  order: Order,
+  beyond: Place | undefined,
+): { readonly sql: string; readonly values: readonly SQLInputValue[] } | undefined {
+  if (beyond === undefined) return undefined;
+  const values: SQLInputValue[] = [];
+  const sql = order.beyond(beyond, (value) => (values.push(value), '?'));
+  return { sql, values };
 }
 
 /** Where words are asked for, and tell exactly. */

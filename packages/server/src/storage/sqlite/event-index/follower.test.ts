@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
-import { requireFound } from './testing/any-question.ts';
-import { IndexedLog, type Said } from './testing/indexed-log.ts';
+import type { Said } from '../../event-index/testing/plain-definition.ts';
+import { IndexedLog, requireFound } from './testing/indexed-log.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const NO_TIME = 'no time at all';

@@ -7,12 +7,13 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import { eventIn } from '../../event-index/event-row.ts';
 import { numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';
 import { DeadLetters, type IndexLetter } from './dead-letters.ts';
 import { IndexWriter } from './index-writer.ts';
-import { eventIn, LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 import { type RebuildRequest, Rebuilds } from './rebuilds.ts';
 import { TermsOfViews, type View, Views } from './views.ts';
 

@@ -6,11 +6,11 @@ import { eventIdBytes } from '@tallystick/evidence';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
-import { CountTally } from './counts.ts';
-import { documentOf } from './document.ts';
+import { Counts } from './counts.ts';
+import { documentOf } from '../../event-index/document.ts';
 import { Keys } from './keys.ts';
-import { KINDS } from './schema.ts';
-import { hourOf } from './time-span.ts';
+import { KINDS } from '../../event-index/index-columns.ts';
+import { hourOf } from '../../event-index/time-span.ts';
 import type { OpenView } from './views.ts';
 
 /** An event and where it stands. */
@@ -28,7 +28,7 @@ export class IndexWriter {
   readonly #lastDoc: StatementSync;
   readonly #docOf: StatementSync;
   readonly #keys: Keys;
-  readonly #counts: CountTally;
+  readonly #counts: Counts;
   #nextDoc: number | undefined;
 
   constructor(db: DatabaseSync) {
@@ -44,7 +44,7 @@ export class IndexWriter {
     this.#docOf = db.prepare('SELECT doc FROM docs INDEXED BY docs_by_time WHERE view = ? AND entry = ?');
     this.#lastDoc = db.prepare('SELECT coalesce(max(doc), 0) AS doc FROM docs');
     this.#keys = new Keys(db);
-    this.#counts = new CountTally(db);
+    this.#counts = new Counts(db);
   }
 
   has(view: number, { entry }: Pick<LoggedEvent, 'entry'>): boolean {

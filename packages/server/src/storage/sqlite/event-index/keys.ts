@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { numberOf, textOrNone } from '../../rows/columns.ts';
-import { KEY_KINDS, type KeyKind } from './schema.ts';
+import { KEY_KINDS, type KeyKind } from '../../event-index/index-columns.ts';
 
 interface Key {
   readonly key: number;

@@ -1,18 +1,14 @@
 // Events as the index reads them from journal.db: in the order of the log, all tenants together, or one tenant's alone.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
-import type { Content, Facts } from '../../../events/show.ts';
-import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { instant } from '../../../runtime/clock.ts';
-import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
+import { decodeEntry } from '@tallystick/evidence';
+import { type EventRow, NOWHERE } from '../../event-index/event-row.ts';
+import { blobOf, numberOf, readOr } from '../../rows/columns.ts';
 
 /** A row of the log, not looked into yet. */
-export interface LoggedRow {
+export interface LoggedRow extends EventRow {
   readonly entry: number;
   readonly tenant: number;
-  readonly index: number;
-  readonly row: Readonly<Record<string, unknown>>;
 }
 
 // Texts come as texts, which takes half the time that bytes do. Bytes that are none are replaced on the way: nobody but who
@@ -77,9 +73,6 @@ export class LoggedEvents {
   }
 }
 
-/** The index of a row that tells none. */
-const NOWHERE = -1;
-
 function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
   return {
     entry: numberOf(row, 'id'),
@@ -87,40 +80,4 @@ function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
     index: readOr(() => numberOf(row, 'leaf_index'), NOWHERE),
     row,
   };
-}
-
-/** The whole event, as nobody but the index sees it; undefined where its content is removed. Throws if it is none. */
-export function eventIn({ index, row }: LoggedRow): QueriedEvent | undefined {
-  if (row['text1'] === null) return undefined;
-  if (index === NOWHERE) throw new Error('it has no index');
-  const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
-  // The texts of a log are written by drafts alone, and have these members.
-  const facts = parseJson(textIn(row, 'text1')) as Facts;
-  const content = parseJson(textIn(row, 'text2')) as Content;
-  // But somebody may have changed them.
-  if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')
-    throw new Error('it is no event');
-  return {
-    ...facts,
-    ...content,
-    eventId,
-    tenantId: textIn(row, 'tenant_id'),
-    kind: isNotice(kind) ? 'Notice' : 'Event',
-    sequence: index + 1,
-    receivedAt: instant(receivedAtMs),
-    integrity: { streamId: textIn(row, 'stream_id') },
-  };
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
-}
-
-/** The same of what was indexed before; undefined also where it has been changed since, so that it is no event any more. */
-export function eventStillIn(row: LoggedRow): QueriedEvent | undefined {
-  try {
-    return eventIn(row);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,26 +2,26 @@
 // too much, what each event says itself. Up to the exact limit all of them are gathered; past it only some are looked at.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { AuditEvent, Classification, SearchFilters } from '@tallystick/contract';
+import type { Classification, SearchFilters } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { Question } from '../../../events/event-index.ts';
 import { passes } from '../../../query/filters.ts';
 import type { FactName, TimeName } from '../../../query/fields.ts';
-import { foldText } from '../../../query/fold.ts';
 import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
+import { classesOf, kindsOf } from '../../event-index/asked-kinds.ts';
+import { eventStillIn } from '../../event-index/event-row.ts';
+import { KEY_KINDS, KINDS } from '../../event-index/index-columns.ts';
+import { beginningWith, hourTermsBetween, KEY_TEXTS_MAX, KEYS_OF_FACTS } from '../../event-index/known.ts';
+import { ALL, type Plan, Planner, readable } from '../../event-index/plan.ts';
+import { FACT_LETTERS, factTerm } from '../../event-index/terms.ts';
+import { hourOf, type Moment, type TimeSpan, timeSpanOf } from '../../event-index/time-span.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
-import { eventStillIn, type LoggedEvents, type LoggedRow } from './logged-events.ts';
-import { ALL, type Plan, Planner, readable } from './plan.ts';
-import { KEY_KINDS, type KeyKind, KINDS } from './schema.ts';
+import { FTS5 } from './fts5-expressions.ts';
+import type { LoggedEvents, LoggedRow } from './logged-events.ts';
 import { type Alive, whileAlive } from './stop.ts';
-import { FACT_LETTERS, factTerm, spanTerm } from './terms.ts';
-import { hourOf, type Moment, spansBetween, type TimeSpan, timeSpanOf } from './time-span.ts';
 import type { OpenView } from './views.ts';
-
-/** More than these and the words are not asked for the time: the docs are, each one. */
-const COVER_TERMS_MAX = 400;
 
 /** Docs as a JSON array, which is how a statement takes many of them. */
 export interface DocList {
@@ -101,12 +101,15 @@ export class Matcher {
   }
 
   matching(view: OpenView, { query, filters, sight }: Question): Matching {
-    const planner = new Planner(view, sight, {
-      beginnings: (fact, beginning, isFolded) => this.#beginnings(view, fact, beginning, isFolded),
-      hours: (time, first, last) => this.#hours(view, time, first, last),
-    });
+    const known = {
+      beginnings: (fact: FactName, beginning: string, isFolded: boolean) =>
+        this.#beginnings(view, fact, beginning, isFolded),
+      hours: (time: TimeName, first: number | undefined, last: number | undefined) =>
+        this.#hours(view, time, first, last),
+    };
+    const planner = new Planner(view.terms, sight, known, FTS5);
     const span = timeSpanOf(filters.timeRange);
-    const asked = readable(planner.and([planner.query(query), planner.filters(filters)]));
+    const asked = readable(planner.and([planner.query(query), planner.filters(filters)]), FTS5);
     // Kinds and classes are columns of docs; in words they are worth asking for only beside something else.
     const plan =
       asked.of === 'Some'
@@ -232,8 +235,11 @@ export class Matcher {
     if (kind === undefined) return undefined;
     const rows = this.#keyTexts.all(view, KEY_KINDS.indexOf(kind), KEY_TEXTS_MAX + 1);
     if (rows.length > KEY_TEXTS_MAX) return undefined;
-    const texts = rows.map((row) => textIn(row, 'text'));
-    return texts.filter((text) => (isFolded ? foldText(text) : text).startsWith(beginning));
+    return beginningWith(
+      rows.map((row) => textIn(row, 'text')),
+      beginning,
+      isFolded,
+    );
   }
 
   /** What gives the docs that the plan finds; undefined where it finds none. */
@@ -267,46 +273,18 @@ export class Matcher {
   }
 
   /** Between the first and the last that there are. */
-  #hours(
-    view: OpenView,
-    time: TimeName,
-    first = Number.NEGATIVE_INFINITY,
-    last = Number.POSITIVE_INFINITY,
-  ): readonly string[] | undefined {
+  #hours(view: OpenView, time: TimeName, first?: number, last?: number): readonly string[] | undefined {
     const bounds = time === 'timestamp' ? this.bounds(view.view) : this.#events.receivedBounds(view.tenant);
-    if (bounds === undefined) return [];
-    const begin = Math.max(first, hourOf(bounds.firstMs));
-    const end = Math.min(last, hourOf(bounds.lastMs));
-    const terms: string[] = [];
-    for (const span of begin <= end ? spansBetween(begin, end) : []) {
-      if (terms.push(spanTerm(time, span)) > COVER_TERMS_MAX) return undefined;
-    }
-    return terms;
+    return hourTermsBetween(time, bounds, first, last);
   }
 }
 
 const STATEMENTS_MAX = 200;
-const KEY_TEXTS_MAX = 500;
-const KEYS_OF_FACTS: Readonly<Partial<Record<FactName, KeyKind>>> = {
-  action: 'action',
-  'resource.resourceType': 'resourceType',
-};
 
 /** Of a row that begins with a number. */
 export function firstIn(row: unknown): number {
   if (!Array.isArray(row) || typeof row[0] !== 'number') throw new Error('a row has no number');
   return row[0];
-}
-
-function kindsOf({ kinds }: SearchFilters): readonly AuditEvent['kind'][] {
-  return kinds?.length ? kinds : ['Event'];
-}
-
-function classesOf(
-  { classifications }: SearchFilters,
-  visible: readonly Classification[],
-): readonly Classification[] {
-  return classifications?.length ? visible.filter((each) => classifications.includes(each)) : visible;
 }
 
 /** The facets of what is not asked for, or not for this reader. */

@@ -4,8 +4,6 @@
 // A view is the index of one tenant's events, whole or still being made; a tenant that is indexed anew has two for a
 // while. Rows of a view know no other one: its number is in every key, and in every term of `words`.
 
-import type { AuditEvent } from '@tallystick/contract';
-
 /** Counted up whenever a table, a term, or the meaning of either changes. */
 export const INDEX_VERSION = 5;
 
@@ -117,18 +115,3 @@ export const INDEX_TABLES = `
     content = '', contentless_delete = 1, detail = full, tokenize = "ascii tokenchars '_'"
   );
 `;
-
-/** `docs.kind` and `counts.kind` are places in this list. */
-export const KINDS = ['Event', 'Notice'] as const satisfies readonly AuditEvent['kind'][];
-
-/** What keys are of; `keys.kind` is a place in this list. */
-export const KEY_KINDS = ['action', 'actor', 'resourceType'] as const;
-export type KeyKind = (typeof KEY_KINDS)[number];
-
-/** Times in which events are counted, from the longest; `counts.span` is a place in this list. */
-export const SPANS = ['ever', 'month', 'day', 'hour'] as const;
-export type Span = (typeof SPANS)[number];
-
-/** What is counted; `counts.counted` is a place in this list. The first is all of them, without a value. */
-export const COUNTED = ['all', 'action', 'actor', 'resourceType', 'actorType', 'outcome'] as const;
-export type Counted = (typeof COUNTED)[number];

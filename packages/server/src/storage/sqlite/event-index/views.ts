@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { TermMemory, ViewTerms } from './terms.ts';
+import { TermMemory, ViewTerms } from '../../event-index/terms.ts';
 
 export type ViewState = 'Building' | 'Current' | 'Old';
 

@@ -1,28 +1,29 @@
-// A log in a directory of its own with its views, in this process, and the plain definition of what is found in it.
+// A log in a directory of its own with its views, in this process, held against the plain definition of what is found.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { AuditEvent, TenantId } from '@tallystick/contract';
-import { canonicalJson, KINDS } from '@tallystick/evidence';
-import type { Found, OrderStep, Question } from '../../../../events/event-index.ts';
-import type { Content, Facts } from '../../../../events/show.ts';
-import { passes } from '../../../../query/filters.ts';
-import { matches } from '../../../../query/matches.ts';
-import { EVERYTHING } from '../../../../query/query.ts';
-import { type QueriedEvent, seenBy } from '../../../../query/queried-event.ts';
-import { compareTimes } from '../../../../query/times.ts';
+import type { TenantId } from '@tallystick/contract';
+import type { Found, Question } from '../../../../events/event-index.ts';
+import type { QueriedEvent } from '../../../../query/queried-event.ts';
 import { systemClock } from '../../../../runtime/clock.ts';
 import { createUlids } from '../../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../../runtime/random.ts';
-import type { Draft } from '../../../../streams/log.ts';
+import { eventIn } from '../../../event-index/event-row.ts';
+import {
+  draftOf,
+  expectedOf,
+  questionOf,
+  requireSame,
+  type Said,
+} from '../../../event-index/testing/plain-definition.ts';
 import type { Storage } from '../../../storage.ts';
 import { openJournalForReading } from '../../database.ts';
 import { openSqliteStorage } from '../../sqlite-storage.ts';
 import { IndexFollower } from '../follower.ts';
 import { IndexReader } from '../index-reader.ts';
-import { eventIn, LoggedEvents } from '../logged-events.ts';
+import { LoggedEvents } from '../logged-events.ts';
 import type { StopFlag } from '../stop.ts';
 import { openViews, openViewsForReading } from '../views-database.ts';
 
@@ -30,9 +31,6 @@ const NOW_MS = Date.UTC(2026, 5, 1);
 const PORTION = 1000;
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
-
-/** What an event says; the rest is given by the log. */
-export type Said = Facts & Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>>;
 
 export interface LogOptions {
   readonly gatheredMax?: number;
@@ -101,7 +99,7 @@ export class IndexedLog implements AsyncDisposable {
 
   async append(tenant: TenantId, said: readonly Said[]): Promise<void> {
     await this.#storage.tenants.ensure(tenant, NOW_MS);
-    const drafts = said.map(draftOf);
+    const drafts = said.map((each) => draftOf(each, nextId));
     await this.#storage.log.append([{ tenant, drafts, atomic: true }], { nowMs: NOW_MS, steadyNowMs: 0 });
   }
 
@@ -153,13 +151,7 @@ export class IndexedLog implements AsyncDisposable {
 
   /** What is found by the plain definition, in order. */
   expected(tenant: TenantId, asked: Partial<Question> = {}): QueriedEvent[] {
-    const { query, filters, sight, order } = questionOf(asked);
-    const steps = order === 'Relevance' ? [] : order;
-    return this.logged(tenant)
-      .filter(({ classification }) => sight.visible.includes(classification))
-      .map((event) => seenBy(event, sight.whole))
-      .filter((event) => passes(filters, event) && matches(query, event))
-      .sort((a, b) => compareBy(steps, a, b));
+    return expectedOf(this.logged(tenant), asked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -171,51 +163,12 @@ export class IndexedLog implements AsyncDisposable {
   }
 }
 
-export const ALL_CLASSES = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
-export const NEWEST_FIRST: readonly OrderStep[] = [{ field: 'timestamp', isDescending: true }];
-
-export function questionOf(asked: Partial<Question>): Question {
-  return {
-    query: EVERYTHING,
-    filters: {},
-    sight: { visible: ALL_CLASSES, whole: ALL_CLASSES },
-    order: NEWEST_FIRST,
-    direction: 'Next',
-    beyond: undefined,
-    rowsMax: 1000,
-    aggregations: [],
-    isScored: true,
-    ...asked,
-  };
-}
-
-/** Of an event that was shown, what the log gives is left out: it is given anew. */
-function draftOf({ context, payload, kind, eventId = nextId(), ...said }: Said): Draft {
-  const { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy } = said;
-  const facts = { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy };
-  return {
-    kind: kind === 'Notice' ? KINDS.administration : KINDS.event,
-    eventId,
-    texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
-    classification,
-    expiresAtMs: undefined,
-  };
-}
-
-/** In the steps, and then in the order of the log, each as the last step goes. */
-function compareBy(steps: readonly OrderStep[], a: QueriedEvent, b: QueriedEvent): number {
-  for (const { field, isDescending } of steps) {
-    const order =
-      field === 'timestamp' ? compareTimes(a.timestamp, b.timestamp) : compareTexts(a[field], b[field]);
-    if (order !== 0) return isDescending ? -order : order;
-  }
-  const isDescending = steps.at(-1)?.isDescending ?? false;
-  const order =
-    (steps.some(({ field }) => field === 'timestamp') ? 0 : compareTimes(a.timestamp, b.timestamp)) ||
-    a.sequence - b.sequence;
-  return isDescending ? -order : order;
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** What the index finds for a question is what the plain definition finds; throws where it is not. Gives how many. */
+export function requireFound(
+  log: IndexedLog,
+  tenant: string,
+  asked: Partial<Question>,
+  gatheredMax = Infinity,
+): number {
+  return requireSame(log.expected(tenant, asked), log.find(tenant, asked), asked, gatheredMax);
 }

@@ -1,7 +1,7 @@
 // Terms one after another, as they are put into `words`: a space before each. They are written as bytes, because to join
 // as many small texts takes several times as long, and most of what an index has to do for an event is this.
 
-import { ASCII_IN_WORDS, TOKEN_BYTES_MAX } from '../../../query/tokens.ts';
+import { ASCII_IN_WORDS, TOKEN_BYTES_MAX } from '../../query/tokens.ts';
 import { GAP } from './terms.ts';
 
 const BYTES_AT_FIRST = 64 * 1024;

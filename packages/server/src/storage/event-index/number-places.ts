@@ -2,7 +2,7 @@
 // of this one. What is compared with a number is looked for by few such places, and then looked at itself: numbers that
 // share all three are not told apart here.
 
-import type { Operator } from '../../../query/query.ts';
+import type { Operator } from '../../query/query.ts';
 
 const OCTAVE_MAX = 64;
 const PARTS = 16;

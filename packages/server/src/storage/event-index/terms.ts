@@ -12,8 +12,8 @@
 
 import { createHmac, hash } from 'node:crypto';
 import type { Classification } from '@tallystick/contract';
-import type { QueryStep } from '../../../query/field-path.ts';
-import type { FactName, TimeName } from '../../../query/fields.ts';
+import type { QueryStep } from '../../query/field-path.ts';
+import type { FactName, TimeName } from '../../query/fields.ts';
 import { DAY_HOURS, dayOf, monthOf, type WholeSpan } from './time-span.ts';
 
 /** The facts that are found as a whole: `exact` as they are written, `folded` without regard to capitals and marks. */

@@ -1,12 +1,13 @@
-// From what is asked to what `words` is asked: an expression over the terms of one view, as this reader may search it.
-// A plan that is not exact finds all that is asked for and perhaps more; each doc that it finds is then looked at itself.
+// From what is asked to what the index is asked: an expression over the terms of one view, as this reader may search it,
+// written as its database reads it. A plan that is not exact finds all that is asked for and perhaps more; each doc that it
+// finds is then looked at itself.
 
 import type { Classification, SearchFilters } from '@tallystick/contract';
-import type { Sight } from '../../../events/event-index.ts';
-import { type FactName, ruleOf, type TimeName } from '../../../query/fields.ts';
-import { foldText } from '../../../query/fold.ts';
-import type { Comparison, Field, Operator, Query, Value } from '../../../query/query.ts';
-import { phraseOf } from '../../../query/tokens.ts';
+import type { Sight } from '../../events/event-index.ts';
+import { type FactName, ruleOf, type TimeName } from '../../query/fields.ts';
+import { foldText } from '../../query/fold.ts';
+import type { Comparison, Field, Operator, Query, Value } from '../../query/query.ts';
+import { phraseOf } from '../../query/tokens.ts';
 import { placesFor } from './number-places.ts';
 import {
   EVERY,
@@ -23,9 +24,23 @@ import {
   type ViewTerms,
 } from './terms.ts';
 import { DAY_HOURS, hourOf, momentOf } from './time-span.ts';
-import type { OpenView } from './views.ts';
 
-/** `match` is an expression of FTS5. */
+/** Where the terms of a document stand: facets, words of facts, and words of content by its class. */
+export type TermColumn = 'facets' | 'facts' | Classification;
+
+/** How expressions are written. */
+export interface Expressions {
+  /** The terms side by side in one of the columns, the last one perhaps by its beginning. */
+  phrase(columns: readonly TermColumn[], terms: readonly string[], prefix: boolean): string;
+  all(expressions: readonly string[]): string;
+  any(expressions: readonly string[]): string;
+  /** What the one finds and the other does not. */
+  without(found: string, excluded: string): string;
+  /** Whether the database reads it: it may be too deep or too long. */
+  isReadable(expression: string): boolean;
+}
+
+/** `match` is an expression of the database. */
 export type Plan =
   | { readonly of: 'All'; readonly exact: boolean }
   | { readonly of: 'None'; readonly exact: boolean }
@@ -41,37 +56,15 @@ export const ALL: Plan = { of: 'All', exact: true };
 export const NONE: Plan = { of: 'None', exact: true };
 const PERHAPS_ALL: Plan = { of: 'All', exact: false };
 
-/** FTS5 reads parentheses about thirty deep; some more are put around what is asked. */
-const DEPTH_MAX = 24;
-
-/** What is nested too deep for the database is found by looking at each event. No term has a parenthesis in it. */
-export function readable(plan: Plan): Plan {
-  if (plan.of !== 'Some') return plan;
-  let depth = 0;
-  for (const [sign] of plan.match.matchAll(/[()]/g)) {
-    depth += sign === '(' ? 1 : -1;
-    if (depth > DEPTH_MAX) return PERHAPS_ALL;
-  }
-  return plan;
+/** Where it cannot be asked of the database, the plan is to look at each event. */
+export function readable(plan: Plan, expressions: Expressions): Plan {
+  return plan.of === 'Some' && !expressions.isReadable(plan.match) ? PERHAPS_ALL : plan;
 }
 
 /** Whether it takes long to find anything: all words that begin so are gone through first, however few are needed. */
 export function hasPrefix(plan: Plan): boolean {
   // No term has a star in it.
   return plan.of === 'Some' && plan.match.includes('*');
-}
-
-function or(plans: readonly Plan[]): Plan {
-  const exact = plans.every((plan) => plan.exact);
-  if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
-  if (plans.some(({ of }) => of === 'All')) return PERHAPS_ALL;
-  // The database would go through each one again.
-  const matches = [...new Set(plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : [])))];
-  return matches.length === 0 ? { of: 'None', exact } : { of: 'Some', match: joined(matches, 'OR'), exact };
-}
-
-function joined(matches: readonly string[], operator: 'AND' | 'OR'): string {
-  return matches.length === 1 ? matches[0]! : `(${matches.join(` ${operator} `)})`;
 }
 
 /** What is known of a view. */
@@ -86,16 +79,18 @@ export interface Known {
 export class Planner {
   readonly #terms: ViewTerms;
   readonly #known: Known;
-  readonly #openColumns: string;
+  readonly #expressions: Expressions;
+  readonly #openColumns: readonly TermColumn[];
   readonly #keyed: readonly Classification[];
   readonly #openContent: readonly Classification[];
 
-  constructor({ terms }: OpenView, { whole }: Sight, known: Known) {
+  constructor(terms: ViewTerms, { whole }: Sight, known: Known, expressions: Expressions) {
     this.#terms = terms;
     this.#known = known;
+    this.#expressions = expressions;
     this.#keyed = whole.filter((each) => keyedClass(each) !== undefined);
     this.#openContent = whole.filter((each) => keyedClass(each) === undefined);
-    this.#openColumns = ['facts', ...this.#openContent.map(columnOf)].join(' ');
+    this.#openColumns = ['facts', ...this.#openContent];
   }
 
   and(plans: readonly Plan[]): Plan {
@@ -105,10 +100,21 @@ export class Planner {
     if (some.length === 0) return { of: 'All', exact };
     const found = some.filter(({ excludes }) => excludes === undefined).map(({ match }) => match);
     const excluded = some.flatMap(({ excludes }) => excludes ?? []);
-    if (excluded.length === 0) return { of: 'Some', match: joined(found, 'AND'), exact };
-    const excludes = joined(excluded, 'OR');
+    const expressions = this.#expressions;
+    if (excluded.length === 0) return { of: 'Some', match: expressions.all(found), exact };
+    const excludes = expressions.any(excluded);
     if (found.length === 0) return { ...this.#allBut(excludes), exact };
-    return { of: 'Some', match: `(${joined(found, 'AND')} NOT ${excludes})`, exact };
+    return { of: 'Some', match: expressions.without(expressions.all(found), excludes), exact };
+  }
+
+  or(plans: readonly Plan[]): Plan {
+    const exact = plans.every((plan) => plan.exact);
+    if (plans.some((plan) => plan.of === 'All' && plan.exact)) return ALL;
+    if (plans.some(({ of }) => of === 'All')) return PERHAPS_ALL;
+    // The database would go through each one again.
+    const matches = [...new Set(plans.flatMap((plan) => (plan.of === 'Some' ? [plan.match] : [])))];
+    if (matches.length === 0) return { of: 'None', exact };
+    return { of: 'Some', match: this.#expressions.any(matches), exact };
   }
 
   not(plan: Plan): Plan {
@@ -121,7 +127,8 @@ export class Planner {
   }
 
   #allBut(excludes: string): Plan {
-    return { of: 'Some', match: `(${this.#facet(EVERY)} NOT ${excludes})`, exact: true, excludes };
+    const match = this.#expressions.without(this.#facet(EVERY), excludes);
+    return { of: 'Some', match, exact: true, excludes };
   }
 
   query(query: Query): Plan {
@@ -129,7 +136,7 @@ export class Planner {
       case 'And':
         return this.and(query.of.map((part) => this.query(part)));
       case 'Or':
-        return or(uncovered(query.of).map((part) => this.query(part)));
+        return this.or(uncovered(query.of).map((part) => this.query(part)));
       case 'Not':
         return this.not(this.query(query.of));
       case 'Text':
@@ -169,7 +176,7 @@ export class Planner {
 
   #any(names: readonly FactName[], asked: readonly string[] | undefined, takesPrefix = false): Plan {
     if (asked === undefined || asked.length === 0) return ALL;
-    return or(
+    return this.or(
       names.flatMap((name) => {
         const { exact, ulid } = FACT_LETTERS[name]!;
         return asked.map((text) => {
@@ -193,13 +200,15 @@ export class Planner {
   #words(text: string, prefix: boolean): Plan {
     const phrase = phraseOf(text, prefix);
     if (phrase.words.length === 0) return NONE;
-    return or([this.#openWords(phrase.words, phrase.prefix, this.#openColumns), ...this.#keyedWords(phrase)]);
+    return this.or([
+      this.#openWords(phrase.words, phrase.prefix, this.#openColumns),
+      ...this.#keyedWords(phrase),
+    ]);
   }
 
-  #openWords(words: readonly string[], prefix: boolean, columns: string): Plan {
-    return this.#some(
-      `{${columns}} : ${phraseText(words.map((word) => this.#terms.open(word)))}${star(prefix)}`,
-    );
+  #openWords(words: readonly string[], prefix: boolean, columns: readonly TermColumn[]): Plan {
+    const terms = words.map((word) => this.#terms.open(word));
+    return this.#some(this.#expressions.phrase(columns, terms, prefix));
   }
 
   /** Of such content there is no prefix. */
@@ -207,7 +216,7 @@ export class Planner {
     if (prefix) return [];
     return this.#keyed.map((each) => {
       const terms = words.map((word) => this.#terms.keyed(keyedClass(each)!, word));
-      return this.#some(`{${columnOf(each)}} : ${phraseText(terms)}`);
+      return this.#some(this.#expressions.phrase([each], terms, false));
     });
   }
 
@@ -216,7 +225,7 @@ export class Planner {
     if (path !== undefined) return this.#valueAt(term, keysOf(path));
     const { whole = [], words = [] } = ruleOf(name);
     const phrase = phraseOf(term.text, term.prefix);
-    return or([
+    return this.or([
       ...whole.map((fact) => this.#wholeFact(fact, term)),
       ...(phrase.words.length === 0 ? [] : words.map((fact) => this.#nameWords(fact, phrase))),
     ]);
@@ -252,7 +261,7 @@ export class Planner {
   #nameWords(fact: FactName, { words, prefix }: { words: readonly string[]; prefix: boolean }): Plan {
     const letter = NAME_LETTERS.get(fact)!;
     const terms = words.map((word) => this.#terms.open(nameTerm(letter, word)));
-    return this.#some(`{facets} : ${phraseText(terms)}${star(prefix)}`);
+    return this.#some(this.#expressions.phrase(['facets'], terms, prefix));
   }
 
   /** Whether the words, or the number, stand at just this path is not in the index. */
@@ -260,8 +269,12 @@ export class Planner {
     const phrase = phraseOf(text, prefix);
     const isWords = phrase.words.length > 0;
     const found = isWords
-      ? or([
-          this.#openWords(phrase.words, phrase.prefix, this.#openContent.map(columnOf).join(' ') || 'facts'),
+      ? this.or([
+          this.#openWords(
+            phrase.words,
+            phrase.prefix,
+            this.#openContent.length > 0 ? this.#openContent : ['facts'],
+          ),
           ...this.#keyedWords(phrase),
         ])
       : NONE;
@@ -310,21 +323,22 @@ export class Planner {
   }
 
   #facets(terms: readonly string[]): Plan {
-    return or(terms.map((term) => this.#some(this.#facet(term))));
+    return this.or(terms.map((term) => this.#some(this.#facet(term))));
   }
 
   #facet(term: string, prefix = false): string {
-    return `{facets} : "${this.#terms.open(term)}"${star(prefix)}`;
+    return this.#expressions.phrase(['facets'], [this.#terms.open(term)], prefix);
   }
 
   /** Any of these terms, in the content that this reader may see. */
   #content(terms: readonly string[]): Plan {
-    const open = this.#openContent.map(columnOf).join(' ');
-    return or(
+    const open = this.#openContent;
+    const expressions = this.#expressions;
+    return this.or(
       terms.flatMap((term) => [
-        ...(open === '' ? [] : [this.#some(`{${open}} : "${this.#terms.open(term)}"`)]),
+        ...(open.length === 0 ? [] : [this.#some(expressions.phrase(open, [this.#terms.open(term)], false))]),
         ...this.#keyed.map((each) =>
-          this.#some(`{${columnOf(each)}} : "${this.#terms.keyed(keyedClass(each)!, term)}"`),
+          this.#some(expressions.phrase([each], [this.#terms.keyed(keyedClass(each)!, term)], false)),
         ),
       ]),
     );
@@ -375,16 +389,4 @@ function beginningOf(query: Query): string | undefined {
   if (query.kind !== 'Text' || !query.prefix) return undefined;
   const { words, prefix } = phraseOf(query.text, true);
   return prefix && words.length === 1 ? words[0] : undefined;
-}
-
-function columnOf(classification: Classification): string {
-  return classification.toLowerCase();
-}
-
-function phraseText(terms: readonly string[]): string {
-  return `"${terms.join(' ')}"`;
-}
-
-function star(prefix: boolean): string {
-  return prefix ? ' *' : '';
 }

@@ -3,9 +3,9 @@
 // looks only into the columns that its reader is cleared for.
 
 import { ACTOR_TYPES, type Classification, EVENT_OUTCOMES } from '@tallystick/contract';
-import { factOf, type FactName } from '../../../query/fields.ts';
-import { foldText } from '../../../query/fold.ts';
-import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { factOf, type FactName } from '../../query/fields.ts';
+import { foldText } from '../../query/fold.ts';
+import type { QueriedEvent } from '../../query/queried-event.ts';
 import { TermText } from './term-text.ts';
 import {
   EVERY,

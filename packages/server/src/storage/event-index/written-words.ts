@@ -3,9 +3,9 @@
 // the others are written without a look at these, which is several times as fast.
 
 import type { Classification } from '@tallystick/contract';
-import { eventTokens, SAME_TOKENS_MAX, textOf } from '../../../query/event-tokens.ts';
-import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { eachToken } from '../../../query/tokens.ts';
+import { eventTokens, SAME_TOKENS_MAX, textOf } from '../../query/event-tokens.ts';
+import type { QueriedEvent } from '../../query/queried-event.ts';
+import { eachToken } from '../../query/tokens.ts';
 import { type ContentPath, contentRoot } from './content-path.ts';
 import { placesOf } from './number-places.ts';
 import type { TermText } from './term-text.ts';

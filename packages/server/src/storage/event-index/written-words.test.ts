@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { tokensOf } from '../../../query/tokens.ts';
+import type { QueriedEvent } from '../../query/queried-event.ts';
+import { tokensOf } from '../../query/tokens.ts';
 import { TermText } from './term-text.ts';
 import { GAP, ViewTerms } from './terms.ts';
 import { writeWithin, writeWords, type WrittenTexts } from './written-words.ts';

@@ -3,7 +3,7 @@
 // them with the span itself.
 
 import type { TimeRange } from '@tallystick/contract';
-import type { Span } from './schema.ts';
+import type { Span } from './index-columns.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_HOURS = 24;

@@ -1,14 +1,16 @@
-// The order of a page in SQL: what is sorted by, and what lies beyond a place. `d` is docs, `k` the key of its action.
+// The order of a page in SQL: what is sorted by, and what lies beyond a place. `d` is docs.
 
-import type { SQLInputValue } from 'node:sqlite';
 import { eventIdBytes } from '@tallystick/evidence';
-import type { OrderStep, Place } from '../../../events/event-index.ts';
-import type { Direction } from '../../../paging.ts';
+import type { OrderStep, Place } from '../../events/event-index.ts';
+import type { Direction } from '../../paging.ts';
+
+/** What a place is compared by. */
+export type OrderValue = number | string | Uint8Array;
 
 interface Column {
   readonly sql: string;
   readonly isDescending: boolean;
-  readonly of: (place: Place) => SQLInputValue;
+  readonly of: (place: Place) => OrderValue;
 }
 
 const AT: readonly Omit<Column, 'isDescending'>[] = [
@@ -17,21 +19,20 @@ const AT: readonly Omit<Column, 'isDescending'>[] = [
 ];
 const INDEX = { sql: 'd.leaf_index', of: ({ index }: Place) => index };
 const EVENT_ID = { sql: 'd.event_id', of: ({ eventId }: Place) => eventIdBytes(eventId) };
-const ACTION = { sql: 'k.text', of: ({ action }: Place) => action };
 
 /** An order that leaves no two events equal. */
 export class Order {
   readonly #columns: readonly Column[];
   readonly usesAction: boolean;
 
-  /** Against the order: for pages that lead back. */
-  constructor(steps: readonly OrderStep[], direction: Direction) {
+  /** Backwards it is against the order: for pages that lead back. `action` is the column of actions. */
+  constructor(steps: readonly OrderStep[], direction: Direction, action: string) {
     const columns: Column[] = [];
     let isDescending = false;
     for (const step of steps) {
       isDescending = step.isDescending;
       columns.push(
-        ...columnsOf(step.field).map((column) => ({ ...column, isDescending: step.isDescending })),
+        ...columnsOf(step.field, action).map((column) => ({ ...column, isDescending: step.isDescending })),
       );
       // Nothing is equal any more.
       if (step.field === 'eventId') break;
@@ -45,42 +46,38 @@ export class Order {
       direction === 'Next'
         ? columns
         : columns.map((column) => ({ ...column, isDescending: !column.isDescending }));
-    this.usesAction = has(ACTION.sql);
+    this.usesAction = has(action);
   }
 
   get sql(): string {
     return this.#columns.map(({ sql, isDescending }) => `${sql}${isDescending ? ' DESC' : ''}`).join(', ');
   }
 
-  /** What lies strictly beyond a place, and its parameters. */
-  beyond(place: Place): { readonly sql: string; readonly values: SQLInputValue[] } {
-    const values = this.#columns.map(({ of }) => of(place));
+  /** What lies strictly beyond a place. `mark` says how a value stands in the statement; it is asked in their order. */
+  beyond(place: Place, mark: (value: OrderValue) => string): string {
     const [first] = this.#columns;
     const isUniform = this.#columns.every(({ isDescending }) => isDescending === first!.isDescending);
     if (isUniform) {
       const names = this.#columns.map(({ sql }) => sql).join(', ');
-      const marks = this.#columns.map(() => '?').join(', ');
-      return { sql: `(${names}) ${signOf(first!)} (${marks})`, values };
+      const marks = this.#columns.map(({ of }) => mark(of(place))).join(', ');
+      return `(${names}) ${signOf(first!)} (${marks})`;
     }
     const branches = this.#columns.map((column, i) => {
-      const before = this.#columns.slice(0, i).map(({ sql }) => `${sql} = ?`);
-      return `(${[...before, `${column.sql} ${signOf(column)} ?`].join(' AND ')})`;
+      const before = this.#columns.slice(0, i).map(({ sql, of }) => `${sql} = ${mark(of(place))}`);
+      return `(${[...before, `${column.sql} ${signOf(column)} ${mark(column.of(place))}`].join(' AND ')})`;
     });
-    return {
-      sql: `(${branches.join(' OR ')})`,
-      values: this.#columns.flatMap((_, i) => values.slice(0, i + 1)),
-    };
+    return `(${branches.join(' OR ')})`;
   }
 }
 
-function columnsOf(field: OrderStep['field']): readonly Omit<Column, 'isDescending'>[] {
+function columnsOf(field: OrderStep['field'], action: string): readonly Omit<Column, 'isDescending'>[] {
   switch (field) {
     case 'timestamp':
       return AT;
     case 'eventId':
       return [EVENT_ID];
     case 'action':
-      return [ACTION];
+      return [{ sql: action, of: (place) => place.action }];
   }
 }
 

@@ -1,11 +1,11 @@
 // Events of few words and times, and questions of every shape about them, so that one often asks for the other.
 
 import * as fc from 'fast-check';
-import type { OrderStep, Question, Sight } from '../../../../events/event-index.ts';
-import { EVERYTHING } from '../../../../query/query.ts';
-import { parseQuery } from '../../../../query/query-parser.ts';
-import { anyEvent, anyQuery } from '../../../../query/testing/any-query.ts';
-import { ALL_CLASSES, type IndexedLog, type Said } from './indexed-log.ts';
+import type { OrderStep, Question, Sight } from '../../../events/event-index.ts';
+import { EVERYTHING } from '../../../query/query.ts';
+import { parseQuery } from '../../../query/query-parser.ts';
+import { anyEvent, anyQuery } from '../../../query/testing/any-query.ts';
+import { ALL_CLASSES, type Said } from './plain-definition.ts';
 
 const WRITTEN = [
   'refund',
@@ -112,19 +112,3 @@ export const question = fc.record({
   sight,
   order: fc.array(step, { minLength: 1, maxLength: 3 }),
 });
-
-/** What the index finds for a question is what the plain definition finds; throws where it is not. Gives how many. */
-export function requireFound(
-  log: IndexedLog,
-  tenant: string,
-  asked: Partial<Question>,
-  gatheredMax = Infinity,
-): number {
-  const expected = log.expected(tenant, asked).map(({ sequence }) => sequence);
-  const { events, total } = log.find(tenant, asked);
-  const found = events.map(({ stored }) => stored.index + 1);
-  const isSame = JSON.stringify(found) === JSON.stringify(expected);
-  const isTotal = total === expected.length || (total === gatheredMax + 1 && total < expected.length);
-  if (isSame && isTotal) return expected.length;
-  throw new Error(`found ${found.join()} (${total}), not ${expected.join()}, for ${JSON.stringify(asked)}`);
-}

@@ -1,0 +1,53 @@
+// An event as the index reads it from a row of the log, whatever the database.
+
+import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
+import type { Content, Facts } from '../../events/show.ts';
+import type { QueriedEvent } from '../../query/queried-event.ts';
+import { instant } from '../../runtime/clock.ts';
+import { blobOf, textIn } from '../rows/columns.ts';
+
+/** Not looked into yet. The row has entry, tenant_id, stream_id, and text1 and text2 as texts, null once they are removed. */
+export interface EventRow {
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+/** The index of a row that tells none. */
+export const NOWHERE = -1;
+
+/** The whole event, as nobody but the index sees it; undefined where its content is removed. Throws if it is none. */
+export function eventIn({ index, row }: EventRow): QueriedEvent | undefined {
+  if (row['text1'] === null) return undefined;
+  if (index === NOWHERE) throw new Error('it has no index');
+  const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+  // The texts of a log are written by drafts alone, and have these members.
+  const facts = parseJson(textIn(row, 'text1')) as Facts;
+  const content = parseJson(textIn(row, 'text2')) as Content;
+  // But somebody may have changed them.
+  if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')
+    throw new Error('it is no event');
+  return {
+    ...facts,
+    ...content,
+    eventId,
+    tenantId: textIn(row, 'tenant_id'),
+    kind: isNotice(kind) ? 'Notice' : 'Event',
+    sequence: index + 1,
+    receivedAt: instant(receivedAtMs),
+    integrity: { streamId: textIn(row, 'stream_id') },
+  };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The same of what was indexed before; undefined also where it has been changed since, so that it is no event any more. */
+export function eventStillIn(row: EventRow): QueriedEvent | undefined {
+  try {
+    return eventIn(row);
+  } catch {
+    return undefined;
+  }
+}
