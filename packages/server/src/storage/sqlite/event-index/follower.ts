@@ -7,7 +7,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Rebuild } from '../../../admin/rebuild.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { eventIn } from '../../event-index/event-row.ts';
+import { eventIn } from '../../event-index/logged-event.ts';
 import { numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';

@@ -9,7 +9,7 @@ import { highlightsOf } from '../../../query/highlights.ts';
 import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
-import { eventStillIn } from '../../event-index/event-row.ts';
+import { eventStillIn } from '../../event-index/logged-event.ts';
 import { blobOf, numberOf } from '../../rows/columns.ts';
 import { inOneState } from '../database.ts';
 import { LogTables } from '../log-tables.ts';

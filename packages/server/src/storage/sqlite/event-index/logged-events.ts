@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeEntry } from '@tallystick/evidence';
-import { type EventRow, NOWHERE } from '../../event-index/event-row.ts';
+import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOf, numberOf, readOr } from '../../rows/columns.ts';
 
 /** A row of the log, not looked into yet. */

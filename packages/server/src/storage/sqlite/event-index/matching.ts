@@ -10,7 +10,7 @@ import type { FactName, TimeName } from '../../../query/fields.ts';
 import { matches } from '../../../query/matches.ts';
 import { seenBy } from '../../../query/queried-event.ts';
 import { classesOf, kindsOf } from '../../event-index/asked-kinds.ts';
-import { eventStillIn } from '../../event-index/event-row.ts';
+import { eventStillIn } from '../../event-index/logged-event.ts';
 import { KEY_KINDS, KINDS } from '../../event-index/index-columns.ts';
 import { beginningWith, hourTermsBetween, KEY_TEXTS_MAX, KEYS_OF_FACTS } from '../../event-index/known.ts';
 import { ALL, type Plan, Planner, readable } from '../../event-index/plan.ts';

@@ -10,7 +10,7 @@ import type { QueriedEvent } from '../../../../query/queried-event.ts';
 import { systemClock } from '../../../../runtime/clock.ts';
 import { createUlids } from '../../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../../runtime/random.ts';
-import { eventIn } from '../../../event-index/event-row.ts';
+import { eventIn } from '../../../event-index/logged-event.ts';
 import {
   draftOf,
   expectedOf,
