@@ -25,7 +25,7 @@ export function statement(text: string): Statement {
 
 /** Who asks: a role, and the tenants that it sees, or the key of that hash. The projector sees all of them. */
 export type Scope =
-  | { readonly role: Exclude<Role, 'Projector'>; readonly tenants: readonly TenantId[] }
+  | { readonly role: Exclude<Role, 'Projector' | 'Searcher'>; readonly tenants: readonly TenantId[] }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' };

@@ -12,6 +12,12 @@ export const ROLES = {
   Projector: 'tallystick_projector',
   /** Removes content whose time is over. */
   Retention: 'tallystick_retention',
+  /**
+   * Finds docs by their terms, for one statement of a reader, and sees nothing else. Row security keeps an index of terms
+   * from being used at all, because what compares them might tell of rows that are hidden. So no row of docs is hidden from
+   * this role, and its statements name the tenant; what they give is looked up by the reader.
+   */
+  Searcher: 'tallystick_searcher',
 } as const;
 
 export type Role = keyof typeof ROLES;
@@ -41,11 +47,22 @@ export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
   checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE },
   tile_hashes: { Reader: READ, Projector: ADD },
   epochs: { Writer: ADD, Reader: READ, Projector: READ },
+  views: { Writer: ADD, Reader: READ, Projector: ALL },
+  docs: { Reader: READ, Projector: ALL, Searcher: READ },
+  view_keys: { Reader: READ, Projector: ALL },
+  view_counts: { Reader: READ, Projector: ALL },
+  rebuilds: { Writer: ADD, Reader: READ, Projector: CHANGE },
+  dead_letters: { Reader: READ, Projector: ALL },
 };
 
 /** Once for each query, not for each row. */
 const OWN_TENANTS = `tenant_id = ANY ((SELECT string_to_array(current_setting('${TENANTS_SETTING}', true), ','))::text[])`;
 const SHOWN_KEY = `hash = decode((SELECT coalesce(current_setting('${KEY_SETTING}', true), '')), 'hex')`;
+
+/** Who sees the rows of all tenants. */
+function seeingAll(rights: Partial<Record<Role, readonly Right[]>>): string {
+  return rights.Searcher === undefined ? ROLES.Projector : `${ROLES.Projector}, ${ROLES.Searcher}`;
+}
 
 /** All rights anew: run after every migration, and it says the same again. */
 export function rightsOf(schema: string): string[] {
@@ -63,7 +80,7 @@ export function rightsOf(schema: string): string[] {
       `DROP POLICY IF EXISTS own_tenants ON ${table}`,
       `CREATE POLICY own_tenants ON ${table} TO ${ROLES.Writer}, ${ROLES.Reader}, ${ROLES.Retention} USING (${OWN_TENANTS})`,
       `DROP POLICY IF EXISTS all_tenants ON ${table}`,
-      `CREATE POLICY all_tenants ON ${table} TO ${ROLES.Projector} USING (true)`,
+      `CREATE POLICY all_tenants ON ${table} TO ${seeingAll(rights)} USING (true)`,
     );
     for (const [role, allowed] of Object.entries(rights))
       statements.push(`GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`);

@@ -12,6 +12,15 @@ const entryPartitions = Array.from(
     FOR VALUES WITH (MODULUS ${ENTRY_PARTITIONS}, REMAINDER ${i});`,
 ).join('\n');
 
+/** For the same reason. */
+const DOC_PARTITIONS = 16;
+
+const docPartitions = Array.from(
+  { length: DOC_PARTITIONS },
+  (_, i) => `CREATE TABLE docs_${i} PARTITION OF docs
+    FOR VALUES WITH (MODULUS ${DOC_PARTITIONS}, REMAINDER ${i});`,
+).join('\n');
+
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
 export const MIGRATIONS: readonly string[] = [
@@ -141,5 +150,107 @@ export const MIGRATIONS: readonly string[] = [
     previous_checkpoint text NOT NULL,
     PRIMARY KEY (tenant_id, epoch)
   );
+
+  -- What follows is the index of events. All of it follows from the log, and can be made again. A view is the index of one
+  -- tenant's events, of one making; a tenant that is indexed anew has two for a while.
+  CREATE TABLE views (
+    ${TENANT},
+    -- How often the tenant has been indexed, this time included.
+    generation integer NOT NULL,
+    -- 'Building', 'Current', or 'Old' while it is being removed.
+    state      text COLLATE "C" NOT NULL,
+    -- The first index of the tenant's log that is not in it. Who moves it has locked this row.
+    next_index bigint NOT NULL DEFAULT 0,
+    -- How many of its docs have more terms than can be held: each of them is looked at itself.
+    large_docs bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, generation)
+  ) WITH (fillfactor = 50);
+  CREATE UNIQUE INDEX views_that_answer ON views (tenant_id) WHERE state = 'Current';
+  CREATE UNIQUE INDEX views_in_the_making ON views (tenant_id) WHERE state = 'Building';
+  CREATE INDEX views_that_go ON views (tenant_id) WHERE state = 'Old';
+
+  CREATE TABLE docs (
+    ${TENANT},
+    generation     integer NOT NULL,
+    leaf_index     bigint NOT NULL,
+    event_id       bytea NOT NULL,
+    -- The timestamp: whole milliseconds since 1970, and nanoseconds beyond.
+    at_ms          bigint NOT NULL,
+    at_ns          integer NOT NULL,
+    classification smallint NOT NULL,
+    -- A place in KINDS of index-columns.ts.
+    kind           smallint NOT NULL,
+    outcome        smallint NOT NULL,
+    actor_type     smallint NOT NULL,
+    action         text COLLATE "C" NOT NULL,
+    actor          text COLLATE "C" NOT NULL,
+    resource_type  text COLLATE "C" NOT NULL,
+    -- Terms are made by terms.ts: each has the number of the view in front, so that tenants share none.
+    terms          tsvector NOT NULL,
+    PRIMARY KEY (tenant_id, generation, leaf_index)
+  ) PARTITION BY HASH (tenant_id);
+  ${docPartitions}
+  CREATE INDEX docs_by_time ON docs (tenant_id, generation, at_ms, at_ns, leaf_index);
+  CREATE INDEX docs_by_event ON docs (tenant_id, generation, event_id);
+  CREATE INDEX docs_by_action ON docs (tenant_id, generation, action, at_ms, at_ns, leaf_index);
+  CREATE INDEX docs_by_terms ON docs USING gin (terms);
+
+  -- The texts by which events are counted: actions, actors, types of resources.
+  CREATE TABLE view_keys (
+    ${TENANT},
+    generation integer NOT NULL,
+    -- A place in KEY_KINDS.
+    kind       smallint NOT NULL,
+    text       text COLLATE "C" NOT NULL,
+    -- The newest name for people, where there is one; and the newest of events that everybody may know of.
+    label      text,
+    open_label text,
+    PRIMARY KEY (tenant_id, generation, kind, text)
+  );
+
+  -- How many events of some span of time have a value. What span is a place in SPANS, what was counted one in COUNTED.
+  CREATE TABLE view_counts (
+    ${TENANT},
+    generation     integer NOT NULL,
+    counted        smallint NOT NULL,
+    span           smallint NOT NULL,
+    -- Months since the year 0, days or hours since 1970; 0 for ever.
+    time           integer NOT NULL,
+    classification smallint NOT NULL,
+    kind           smallint NOT NULL,
+    value          text COLLATE "C" NOT NULL,
+    count          bigint NOT NULL,
+    PRIMARY KEY (tenant_id, generation, counted, span, time, classification, kind, value)
+  ) WITH (fillfactor = 80);
+
+  -- Views that are made anew because somebody asked for it.
+  CREATE TABLE rebuilds (
+    ${TENANT},
+    operation_id text COLLATE "C" NOT NULL,
+    generation   integer NOT NULL,
+    requested_ms bigint NOT NULL,
+    requested_by text NOT NULL,
+    -- Once something of it is done.
+    started_ms   bigint,
+    -- Both once the view answers.
+    completed_ms bigint,
+    events       bigint,
+    PRIMARY KEY (tenant_id, operation_id),
+    UNIQUE (tenant_id, generation)
+  );
+
+  -- Events that could not be indexed, and were passed over.
+  CREATE TABLE dead_letters (
+    ${TENANT},
+    message_id      text COLLATE "C" NOT NULL,
+    leaf_index      bigint NOT NULL,
+    reason          text NOT NULL,
+    attempts        integer NOT NULL,
+    first_failed_ms bigint NOT NULL,
+    last_failed_ms  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, message_id),
+    UNIQUE (tenant_id, leaf_index)
+  );
+  CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
   `,
 ];

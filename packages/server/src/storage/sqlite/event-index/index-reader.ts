@@ -2,7 +2,7 @@
 // the views; the events themselves come from the log.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Aggregations, LIMITS, type TenantId } from '@tallystick/contract';
+import { LIMITS, type TenantId } from '@tallystick/contract';
 import { decodeEntry } from '@tallystick/evidence';
 import type { Found, FoundEvent, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
 import { highlightsOf } from '../../../query/highlights.ts';
@@ -10,6 +10,7 @@ import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import { eventStillIn } from '../../event-index/logged-event.ts';
+import { nothingFor } from '../../event-index/nothing-found.ts';
 import { blobOf, numberOf } from '../../rows/columns.ts';
 import { inOneState } from '../database.ts';
 import { LogTables } from '../log-tables.ts';
@@ -206,16 +207,3 @@ function lagOf(row: Readonly<Record<string, unknown>> | undefined, nowMs: number
 type Rated = Pick<FoundEvent, 'score' | 'highlights'>;
 
 const UNRATED: Rated = { score: undefined, highlights: undefined };
-
-/** What is found where nothing is indexed yet: counts that were asked for are there, and empty. */
-function nothingFor({ aggregations }: Question): Omit<Found, 'state'> {
-  const empty: Aggregations = {};
-  for (const aggregation of aggregations) empty[aggregation] = [];
-  return {
-    events: [],
-    isCut: false,
-    total: 0,
-    aggregations: aggregations.length === 0 ? undefined : empty,
-    isApproximate: false,
-  };
-}

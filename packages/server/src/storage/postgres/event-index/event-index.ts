@@ -1,0 +1,151 @@
+// The event index on PostgreSQL. Its tables are beside the log, so that an answer is of one moment of both; whoever searches
+// has a connection of its own for that time, and a search whose time is over is ended in the database.
+
+import { LIMITS, type TenantId } from '@tallystick/contract';
+import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
+import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
+import type { EventIndex, Found, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
+import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Deadline } from '../../../runtime/deadline.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { StoredEvents } from '../../rows/event-row.ts';
+import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../database.ts';
+import { LETTER_COUNT, LETTER_COUNT_OF_ALL, lettersOf } from './dead-letters.ts';
+import { IndexFollower } from './follower.ts';
+import { IndexReader, type ReaderParts, stateIn, stateOfAll } from './index-reader.ts';
+import { addRebuild, rebuildIn } from './rebuilds.ts';
+import { SearchSlots } from './search-slots.ts';
+import { TermsOfViews } from './views.ts';
+
+export interface EventIndexOptions {
+  /** Has more connections than there are searches at once. */
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  /** For messages about events that cannot be indexed. */
+  readonly nextId: () => string;
+  readonly searchesMax?: number;
+  /** So many that match are counted and sorted; past it the order is walked. */
+  readonly gatheredMax?: number;
+  /** How many events the follower takes of a log at once. */
+  readonly portion?: number;
+}
+
+const SEARCHES_MAX = 4;
+
+const PID = statement('SELECT pg_backend_pid() AS pid');
+
+export type PostgresEventIndex = EventIndex & FollowerWork & RebuildStore & LetterStore;
+
+export function createEventIndex(options: EventIndexOptions): PostgresEventIndex {
+  return new Index(options);
+}
+
+class Index implements PostgresEventIndex {
+  readonly #database: Database;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #slots: SearchSlots;
+  readonly #reading: ReaderParts;
+  readonly #follower: IndexFollower;
+
+  constructor(options: EventIndexOptions) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#slots = new SearchSlots(options.searchesMax ?? SEARCHES_MAX);
+    this.#reading = {
+      terms: new TermsOfViews(),
+      stored: new StoredEvents(),
+      gatheredMax: options.gatheredMax ?? LIMITS.listExactTotalMax,
+    };
+    this.#follower = new IndexFollower(options);
+  }
+
+  turn(): Promise<FollowerTurn> {
+    return this.#follower.turn();
+  }
+
+  async find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found> {
+    deadline.throwIfPassed();
+    const nowMs = this.#clock.now();
+    return this.#slots.run(tenant, deadline, () =>
+      this.#database.inOneState(readerOf(tenant), (transaction) =>
+        this.#untilPassed(transaction, deadline, () =>
+          new IndexReader(transaction, deadline, this.#reading).find(tenant, question, nowMs),
+        ),
+      ),
+    );
+  }
+
+  state(tenant: TenantId): Promise<IndexState> {
+    return this.#reads(tenant, (transaction) => stateIn(transaction, tenant, this.#clock.now()));
+  }
+
+  stateOfAll(): Promise<IndexProgress> {
+    return stateOfAll(this.#database, this.#clock.now());
+  }
+
+  /** The database looks after its own files. */
+  isDamaged(): boolean {
+    return false;
+  }
+
+  beginRebuild(...[tenant, request]: Parameters<RebuildStore['beginRebuild']>): Promise<Rebuild | undefined> {
+    return addRebuild(this.#database, tenant, request);
+  }
+
+  findRebuild(tenant: TenantId, operationId: string): Promise<Rebuild | undefined> {
+    return this.#reads(tenant, (transaction) => rebuildIn(transaction, tenant, operationId));
+  }
+
+  letters(tenant: TenantId, wish: LettersWish): Promise<HeldLetter[]> {
+    return this.#reads(tenant, (transaction) => lettersOf(transaction, tenant, wish));
+  }
+
+  async letterCount(tenant: TenantId): Promise<number> {
+    const [row] = await this.#database.read(readerOf(tenant), LETTER_COUNT, [tenant]);
+    return numberOf(row, 'count');
+  }
+
+  async letterCountOfAll(): Promise<number> {
+    const [row] = await this.#database.read(PROJECTOR, LETTER_COUNT_OF_ALL);
+    return numberOf(row, 'count');
+  }
+
+  reprocess(tenant: TenantId, messageId: string): Promise<HeldLetter | undefined> {
+    return this.#follower.reprocess(tenant, messageId);
+  }
+
+  #reads<T>(tenant: TenantId, read: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#database.inOneState(readerOf(tenant), read);
+  }
+
+  /** Ends the statement that runs when the time is over. */
+  async #untilPassed<T>(transaction: Transaction, deadline: Deadline, work: () => Promise<T>): Promise<T> {
+    const [row] = await transaction.query(PID);
+    const pid = numberOf(row, 'pid');
+    let cancelled: Promise<unknown> | undefined;
+    const onPassed = () => {
+      cancelled = this.#database
+        .plainly((client) => client.query('SELECT pg_cancel_backend($1)', [pid]))
+        // It ends by itself then, after the longest time that any statement may take.
+        .catch(() => {});
+    };
+    const { signal } = deadline;
+    if (signal.aborted) throw signal.reason as Error;
+    signal.addEventListener('abort', onPassed);
+    try {
+      return await work();
+    } catch (error) {
+      deadline.throwIfPassed();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onPassed);
+      // Before the connection is somebody else's, whose statement would be ended.
+      await cancelled;
+    }
+  }
+}
+
+function readerOf(tenant: TenantId): Scope {
+  return { role: 'Reader', tenants: [tenant] };
+}

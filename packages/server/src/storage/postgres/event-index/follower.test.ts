@@ -1,0 +1,313 @@
+// How the views come after the log: what was in them is never lost, doubled or half there, however many follow at once.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { LIMITS } from '@tallystick/contract';
+import { Client } from 'pg';
+import { parseQuery } from '../../../query/query-parser.ts';
+import { shownEvent } from '../../../query/testing/shown-event.ts';
+import type { Said } from '../../event-index/testing/plain-definition.ts';
+import { SCHEMA } from '../database.ts';
+import { IndexedLogs, NOW_MS, requireFound } from './testing/indexed-log.ts';
+
+const NO_TIME = 'no time at all';
+
+let logs: IndexedLogs;
+before(async () => {
+  logs = await IndexedLogs.open();
+});
+after(() => logs?.[Symbol.asyncDispose]());
+
+function events(count: number, note = 'refund'): Said[] {
+  return Array.from({ length: count }, (_, i) => {
+    // Each gets an id of its own.
+    const { eventId: _id, ...said } = shownEvent({ context: {}, payload: { note, number: i } });
+    return said;
+  });
+}
+
+const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+const REQUEST = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };
+
+const asking = (text: string) => ({ query: parseQuery(text).query! });
+
+async function countOf(table: string, tenant: string): Promise<number> {
+  const [row] = await logs.raw(`SELECT count(*)::integer AS count FROM ${table} WHERE tenant_id = $1`, [
+    tenant,
+  ]);
+  return Number(row?.['count']);
+}
+
+/** Somebody has locked the view of a tenant, as long as `work` takes. */
+async function whileLocked(tenant: string, work: () => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: logs.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(`SELECT 1 FROM ${SCHEMA}.views WHERE tenant_id = $1 FOR UPDATE`, [tenant]);
+    await work();
+    await client.query('ROLLBACK');
+  } finally {
+    await client.end();
+  }
+}
+
+test('how far a view has come, and how long the oldest event waits that is not in it', async () => {
+  const tenant = await logs.newTenant();
+  const nothing = { generation: 1, indexedEvents: 0, isRebuilding: false, pendingEvents: 0, lagMs: 0 };
+  assert.deepEqual(await logs.index.state(tenant), nothing);
+  assert.deepEqual(await logs.index.state('nobody'), nothing);
+  await logs.append(tenant, events(500));
+  const later = logs.indexWith({ clock: { now: () => NOW_MS + 70 } });
+  assert.deepEqual(await later.state(tenant), { ...nothing, pendingEvents: 500, lagMs: 70 });
+  assert.deepEqual(await later.stateOfAll(), { isRebuilding: false, pendingEvents: 500, lagMs: 70 });
+  assert.equal((await logs.find(tenant)).total, 0);
+  await logs.follow();
+  assert.deepEqual(await later.state(tenant), { ...nothing, indexedEvents: 500 });
+  assert.deepEqual(await later.stateOfAll(), { isRebuilding: false, pendingEvents: 0, lagMs: 0 });
+  assert.equal((await logs.find(tenant)).total, 500);
+});
+
+test('a turn that fails leaves nothing behind, and the next one takes the same events', async () => {
+  const tenant = await logs.newTenant();
+  await logs.append(tenant, events(500));
+  // It comes behind the docs. What is no fault of an event sets none aside.
+  await logs.raw('REVOKE INSERT ON view_counts FROM tallystick_projector');
+  await assert.rejects(logs.follow(), /permission denied/);
+  assert.deepEqual([(await logs.find(tenant)).total, await countOf('docs', tenant)], [0, 0]);
+  await logs.raw('GRANT INSERT ON view_counts TO tallystick_projector');
+  await logs.follow();
+  assert.equal((await logs.find(tenant)).total, 500);
+});
+
+test('several followers at once take each event once', async () => {
+  const tenants = [await logs.newTenant(), await logs.newTenant(), await logs.newTenant()];
+  const nodes = Array.from({ length: 4 }, () => logs.indexWith({ portion: 30 }));
+  const done = new AbortController();
+  const following = nodes.map(async (node) => {
+    while (!done.signal.aborted) await node.turn();
+  });
+  for (let i = 0; i < 6; i++)
+    for (const [place, tenant] of tenants.entries()) await logs.append(tenant, events(20 + 15 * place));
+  done.abort();
+  await Promise.all(following);
+  await logs.follow();
+  for (const [place, tenant] of tenants.entries()) {
+    const count = 6 * (20 + 15 * place);
+    assert.equal(await requireFound(logs, tenant, { rowsMax: 1000 }), count);
+    const { aggregations } = await logs.find(tenant, { aggregations: ['byAction', 'byDay'] });
+    assert.deepEqual(
+      aggregations?.byAction?.map((bucket) => bucket.count),
+      [count],
+    );
+    assert.deepEqual(
+      aggregations?.byDay?.map((bucket) => bucket.count),
+      [count],
+    );
+  }
+});
+
+test('a view that somebody else adds to is passed by, without waiting', async () => {
+  const tenant = await logs.tenantWith(events(1));
+  await logs.append(tenant, events(2));
+  await whileLocked(tenant, async () => {
+    const other = await logs.newTenant();
+    await logs.append(other, events(3));
+    assert.equal((await logs.index.turn()).taken, 3);
+    assert.equal((await logs.find(tenant)).total, 1);
+  });
+  await logs.follow();
+  assert.equal((await logs.find(tenant)).total, 3);
+});
+
+test('portions are bounded in bytes, too', async () => {
+  const tenant = await logs.newTenant();
+  await logs.append(tenant, [...events(1), ...events(12, 'x'.repeat(900_000)), ...events(1)]);
+  const { taken, isMore } = await logs.index.turn();
+  assert.ok(taken >= 9 && taken <= 11, `${taken} were taken`);
+  assert.equal(isMore, true);
+  await logs.follow();
+  assert.equal((await logs.find(tenant)).total, 14);
+});
+
+test('a view is made anew behind the one that answers, which then goes away without a trace', async () => {
+  const tenant = await logs.tenantWith(events(2500));
+  const other = await logs.tenantWith(events(10));
+  assert.deepEqual(await logs.index.beginRebuild(tenant, REQUEST), {
+    ...REQUEST,
+    processedEvents: 0,
+    totalEvents: 2500,
+    startedAtMs: undefined,
+    completedAtMs: undefined,
+  });
+  assert.equal(await logs.index.beginRebuild(tenant, { ...REQUEST, operationId: 'another' }), undefined);
+  assert.equal(await logs.index.beginRebuild('nobody', REQUEST), undefined);
+  let turns = 0;
+  const generations = new Set<number>();
+  for (let isMore = true; isMore; turns++) {
+    // Also what is appended meanwhile is there at once.
+    if (turns === 1) await logs.append(tenant, events(3, 'meanwhile'));
+    ({ isMore } = await logs.index.turn());
+    const { total, state } = await logs.find(tenant, asking('refund'));
+    assert.equal(total, 2500);
+    generations.add(state.generation);
+  }
+  assert.deepEqual([...generations], [1, 2]);
+  assert.deepEqual(await logs.index.findRebuild(tenant, REQUEST.operationId), {
+    ...REQUEST,
+    processedEvents: 2503,
+    totalEvents: 2503,
+    startedAtMs: NOW_MS,
+    completedAtMs: NOW_MS,
+  });
+  assert.equal(await logs.index.findRebuild(other, REQUEST.operationId), undefined);
+  assert.equal((await logs.find(tenant, asking('meanwhile'))).total, 3);
+  assert.equal((await logs.find(other)).total, 10);
+  const counts = await Promise.all(['views', 'docs'].map((table) => countOf(table, tenant)));
+  assert.deepEqual(counts, [1, 2503]);
+  for (const table of ['view_keys', 'view_counts']) {
+    const old = await logs.raw(`SELECT 1 FROM ${table} WHERE tenant_id = $1 AND generation = 1`, [tenant]);
+    assert.equal(old.length, 0, table);
+  }
+});
+
+test('of several who ask for a rebuild at once, one gets it', async () => {
+  const tenant = await logs.tenantWith(events(3));
+  const asked = await Promise.all(
+    [1, 2, 3, 4].map((i) => logs.index.beginRebuild(tenant, { ...REQUEST, operationId: `o${i}` })),
+  );
+  assert.equal(asked.filter((each) => each !== undefined).length, 1);
+  await Promise.all([logs.follow(), logs.follow(logs.indexWith()), logs.follow(logs.indexWith())]);
+  await logs.follow();
+  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [3, 2]);
+});
+
+test('a view that is made anew is a later one, also where nothing was indexed before', async () => {
+  const tenant = await logs.newTenant();
+  await logs.append(tenant, events(1500));
+  await logs.index.beginRebuild(tenant, REQUEST);
+  await logs.follow();
+  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1500, 2]);
+  const empty = await logs.newTenant();
+  await logs.index.beginRebuild(empty, REQUEST);
+  await logs.follow();
+  assert.equal((await logs.index.findRebuild(empty, REQUEST.operationId))?.completedAtMs, NOW_MS);
+});
+
+test('a rebuild does not end before it began, wherever the clock was set meanwhile', async () => {
+  const tenant = await logs.tenantWith(events(10));
+  await logs.index.beginRebuild(tenant, { ...REQUEST, requestedAtMs: NOW_MS + 60_000 });
+  await logs.follow();
+  const { startedAtMs, completedAtMs } = (await logs.index.findRebuild(tenant, REQUEST.operationId))!;
+  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 60_000, NOW_MS + 60_000]);
+});
+
+test('an event that cannot be indexed is set aside with the reason, and can be tried again', async () => {
+  const tenant = await logs.newTenant();
+  await logs.append(tenant, [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }, ...events(1)]);
+  const { setAside } = await logs.index.turn();
+  const reason = 'the time no time at all cannot be told';
+  assert.deepEqual(setAside, [{ tenantId: tenant, sequence: 2, reason }]);
+  assert.equal((await logs.find(tenant)).total, 2);
+  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
+  assert.deepEqual([letter?.attempts, letter?.reason, letter?.firstFailedAtMs], [3, reason, NOW_MS]);
+  assert.equal(await logs.index.reprocess(tenant, 'another'), undefined);
+  const later = logs.indexWith({ clock: { now: () => NOW_MS + 5 } });
+  assert.deepEqual(await later.reprocess(tenant, letter!.messageId), letter);
+  const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
+  assert.deepEqual(await logs.index.letters(tenant, ALL_LETTERS), [again]);
+  assert.deepEqual(await logs.index.letters('nobody', ALL_LETTERS), []);
+  assert.deepEqual([await logs.index.letterCount(tenant), await logs.index.letterCountOfAll()], [1, 1]);
+  // The event itself cannot change; here it does, to see that it would be found then.
+  await logs.rewrite(tenant, 2, NO_TIME, '2026-01-02T03:04:05.000Z');
+  await logs.index.reprocess(tenant, letter!.messageId);
+  assert.equal(await logs.index.letterCount(tenant), 0);
+  assert.equal(await requireFound(logs, tenant, {}), 3);
+});
+
+test('what the database refuses is set aside alone, and holds up no other', async () => {
+  const tenant = await logs.newTenant();
+  await logs.append(tenant, events(40));
+  // No log has such a character, and no text of the database.
+  await logs.rewrite(tenant, 17, '"action":"', '"action":"\\u0000');
+  const { setAside } = await logs.index.turn();
+  await logs.follow();
+  const sequences = (await logs.index.letters(tenant, ALL_LETTERS)).length;
+  assert.deepEqual([sequences, (await logs.find(tenant, { rowsMax: 100 })).total], [1, 39]);
+  assert.ok(setAside.length <= 1);
+});
+
+test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
+  const tenant = await logs.newTenant();
+  const unreadable = { ...events(1)[0]!, timestamp: NO_TIME };
+  await logs.append(tenant, [unreadable, unreadable]);
+  await logs.index.turn();
+  const [tried, left] = await logs.index.letters(tenant, ALL_LETTERS);
+  const at = (ms: number) => logs.indexWith({ clock: { now: () => NOW_MS + ms } });
+  await at(1).reprocess(tenant, tried!.messageId);
+  const held = async () => (await logs.index.letters(tenant, ALL_LETTERS)).map(({ messageId }) => messageId);
+  await at(LIMITS.deadLetterLifetimeMs - 1).turn();
+  assert.deepEqual(await held(), [tried!.messageId, left!.messageId]);
+  // One that was tried again is held from that time on.
+  await at(LIMITS.deadLetterLifetimeMs).turn();
+  assert.deepEqual(await held(), [tried!.messageId]);
+  const { isMore, taken } = await at(LIMITS.deadLetterLifetimeMs + 1).turn();
+  assert.deepEqual([await held(), isMore, taken], [[], false, 0]);
+});
+
+test('what is tried again while a view is made anew is in that one too, if it has passed the event', async () => {
+  const tenant = await logs.tenantWith([{ ...events(1)[0]!, timestamp: NO_TIME }, ...events(1500)]);
+  await logs.index.beginRebuild(tenant, REQUEST);
+  await logs.index.turn();
+  await logs.rewrite(tenant, 1, NO_TIME, '2026-01-02T03:04:05.000Z');
+  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
+  await logs.index.reprocess(tenant, letter!.messageId);
+  assert.equal((await logs.find(tenant)).total, 1501);
+  await logs.follow();
+  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1501, 2]);
+});
+
+test('what only the view that is being made lacks is tried again there', async () => {
+  const tenant = await logs.tenantWith(events(1500));
+  const { timestamp } = events(1)[0]!;
+  await logs.rewrite(tenant, 1, timestamp, NO_TIME);
+  await logs.index.beginRebuild(tenant, REQUEST);
+  await logs.index.turn();
+  await logs.rewrite(tenant, 1, NO_TIME, timestamp);
+  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
+  await logs.index.reprocess(tenant, letter!.messageId);
+  assert.equal(await logs.index.letterCount(tenant), 0);
+  await logs.follow();
+  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1500, 2]);
+});
+
+test('control: a position that is saved without its events loses them, and the comparison sees it', async () => {
+  const tenant = await logs.tenantWith(events(3));
+  assert.equal(await requireFound(logs, tenant, {}), 3);
+  await logs.append(tenant, events(2, 'lost'));
+  // As a follower would leave it that was killed between a commit of its position and one of its events.
+  await logs.raw('UPDATE views SET next_index = 5 WHERE tenant_id = $1', [tenant]);
+  await logs.follow();
+  await assert.rejects(requireFound(logs, tenant, {}), /found 3,2,1 \(3\), not 5,4,3,2,1/);
+});
+
+test('no word of content that is Confidential or Secret stands in the index', async () => {
+  const secret = { ...events(1, 'xyzzyplugh')[0]!, classification: 'Secret' as const };
+  const confidential = { ...events(1, 'quuxcorge')[0]!, classification: 'Confidential' as const };
+  const tenant = await logs.tenantWith([secret, confidential, ...events(1, 'graultgarply')]);
+  for (const word of ['xyzzyplugh', 'quuxcorge', 'graultgarply'])
+    assert.equal((await logs.find(tenant, asking(word))).total, 1, word);
+  const rows = await logs.raw('SELECT docs::text AS doc FROM docs WHERE tenant_id = $1', [tenant]);
+  const text = rows.map(({ doc }) => String(doc)).join();
+  assert.ok(text.includes('graultgarply'));
+  assert.ok(!text.includes('xyzzy') && !text.includes('quux'));
+});
+
+test('a tenant finds nothing of another, whatever it asks', async () => {
+  const here = await logs.tenantWith(events(3, 'only here'));
+  const there = await logs.tenantWith(events(2, 'only there'));
+  assert.equal((await logs.find(here, asking('only'))).total, 3);
+  assert.equal((await logs.find(there, asking('only'))).total, 2);
+  assert.equal((await logs.find(here, asking('there'))).total, 0);
+  assert.equal((await logs.find('nobody', asking('only'))).total, 0);
+});

@@ -1,0 +1,329 @@
+// Brings the views after the log: tenant by tenant, each from where its view ends to where its log does, and the position
+// is saved in the same commit as what was indexed. The entries of a tenant become visible in their order, so none is passed
+// by that is committed late. Any number of nodes do this at once: who has locked the row of a view adds to it, and the others
+// pass on to the next. In the same turns views are made anew, behind the ones that answer meanwhile, old ones are removed
+// portion by portion, and dead letters whose time is over are let go.
+
+import type { TenantId } from '@tallystick/contract';
+import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { eventIn } from '../../event-index/logged-event.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { type Database, PROJECTOR, statement, type Transaction } from '../database.ts';
+import {
+  addLetter,
+  findLetter,
+  type IndexLetter,
+  removeExpiredLetters,
+  removeLetters,
+} from './dead-letters.ts';
+import { WrittenPortion } from './index-writer.ts';
+import { type LoggedRow, rowsAt, rowsBetween } from './logged-events.ts';
+import { markBegun, markComplete } from './rebuilds.ts';
+import { pauseForOthers } from './pause.ts';
+import { TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
+
+export interface FollowerParts {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly nextId: () => string;
+  /** How many events are taken of a log at once. */
+  readonly portion?: number;
+}
+
+/** At most: large enough that a commit costs little of it, small enough that nobody waits long for the view. */
+const PORTION = 1000;
+const PORTION_BYTES = 8 * 1024 * 1024;
+const REMOVED_PORTION = 2000;
+/** How many tenants are looked after in a turn; the others come in the next. */
+const TENANTS_MAX = 100;
+/** Documents are made in the process that answers requests: after so many, it looks at these. */
+const DOCUMENTS_AT_ONCE = 20;
+/** A failure that comes back so often is one of the event itself. */
+const ATTEMPTS_MAX = 3;
+
+// In any order: so no tenant waits for ever behind the same others, and nodes begin with different ones.
+const BEHIND = statement(
+  `SELECT heads.tenant_id, views.generation IS NULL AS is_new FROM heads
+   LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
+   WHERE heads.next_index > coalesce(views.next_index, 0) ORDER BY random() LIMIT ${TENANTS_MAX}`,
+);
+// One that answers comes before what is being made in its place.
+const ADD_VIEWS = statement(
+  `INSERT INTO views (tenant_id, generation, state)
+   SELECT new.tenant_id,
+     coalesce((SELECT min(generation) FROM views WHERE views.tenant_id = new.tenant_id), 2) - 1, 'Current'
+   FROM unnest($1::text[]) AS new (tenant_id) ORDER BY new.tenant_id ON CONFLICT DO NOTHING`,
+);
+// What is lost with a crash is made again, with its position.
+const NOT_DURABLY = statement('SET LOCAL synchronous_commit = off');
+const LOCK = statement(
+  `SELECT ${VIEW_COLUMNS}, state FROM views WHERE tenant_id = $1 AND state IN ('Current', 'Building')
+   ORDER BY generation FOR UPDATE`,
+);
+const LOCK_CURRENT = statement(
+  `SELECT ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND state = 'Current' FOR UPDATE SKIP LOCKED`,
+);
+const LOCK_BUILDING = statement(
+  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Building' LIMIT 1 FOR UPDATE SKIP LOCKED`,
+);
+const LOCK_OLD = statement(
+  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Old' LIMIT 1 FOR UPDATE SKIP LOCKED`,
+);
+const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
+const ADVANCE = statement('UPDATE views SET next_index = $3 WHERE tenant_id = $1 AND generation = $2');
+const SET_STATE = statement('UPDATE views SET state = $3 WHERE tenant_id = $1 AND generation = $2');
+const HAS_DOC = statement('SELECT 1 FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index = $3');
+const REMOVE_DOCS = statement(
+  `DELETE FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index IN (
+     SELECT leaf_index FROM docs WHERE tenant_id = $1 AND generation = $2 LIMIT ${REMOVED_PORTION})`,
+);
+const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
+  statement(`DELETE FROM ${table} WHERE tenant_id = $1 AND generation = $2`),
+);
+
+/** What became of a portion. */
+interface Taken {
+  readonly count: number;
+  readonly isMore: boolean;
+  readonly setAside: readonly SetAside[];
+}
+
+const NOTHING: Taken = { count: 0, isMore: false, setAside: [] };
+
+export class IndexFollower {
+  readonly #database: Database;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #nextId: () => string;
+  readonly #portion: number;
+  readonly #terms = new TermsOfViews();
+
+  constructor({ database, clock, nextId, portion = PORTION }: FollowerParts) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#nextId = nextId;
+    this.#portion = portion;
+  }
+
+  /** One portion of each: of the logs that have gone on, of a view that is being made, of one that is going away. */
+  async turn(): Promise<FollowerTurn> {
+    const nowMs = this.#clock.now();
+    const behind = await this.#behind();
+    const taken: Taken[] = [];
+    for (const tenant of behind)
+      taken.push(await this.#orFewer((portion) => this.#follow(tenant, portion, nowMs)));
+    await this.#database.inTransaction(PROJECTOR, (transaction) => removeExpiredLetters(transaction, nowMs));
+    const built = await this.#orFewer((portion) => this.#build(portion, nowMs));
+    const isRemoving = await this.#remove();
+    return {
+      isMore: behind.length === TENANTS_MAX || isRemoving || [built, ...taken].some(({ isMore }) => isMore),
+      taken: taken.reduce((sum, { count }) => sum + count, 0),
+      setAside: taken.flatMap(({ setAside }) => setAside),
+    };
+  }
+
+  /** Tries an event again that was set aside; gives it as it was. */
+  async reprocess(tenant: TenantId, messageId: string): Promise<IndexLetter | undefined> {
+    const nowMs = this.#clock.now();
+    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+      const locked = await transaction.query(LOCK, [tenant]);
+      const letter = await findLetter(transaction, tenant, messageId);
+      if (letter === undefined) return undefined;
+      const { rows } = await rowsAt(transaction, tenant, [letter.index], PORTION_BYTES);
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      let reason: string | undefined;
+      for (const view of locked.map((each) => viewIn(tenant, each))) {
+        // One that is being made and has not come so far yet will take it by itself.
+        if (view.nextIndex <= row.index || (await this.#hasDoc(transaction, view, row.index))) continue;
+        const failed = await this.#write(transaction, view, [row]);
+        reason ??= failed.get(row.index);
+      }
+      if (reason === undefined) await removeLetters(transaction, tenant, [row.index]);
+      else await this.#passOver(transaction, tenant, new Map([[row.index, reason]]), nowMs);
+      return letter;
+    });
+  }
+
+  /** Whose logs have gone on. Those who had no view have one now. */
+  async #behind(): Promise<TenantId[]> {
+    const rows = await this.#database.read(PROJECTOR, BEHIND);
+    const fresh = rows.filter((row) => row['is_new'] === true).map((row) => textIn(row, 'tenant_id'));
+    if (fresh.length > 0)
+      await this.#database.inTransaction(PROJECTOR, (transaction) => transaction.change(ADD_VIEWS, [fresh]));
+    return rows.map((row) => textIn(row, 'tenant_id'));
+  }
+
+  /** What the database refuses is tried again with fewer events, until it is one alone. */
+  async #orFewer(work: (portion: number) => Promise<Taken>): Promise<Taken> {
+    for (let portion = this.#portion; ; portion = Math.ceil(portion / 8)) {
+      try {
+        return await work(portion);
+      } catch (error) {
+        if (!isOfEvent(error) || portion === 1) throw error;
+      }
+    }
+  }
+
+  async #follow(tenant: TenantId, portion: number, nowMs: number): Promise<Taken> {
+    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+      const [, [locked], [head]] = await Promise.all([
+        transaction.query(NOT_DURABLY),
+        transaction.query(LOCK_CURRENT, [tenant]),
+        transaction.query(HEAD, [tenant]),
+      ]);
+      if (locked === undefined) return NOTHING;
+      const view = viewIn(tenant, locked);
+      const end = numberOf(head, 'next_index');
+      if (view.nextIndex >= end) return NOTHING;
+      const { failed, nextIndex } = await this.#indexPortion(transaction, view, { end, portion, nowMs });
+      const setAside = [...failed].map(([index, reason]) => ({
+        tenantId: tenant,
+        sequence: index + 1,
+        reason,
+      }));
+      return { count: nextIndex - view.nextIndex, isMore: nextIndex < end, setAside };
+    });
+  }
+
+  /** Takes the next events of a log into a view, and saves where it ends now. */
+  async #indexPortion(
+    transaction: Transaction,
+    view: View,
+    { end, portion, nowMs }: { readonly end: number; readonly portion: number; readonly nowMs: number },
+  ): Promise<{ readonly rows: readonly LoggedRow[]; readonly failed: Reasons; readonly nextIndex: number }> {
+    const { tenant, generation, nextIndex: fromIndex } = view;
+    const endIndex = Math.min(end, fromIndex + portion);
+    const { rows, isCut } = await rowsBetween(transaction, tenant, {
+      fromIndex,
+      endIndex,
+      bytesMax: PORTION_BYTES,
+    });
+    const failed = await this.#write(transaction, view, rows, portion === 1);
+    await this.#passOver(transaction, tenant, failed, nowMs);
+    const nextIndex = isCut ? rows.at(-1)!.index + 1 : endIndex;
+    await transaction.change(ADVANCE, [tenant, generation, nextIndex]);
+    return { rows, failed, nextIndex };
+  }
+
+  /** Why some could not be indexed. What has no content has nothing to be found by. */
+  async #write(
+    transaction: Transaction,
+    view: View,
+    rows: readonly LoggedRow[],
+    isAlone = rows.length === 1,
+  ): Promise<Reasons> {
+    const failed = new Map<number, string>();
+    const written = new WrittenPortion(await this.#terms.open(transaction, view));
+    for (const [i, row] of rows.entries()) {
+      if (i % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
+      const reason = reasonAgainst(() => {
+        const event = eventIn(row);
+        if (event !== undefined) written.add(row.index, event);
+      });
+      if (reason !== undefined) failed.set(row.index, reason);
+    }
+    if (!isAlone) {
+      await written.write(transaction);
+      return failed;
+    }
+    const refused = await refusalOf(transaction, () => written.write(transaction));
+    if (refused !== undefined) failed.set(rows[0]!.index, refused);
+    return failed;
+  }
+
+  async #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {
+    for (const [index, reason] of failed) {
+      const messageId = this.#nextId();
+      await addLetter(transaction, { tenant, messageId, index, reason, attempts: ATTEMPTS_MAX, nowMs });
+    }
+  }
+
+  async #hasDoc(transaction: Transaction, { tenant, generation }: View, index: number): Promise<boolean> {
+    return (await transaction.query(HAS_DOC, [tenant, generation, index])).length > 0;
+  }
+
+  /** A portion of a view that is made anew; with the last one it takes the place of the one that has answered. */
+  async #build(portion: number, nowMs: number): Promise<Taken> {
+    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+      const [locked] = await transaction.query(LOCK_BUILDING);
+      if (locked === undefined) return NOTHING;
+      const building = viewIn(textIn(locked, 'tenant_id'), locked);
+      const { tenant } = building;
+      const [answering] = await transaction.query(LOCK_CURRENT, [tenant]);
+      // Somebody is adding to it, and where it ends is not known: next time. Or nothing was ever logged.
+      if (answering === undefined && (await this.#isFollowed(transaction, tenant))) return NOTHING;
+      const end = answering === undefined ? 0 : numberOf(answering, 'next_index');
+      const { rows, failed, nextIndex } = await this.#indexPortion(transaction, building, {
+        end,
+        portion,
+        nowMs,
+      });
+      const indexed = rows.map(({ index }) => index).filter((index) => !failed.has(index));
+      await removeLetters(transaction, tenant, indexed);
+      await markBegun(transaction, building, nowMs);
+      if (nextIndex >= end) {
+        if (answering !== undefined)
+          await transaction.change(SET_STATE, [tenant, numberOf(answering, 'generation'), 'Old']);
+        await transaction.change(SET_STATE, [tenant, building.generation, 'Current']);
+        await markComplete(transaction, building, end, this.#clock.now());
+      }
+      return { ...NOTHING, isMore: true };
+    });
+  }
+
+  /** There is a view that answers, or there will be one. */
+  async #isFollowed(transaction: Transaction, tenant: TenantId): Promise<boolean> {
+    const [head] = await transaction.query(HEAD, [tenant]);
+    return head !== undefined && numberOf(head, 'next_index') > 0;
+  }
+
+  async #remove(): Promise<boolean> {
+    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+      await transaction.query(NOT_DURABLY);
+      const [old] = await transaction.query(LOCK_OLD);
+      if (old === undefined) return false;
+      const own = [textIn(old, 'tenant_id'), numberOf(old, 'generation')];
+      const removed = await transaction.change(REMOVE_DOCS, own);
+      if (removed === REMOVED_PORTION) return true;
+      for (const each of REMOVE_REST) await transaction.change(each, own);
+      return true;
+    });
+  }
+}
+
+/** By index, why it cannot be indexed. */
+type Reasons = ReadonlyMap<number, string>;
+
+function reasonAgainst(work: () => void): string | undefined {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      work();
+      return undefined;
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX) return error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+const SAVE = statement('SAVEPOINT before_one');
+const BACK = statement('ROLLBACK TO SAVEPOINT before_one');
+
+/** Why the database refuses what an event says; undefined if it does not. */
+async function refusalOf(transaction: Transaction, write: () => Promise<void>): Promise<string | undefined> {
+  await transaction.query(SAVE);
+  try {
+    await write();
+    return undefined;
+  } catch (error) {
+    if (!isOfEvent(error)) throw error;
+    await transaction.query(BACK);
+    return error.message;
+  }
+}
+
+/** Data that it does not take (22), rows that stand in the way (23), and what is too large (54). Else it is at fault itself. */
+function isOfEvent(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return typeof error.code === 'string' && /^(22|23|54)/.test(error.code);
+}

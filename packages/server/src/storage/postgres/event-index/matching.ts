@@ -1,0 +1,255 @@
+// The docs that a question asks for: first what the plan finds by terms, time, kind and class, then, where the plan may find
+// too much, what each event says itself. A doc is told by its index in the tenant's sequence.
+
+import type { SearchFilters, TenantId } from '@tallystick/contract';
+import type { Question } from '../../../events/event-index.ts';
+import type { FactName, TimeName } from '../../../query/fields.ts';
+import { passes } from '../../../query/filters.ts';
+import { matches } from '../../../query/matches.ts';
+import type { Query } from '../../../query/query.ts';
+import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
+import type { Deadline } from '../../../runtime/deadline.ts';
+import { classesOf, kindsOf } from '../../event-index/asked-kinds.ts';
+import { KEY_KINDS, KINDS } from '../../event-index/index-columns.ts';
+import {
+  beginningWith,
+  type Bounds,
+  hourTermsBetween,
+  KEY_TEXTS_MAX,
+  KEYS_OF_FACTS,
+} from '../../event-index/known.ts';
+import { eventStillIn } from '../../event-index/logged-event.ts';
+import { type Known, type Plan, Planner, readable } from '../../event-index/plan.ts';
+import { timeSpanOf } from '../../event-index/time-span.ts';
+import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { type Row, type Statement, statement, type Transaction, type Value } from '../database.ts';
+import { ROLES } from '../rights.ts';
+import { type LoggedRow, rowsAt } from './logged-events.ts';
+import { once, Parameters } from './parameters.ts';
+import { pauseForOthers } from './pause.ts';
+import { largeLexeme, quoted, TSQUERY } from './tsquery-expressions.ts';
+import type { OpenView } from './views.ts';
+
+/** How a question is put to the tables. Where the plan is not exact, each event that it finds is looked at itself. */
+export interface Matching {
+  readonly view: OpenView;
+  readonly plan: Plan;
+  readonly kinds: readonly number[];
+  readonly classes: readonly number[];
+  readonly filters: SearchFilters;
+  readonly isTimed: boolean;
+}
+
+/** What is known of a view before a question is put to it. */
+export interface ViewFacts {
+  /** Undefined where there is no event. */
+  readonly bounds: Bounds | undefined;
+  readonly receivedBounds: Bounds | undefined;
+}
+
+/** Candidates are looked at in portions, small ones first: few may be needed. */
+const LOOKED_MIN = 100;
+const LOOKED_MAX = 2000;
+const LOOKED_BYTES = 4 * 1024 * 1024;
+/** Events are looked at in the process that answers requests: after so many, it looks at these. */
+const LOOKED_AT_ONCE = 20;
+
+const KEY_TEXTS = statement(
+  `SELECT text FROM view_keys WHERE tenant_id = $1 AND generation = $2 AND kind = $3 LIMIT ${KEY_TEXTS_MAX + 1}`,
+);
+const AS_SEARCHER = once(`SET LOCAL ROLE ${ROLES.Searcher}`);
+const AS_READER = once(`SET LOCAL ROLE ${ROLES.Reader}`);
+
+/** Everything within one transaction of a reader. */
+export class Matcher {
+  readonly transaction: Transaction;
+  readonly #deadline: Deadline;
+  readonly #facts: ViewFacts;
+  readonly #texts = new Map<string, readonly string[]>();
+
+  constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline) {
+    this.transaction = transaction;
+    this.#facts = facts;
+    this.#deadline = deadline;
+  }
+
+  get bounds(): Bounds | undefined {
+    return this.#facts.bounds;
+  }
+
+  async matching(view: OpenView, { query, filters, sight }: Question): Promise<Matching> {
+    if (asksForBeginnings(query, filters)) await this.#readTexts(view);
+    const known: Known = {
+      beginnings: (fact, beginning, isFolded) => this.#beginnings(fact, beginning, isFolded),
+      hours: (time, first, last) => this.#hours(time, first, last),
+    };
+    const planner = new Planner(view.terms, sight, known, TSQUERY);
+    const asked = readable(planner.and([planner.query(query), planner.filters(filters)]), TSQUERY);
+    const { timeRange } = filters;
+    return {
+      view,
+      plan: withLargeDocs(asked, view),
+      kinds: kindsOf(filters).map((kind) => KINDS.indexOf(kind)),
+      classes: classesOf(filters, sight.visible).map((each) => CLASSIFICATIONS.indexOf(each)),
+      filters,
+      isTimed: timeRange?.from !== undefined || timeRange?.to !== undefined,
+    };
+  }
+
+  /** The newest docs that match, newest first, up to the limit. */
+  async newest(matching: Matching, question: Question, limit: number): Promise<number[]> {
+    const { plan } = matching;
+    if (plan.of === 'None') return [];
+    if (plan.exact) return this.#candidates(matching, limit, undefined);
+    const found: number[] = [];
+    let beyond: number | undefined;
+    for (let portion = LOOKED_MIN; ; portion = Math.min(2 * portion, LOOKED_MAX)) {
+      const candidates = await this.#candidates(matching, portion, beyond);
+      const asked = await this.asked(matching.view.tenant, candidates, question);
+      for (const index of candidates) {
+        if (!asked.has(index)) continue;
+        if (found.push(index) === limit) return found;
+      }
+      if (candidates.length < portion) return found;
+      beyond = candidates.at(-1)!;
+    }
+  }
+
+  /** How many the plan finds, up to the limit. */
+  async countAtMost(matching: Matching, limit: number): Promise<number> {
+    if (matching.plan.of === 'None') return 0;
+    const { sql, parameters } = this.#found(matching, 'd.leaf_index');
+    const text = `SELECT count(*) AS count FROM (${sql} LIMIT ${parameters.mark(limit)}) AS found`;
+    const [row] = await this.byTerms(text, parameters.values);
+    return numberOf(row, 'count');
+  }
+
+  /** Statements that find docs by their terms: they name the tenant. */
+  async byTerms(text: string, values: readonly Value[]): Promise<Row[]> {
+    return this.#as(AS_SEARCHER, once(text), values);
+  }
+
+  /** Which of these events, as this reader sees them, are asked for. */
+  async asked(
+    tenant: TenantId,
+    indexes: readonly number[],
+    { query, filters, sight }: Question,
+  ): Promise<ReadonlySet<number>> {
+    const found = new Set<number>();
+    await this.look(tenant, indexes, ({ index }, event) => {
+      const seen = seenBy(event, sight.whole);
+      if (passes(filters, seen) && matches(query, seen)) found.add(index);
+    });
+    return found;
+  }
+
+  /** Shows each of these events, but those that are none any more. */
+  async look(
+    tenant: TenantId,
+    indexes: readonly number[],
+    visit: (row: LoggedRow, event: QueriedEvent) => void,
+  ): Promise<void> {
+    for (let at = 0; at < indexes.length; ) {
+      const portion = indexes.slice(at, at + LOOKED_MAX);
+      const { rows, readCount } = await rowsAt(this.transaction, tenant, portion, LOOKED_BYTES);
+      at += readCount;
+      for (const [i, row] of rows.entries()) {
+        if (i % LOOKED_AT_ONCE === 0) await this.pause();
+        const event = eventStillIn(row);
+        if (event !== undefined) visit(row, event);
+      }
+    }
+  }
+
+  /** Between pieces of work that take long. Throws when the time is over. */
+  async pause(): Promise<void> {
+    await pauseForOthers();
+    this.#deadline.throwIfPassed();
+  }
+
+  /** What docs must be, with docs as `d`; without their terms. */
+  condition({ view, kinds, classes, filters }: Matching, parameters: Parameters): string {
+    const { from, to } = timeSpanOf(filters.timeRange);
+    const mark = (value: Value) => parameters.mark(value);
+    const parts = [`d.tenant_id = ${mark(view.tenant)}`, `d.generation = ${mark(view.generation)}`];
+    if (kinds.length < KINDS.length) parts.push(`d.kind = ANY(${mark(kinds)}::smallint[])`);
+    if (classes.length < CLASSIFICATIONS.length)
+      parts.push(`d.classification = ANY(${mark(classes)}::smallint[])`);
+    if (from !== undefined) parts.push(`(d.at_ms, d.at_ns) >= (${mark(from.atMs)}, ${mark(from.atNs)})`);
+    if (to !== undefined) parts.push(`(d.at_ms, d.at_ns) <= (${mark(to.atMs)}, ${mark(to.atNs)})`);
+    return parts.join(' AND ');
+  }
+
+  async #as(role: Statement, asked: Statement, values: readonly Value[]): Promise<Row[]> {
+    this.#deadline.throwIfPassed();
+    const [, rows] = await Promise.all([
+      this.transaction.query(role),
+      this.transaction.query(asked, values),
+      this.transaction.query(AS_READER),
+    ]);
+    return rows;
+  }
+
+  /** Without an order. */
+  #found(matching: Matching, columns: string): { readonly sql: string; readonly parameters: Parameters } {
+    const parameters = new Parameters();
+    const condition = this.condition(matching, parameters);
+    const { plan } = matching;
+    const words = plan.of === 'Some' ? ` AND d.terms @@ ${parameters.mark(plan.match)}::tsquery` : '';
+    return { sql: `SELECT ${columns} FROM docs AS d WHERE ${condition}${words}`, parameters };
+  }
+
+  /** What the plan finds, newest first, of what is older than `beyond`. */
+  async #candidates(matching: Matching, limit: number, beyond: number | undefined): Promise<number[]> {
+    const { sql, parameters } = this.#found(matching, 'd.leaf_index');
+    const older = beyond === undefined ? '' : ` AND d.leaf_index < ${parameters.mark(beyond)}`;
+    const text = `${sql}${older} ORDER BY d.leaf_index DESC LIMIT ${parameters.mark(limit)}`;
+    const rows = await this.byTerms(text, parameters.values);
+    return rows.map((row) => numberOf(row, 'leaf_index'));
+  }
+
+  async #readTexts({ tenant, generation }: OpenView): Promise<void> {
+    for (const kind of new Set(Object.values(KEYS_OF_FACTS))) {
+      if (this.#texts.has(kind)) continue;
+      const values = [tenant, generation, KEY_KINDS.indexOf(kind)];
+      const rows = await this.transaction.query(KEY_TEXTS, values);
+      this.#texts.set(
+        kind,
+        rows.map((row) => textIn(row, 'text')),
+      );
+    }
+  }
+
+  /** Of facts that are keys, if these are few. */
+  #beginnings(fact: FactName, beginning: string, isFolded: boolean): readonly string[] | undefined {
+    const kind = KEYS_OF_FACTS[fact];
+    const texts = kind === undefined ? undefined : this.#texts.get(kind);
+    if (texts === undefined || texts.length > KEY_TEXTS_MAX) return undefined;
+    return beginningWith(texts, beginning, isFolded);
+  }
+
+  /** Between the first and the last that there are. */
+  #hours(time: TimeName, first?: number, last?: number): readonly string[] | undefined {
+    const { bounds, receivedBounds } = this.#facts;
+    return hourTermsBetween(time, time === 'timestamp' ? bounds : receivedBounds, first, last);
+  }
+}
+
+/** Docs that have none of their terms are found by every question, and each of them is looked at. */
+function withLargeDocs(plan: Plan, { terms, largeDocs }: OpenView): Plan {
+  if (plan.of !== 'Some' || largeDocs === 0) return plan;
+  const large = quoted(largeLexeme(terms.prefix));
+  return { of: 'Some', match: TSQUERY.any([plan.match, large]), exact: false };
+}
+
+/** Whether texts that begin so will be looked for. */
+function asksForBeginnings(query: Query, { actions = [], resourceTypes = [] }: SearchFilters): boolean {
+  return [...actions, ...resourceTypes].some((text) => text.endsWith('*')) || hasBeginning(query);
+}
+
+function hasBeginning(query: Query): boolean {
+  if (query.kind === 'And' || query.kind === 'Or') return query.of.some(hasBeginning);
+  if (query.kind === 'Not') return hasBeginning(query.of);
+  return query.kind === 'Value' && query.prefix && query.field.path === undefined;
+}

@@ -1,0 +1,101 @@
+// A search whose time is over ends in the database, and one tenant does not keep the others waiting.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { parseQuery } from '../../../query/query-parser.ts';
+import { shownEvent } from '../../../query/testing/shown-event.ts';
+import { Deadline } from '../../../runtime/deadline.ts';
+import { questionOf } from '../../event-index/testing/plain-definition.ts';
+import { SCHEMA } from '../database.ts';
+import { ROLES } from '../rights.ts';
+import { SearchSlots } from './search-slots.ts';
+import { IndexedLogs } from './testing/indexed-log.ts';
+
+let logs: IndexedLogs;
+before(async () => {
+  logs = await IndexedLogs.open();
+});
+after(() => logs?.[Symbol.asyncDispose]());
+
+const refund = () => {
+  const { eventId: _, ...said } = shownEvent({ context: {}, payload: { note: 'refund' } });
+  return said;
+};
+
+const RUNNING = `SELECT 1 FROM pg_stat_activity
+  WHERE application_name = 'tallystick' AND state = 'active' AND pid <> pg_backend_pid()`;
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; !(await isSo()); await wait(10))
+    assert.ok(Date.now() < end, 'too late');
+}
+
+test('a search that has to wait in the database stops when its time is over, and the connection is used again', async () => {
+  const tenant = await logs.tenantWith([refund()]);
+  const lock = new Client({ connectionString: logs.url });
+  await lock.connect();
+  await lock.query(`BEGIN; LOCK TABLE ${SCHEMA}.docs IN ACCESS EXCLUSIVE MODE`);
+  const deadline = new Deadline();
+  const question = questionOf({ query: parseQuery('refund').query! });
+  const search = logs.index.find(tenant, question, deadline);
+  const failed = assert.rejects(search, /its time is over/);
+  await until(async () => (await logs.raw(RUNNING)).length > 0);
+  deadline.pass(new Error('its time is over'));
+  await failed;
+  // Though the lock is still held.
+  await until(async () => (await logs.raw(RUNNING)).length === 0);
+  await lock.query('ROLLBACK');
+  await lock.end();
+  assert.equal((await logs.find(tenant)).total, 1);
+});
+
+test('a search whose time is over before it begins does not begin', async () => {
+  const deadline = new Deadline();
+  deadline.pass(new Error('its time is over'));
+  await assert.rejects(logs.index.find('anybody', questionOf({}), deadline), /its time is over/);
+});
+
+test('one tenant never has all searches; who waits is let in in order, or goes when its time is over', async () => {
+  const slots = new SearchSlots(3);
+  const done: string[] = [];
+  const ends: Record<string, () => void> = {};
+  const run = (tenant: string, name: string, deadline = new Deadline()) =>
+    slots.run(tenant, deadline, async () => {
+      await new Promise<void>((resolve) => (ends[name] = resolve));
+      done.push(name);
+    });
+  const late = new Deadline();
+  const all = [run('a', 'a1'), run('a', 'a2'), run('a', 'a3')];
+  const given = assert.rejects(run('a', 'a4', late), /over/);
+  all.push(run('b', 'b1'), run('b', 'b2'));
+  const running = () => Object.keys(ends);
+  assert.deepEqual(running(), ['a1', 'a2', 'b1']);
+  late.pass(new Error('its time is over'));
+  await given;
+  ends['a1']!();
+  await until(async () => running().includes('a3'));
+  assert.ok(!running().includes('b2'));
+  ends['b1']!();
+  await until(async () => running().includes('b2'));
+  for (const name of ['a2', 'a3', 'b2']) ends[name]!();
+  await Promise.all(all);
+  assert.deepEqual(done, ['a1', 'b1', 'a2', 'a3', 'b2']);
+});
+
+test('words are looked up in the index of terms; control: with the security of rows they would not be', async () => {
+  const planFor = async (role: string) => {
+    const client = new Client({ connectionString: logs.url });
+    await client.connect();
+    await client.query(`BEGIN; SET LOCAL search_path = ${SCHEMA}; SET LOCAL ROLE ${role}; SET LOCAL enable_seqscan = off;
+      SET LOCAL enable_indexscan = off; SET LOCAL app.tenants = 'acme'`);
+    const { rows } = await client.query<Record<string, string>>(
+      `EXPLAIN SELECT leaf_index FROM docs WHERE terms @@ '''wx_refund'''`,
+    );
+    await client.end();
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  };
+  assert.match(await planFor(ROLES.Searcher), /Index Scan on docs_\d+_terms_idx/);
+  assert.doesNotMatch(await planFor(ROLES.Reader), /terms_idx/);
+});

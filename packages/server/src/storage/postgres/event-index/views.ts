@@ -1,0 +1,64 @@
+// Which view answers for a tenant, which one is being made in its place, which one is going away. Who adds to a view has
+// locked its row, so that any number of nodes follow one log and nothing is in twice.
+
+import { hash } from 'node:crypto';
+import type { TenantId } from '@tallystick/contract';
+import { TermMemory, ViewTerms } from '../../event-index/terms.ts';
+import { blobOf, numberOf } from '../../rows/columns.ts';
+import { type Row, statement, type Transaction } from '../database.ts';
+
+export interface View {
+  readonly tenant: TenantId;
+  readonly generation: number;
+  /** The first index that is not in it. */
+  readonly nextIndex: number;
+  readonly largeDocs: number;
+}
+
+/** A view, and how its terms are written. */
+export interface OpenView extends View {
+  readonly terms: ViewTerms;
+}
+
+/** Of a view. */
+export const VIEW_COLUMNS = 'views.generation, views.next_index, views.large_docs';
+
+export function viewIn(tenant: TenantId, row: Row): View {
+  return {
+    tenant,
+    generation: numberOf(row, 'generation'),
+    nextIndex: numberOf(row, 'next_index'),
+    largeDocs: numberOf(row, 'large_docs'),
+  };
+}
+
+/** So many bits of a hash: views that share a number share no row, and are told apart by tenant and generation. */
+const NUMBER_BYTES = 4;
+
+/** What stands in front of the terms of a view. */
+function numberOfView({ tenant, generation }: View): number {
+  return hash('sha256', `${tenant} ${generation}`, 'buffer').readUIntBE(0, NUMBER_BYTES);
+}
+
+const SECRET = statement('SELECT fingerprint_key FROM tenants WHERE tenant_id = $1');
+
+/** The terms of views, whose secrets are those of their tenants. */
+export class TermsOfViews {
+  readonly #remembered = new Map<string, ViewTerms>();
+  #memory = new TermMemory();
+
+  async open(transaction: Transaction, view: View): Promise<OpenView> {
+    if (this.#memory.isFull) {
+      this.#remembered.clear();
+      this.#memory = new TermMemory();
+    }
+    const name = `${view.tenant} ${view.generation}`;
+    let terms = this.#remembered.get(name);
+    if (terms === undefined) {
+      const [row] = await transaction.query(SECRET, [view.tenant]);
+      terms = new ViewTerms(numberOfView(view), blobOf(row, 'fingerprint_key'), this.#memory);
+      this.#remembered.set(name, terms);
+    }
+    return { ...view, terms };
+  }
+}
