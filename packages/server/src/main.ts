@@ -29,7 +29,6 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   let loaded: LoadedConfig;
   try {
     loaded = loadSettings(options);
-    requireDataDirectory(loaded);
   } catch (error) {
     return explain(error);
   }
@@ -54,14 +53,6 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
 /** The settings of this process, for whatever command needs them; throws ConfigError. */
 export function loadSettings({ configFile }: RunOptions): LoadedConfig {
   return loadConfig({ variables: process.env, workingDirectory: process.cwd(), configFile });
-}
-
-/** To pass over it would put events where nobody looks for them. */
-function requireDataDirectory({ config }: LoadedConfig): void {
-  if (config.storage.url === undefined) return;
-  throw new ConfigError([
-    'Storage__Url: this version serves from the data directory only; take the setting away',
-  ]);
 }
 
 async function serve(

@@ -48,11 +48,19 @@ export interface ListedKey {
 /** By key id, which is by age; never a secret. Writes nothing. Throws StartError. */
 export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
   requireData(config);
-  using db = openJournalForReading(config.storage.dataDirectory);
   const nowMs = systemClock.now();
-  return createAccessReader(db, systemClock)
-    .keys(tenantId)
-    .map((record) => ({ record, status: keyStatus(record, nowMs) }));
+  const records = await keysOf(config, tenantId);
+  return records.map((record) => ({ record, status: keyStatus(record, nowMs) }));
+}
+
+async function keysOf(config: Config, tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]> {
+  if (config.storage.url !== undefined) {
+    await using storage = await openStorage(config, false);
+    return await storage.apiKeys.list(tenantId);
+  }
+  // A directory that may only be read is enough.
+  using db = openJournalForReading(config.storage.dataDirectory);
+  return createAccessReader(db, systemClock).keys(tenantId);
 }
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {

@@ -52,7 +52,7 @@ describe('tallystick migrate, with a database', () => {
 
   it('commands that work on a data directory leave the one here alone', async () => {
     using place = emptyPlace();
-    const { code, stderr } = await place.run(['keys', 'list'], {
+    const { code, stderr } = await place.run(['bundle', '--tenant', 'acme'], {
       Storage__Url: await server.createDatabase(),
     });
     assert.equal(code, 2);
@@ -60,5 +60,13 @@ describe('tallystick migrate, with a database', () => {
       stderr,
       /^tallystick: Storage__Url is set, and this command works on a data directory only\n$/,
     );
+  });
+
+  it('keys are kept where no service has served from: nowhere', async () => {
+    using place = emptyPlace();
+    const env = { Storage__Url: await server.createDatabase() };
+    const { code, stderr } = await place.run(['keys', 'list'], env);
+    assert.equal(code, 2);
+    assert.match(stderr, /^tallystick: there is no data in /);
   });
 });

@@ -108,14 +108,12 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     ]);
   });
 
-  it('a database is not passed over for the data directory', async () => {
-    const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit' };
+  it('a database that does not answer is said in one line, without its password', async () => {
+    const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit', Server__Port: '0' };
     const { code, stdout, stderr } = await run(['serve'], { env });
-    assert.deepEqual([code, stdout], [2, '']);
-    assert.equal(
-      stderr,
-      'tallystick: Storage__Url: this version serves from the data directory only; take the setting away\n',
-    );
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^tallystick: cannot connect to the database of Storage__Url: .*ECONNREFUSED.*\n$/);
+    assert.doesNotMatch(stderr, /hunter2/);
   });
 
   it('a settings file is found in the working directory, or where --config says', async () => {

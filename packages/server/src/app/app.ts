@@ -23,7 +23,7 @@ import { createRestServer } from '../protocols/rest/server.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { dataDirectoryCheck } from '../storage/data-directory.ts';
+import { storageCheck } from '../storage/data-directory.ts';
 import { loadTokenKey } from '../storage/token-key.ts';
 import { logCheck } from '../streams/log-watch.ts';
 import { createScrubber } from '../streams/scrubber.ts';
@@ -62,7 +62,8 @@ export async function createApp(
   const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy, meter };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
-  health.add(dataDirectoryCheck(config.storage.dataDirectory));
+  const database = config.storage.url === undefined ? undefined : storage;
+  health.add(storageCheck(config.storage.dataDirectory, database));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
   health.add(viewsCheck(store.projector, storage.index));

@@ -15,7 +15,6 @@ import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
 import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
-import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import { removeDrafts } from '../storage/whole-file.ts';
 import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
 import {
@@ -29,6 +28,7 @@ import type { AskWitnesses } from '../streams/witness-answers.ts';
 import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
 export interface Store {
@@ -97,17 +97,13 @@ function witnessesOf(
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
 export async function openData(
   { storage, anchor, signing, checkpointer }: Store,
-  { config, clock, random, nextId, telemetry }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<string | undefined> {
+  const { config, clock, random, nextId, telemetry } = surroundings;
   const { dataDirectory: directory } = config.storage;
-  const { origin: logOrigin, anchor: anchorPath = directory } = config.log;
+  const { anchor: anchorPath = directory } = config.log;
   await openDataDirectory(directory);
-  const onFailure = (error: unknown) => telemetry.error('keys or tenants could not be written', error);
-  const onIndexTrouble = (what: string, error: Error | undefined) =>
-    error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
-  const ways = { threads: true, exclusive: true, onFailure, onIndexTrouble, onFatal };
-  const { streams } = config;
-  const opened = await openSqliteStorage({ directory, logOrigin, streams, clock, random, ...ways });
+  const opened = await openStorage(surroundings);
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
   anchor.use(await openAnchorFile(anchorPath));
@@ -136,9 +132,4 @@ async function removeLeftDrafts(directory: string, clock: Clock, telemetry: Tele
   } catch (error) {
     telemetry.warn('what a crash has left of files could not be removed', { cause: String(error) });
   }
-}
-
-/** Without the threads that write and read, nothing can be promised any more: the process ends. */
-function onFatal(error: Error): void {
-  throw error;
 }

@@ -16,7 +16,7 @@ import { readInstallation } from '../storage/sqlite/meta.ts';
 import { treeReads } from '../storage/sqlite/tree-reads.ts';
 import type { LogPlace } from '../storage/sqlite/tree-tables.ts';
 import { BundleLines, type BundleSource, type CoveredRange } from './bundle-lines.ts';
-import { requireData } from './open-data.ts';
+import { requireEmbedded } from './open-data.ts';
 
 export interface BundleWish {
   readonly tenant: TenantId;
@@ -48,7 +48,7 @@ const POLL_MS = 50;
 /** Throws StartError, and ConfigError where there is no data. */
 export async function openBundle(config: Config, wish: BundleWish): Promise<OpenedBundle> {
   const { dataDirectory } = config.storage;
-  requireData(config);
+  requireEmbedded(config);
   using opening = new DisposableStack();
   const db = opening.use(openJournalForReading(dataDirectory));
   const store = storeIn(db, dataDirectory);

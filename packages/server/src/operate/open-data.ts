@@ -11,6 +11,9 @@ import { StartError } from '../start-error.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
 import { newestIn, readAnchorHistoryAt } from '../storage/sqlite/fsck/memory.ts';
+import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
+import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import { takeLock } from '../storage/sqlite/lock.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor, AnchorHistory } from '../streams/anchor.ts';
@@ -59,14 +62,19 @@ export function warnInto(warnings: string[]): Pick<Telemetry, 'warn'> {
 
 /** In this thread; throws StartError, where it is to be exclusive also while the service runs. */
 export async function openStorage(config: Config, exclusive: boolean): Promise<Storage> {
-  const { dataDirectory: directory } = config.storage;
+  const { dataDirectory: directory, url } = config.storage;
   await openDataDirectory(directory);
-  return openSqliteStorage({
-    directory,
+  const clock = systemClock;
+  const common = {
     logOrigin: config.log.origin,
     streams: config.streams,
-    clock: systemClock,
+    clock,
     random: createSystemRandom(),
+  };
+  if (url !== undefined) return openDatabase(directory, url.reveal(), common, exclusive);
+  return openSqliteStorage({
+    directory,
+    ...common,
     threads: false,
     exclusive,
     mayMigrate: false,
@@ -76,21 +84,42 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
   });
 }
 
+/** The lock is that of the data directory, which has the keys and the anchor that belong to the database. */
+async function openDatabase(
+  directory: string,
+  url: string,
+  common: Omit<PostgresOptions, 'url'>,
+  exclusive: boolean,
+): Promise<Storage> {
+  // Loaded where it is needed.
+  const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
+  await using parts = new AsyncDisposableStack();
+  if (exclusive) parts.use(takeLock(directory));
+  const storage = parts.use(await openPostgresStorage({ url, ...common, mayMigrate: false }));
+  const opened = parts.move();
+  return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** For what is read from the files of the embedded store itself. Throws ConfigError. */
+export function requireEmbedded(config: Config): void {
+  // To pass over it would do this where nobody looks for it.
+  if (config.storage.url !== undefined)
+    throw new ConfigError(['Storage__Url is set, and this command works on a data directory only']);
+  requireData(config);
+}
+
 /** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
 export function requireData({ storage }: Config): void {
-  // To pass over it would do this where nobody looks for it.
-  if (storage.url !== undefined)
-    throw new ConfigError(['Storage__Url is set, and this command works on a data directory only']);
   const directory = resolve(storage.dataDirectory);
-  if (hasJournal(directory)) return;
+  if (hasFile(directory, storage.url === undefined ? JOURNAL_FILE : SIGNING_KEYS_FOLDER)) return;
   throw new ConfigError([
     `there is no data in ${directory}: name the data directory of the service by Storage__DataDirectory or --config, or start the service there once (tallystick serve)`,
   ]);
 }
 
-function hasJournal(directory: string): boolean {
+function hasFile(directory: string, name: string): boolean {
   try {
-    return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false }) !== undefined;
+    return statSync(join(directory, name), { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     // Most likely the directory of another user: it may well hold data.
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { StartError } from '../start-error.ts';
-import { dataDirectoryCheck, openDataDirectory } from './data-directory.ts';
+import { storageCheck, openDataDirectory } from './data-directory.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-data-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -41,7 +41,7 @@ test('a place whose parent is there and takes no directory is refused, not tried
 test('the storage check notices that the directory has gone', async () => {
   const directory = join(folder, 'gone');
   await openDataDirectory(directory);
-  const check = dataDirectoryCheck(directory);
+  const check = storageCheck(directory);
   assert.equal((await check.run()).status, 'Healthy');
   rmSync(directory, { recursive: true });
   await assert.rejects(check.run(), { code: 'ENOENT' });

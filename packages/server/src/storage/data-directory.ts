@@ -38,13 +38,19 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
-export function dataDirectoryCheck(directory: string): Check {
+/** `database` is where there is one besides the data directory. */
+export function storageCheck(directory: string, database?: { readonly answers: () => Promise<void> }): Check {
   return {
     name: 'storage',
     essential: true,
     async run() {
       await assertUsable(directory);
-      return { status: 'Healthy', description: 'The data directory is there and writable.' };
+      await database?.answers();
+      const description =
+        database === undefined
+          ? 'The data directory is there and writable.'
+          : 'The data directory is there and writable, and the database answers.';
+      return { status: 'Healthy', description };
     },
   };
 }

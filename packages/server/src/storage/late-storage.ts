@@ -5,7 +5,7 @@ import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
 export interface LateStorage
-  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index'>,
+  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index' | 'answers'>,
     AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
@@ -72,6 +72,7 @@ export function createLateStorage(): LateStorage {
       letterCountOfAll: () => opened?.index.letterCountOfAll() ?? starting(),
       reprocess: (tenant, messageId) => opened?.index.reprocess(tenant, messageId) ?? starting(),
     },
+    answers: () => opened?.answers() ?? starting(),
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();
     },

@@ -17,4 +17,6 @@ export interface Storage extends AsyncDisposable {
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
   readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
+  /** Resolves soon if the store can be asked; for a store in this process that is always so. */
+  answers(): Promise<void>;
 }

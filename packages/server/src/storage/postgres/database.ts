@@ -42,13 +42,15 @@ export interface Transaction {
 export interface DatabaseOptions {
   readonly url: string;
   readonly connectionsMax: number;
+  /** So long is waited for an answer; undefined: ten seconds. */
+  readonly answerMsMax?: number;
   /** Told of connections that break while nobody uses them. */
   readonly onTrouble?: (error: Error) => void;
 }
 
 /** Nobody waits longer for a connection, or for an answer: the caller is told to come again. */
 const CONNECT_MS_MAX = 5000;
-const ANSWER_MS_MAX = 15_000;
+const ANSWER_MS_MAX = 10_000;
 /** A node that stands still must not hold what it has locked. */
 const IDLE_MS_MAX = 10_000;
 
@@ -58,13 +60,13 @@ const PIPELINED = { pipeline: true };
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
 
-  constructor({ url, connectionsMax, onTrouble }: DatabaseOptions) {
+  constructor({ url, connectionsMax, answerMsMax = ANSWER_MS_MAX, onTrouble }: DatabaseOptions) {
     this.#pool = new Pool({
       connectionString: url,
       max: connectionsMax,
       connectionTimeoutMillis: CONNECT_MS_MAX,
-      query_timeout: ANSWER_MS_MAX,
-      statement_timeout: ANSWER_MS_MAX,
+      query_timeout: answerMsMax,
+      statement_timeout: answerMsMax,
       idle_in_transaction_session_timeout: IDLE_MS_MAX,
       idleTimeoutMillis: 30_000,
       keepAlive: true,

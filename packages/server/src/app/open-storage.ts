@@ -1,0 +1,38 @@
+// The backend of the service: PostgreSQL where a URL names one, else the embedded one in the data directory. Keys and the
+// anchor are files in either case: whoever may change the database must not be able to sign.
+
+import { takeLock } from '../storage/sqlite/lock.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Throws StartError. The data directory must be there. */
+export async function openStorage({ config, clock, random, telemetry }: Surroundings): Promise<Storage> {
+  const { dataDirectory: directory, url } = config.storage;
+  const { origin: logOrigin } = config.log;
+  const { streams } = config;
+  const onFailure = (error: unknown) =>
+    telemetry.error('keys or tenants could not be read or written', error);
+  const common = { logOrigin, streams, clock, random, onFailure };
+  if (url === undefined) {
+    const onIndexTrouble = (what: string, error: Error | undefined) =>
+      error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
+    const ways = { threads: true, exclusive: true, onIndexTrouble, onFatal };
+    return openSqliteStorage({ directory, ...common, ...ways });
+  }
+  // Loaded where it is needed: most have no database, and a start costs a millisecond for each file.
+  const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
+  await using parts = new AsyncDisposableStack();
+  // One who signs with these keys and writes this anchor.
+  parts.use(takeLock(directory));
+  const onTrouble = (error: Error) =>
+    telemetry.warn('a connection to the database is gone', { cause: error.message });
+  const storage = parts.use(await openPostgresStorage({ url: url.reveal(), ...common, onTrouble }));
+  const opened = parts.move();
+  return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** Without the threads that write and read, nothing can be promised any more: the process ends. */
+function onFatal(error: Error): void {
+  throw error;
+}

@@ -1,0 +1,101 @@
+// The whole service on PostgreSQL: the same answers, and a database that is away is said so until it is back.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { EVENT } from '../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
+import { finderOf } from '../testing/found-events.ts';
+import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+
+const PATIENCE_MS = 40_000;
+
+let server: PostgresServer;
+let app: TestApp;
+before(async () => {
+  server = await startPostgres();
+  const settings = { Storage__Url: await server.createDatabase(), Log__CheckpointInterval: 'PT0.05S' };
+  app = await startTestApp(settings, { authenticate: believeClearance });
+});
+after(async () => {
+  await app?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+test('an event is stored, read, found and proven', async () => {
+  const caller = eventCaller(app);
+  const { code, body } = await caller.ingest(EVENT);
+  assert.equal(code, '201');
+  assert.equal((await caller.get(body.eventId)).code, '200');
+  await finderOf(app).caughtUp();
+  assert.deepEqual(
+    (await finderOf(app).list()).body.data.map(({ eventId }) => eventId),
+    [body.eventId],
+  );
+  const found = await finderOf(app).search({ query: 'action:Delete.*' });
+  assert.equal(found.body.results.length, found.body.totalCount);
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
+  const ask = async (path: string) => await (await fetch(`${app.url}/api/v1${path}`, { headers })).text();
+  const proof = await ask(`/audit-events/${body.eventId}/proof`);
+  const key = await ask('/log/t/acme/key');
+  const verdict = await verifyEventProof(parseEventProof(proof), {
+    verifiers: [await noteVerifier(key.trim())],
+  });
+  assert.ok(verdict.whole);
+});
+
+async function ready(): Promise<number> {
+  return (await fetch(`${app.url}/health/ready`)).status;
+}
+
+/** Sends until it is answered so; every answer that is not 201 must be 503 and say when to come again. */
+async function sendUntil(wanted: 201 | 503): Promise<string[]> {
+  const stored: string[] = [];
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const response = await fetch(`${app.url}/api/v1/audit-events`, {
+      method: 'POST',
+      headers: { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' },
+      body: JSON.stringify(EVENT),
+    });
+    const body = (await response.json()) as { eventId: string };
+    if (response.status === 201) stored.push(body.eventId);
+    else {
+      assert.equal(response.status, 503, JSON.stringify(body));
+      assert.ok(Number(response.headers.get('retry-after')) >= 1);
+    }
+    if (response.status === wanted) return stored;
+    assert.ok(Date.now() < deadline, `still ${response.status}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function untilReady(): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await ready()) !== 200) {
+    assert.ok(Date.now() < deadline, 'it recovers by itself');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('a database that is killed is 503 until it is back; nothing acknowledged is lost', async () => {
+  const [before = ''] = await sendUntil(201);
+  await server.kill();
+  await sendUntil(503);
+  assert.equal(await ready(), 503);
+  await server.start();
+  await untilReady();
+  const [afterwards = ''] = await sendUntil(201);
+  for (const id of [before, afterwards]) assert.equal((await eventCaller(app).get(id)).code, '200');
+});
+
+test('a database that stands still is 503 within its time, and all goes on when it moves again', async () => {
+  await sendUntil(201);
+  await server.freeze();
+  await sendUntil(503);
+  assert.equal(await ready(), 503);
+  await server.thaw();
+  await untilReady();
+  await sendUntil(201);
+});

@@ -1,0 +1,81 @@
+// The PostgreSQL backend: any number of equal nodes on one database. Who appends has a connection of its own, so has each
+// of the others that must not wait for one another; readers share some.
+
+import type { Clock } from '../../runtime/clock.ts';
+import { createUlids } from '../../runtime/ids.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { StreamLimits } from '../../streams/log.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
+import type { Storage } from '../storage.ts';
+import { createAccessStores } from './access-stores.ts';
+import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
+import { createEventIndex } from './event-index/event-index.ts';
+import { createLog } from './log.ts';
+import { settleInstallation } from './meta.ts';
+import { requireReady } from './migrate.ts';
+import { ensureReady } from './provision.ts';
+import { createTree } from './tree.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** As set; undefined: whatever is settled, or will be. */
+  readonly logOrigin: string | undefined;
+  readonly streams: StreamLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Make the tables where there are none; undefined: yes. */
+  readonly mayMigrate?: boolean;
+  /** Told when keys or tenants could not be read or written. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Told of connections that break while nobody uses them. */
+  readonly onTrouble?: (error: Error) => void;
+}
+
+const WRITING_CONNECTIONS = 2;
+const READING_CONNECTIONS = 8;
+const TREE_CONNECTIONS = 2;
+const INDEX_CONNECTIONS = 6;
+/** Whoever asks how it is does not wait longer. */
+const ALIVE_MS_MAX = 2000;
+/** A search is stopped by its own deadline, which is sooner. */
+const SEARCH_MS_MAX = 60_000;
+
+const ANSWERS = statement('SELECT 1');
+
+/** Throws StartError. A database without tables gets them, if the user may make them. */
+export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
+  const { url, streams, clock, random, onFailure, onTrouble } = options;
+  await using parts = new AsyncDisposableStack();
+  const told = onTrouble === undefined ? {} : { onTrouble };
+  const connect = (connectionsMax: number, more: Partial<DatabaseOptions> = {}) =>
+    parts.use(new Database({ url, connectionsMax, ...told, ...more }));
+  const [writing, reading] = [connect(WRITING_CONNECTIONS), connect(READING_CONNECTIONS)];
+  await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading));
+  const nextId = createUlids(clock, random);
+  const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
+  const committer = new PoolCommitter(random);
+  const log = createLog({ writing, reading, committer, logOrigin, streams, clock, random, nextId });
+  const access = createAccessStores(reading, {
+    clock,
+    random,
+    ...(onFailure === undefined ? {} : { onFailure }),
+  });
+  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin);
+  const index = createEventIndex({
+    database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX }),
+    clock,
+    nextId,
+  });
+  const asking = connect(1, { answerMsMax: ALIVE_MS_MAX });
+  const opened = parts.move();
+  return {
+    logOrigin,
+    log,
+    tree,
+    tenants: access.tenants,
+    apiKeys: access.keys,
+    index,
+    answers: async () => void (await asking.read(PROJECTOR, ANSWERS)),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
