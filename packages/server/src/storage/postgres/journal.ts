@@ -123,18 +123,8 @@ export class Journal {
   async sealAged({ nowMs, steadyNowMs }: AppendTime, except: readonly TenantId[] = []): Promise<boolean> {
     const { ms } = this.#options.streams.sealAfter;
     const { tenants, hasMore } = await this.#agedStreams.next(Math.floor(nowMs / ms) * ms);
-    for (const tenant of new Set(tenants).difference(new Set(except))) {
-      try {
-        await this.#commit([tenant], [], steadyNowMs, async ({ streams }, _, tables) => {
-          const head = tables.head(tenant);
-          // An append may have been faster, or somebody may be at it.
-          if (head !== undefined && streams.isAged(head, nowMs)) streams.seal(head, 'Age', nowMs);
-        });
-      } catch (error) {
-        // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
-        if (!(error instanceof TenantFault) && !isRefusal(error)) throw error;
-      }
-    }
+    const wanted = [...new Set(tenants).difference(new Set(except))];
+    if (wanted.length > 0) await this.#sealTogetherOrEach(wanted, { nowMs, steadyNowMs });
     return hasMore;
   }
 
@@ -147,6 +137,22 @@ export class Journal {
   /** A durable commit of next to nothing. */
   async probe(): Promise<void> {
     await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) => t.change(PROBE));
+  }
+
+  async #sealTogetherOrEach(tenants: readonly TenantId[], now: AppendTime): Promise<void> {
+    try {
+      await this.#commit(tenants, [], now.steadyNowMs, async ({ streams }, _, tables) => {
+        for (const tenant of tenants) {
+          const head = tables.head(tenant);
+          // An append may have been faster, or somebody may be at it.
+          if (head !== undefined && streams.isAged(head, now.nowMs)) streams.seal(head, 'Age', now.nowMs);
+        }
+      });
+    } catch (error) {
+      if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
+      // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+      if (tenants.length > 1) for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
+    }
   }
 
   /** Those whose logs somebody else has locked are given back. */
