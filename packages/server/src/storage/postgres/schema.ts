@@ -89,14 +89,17 @@ export const MIGRATIONS: readonly string[] = [
     -- Where the content is: see contents.
     content_month  integer NOT NULL,
     entry          bytea NOT NULL,
+    -- A piece of the entry: it cannot differ from it. A column, since behind the security of rows nothing is looked up by
+    -- what a function makes of one.
+    event_id       bytea NOT NULL GENERATED ALWAYS AS (substring(entry from 37 for 16)) STORED,
     leaf           bytea NOT NULL,
     root1          bytea NOT NULL,
     root2          bytea NOT NULL,
     PRIMARY KEY (tenant_id, leaf_index)
   ) PARTITION BY HASH (tenant_id);
   ${entryPartitions}
-  -- Pieces of the entry: they cannot differ from it. Of two entries that follow upon the same leaf, one is refused.
-  CREATE UNIQUE INDEX entries_by_event ON entries (tenant_id, substring(entry from 37 for 16));
+  CREATE UNIQUE INDEX entries_by_event ON entries (tenant_id, event_id);
+  -- Of two entries that follow upon the same leaf, one is refused.
   CREATE UNIQUE INDEX entries_by_previous ON entries (tenant_id, substring(entry from 53 for 32));
 
   CREATE TABLE contents (

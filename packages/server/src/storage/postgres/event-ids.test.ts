@@ -1,0 +1,73 @@
+// Events are found by their ids without going through the log. Behind the security of rows an index is used only for what
+// cannot tell anything of rows that are not shown: a column that is compared, but not a piece that is cut out of one.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { Database, PROJECTOR, type Scope, statement } from './database.ts';
+import { EVENT_ID } from './log-columns.ts';
+import { migrate } from './migrate.ts';
+
+const ENTRIES = 20_000;
+
+const SOME_IDS = statement(
+  'SELECT substring(entry from 37 for 16) AS id FROM entries WHERE leaf_index % 4000 = 1 ORDER BY leaf_index',
+);
+
+let server: PostgresServer;
+let database: Database;
+let ids: Uint8Array[];
+before(async () => {
+  server = await startPostgres();
+  const url = await server.createDatabase();
+  // Of its own: what is counted below is counted by connection.
+  await using owner = new Database({ url, connectionsMax: 1 });
+  await migrate(owner, 'postgres');
+  const noise = Array.from({ length: 8 }, (_, i) => `md5(i || ' ${i}')`).join(' || ');
+  await owner.plainly(async (client) => {
+    await client.query(
+      `INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
+       SELECT 'acme', i, 1, 0, substring(decode(${noise}, 'hex') from 1 for 116), '', '', ''
+       FROM generate_series(0, ${ENTRIES - 1}) AS i`,
+    );
+    await client.query('ANALYZE');
+  });
+  ids = (await owner.read(PROJECTOR, SOME_IDS)).map(({ id }) => id as Uint8Array);
+  database = new Database({ url, connectionsMax: 1 });
+});
+after(async () => {
+  await database?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const ONE = statement(`SELECT leaf_index FROM entries WHERE tenant_id = $1 AND ${EVENT_ID} = $2`);
+const SEVERAL = statement(
+  `SELECT leaf_index FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
+   JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id ORDER BY leaf_index`,
+);
+const LOOKED_AT = statement(
+  `SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::integer AS rows
+   FROM pg_stat_xact_all_tables WHERE relname LIKE 'entries%'`,
+);
+
+test('an id leads to its entry, for whoever reads and for whoever appends', async () => {
+  assert.equal(ids.length, 5);
+  const scopes: Scope[] = [
+    { role: 'Reader', tenants: ['acme'] },
+    { role: 'Writer', tenants: ['acme', 'beta'] },
+    PROJECTOR,
+  ];
+  for (const scope of scopes) {
+    await database.inTransaction(scope, async (transaction) => {
+      const [row] = await transaction.query(ONE, ['acme', ids[3]!]);
+      assert.equal(row?.['leaf_index'], 12_001);
+      const rows = await transaction.query(SEVERAL, [ids.map(() => 'acme'), ids]);
+      assert.deepEqual(
+        rows.map(({ leaf_index: index }) => index),
+        [1, 4001, 8001, 12_001, 16_001],
+      );
+      const [looked] = await transaction.query(LOOKED_AT);
+      assert.ok(Number(looked?.['rows']) < 50, `${scope.role} looks at ${Number(looked?.['rows'])} rows`);
+    });
+  }
+});
