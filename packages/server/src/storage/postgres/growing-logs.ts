@@ -14,7 +14,7 @@ import {
 } from '@tallystick/evidence';
 import type { StoredCheckpoint, TreeHead } from '../../streams/tree.ts';
 import { ROW_BYTES, type TreeState } from '../growing-tree.ts';
-import { blobOf, numberOf, readOr, textIn } from '../rows/columns.ts';
+import { blobOf, numberOf, textIn } from '../rows/columns.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../signed-tree.ts';
 import { type Database, PROJECTOR, type Row, statement } from './database.ts';
@@ -57,7 +57,10 @@ const TENANTS_AT_ONCE = 1000;
 /** Their tiles are some megabytes together. */
 export const LOGS_AT_ONCE = 200;
 
-const ENDS = statement('SELECT tenant_id, next_index FROM heads WHERE next_index > 0 ORDER BY tenant_id');
+// As one text: that costs a tenth of what so many rows do. No name of a tenant has a comma in it.
+const ENDS = statement(
+  `SELECT coalesce(string_agg(next_index || ' ' || tenant_id, ','), '') AS ends FROM heads WHERE next_index > 0`,
+);
 // Of the entries themselves, and not where the head says: what is compared with the anchor is what is there.
 const STORED = statement(
   `SELECT ${SIGNED_LOG_COLUMNS},
@@ -91,12 +94,11 @@ export class GrowingLogs {
     this.tables = new TreeTables(logOrigin);
   }
 
-  /** Of all logs that have entries, by the name of the tenant. */
+  /** Of all logs that have entries. */
   async ends(): Promise<LogEnd[]> {
-    const rows = await this.#asked.query(ENDS);
-    // Where a head points nowhere, the entries up to there are missing.
-    const endIndex = (row: Row) => readOr(() => numberOf(row, 'next_index'), Number.MAX_SAFE_INTEGER);
-    return rows.map((row) => ({ tenant: textIn(row, 'tenant_id'), endIndex: endIndex(row) }));
+    const [row] = await this.#asked.query(ENDS);
+    const ends = textIn(row, 'ends');
+    return ends === '' ? [] : ends.split(',').map(endIn);
   }
 
   /** All that have entries. */
@@ -179,6 +181,13 @@ export class GrowingLogs {
     ]);
     return new Map(rows.map((row) => [textIn(row, 'tenant'), blobOf(row, 'leaf')]));
   }
+}
+
+/** Where a head points nowhere, the entries up to there are missing. */
+function endIn(text: string): LogEnd {
+  const space = text.indexOf(' ');
+  const endIndex = Math.min(Number(text.slice(0, space)), Number.MAX_SAFE_INTEGER);
+  return { tenant: text.slice(space + 1), endIndex };
 }
 
 /** What is read to make a tree again. */

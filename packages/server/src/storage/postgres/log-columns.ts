@@ -6,9 +6,13 @@ import { ALL_CLASSIFICATION_BITS, CLASSIFICATIONS } from '../rows/classification
 export const CHECKED_COLUMNS = `entries.leaf_index, classification, entry, leaf, root1, root2,
   contents.leaf_index AS content_id, text1, text2, seeds, expires_at_ms`;
 
-/** By all three columns, so that only one partition is looked into. */
-export const ENTRIES_WITH_CONTENTS = `entries LEFT JOIN contents ON contents.tenant_id = entries.tenant_id
-  AND contents.leaf_index = entries.leaf_index AND contents.content_month = entries.content_month`;
+/**
+ * By all three columns, so that only one partition is looked into; and entry by entry, which is as a page of them is read
+ * however many contents there are.
+ */
+export const WITH_CONTENTS = `LEFT JOIN LATERAL (SELECT * FROM contents WHERE contents.tenant_id = entries.tenant_id
+  AND contents.leaf_index = entries.leaf_index AND contents.content_month = entries.content_month LIMIT 1) AS contents ON true`;
+export const ENTRIES_WITH_CONTENTS = `entries ${WITH_CONTENTS}`;
 
 /** As indexed: a function of the entry would not be looked up by behind the security of rows. */
 export const EVENT_ID = 'entries.event_id';

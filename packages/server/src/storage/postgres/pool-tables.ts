@@ -12,7 +12,7 @@ import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
 import { isSameFingerprint, keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
 import { type Row, statement, type Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
-import { EVENT_ID } from './log-columns.ts';
+import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
 
 const USED_KEYS = statement(
@@ -23,8 +23,7 @@ const EVENTS = statement(
   `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
    JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id
-   LEFT JOIN contents ON contents.tenant_id = entries.tenant_id AND contents.leaf_index = entries.leaf_index
-     AND contents.content_month = entries.content_month`,
+   ${WITH_CONTENTS}`,
 );
 
 /** Where an event with some id is, and by what it is recognised. */

@@ -24,9 +24,11 @@ const LOT = statement(
        sum(octet_length(text1) + octet_length(text2)) OVER (ORDER BY entries.leaf_index
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
      FROM ${ENTRIES_WITH_CONTENTS}
-     WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index <= $3
-     ORDER BY entries.leaf_index LIMIT ${LOT_ROWS}) AS lot
+     WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index <= $3) AS lot
    WHERE coalesce(bytes_before, 0) < ${LOT_BYTES_MAX} ORDER BY leaf_index`,
+);
+const NEXT_ENTRY = statement(
+  'SELECT leaf_index FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index <= $3 ORDER BY leaf_index LIMIT 1',
 );
 const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';
@@ -45,7 +47,7 @@ export function rangeStore(database: Database, tables: TreeTables, tenant: Tenan
   return {
     ...tenantTrees(tables, asked, tenant),
     nextBegin: (log) => tables.nextBegin(asked, log),
-    rows: async (_, first, last) => (await asked.query(LOT, [tenant, first, last])).map(rowIn),
+    rows: (_, first, last) => rowsFrom(asked, tenant, first, last),
     async entry(_, index) {
       const [row] = await asked.query(ENTRY, [tenant, index]);
       return row && blobOf(row, 'entry');
@@ -53,6 +55,16 @@ export function rangeStore(database: Database, tables: TreeTables, tenant: Tenan
     streamsAround: (streamId) => streamsAround(asked, tenant, streamId),
     faultOf,
   };
+}
+
+async function rowsFrom(asked: Asked, tenant: TenantId, first: number, last: number): Promise<LogRow[]> {
+  const lot = async (from: number) =>
+    (await asked.query(LOT, [tenant, from, Math.min(last, from + LOT_ROWS - 1)])).map(rowIn);
+  const rows = await lot(first);
+  if (rows.length > 0 || first + LOT_ROWS > last) return rows;
+  // So many are missing that the next one is told of, not the end.
+  const [next] = await asked.query(NEXT_ENTRY, [tenant, first, last]);
+  return next === undefined ? [] : lot(numberOf(next, 'leaf_index'));
 }
 
 async function streamsAround(asked: Asked, tenant: TenantId, streamId: string): Promise<StreamsAround> {

@@ -6,7 +6,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, Standing, TreeHead } from '../../streams/tree.ts';
-import { GrowingTree } from '../growing-tree.ts';
+import { GrowingTree, ROW_BYTES } from '../growing-tree.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import { headIn, requireBegun, standingOf, unreadableStanding } from '../signed-tree.ts';
 import type { Database } from './database.ts';
@@ -25,6 +25,8 @@ interface Growing {
 /** So many entries are read at once: a tenth of a second of work, and a few megabytes. */
 const ENTRIES_MAX = 20_000;
 const TREES_KEPT_MAX = 20_000;
+/** So many are recomputed in one go: some milliseconds. */
+const PIECE_BYTES = 1024 * ROW_BYTES;
 
 export class TreeGrowth {
   readonly #logs: GrowingLogs;
@@ -40,6 +42,7 @@ export class TreeGrowth {
   /** Found while something was published. */
   #faults: LogFault[] = [];
   #hasStood = false;
+  #bytesAtOnce = 0;
   /** Whoever comes behind this one is read first in the next turn. */
   #lastRead: TenantId = '';
   #last: Promise<unknown> = Promise.resolve();
@@ -126,8 +129,9 @@ export class TreeGrowth {
 
   /** A log that always has more than there is room for must not keep the others waiting. */
   #inOrder(ends: readonly LogEnd[]): LogEnd[] {
-    const at = ends.findIndex(({ tenant }) => tenant > this.#lastRead);
-    return at < 0 ? [...ends] : [...ends.slice(at), ...ends.slice(0, at)];
+    const byName = ends.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));
+    const at = byName.findIndex(({ tenant }) => tenant > this.#lastRead);
+    return at < 0 ? byName : [...byName.slice(at), ...byName.slice(0, at)];
   }
 
   /** Has the trees of these logs in memory: those that are written to now, made again as they were last signed. */
@@ -191,18 +195,32 @@ export class TreeGrowth {
       left -= taken;
     }
     const runs = await this.#logs.runs(wishes);
-    for (const [i, { tenant }] of wishes.entries())
-      this.#orFault(tenant, faults, () => this.#take(tenant, runs[i]!()));
+    for (const [i, { tenant }] of wishes.entries()) await this.#take(tenant, runs[i]!, faults);
     return { left, count };
   }
 
-  #take(tenant: TenantId, rows: Uint8Array): void {
-    const growing = this.#trees.get(tenant)!;
-    growing.tree.take(rows);
-    this.#grown.set(tenant, growing);
-    // Used last, kept longest.
-    this.#trees.delete(tenant);
-    this.#trees.set(tenant, growing);
+  async #take(tenant: TenantId, run: () => Uint8Array, faults: LogFault[]): Promise<void> {
+    let rows: Uint8Array = new Uint8Array();
+    this.#orFault(tenant, faults, () => (rows = run()));
+    for (let at = 0; at < rows.length; at += PIECE_BYTES) {
+      await this.#pause(Math.min(PIECE_BYTES, rows.length - at));
+      this.#orFault(tenant, faults, () => {
+        const growing = this.#trees.get(tenant)!;
+        growing.tree.take(rows.subarray(at, at + PIECE_BYTES));
+        this.#grown.set(tenant, growing);
+        // Used last, kept longest.
+        this.#trees.delete(tenant);
+        this.#trees.set(tenant, growing);
+      });
+    }
+  }
+
+  /** Whoever is served by this process has a turn between, once so much was recomputed. */
+  async #pause(bytes: number): Promise<void> {
+    this.#bytesAtOnce += bytes;
+    if (this.#bytesAtOnce <= PIECE_BYTES) return;
+    this.#bytesAtOnce = bytes;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   #publishedOne({ tenant, epoch, size, newest }: PublishedState): void {
