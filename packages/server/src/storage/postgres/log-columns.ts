@@ -17,12 +17,15 @@ export const ENTRIES_WITH_CONTENTS = `entries ${WITH_CONTENTS}`;
 /** As indexed: a function of the entry would not be looked up by behind the security of rows. */
 export const EVENT_ID = 'entries.event_id';
 
+/** A shift by 32 and more begins anew. */
+const IS_CLASSIFIED = `classification BETWEEN 0 AND ${CLASSIFICATIONS.length - 1}`;
+
 /**
  * Of entries that are joined with their contents, for `bitsOf` as parameter $3: those that such a reader may know of by
  * the column, or by what the text seems to say. Where these differ the event was changed, which is not to be hidden from
  * those whom it concerned before; so whoever asks judges again what comes.
  */
-export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR ($3 >> classification::integer) & 1 = 1 OR ${CLASSIFICATIONS.map(
+export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR (${IS_CLASSIFIED} AND ($3 >> classification::integer) & 1 = 1) OR ${CLASSIFICATIONS.map(
   (name, place) =>
     `(($3 >> ${place}) & 1 = 1 AND position('"classification":"${name}"'::bytea in coalesce(text1, '')) > 0)`,
 ).join(' OR ')})`;

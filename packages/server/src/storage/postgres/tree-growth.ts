@@ -223,7 +223,7 @@ export class TreeGrowth {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #publishedOne({ tenant, epoch, size, newest }: PublishedState): void {
+  #publishedOne({ tenant, epoch, size, newest, isOwn }: PublishedState): void {
     const growing = this.#trees.get(tenant);
     if (growing === undefined || growing.log.epoch !== epoch) return;
     const { log, tree } = growing;
@@ -235,12 +235,13 @@ export class TreeGrowth {
       this.#forget(tenant);
       return;
     }
-    const root = newest === undefined || newest.size < tree.size ? undefined : headIn(newest.note)?.root;
     tree.published(size);
     if (tree.size > size) return;
     this.#grown.delete(tenant);
     this.#trees.set(tenant, { ...growing, passed: undefined });
-    if (root !== undefined && !equalBytes(root, tree.pending().heads.at(-1)!.root))
+    // At one size a log has one root, whoever signs it.
+    const other = isOwn || newest?.size !== size ? undefined : headIn(newest.note)?.root;
+    if (other !== undefined && !equalBytes(other, tree.pending().heads.at(-1)!.root))
       this.#fault(tenant, `at size ${size} it was signed with another root than it has`, this.#faults);
   }
 

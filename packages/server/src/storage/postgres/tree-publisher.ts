@@ -16,6 +16,8 @@ export interface PublishedState {
   /** The largest size that was to be stored. */
   readonly size: number;
   readonly newest: StoredCheckpoint | undefined;
+  /** The newest is the one that was to be stored, to the letter. */
+  readonly isOwn: boolean;
 }
 
 /** Any number that nobody else takes. */
@@ -73,13 +75,9 @@ export class TreePublisher {
       ]);
       const [, , , rows] = await Promise.all([locked, hashes, checkpoints, newest]);
       return logs.map(({ tenant, epoch, checkpoints: own }, i) => {
-        const row = rows[i];
-        return {
-          tenant,
-          epoch,
-          size: own.at(-1)?.size ?? 0,
-          newest: row?.['size'] === null ? undefined : checkpointIn(row),
-        };
+        const newest = rows[i]?.['size'] === null ? undefined : checkpointIn(rows[i]);
+        const last = own.at(-1);
+        return { tenant, epoch, size: last?.size ?? 0, newest, isOwn: newest?.note === last?.note };
       });
     });
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
+import type { Classification } from '@tallystick/contract';
 import {
   CompactRange,
   equalBytes,
@@ -309,6 +310,25 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
       assert.deepEqual([sizesOf(more), more.faults], [[['other', 357]], []]);
     });
   }
+
+  it('shows an event to nobody who might not see it, whatever its class says', async () => {
+    const place = await install('acme');
+    await using node = place.start();
+    const secret = draftOf({ classification: 'Secret' }, { classification: 'Secret' });
+    await node.log.append([request('acme', [secret])], now());
+    const isFound = async (visible: readonly Classification[]) => {
+      const wish = { eventId: secret.eventId, visible, preferred: [] };
+      return (await node.tree.proveEvent('acme', wish)) !== undefined;
+    };
+    for (const column of [3, 4, 32, 33, -1, -31, -32, 64]) {
+      await place.raw('UPDATE entries SET classification = $1', [column]);
+      assert.deepEqual(
+        [await isFound(['Public', 'Internal']), await isFound(['Public', 'Secret'])],
+        [false, true],
+        `${column}`,
+      );
+    }
+  });
 
   it('is found by whoever signs it beside another: at one size there is one root', async () => {
     const place = await install('acme');
