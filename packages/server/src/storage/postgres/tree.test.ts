@@ -52,10 +52,10 @@ interface Node extends AsyncDisposable {
 }
 
 interface Installation {
-  start(streams?: Partial<StreamLimits>): Node;
+  readonly start: (streams?: Partial<StreamLimits>) => Node;
   /** As whoever owns the tables can, past all rights. */
-  raw(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  connect(): Promise<Client>;
+  readonly raw: (sql: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
+  readonly connect: () => Promise<Client>;
 }
 
 async function install(...tenants: string[]): Promise<Installation> {
@@ -269,7 +269,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     const cosign = ({ tree }: Node, name: string) =>
       tree.cosign([{ tenant: 'acme', epoch: 0, size, note: note + line(name) }]);
     const [first, second] = await Promise.all([cosign(one, 'w1'), cosign(other, 'w2')]);
-    assert.deepEqual([first[0], second[0]].toSorted(), [false, true]);
+    assert.notEqual(first[0], second[0], 'one of them comes too late');
     const stored = (await (await one.tree.tree('acme'))!.latest())!.note;
     assert.equal(stored, note + line(first[0] === true ? 'w1' : 'w2'));
   });
