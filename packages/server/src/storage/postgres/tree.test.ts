@@ -1,146 +1,30 @@
 // Logs that several nodes sign on one database, and logs that somebody has changed.
 
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { Client } from 'pg';
 import type { Classification } from '@tallystick/contract';
+import { parseCheckpoint, parseNote, signatureLine } from '@tallystick/evidence';
 import {
-  CompactRange,
-  equalBytes,
-  formatCheckpoint,
-  keyIdOf,
-  leafHash,
-  parseCheckpoint,
-  parseNote,
-  SIGNATURE_TYPES,
-  signatureLine,
-} from '@tallystick/evidence';
-import { systemClock } from '../../runtime/clock.ts';
-import { createUlids } from '../../runtime/ids.ts';
-import { createSystemRandom } from '../../runtime/random.ts';
-import type { LogReader, LogWriter, StreamLimits } from '../../streams/log.ts';
-import type { Growth, TreeHead, TreeReader, TreeWriter } from '../../streams/tree.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
-import { draftOf, now, NOW_MS, request, STREAMS } from '../conformance/claims.ts';
-import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { Database, SCHEMA } from './database.ts';
-import { createLog } from './log.ts';
-import { migrate } from './migrate.ts';
-import { createTree } from './tree.ts';
+  ENTRY_COLUMNS,
+  fill,
+  type Installation,
+  type Installations,
+  type Node,
+  publish,
+  publishedOf,
+  rootAt,
+  sizesOf,
+  startInstallations,
+} from '../../testing/signing-nodes.ts';
+import { draftOf, now, NOW_MS, request } from '../conformance/claims.ts';
 
-const ORIGIN = 'audit.example.com';
-/** Those that are written; the others follow from them. */
-const ENTRY_COLUMNS = 'tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2';
-const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-const PUBLIC_KEY = Uint8Array.from(Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url'));
-const KEY = createPrivateKey(privateKey.export({ format: 'pem', type: 'pkcs8' }));
-
-let server: PostgresServer;
-let migrated: string;
+let installations: Installations;
+let install: Installations['install'];
 before(async () => {
-  server = await startPostgres();
-  migrated = await server.createDatabase();
-  await using owner = new Database({ url: migrated, connectionsMax: 1 });
-  await migrate(owner, 'postgres');
+  installations = await startInstallations();
+  ({ install } = installations);
 });
-after(() => server?.[Symbol.asyncDispose]());
-
-interface Node extends AsyncDisposable {
-  readonly log: LogWriter & LogReader;
-  readonly tree: TreeWriter & TreeReader;
-}
-
-interface Installation {
-  readonly start: (streams?: Partial<StreamLimits>) => Node;
-  /** As whoever owns the tables can, past all rights. */
-  readonly raw: (sql: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
-  readonly connect: () => Promise<Client>;
-}
-
-async function install(...tenants: string[]): Promise<Installation> {
-  const url = await server.createDatabase(migrated);
-  const connect = async () => {
-    const client = new Client({ connectionString: url, options: `-c search_path=${SCHEMA}` });
-    await client.connect();
-    return client;
-  };
-  const raw = async (sql: string, values: readonly unknown[] = []) => {
-    const client = await connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
-    } finally {
-      await client.end();
-    }
-  };
-  await raw('INSERT INTO heads (tenant_id) SELECT unnest($1::text[])', [tenants]);
-  return { start: (streams) => startNode(url, { ...STREAMS, ...streams }), raw, connect };
-}
-
-function startNode(url: string, streams: StreamLimits): Node {
-  const random = createSystemRandom();
-  const writing = new Database({ url, connectionsMax: 1 });
-  const reading = new Database({ url, connectionsMax: 4 });
-  const nextId = createUlids(systemClock, random);
-  const committer = new PoolCommitter(random);
-  const parts = {
-    writing,
-    reading,
-    committer,
-    logOrigin: ORIGIN,
-    streams,
-    clock: systemClock,
-    random,
-    nextId,
-  };
-  return {
-    log: createLog(parts),
-    tree: createTree(reading, ORIGIN),
-    async [Symbol.asyncDispose]() {
-      await writing[Symbol.asyncDispose]();
-      await reading[Symbol.asyncDispose]();
-    },
-  };
-}
-
-async function fill({ log }: Node, tenant: string, count: number): Promise<void> {
-  const drafts = Array.from({ length: count }, () => draftOf({ classification: 'Internal' }));
-  const [result] = await log.append([request(tenant, drafts)], now());
-  assert.equal(result?.status, 'Done');
-}
-
-function noteOf(head: TreeHead): string {
-  const text = formatCheckpoint(head);
-  const keyId = keyIdOf({ name: head.origin, type: SIGNATURE_TYPES.note, publicKey: PUBLIC_KEY });
-  const signature = Uint8Array.from(sign(null, Buffer.from(text), KEY));
-  return `${text}\n${signatureLine({ name: head.origin, keyId, signature })}`;
-}
-
-const publishedOf = ({ grown }: Growth) =>
-  grown.map(({ tenant, epoch, heads, tileHashes }) => ({
-    tenant,
-    epoch,
-    checkpoints: heads.map((head) => ({ size: head.size, note: noteOf(head) })),
-    tileHashes,
-  }));
-
-const sizesOf = ({ grown }: Growth) =>
-  grown.map(({ tenant, heads }) => [tenant, ...heads.map(({ size }) => size)]);
-
-async function publish({ tree }: Node): Promise<unknown[]> {
-  const growth = await tree.readGrowth();
-  await tree.publish(publishedOf(growth), NOW_MS);
-  return sizesOf(growth);
-}
-
-async function rootAt({ raw }: Installation, tenant: string, size: number): Promise<Uint8Array> {
-  const rows = await raw(
-    'SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index < $2 ORDER BY leaf_index',
-    [tenant, size],
-  );
-  const leaves = rows.map(({ entry }) => leafHash(Uint8Array.from(entry as Buffer)));
-  return CompactRange.of(0, leaves).root();
-}
+after(() => installations?.[Symbol.asyncDispose]());
 
 async function storedSizes({ raw }: Installation, tenant: string): Promise<number[]> {
   const rows = await raw('SELECT size FROM checkpoints WHERE tenant_id = $1 ORDER BY size', [tenant]);
@@ -345,103 +229,6 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     const after = await one.tree.readGrowth();
     assert.deepEqual([after.grown, after.faults.map(({ tenant }) => tenant)], [[], ['acme']]);
     assert.match(after.faults[0]!.message, /another root/);
-  });
-});
-
-describe('a range of a log', { concurrency: 1 }, () => {
-  let place: Installation;
-  let node: Node;
-  before(async () => {
-    place = await install('acme');
-    node = place.start({ sealAfterEvents: 100 });
-    await fill(node, 'acme', 350);
-    await publish(node);
-    await fill(node, 'acme', 20);
-  });
-  after(() => node?.[Symbol.asyncDispose]());
-
-  async function check(fromIndex: number, endIndex: number, streamId?: string) {
-    const steps: number[] = [];
-    const wish = { tenant: 'acme', fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
-    const verdict = await node.tree.checkRange(
-      streamId === undefined ? wish : { ...wish, streamId },
-      (checked) => steps.push(checked),
-    );
-    assert.deepEqual(
-      steps,
-      steps.toSorted((a, b) => a - b),
-    );
-    return verdict;
-  }
-
-  /** What is found after somebody has done something, which is then put back. */
-  async function faultAfter(sql: string, fromIndex: number, endIndex: number, streamId?: string) {
-    await place.raw('CREATE TABLE kept AS SELECT * FROM entries');
-    await place.raw('CREATE TABLE kept_contents AS SELECT * FROM contents');
-    await place.raw('CREATE TABLE kept_streams AS SELECT * FROM streams');
-    try {
-      await place.raw(sql);
-      const { fault } = await check(fromIndex, endIndex, streamId);
-      return [fault?.reason, fault?.index];
-    } finally {
-      await place.raw('TRUNCATE entries, contents, streams');
-      await place.raw(`INSERT INTO entries (${ENTRY_COLUMNS}) SELECT ${ENTRY_COLUMNS} FROM kept`);
-      await place.raw('INSERT INTO contents SELECT * FROM kept_contents');
-      await place.raw('INSERT INTO streams SELECT * FROM kept_streams');
-      await place.raw('DROP TABLE kept, kept_contents, kept_streams');
-    }
-  }
-
-  it('verifies whatever part it is, and each stream', async () => {
-    const size = (await (await node.tree.tree('acme'))!.latest())!.size;
-    for (const [from, end] of [
-      [0, size],
-      [0, 1],
-      [size - 1, size],
-      [42, 300],
-      [7, 7],
-      [size - 3, size + 5],
-    ] as const) {
-      const { fault, checkedEvents, treeSize, rootHash } = await check(from, end);
-      assert.deepEqual([fault, checkedEvents, treeSize], [undefined, end - from, size], `${from} to ${end}`);
-      assert.ok(equalBytes(rootHash, await rootAt(place, 'acme', size)));
-    }
-    const streams = await node.log.forTenant('acme').streams({ before: undefined }, 10);
-    assert.ok(streams.length >= 4);
-    for (const { streamId, firstIndex, endIndex } of streams)
-      assert.equal((await check(firstIndex, endIndex, streamId)).fault, undefined, `from ${firstIndex}`);
-  });
-
-  it('names what was changed in it, and what is missing', async () => {
-    const text = `UPDATE contents SET text2 = '{"payload":{"a":1}}' WHERE leaf_index = 55`;
-    assert.deepEqual(await faultAfter(text, 42, 75), ['LEAF_MISMATCH', 55]);
-    assert.deepEqual(await faultAfter(text, 0, 42), [undefined, undefined]);
-    const leaf = `UPDATE entries SET leaf = decode(repeat('00', 32), 'hex') WHERE leaf_index = 50`;
-    assert.deepEqual(await faultAfter(leaf, 42, 75), ['LEAF_MISMATCH', 50]);
-    assert.deepEqual(await faultAfter(leaf, 0, 42), ['ROOT_MISMATCH', 0]);
-    const gone = (index: number) => `DELETE FROM entries WHERE leaf_index = ${index}`;
-    assert.deepEqual(await faultAfter(gone(50), 42, 75), ['INDEX_MISMATCH', 50]);
-    assert.deepEqual(await faultAfter(gone(74), 42, 75), ['TRUNCATED', 74]);
-    const content = 'DELETE FROM contents WHERE leaf_index = 20';
-    assert.deepEqual(await faultAfter(content, 0, 42), ['GAP_UNEXPLAINED', 20]);
-  });
-
-  it('is the stream that the log says', async () => {
-    const [first, second] = await node.log.forTenant('acme').streams({ after: undefined }, 2);
-    const { streamId, firstIndex, endIndex } = second!;
-    const moved = `UPDATE streams SET first_index = first_index + 1 WHERE stream_id = '${streamId}'`;
-    const [reason] = await faultAfter(moved, firstIndex + 1, endIndex, streamId);
-    assert.equal(reason, 'LEAF_MISMATCH');
-    const none = `DELETE FROM streams WHERE stream_id = '${first!.streamId}'`;
-    assert.deepEqual((await faultAfter(none, 0, first!.endIndex, first!.streamId))[0], 'TRUNCATED');
-  });
-
-  it('is held against a checkpoint that is signed by a key that is known', async () => {
-    const wish = { tenant: 'acme', fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
-    const { fault } = await node.tree.checkRange(wish, () => {});
-    assert.equal(fault?.reason, 'KEY_UNKNOWN');
-    const nobody = { ...wish, tenant: 'nobody' };
-    assert.equal((await node.tree.checkRange(nobody, () => {})).fault?.reason, 'TRUNCATED');
   });
 });
 
