@@ -81,14 +81,11 @@ export class Aggregator {
     const { plan, view } = match.matching;
     const asked = [...new Set(question.aggregations)];
     const isWhole = plan.of === 'All' && plan.exact;
-    const docs = isWhole ? undefined : await this.#docsOf(match, question);
+    const counted = isWhole ? undefined : await this.#ofDocs(asked, match, question);
     const aggregations: Aggregations = {};
     const otherCount: Record<string, number> = {};
-    for (const aggregation of asked) {
-      const counts =
-        docs === undefined
-          ? await this.#ofCounts(aggregation, match.matching, question)
-          : await this.#ofDocs(aggregation, view, docs.indexes);
+    for (const [i, aggregation] of asked.entries()) {
+      const counts = counted?.counts[i] ?? (await this.#ofCounts(aggregation, match.matching, question));
       const frequent = frequentOf(aggregation, counts);
       const values = frequent.map(([value]) => value);
       const nameOf = await this.#names(aggregation, view, values, question);
@@ -98,27 +95,43 @@ export class Aggregator {
       if (others > 0) otherCount[aggregation] = others;
     }
     if (Object.keys(otherCount).length > 0) aggregations.otherCount = otherCount;
-    return { aggregations, isApproximate: docs?.isCut ?? false };
+    return { aggregations, isApproximate: counted?.isCut ?? false };
   }
 
-  /** The newest of them, if they are too many. */
-  async #docsOf(
-    { matching, docs }: Match,
-    question: Question,
-  ): Promise<{ readonly indexes: readonly number[]; readonly isCut: boolean }> {
-    const limit = LIMITS.aggregationExactMatchesMax;
-    const newest = docs ?? (await this.#matcher.newest(matching, question, limit + 1));
-    return { indexes: newest.slice(0, limit), isCut: newest.length > limit };
-  }
-
+  /** For each aggregation, in one pass over the docs: the newest of them, if they are too many. */
   async #ofDocs(
-    aggregation: Aggregation,
-    { tenant, generation }: OpenView,
-    docs: readonly number[],
-  ): Promise<Counts> {
-    const text = `SELECT ${RULES[aggregation].column}::text AS value, count(*) AS count FROM docs AS d
-      WHERE d.tenant_id = $1 AND d.generation = $2 AND d.leaf_index = ANY($3::bigint[]) GROUP BY 1`;
-    return countsIn(await this.#matcher.transaction.query(once(text), [tenant, generation, docs]));
+    aggregations: readonly Aggregation[],
+    match: Match,
+    question: Question,
+  ): Promise<{ readonly counts: readonly Counts[]; readonly isCut: boolean }> {
+    const columns = aggregations.map((aggregation, i) => `${RULES[aggregation].column}::text AS value${i}`);
+    const each = aggregations.map((_, i) => `(${i}, value${i})`).join(', ');
+    const { sql, parameters } = await this.#newestColumns(columns.join(', '), match, question);
+    const limit = parameters.mark(LIMITS.aggregationExactMatchesMax);
+    const text = `WITH newest AS MATERIALIZED (${sql} ORDER BY d.leaf_index DESC LIMIT ${limit}::bigint + 1),
+        counted AS MATERIALIZED (SELECT * FROM newest LIMIT ${limit})
+      SELECT place, value, count(*) AS count FROM counted, LATERAL (VALUES ${each}) AS each (place, value)
+      GROUP BY place, value
+      UNION ALL SELECT -1, '', count(*) FROM newest`;
+    const rows = await this.#matcher.byTerms(text, parameters.values);
+    const found = numberOf(
+      rows.find((row) => numberOf(row, 'place') === -1),
+      'count',
+    );
+    const counts = aggregations.map((_, i) => countsIn(rows.filter((row) => numberOf(row, 'place') === i)));
+    return { counts, isCut: found > LIMITS.aggregationExactMatchesMax };
+  }
+
+  /** Where each must be looked at first, it is. */
+  async #newestColumns(columns: string, { matching, docs }: Match, question: Question) {
+    const { plan, view } = matching;
+    if (plan.exact && plan.of === 'Some') return this.#matcher.found(matching, columns);
+    const limit = LIMITS.aggregationExactMatchesMax + 1;
+    const newest = docs ?? (await this.#matcher.newest(matching, question, limit));
+    const parameters = new Parameters([view.tenant, view.generation, newest]);
+    const sql = `SELECT ${columns} FROM docs AS d
+      WHERE d.tenant_id = $1 AND d.generation = $2 AND d.leaf_index = ANY($3::bigint[])`;
+    return { sql, parameters };
   }
 
   /** From the counts, with the docs at both ends of the time. */

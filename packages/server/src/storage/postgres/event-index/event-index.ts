@@ -1,7 +1,7 @@
 // The event index on PostgreSQL. Its tables are beside the log, so that an answer is of one moment of both; whoever searches
 // has a connection of its own for that time, and a search whose time is over is ended in the database.
 
-import { LIMITS, type TenantId } from '@tallystick/contract';
+import { AuditError, LIMITS, type TenantId } from '@tallystick/contract';
 import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import type { EventIndex, Found, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
@@ -19,7 +19,7 @@ import { SearchSlots } from './search-slots.ts';
 import { TermsOfViews } from './views.ts';
 
 export interface EventIndexOptions {
-  /** Has more connections than there are searches at once. */
+  /** Has more connections than there are searches at once, and waits for an answer as long as a search may take. */
   readonly database: Database;
   readonly clock: Pick<Clock, 'now'>;
   /** For messages about events that cannot be indexed. */
@@ -67,13 +67,18 @@ class Index implements PostgresEventIndex {
   async find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found> {
     deadline.throwIfPassed();
     const nowMs = this.#clock.now();
-    return this.#slots.run(tenant, deadline, () =>
-      this.#database.inOneState(readerOf(tenant), (transaction) =>
-        this.#untilPassed(transaction, deadline, () =>
-          new IndexReader(transaction, deadline, this.#reading).find(tenant, question, nowMs),
+    try {
+      return await this.#slots.run(tenant, deadline, () =>
+        this.#database.inOneState(readerOf(tenant), (transaction) =>
+          this.#untilPassed(transaction, deadline, () =>
+            new IndexReader(transaction, deadline, this.#reading).find(tenant, question, nowMs),
+          ),
         ),
-      ),
-    );
+      );
+    } catch (cause) {
+      deadline.throwIfPassed();
+      throw new AuditError('SERVICE_UNAVAILABLE', 'The index of events cannot be asked.', { cause });
+    }
   }
 
   state(tenant: TenantId): Promise<IndexState> {
@@ -135,9 +140,6 @@ class Index implements PostgresEventIndex {
     signal.addEventListener('abort', onPassed);
     try {
       return await work();
-    } catch (error) {
-      deadline.throwIfPassed();
-      throw error;
     } finally {
       signal.removeEventListener('abort', onPassed);
       // Before the connection is somebody else's, whose statement would be ended.

@@ -17,8 +17,10 @@ export interface Match {
   readonly matching: Matching;
   /** Exact up to the limit, one more past it. */
   readonly total: number;
-  /** All that match, newest first, if they are no more than that and were gathered. */
+  /** All that match, newest first, where each was looked at and they are no more than that. */
   readonly docs: readonly number[] | undefined;
+  /** What was asked for, where it was found by the plan alone together with the total. */
+  readonly page: readonly Place[] | undefined;
 }
 
 const WALKED_MIN = 500;
@@ -51,11 +53,33 @@ export class Finder {
   async match(view: OpenView, question: Question): Promise<Match> {
     const matching = await this.matcher.matching(view, question);
     const { plan, isTimed } = matching;
-    if (plan.of === 'None') return { matching, total: 0, docs: [] };
+    const unread = { matching, docs: undefined, page: undefined };
+    if (plan.of === 'None') return { ...unread, total: 0, docs: [] };
     if (plan.of === 'All' && plan.exact && !isTimed)
-      return { matching, total: await this.#countAll(matching), docs: undefined };
+      return { ...unread, total: await this.#countAll(matching) };
+    if (plan.exact) return this.#foundAtOnce(matching, question);
     const docs = await this.matcher.newest(matching, question, this.#gatheredMax + 1);
-    return { matching, total: docs.length, docs: docs.length <= this.#gatheredMax ? docs : undefined };
+    return { ...unread, total: docs.length, docs: docs.length <= this.#gatheredMax ? docs : undefined };
+  }
+
+  /** Total and page in one statement, unless they are too many to be sorted. */
+  async #foundAtOnce(matching: Matching, question: Question): Promise<Match> {
+    const { order, beyond, rowsMax, direction } = question;
+    const { sql, parameters } = this.matcher.found(matching, COLUMNS);
+    const steps = new Order(order === 'Relevance' ? [] : order, direction, ACTION);
+    const after = afterOf(steps, beyond, parameters);
+    const max = parameters.mark(this.#gatheredMax);
+    // The one row of the total is there, too, where the page is empty.
+    const text = `WITH found AS MATERIALIZED (${sql} LIMIT ${max}::bigint + 1),
+        counted AS (SELECT count(*) AS total FROM found),
+        page AS (SELECT d.* FROM found AS d WHERE (SELECT total FROM counted) <= ${max}::bigint${after}
+                 ORDER BY ${steps.sql} LIMIT ${parameters.mark(order === 'Relevance' ? 0 : rowsMax)})
+      SELECT d.*, counted.total FROM counted LEFT JOIN page AS d ON true ORDER BY ${steps.sql}`;
+    const rows = await this.matcher.byTerms(text, parameters.values);
+    const total = numberOf(rows[0], 'total');
+    const page = rows.filter((row) => row['leaf_index'] !== null).map(placeIn);
+    const isWhole = total <= this.#gatheredMax && order !== 'Relevance';
+    return { matching, total, docs: undefined, page: isWhole ? page : undefined };
   }
 
   /** How many there are at most, up to one more than are gathered: as many as the plan finds. */
@@ -66,7 +90,8 @@ export class Finder {
     return this.matcher.countAtMost(matching, this.#gatheredMax + 1);
   }
 
-  async page(match: Match, question: Question, order: readonly OrderStep[]): Promise<Place[]> {
+  async page(match: Match, question: Question, order: readonly OrderStep[]): Promise<readonly Place[]> {
+    if (match.page !== undefined) return match.page;
     const steps = new Order(order, question.direction, ACTION);
     if (match.docs !== undefined) return this.#sorted(match.matching, match.docs, steps, question);
     return this.#walked(match, steps, question);

@@ -19,18 +19,22 @@ import { eventStillIn } from '../../event-index/logged-event.ts';
 import type { Bounds } from '../../event-index/known.ts';
 import { nothingFor } from '../../event-index/nothing-found.ts';
 import { blobOrNone, numberOf, numberOrNone } from '../../rows/columns.ts';
-import { StoredEvents } from '../../rows/event-row.ts';
+import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
 import { Aggregator } from './aggregate.ts';
 import { Finder, type Match } from './finder.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { Matcher, type ViewFacts } from './matching.ts';
-import { type OpenView, TermsOfViews, VIEW_COLUMNS, viewIn } from './views.ts';
+import { pauseForOthers } from './pause.ts';
+import { type OpenView, type TermsOfViews, VIEW_COLUMNS, viewIn } from './views.ts';
 
 /** Of stored text: a page of large events has fewer of them. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** How many of the newest matches are weighed against each other. */
 const WEIGHED_MAX = 1000;
+
+/** To look for highlights takes long: after so many, others have a turn. */
+const RATED_AT_ONCE = 20;
 
 const STATE = statement(
   `SELECT heads.next_index AS end_index, ${VIEW_COLUMNS},
@@ -149,9 +153,10 @@ export class IndexReader {
     const stored = this.#parts.stored.of(rows.map((row) => row.stored));
     const byIndex = new Map(rows.map((row, i) => [row.index, { row, stored: stored[i]! }]));
     const found: FoundEvent[] = [];
-    for (const place of places) {
+    for (const [i, place] of places.entries()) {
       const read = byIndex.get(place.index);
       if (read === undefined) continue;
+      if (i % RATED_AT_ONCE === 0) await pauseForOthers();
       this.#deadline.throwIfPassed();
       found.push({ place, stored: read.stored, ...rateRow(read.row) });
     }

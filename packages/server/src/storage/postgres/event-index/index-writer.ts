@@ -23,16 +23,18 @@ const INSERT_DOCS = statement(
      AS new (leaf_index, event_id, at_ms, at_ns, classification, kind, outcome, actor_type, action, actor,
              resource_type, terms)`,
 );
-// Mostly they are there already, and say the same.
+// Mostly they are there already and say the same: those are not even locked.
 const INSERT_KEYS = statement(
   `INSERT INTO view_keys (tenant_id, generation, kind, text, label, open_label)
-   SELECT $1, $2, kind, text, label, open_label
+   SELECT $1, $2, new.kind, new.text, new.label, new.open_label
    FROM unnest($3::smallint[], $4::text[], $5::text[], $6::text[]) AS new (kind, text, label, open_label)
+   LEFT JOIN view_keys AS known ON known.tenant_id = $1 AND known.generation = $2
+     AND known.kind = new.kind AND known.text = new.text
+   WHERE known.text IS NULL OR new.label <> known.label OR new.open_label <> known.open_label
+     OR new.label IS NOT NULL AND known.label IS NULL OR new.open_label IS NOT NULL AND known.open_label IS NULL
    ON CONFLICT (tenant_id, generation, kind, text) DO UPDATE
      SET label = coalesce(excluded.label, view_keys.label),
-         open_label = coalesce(excluded.open_label, view_keys.open_label)
-     WHERE excluded.label IS DISTINCT FROM view_keys.label AND excluded.label IS NOT NULL
-       OR excluded.open_label IS DISTINCT FROM view_keys.open_label AND excluded.open_label IS NOT NULL`,
+         open_label = coalesce(excluded.open_label, view_keys.open_label)`,
 );
 const ADD_COUNTS = statement(
   `INSERT INTO view_counts (tenant_id, generation, span, time, classification, kind, counted, value, count)

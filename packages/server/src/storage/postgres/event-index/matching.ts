@@ -48,9 +48,11 @@ export interface ViewFacts {
   readonly receivedBounds: Bounds | undefined;
 }
 
-/** Candidates are looked at in portions, small ones first: few may be needed. */
-const LOOKED_MIN = 100;
-const LOOKED_MAX = 2000;
+/** Candidates are found in portions, small ones first: few may be needed. To find them takes as long for one as for many. */
+const CANDIDATES_MIN = 500;
+const CANDIDATES_MAX = 50_000;
+/** So many are looked at before it is known whether more are needed. */
+const LOOKED_MAX = 500;
 const LOOKED_BYTES = 4 * 1024 * 1024;
 /** Events are looked at in the process that answers requests: after so many, it looks at these. */
 const LOOKED_AT_ONCE = 20;
@@ -104,12 +106,13 @@ export class Matcher {
     if (plan.exact) return this.#candidates(matching, limit, undefined);
     const found: number[] = [];
     let beyond: number | undefined;
-    for (let portion = LOOKED_MIN; ; portion = Math.min(2 * portion, LOOKED_MAX)) {
+    for (let portion = CANDIDATES_MIN; ; portion = Math.min(10 * portion, CANDIDATES_MAX)) {
       const candidates = await this.#candidates(matching, portion, beyond);
-      const asked = await this.asked(matching.view.tenant, candidates, question);
-      for (const index of candidates) {
-        if (!asked.has(index)) continue;
-        if (found.push(index) === limit) return found;
+      for (let at = 0; at < candidates.length; at += LOOKED_MAX) {
+        const looked = candidates.slice(at, at + LOOKED_MAX);
+        const asked = await this.asked(matching.view.tenant, looked, question);
+        found.push(...looked.filter((index) => asked.has(index)));
+        if (found.length >= limit) return found.slice(0, limit);
       }
       if (candidates.length < portion) return found;
       beyond = candidates.at(-1)!;
@@ -119,7 +122,7 @@ export class Matcher {
   /** How many the plan finds, up to the limit. */
   async countAtMost(matching: Matching, limit: number): Promise<number> {
     if (matching.plan.of === 'None') return 0;
-    const { sql, parameters } = this.#found(matching, 'd.leaf_index');
+    const { sql, parameters } = this.found(matching, 'd.leaf_index');
     const text = `SELECT count(*) AS count FROM (${sql} LIMIT ${parameters.mark(limit)}) AS found`;
     const [row] = await this.byTerms(text, parameters.values);
     return numberOf(row, 'count');
@@ -191,8 +194,8 @@ export class Matcher {
     return rows;
   }
 
-  /** Without an order. */
-  #found(matching: Matching, columns: string): { readonly sql: string; readonly parameters: Parameters } {
+  /** What the plan finds, without an order. It is for `byTerms`. */
+  found(matching: Matching, columns: string): { readonly sql: string; readonly parameters: Parameters } {
     const parameters = new Parameters();
     const condition = this.condition(matching, parameters);
     const { plan } = matching;
@@ -202,7 +205,7 @@ export class Matcher {
 
   /** What the plan finds, newest first, of what is older than `beyond`. */
   async #candidates(matching: Matching, limit: number, beyond: number | undefined): Promise<number[]> {
-    const { sql, parameters } = this.#found(matching, 'd.leaf_index');
+    const { sql, parameters } = this.found(matching, 'd.leaf_index');
     const older = beyond === undefined ? '' : ` AND d.leaf_index < ${parameters.mark(beyond)}`;
     const text = `${sql}${older} ORDER BY d.leaf_index DESC LIMIT ${parameters.mark(limit)}`;
     const rows = await this.byTerms(text, parameters.values);
