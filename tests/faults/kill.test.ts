@@ -4,110 +4,22 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { acknowledgedIn, type Ask, Client, event } from './client.ts';
+import { ACKNOWLEDGED_MIN, killRounds, lostOf, repeatUnanswered } from './kill-rounds.ts';
 import { markersIn, readLog } from './read-log.ts';
-import { type Service, startService, temporaryFolder } from './running.ts';
+import { startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
-
-const CONNECTIONS = 32;
-const TENANTS = ['acme', 'globex'];
-const LARGE_BATCH = 200;
-/** In each round. */
-const ACKNOWLEDGED_MIN = 20;
-/** So that kills fall upon boundaries of streams too. */
-const SHORT_STREAMS = { Streams__SealAfterEvents: '7' };
-
-interface Book {
-  readonly acknowledged: Map<string, string>;
-  readonly unanswered: Ask[];
-  asked: number;
-}
-
-function nextAsk(book: Book, round: number): Ask {
-  const number = book.asked++;
-  const marker = `${round}-${number}`;
-  const tenant = TENANTS[number % 3 === 0 ? 1 : 0]!;
-  if (number % 4 !== 0) return { tenant, key: marker, body: event(marker) };
-  // Some so large that their commitments are made in a thread before the writer's, which smaller ones overtake.
-  const length = number % 40 === 0 ? LARGE_BATCH : 5;
-  const events = Array.from({ length }, (_, i) => event(`${marker}-${i}`));
-  return { tenant, key: marker, path: '/api/v1/audit-events/batch', body: { events } };
-}
-
-/** Each connection asks until no answer comes any more. */
-async function askUntilKilled(service: Service, book: Book, round: number): Promise<void> {
-  using client = new Client(service.url, CONNECTIONS);
-  const one = async () => {
-    for (;;) {
-      const ask = nextAsk(book, round);
-      try {
-        const reply = await client.ask(ask);
-        assert.ok(reply.status === 201, `${reply.status} ${JSON.stringify(reply.body)}`);
-        for (const id of acknowledgedIn(reply)) book.acknowledged.set(id, ask.tenant!);
-      } catch (error) {
-        if (error instanceof assert.AssertionError) throw error;
-        book.unanswered.push(ask);
-        return;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: CONNECTIONS }, one));
-}
-
-/** What was never answered is asked again; whatever the answer is, it acknowledges. */
-async function repeatUnanswered(service: Service, book: Book): Promise<void> {
-  using client = new Client(service.url, CONNECTIONS);
-  const asks = book.unanswered.splice(0);
-  await Promise.all(
-    asks.map(async (ask) => {
-      const reply = await client.ask(ask);
-      assert.ok([200, 201].includes(reply.status), `${reply.status} ${JSON.stringify(reply.body)}`);
-      for (const id of acknowledgedIn(reply)) book.acknowledged.set(id, ask.tenant!);
-    }),
-  );
-}
-
-/** The acknowledged events that are not in the log of their tenant. */
-function lost(dataDirectory: string, book: Book): string[] {
-  const log = readLog(dataDirectory);
-  const found = new Set(
-    [...log].flatMap(([tenant, events]) => events.map(({ eventId }) => `${tenant} ${eventId}`)),
-  );
-  return [...book.acknowledged].map(([id, tenant]) => `${tenant} ${id}`).filter((id) => !found.has(id));
-}
-
-async function killRounds(dataDirectory: string, rounds: number, script?: string): Promise<Book> {
-  const book: Book = { acknowledged: new Map(), unanswered: [], asked: 0 };
-  for (let round = 0; round < rounds; round++) {
-    await using service = await startService({
-      dataDirectory,
-      env: SHORT_STREAMS,
-      ...(script === undefined ? {} : { script }),
-    });
-    await repeatUnanswered(service, book);
-    const before = book.acknowledged.size;
-    const asking = askUntilKilled(service, book, round);
-    // Of a service that was killed before it acknowledged anything nothing can be lost, however slow the machine is.
-    while (book.acknowledged.size <= before + ACKNOWLEDGED_MIN) await pause(1);
-    await pause(Math.random() * 400);
-    service.kill('SIGKILL');
-    await Promise.all([asking, service.ended]);
-  }
-  return book;
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test(`no acknowledged event is lost by ${SIZE.kills} kills at random moments, and nothing is stored twice`, async (t) => {
   using folder = temporaryFolder();
   const dataDirectory = join(folder.path, 'data');
-  const book = await killRounds(dataDirectory, SIZE.kills);
+  const book = await killRounds({ dataDirectory }, SIZE.kills);
   {
     await using service = await startService({ dataDirectory });
     await repeatUnanswered(service, book);
   }
-  assert.deepEqual(lost(dataDirectory, book), []);
-  const twice = [...markersIn(readLog(dataDirectory))].filter(([, count]) => count !== 1);
+  const log = readLog(dataDirectory);
+  assert.deepEqual(lostOf(log, book), []);
+  const twice = [...markersIn(log)].filter(([, count]) => count !== 1);
   assert.deepEqual(twice, []);
   assert.ok(book.acknowledged.size > ACKNOWLEDGED_MIN * SIZE.kills, `only ${book.acknowledged.size}`);
   t.diagnostic(`${SIZE.kills} kills, ${book.acknowledged.size} acknowledged, 0 lost, 0 twice`);
@@ -119,7 +31,8 @@ test('control: a service that answers before the commit loses acknowledged event
   for (let attempt = 0; attempt < 5 && lostCount === 0; attempt++) {
     using folder = temporaryFolder();
     const dataDirectory = join(folder.path, 'data');
-    lostCount = lost(dataDirectory, await killRounds(dataDirectory, 1, script)).length;
+    const book = await killRounds({ dataDirectory, script }, 1);
+    lostCount = lostOf(readLog(dataDirectory), book).length;
   }
   assert.ok(lostCount > 0);
 });

@@ -48,6 +48,22 @@ export function readLog(dataDirectory: string, tenant?: string): Map<string, Fou
        WHERE ?1 IS NULL OR tenant_id = ?1 ORDER BY tenant_id, leaf_index`,
     )
     .all(tenant ?? null) as unknown as LogRow[];
+  return checkedLog(rows, origin, (tenantId) =>
+    database.at
+      .prepare(
+        `SELECT first_index FROM streams JOIN tenants USING (tenant) WHERE tenant_id = ? ORDER BY first_index`,
+      )
+      .all(tenantId)
+      .map((row) => Number(row['first_index'])),
+  );
+}
+
+/** Of rows in order of tenant and index. `streamsOf` gives where the streams of a tenant begin. */
+export function checkedLog(
+  rows: readonly LogRow[],
+  origin: string,
+  streamsOf: (tenantId: string) => readonly number[],
+): Map<string, FoundEvent[]> {
   const log = new Map<string, FoundEvent[]>();
   let before: LogRow | undefined;
   for (const row of rows) {
@@ -57,7 +73,7 @@ export function readLog(dataDirectory: string, tenant?: string): Map<string, Fou
     events.push(checked(row, before, origin));
     before = row;
   }
-  for (const [tenantId, events] of log) demandStreams(database.at, tenantId, events);
+  for (const [tenantId, events] of log) demandStreams(streamsOf(tenantId), tenantId, events);
   return log;
 }
 
@@ -70,13 +86,7 @@ export function eventsOf(dataDirectory: string, tenant: string): FoundEvent[] {
 }
 
 /** Streams begin at 0 and behind each seal, and nowhere else. */
-function demandStreams(database: DatabaseSync, tenantId: string, events: readonly FoundEvent[]): void {
-  const begin = database
-    .prepare(
-      `SELECT first_index FROM streams JOIN tenants USING (tenant) WHERE tenant_id = ? ORDER BY first_index`,
-    )
-    .all(tenantId)
-    .map((row) => row['first_index']);
+function demandStreams(begin: readonly number[], tenantId: string, events: readonly FoundEvent[]): void {
   const sealed = events.filter(({ kind }) => kind === STREAM_SEAL).map(({ index }) => index + 1);
   assert.deepEqual(begin, [0, ...sealed], `${tenantId}: streams`);
 }

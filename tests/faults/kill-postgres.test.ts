@@ -1,0 +1,33 @@
+// P1 and P3 on PostgreSQL: whatever moment the service is killed at, every acknowledged event is there, the sequence has no
+// gap, the chain no fork, and what was never answered can be repeated with its key and is stored once. Kills of the database
+// itself are in storage/postgres/kills.test.ts.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
+import { ACKNOWLEDGED_MIN, killRounds, lostOf, repeatUnanswered } from './kill-rounds.ts';
+import { markersIn } from './read-log.ts';
+import { readPostgresLog } from './read-postgres-log.ts';
+import { startService, temporaryFolder } from './running.ts';
+import { SIZE } from './size.ts';
+
+const KILLS = Math.ceil(SIZE.kills / 2);
+
+test(`no acknowledged event is lost by ${KILLS} kills of a service on PostgreSQL, and nothing is stored twice`, async (t) => {
+  await using server = await startPostgres();
+  const url = await server.createDatabase();
+  using folder = temporaryFolder();
+  const start = { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } };
+  const book = await killRounds(start, KILLS);
+  {
+    await using service = await startService(start);
+    await repeatUnanswered(service, book);
+  }
+  const log = await readPostgresLog(url);
+  assert.deepEqual(lostOf(log, book), []);
+  const twice = [...markersIn(log)].filter(([, count]) => count !== 1);
+  assert.deepEqual(twice, []);
+  assert.ok(book.acknowledged.size > ACKNOWLEDGED_MIN * KILLS, `only ${book.acknowledged.size}`);
+  t.diagnostic(`${KILLS} kills, ${book.acknowledged.size} acknowledged, 0 lost, 0 twice`);
+});
