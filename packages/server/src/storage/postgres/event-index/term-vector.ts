@@ -13,7 +13,10 @@ const LEXEME_BYTES_MAX = 2046;
 const BYTES_MAX = 1_000_000;
 /** What a place takes beside its lexeme. */
 const PLACE_BYTES = 4;
-const UNIT_BYTES_MAX = 3;
+const ASCII = /^[a-z0-9_]*$/;
+
+/** Stands in no tsvector that is written here: between those of several docs. */
+export const BETWEEN_VECTORS = '|';
 
 export interface TermVector {
   readonly text: string;
@@ -28,12 +31,12 @@ export function termVectorOf(document: Document, prefix: string): TermVector {
     vector.add('facts', document.facts) &&
     vector.add(document.contentClass, document.content);
   return isWhole
-    ? { text: vector.text, isLarge: false }
+    ? { text: vector.take(), isLarge: false }
     : { text: quoted(largeLexeme(prefix)), isLarge: true };
 }
 
 class VectorText {
-  text = '';
+  readonly #parts: string[] = [];
   #place = 0;
   #bytes = 0;
 
@@ -43,17 +46,17 @@ class VectorText {
       if (++this.#place > PLACE_MAX) return false;
       if (term === GAP) continue;
       const lexeme = lexemeOf(column, term);
-      const bytes = bytesOf(lexeme);
+      const isAscii = ASCII.test(lexeme);
+      const bytes = isAscii ? lexeme.length : Buffer.byteLength(lexeme);
       this.#bytes += bytes + PLACE_BYTES;
       if (bytes > LEXEME_BYTES_MAX || this.#bytes > BYTES_MAX) return false;
-      this.text += `${quoted(lexeme)}:${this.#place} `;
+      // Among other letters there may be one that the database takes for a space.
+      this.#parts.push(isAscii ? lexeme : quoted(lexeme), `:${this.#place} `);
     }
     return true;
   }
-}
 
-/** Exact where it matters. */
-function bytesOf(lexeme: string): number {
-  const most = UNIT_BYTES_MAX * lexeme.length;
-  return most <= LEXEME_BYTES_MAX ? most : Buffer.byteLength(lexeme);
+  take(): string {
+    return this.#parts.join('');
+  }
 }
