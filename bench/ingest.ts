@@ -24,34 +24,37 @@ const manyTenants = { tenants: 10_000, tenantPrefix: 'tenant' };
 export const benchmark: Benchmark = {
   name: 'ingest',
   title: 'W1, W2, W7: ingestion, fsync before every answer, load on the same machine',
-  async run() {
-    await using service = await startService();
-    await using bare = await startBareRoute();
-    const here = { port: service.port, path: '/api/v1/audit-events' };
-    // A connection for each time: the service closes one that is idle.
-    const atRest = async () => {
-      using caller = new Caller(service, ADMIN_KEY, `${oneTenant.tenantPrefix}-0`);
-      await caller.untilIndexed();
-    };
-    const [bareSingle = [], w1 = []] = await inTurns(
-      [
-        { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
-        { name: 'W1', load: { ...single, ...oneTenant, ...here } },
-      ],
-      atRest,
-    );
-    const [bareBatch = [], w2 = []] = await inTurns(
-      [
-        { name: 'bare batch', load: { ...batch, ...oneTenant, port: bare.port, path: '/batch' } },
-        { name: 'W2', load: { ...batch, ...oneTenant, ...here, path: '/api/v1/audit-events/batch' } },
-      ],
-      atRest,
-    );
-    // Last: ten thousand tenants are signed for many seconds after the load has ended.
-    const [w7 = []] = await inTurns([{ name: 'W7', load: { ...single, ...manyTenants, ...here } }], atRest);
-    return rows({ bareSingle, w1, w7, bareBatch, w2 });
-  },
+  run: () => measureIngest({}),
 };
+
+/** With these settings of the service. */
+export async function measureIngest(settings: Readonly<Record<string, string>>): Promise<Row[]> {
+  await using service = await startService(undefined, [], settings);
+  await using bare = await startBareRoute();
+  const here = { port: service.port, path: '/api/v1/audit-events' };
+  // A connection for each time: the service closes one that is idle.
+  const atRest = async () => {
+    using caller = new Caller(service, ADMIN_KEY, `${oneTenant.tenantPrefix}-0`);
+    await caller.untilIndexed();
+  };
+  const [bareSingle = [], w1 = []] = await inTurns(
+    [
+      { name: 'bare single', load: { ...single, ...oneTenant, port: bare.port, path: '/single' } },
+      { name: 'W1', load: { ...single, ...oneTenant, ...here } },
+    ],
+    atRest,
+  );
+  const [bareBatch = [], w2 = []] = await inTurns(
+    [
+      { name: 'bare batch', load: { ...batch, ...oneTenant, port: bare.port, path: '/batch' } },
+      { name: 'W2', load: { ...batch, ...oneTenant, ...here, path: '/api/v1/audit-events/batch' } },
+    ],
+    atRest,
+  );
+  // Last: ten thousand tenants are signed for many seconds after the load has ended.
+  const [w7 = []] = await inTurns([{ name: 'W7', load: { ...single, ...manyTenants, ...here } }], atRest);
+  return rows({ bareSingle, w1, w7, bareBatch, w2 });
+}
 
 /**
  * Turn by turn, each once the index has come after the log, so that whatever else the machine does meets all of them. Only what is compared takes turns: a server
