@@ -60,7 +60,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     random,
     ...(onFailure === undefined ? {} : { onFailure }),
   });
-  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin);
+  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading);
   const index = createEventIndex({
     database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX }),
     clock,

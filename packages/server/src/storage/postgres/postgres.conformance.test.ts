@@ -1,7 +1,6 @@
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { systemClock } from '../../runtime/clock.ts';
-import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { SEED_BYTES } from '../commitments.ts';
@@ -17,13 +16,9 @@ import { streamSealClaims } from '../conformance/stream-seals.ts';
 import { tenantClaims } from '../conformance/tenants.ts';
 import { treeClaims } from '../conformance/tree.ts';
 import { treeProofClaims } from '../conformance/tree-proofs.ts';
-import type { Storage } from '../storage.ts';
-import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { Database, SCHEMA } from './database.ts';
-import { createAccessStores } from './access-stores.ts';
-import { createLog } from './log.ts';
 import { migrate } from './migrate.ts';
-import { createTree } from './tree.ts';
+import { openPostgresStorage } from './postgres-storage.ts';
 
 let server: PostgresServer;
 let migrated: string;
@@ -48,34 +43,15 @@ async function placeOn(): Promise<Place> {
     }
   };
   return {
-    async open(streams) {
-      const random = createSystemRandom();
-      const writing = new Database({ url, connectionsMax: 1 });
-      const reading = new Database({ url, connectionsMax: 4 });
-      const committer = new PoolCommitter(random);
-      const log = createLog({
-        writing,
-        reading,
-        committer,
+    open: (streams) =>
+      openPostgresStorage({
+        url,
         logOrigin: 'audit.example.com',
         streams: { ...STREAMS, ...streams },
         clock: systemClock,
-        random,
-        nextId: createUlids(systemClock, random),
-      });
-      const { tenants, keys: apiKeys } = createAccessStores(reading, { clock: systemClock, random });
-      return {
-        log,
-        tree: createTree(reading, 'audit.example.com'),
-        tenants,
-        apiKeys,
-        logOrigin: 'audit.example.com',
-        async [Symbol.asyncDispose]() {
-          await writing[Symbol.asyncDispose]();
-          await reading[Symbol.asyncDispose]();
-        },
-      } as unknown as Storage;
-    },
+        random: createSystemRandom(),
+        mayMigrate: false,
+      }),
     async rows(tenant) {
       const rows = await raw(
         `SELECT leaf_index, entry, leaf, root1, root2, text1, text2, seeds

@@ -16,8 +16,13 @@ import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { TreePublisher } from './tree-publisher.ts';
 import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
 
-export function createTree(database: Database, logOrigin: string): TreeWriter & TreeReader {
-  return { ...treeWriter(database, logOrigin), ...treeReader(database, logOrigin) };
+/** With connections of its own for whoever reads: however many proofs are made, what is signed need not wait. */
+export function createTree(
+  database: Database,
+  logOrigin: string,
+  reading: Database = database,
+): TreeWriter & TreeReader {
+  return { ...treeWriter(database, logOrigin), ...treeReader(reading, logOrigin) };
 }
 
 function treeWriter(database: Database, logOrigin: string): TreeWriter {
