@@ -11,6 +11,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -140,12 +141,7 @@ class LocalPostgres implements PostgresServer {
   async #signal(signal: NodeJS.Signals): Promise<void> {
     const { pid } = this.#process ?? {};
     if (pid === undefined) return;
-    const { stdout } = await execute('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({
-      stdout: '',
-    }));
-    for (const each of [pid, ...stdout.split('\n').map(Number)]) {
-      if (each > 0) kill(each, signal);
-    }
+    for (const each of [pid, ...(await childrenOf(pid))]) kill(each, signal);
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -171,6 +167,27 @@ class LocalPostgres implements PostgresServer {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
+  }
+}
+
+/** Where there is no list of processes to read, a program tells. */
+async function childrenOf(pid: number): Promise<number[]> {
+  if (!existsSync('/proc/self/stat')) {
+    const { stdout } = await execute('pgrep', ['-P', String(pid)]).catch(() => ({ stdout: '' }));
+    return stdout.split('\n').map(Number).filter(Boolean);
+  }
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((each) => each > 0 && parentOf(each) === pid);
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    // Behind the name, which may hold anything: the state, then the parent.
+    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')[1]);
+  } catch {
+    // It has ended meanwhile.
+    return undefined;
   }
 }
 
