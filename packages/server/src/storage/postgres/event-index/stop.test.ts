@@ -10,6 +10,7 @@ import { Deadline } from '../../../runtime/deadline.ts';
 import { questionOf } from '../../event-index/testing/plain-definition.ts';
 import { SCHEMA } from '../database.ts';
 import { ROLES } from '../rights.ts';
+import { STATE } from './index-reader.ts';
 import { SearchSlots } from './search-slots.ts';
 import { IndexedLogs } from './testing/indexed-log.ts';
 
@@ -82,6 +83,23 @@ test('one tenant never has all searches; who waits is let in in order, or goes w
   for (const name of ['a2', 'a3', 'b2']) ends[name]!();
   await Promise.all(all);
   assert.deepEqual(done, ['a1', 'b1', 'a2', 'a3', 'b2']);
+});
+
+test('how a tenant is indexed is told without going through its log', async () => {
+  const tenant = await logs.tenantWith(Array.from({ length: 500 }, refund));
+  await logs.raw('ANALYZE');
+  const client = new Client({ connectionString: logs.url });
+  await client.connect();
+  await client.query(
+    `BEGIN; SET LOCAL search_path = ${SCHEMA}; SET LOCAL ROLE ${ROLES.Reader}; SET LOCAL enable_seqscan = off`,
+  );
+  await client.query(`PREPARE state (text) AS ${STATE.text}`);
+  const { rows } = await client.query<Record<string, string>>(`EXPLAIN EXECUTE state ('${tenant}')`);
+  await client.end();
+  assert.match(
+    rows.map((row) => row['QUERY PLAN']).join('\n'),
+    /Index Cond: .*leaf_index = views.next_index/,
+  );
 });
 
 test('words are looked up in the index of terms; control: with the security of rows they would not be', async () => {
