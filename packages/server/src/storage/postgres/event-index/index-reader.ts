@@ -123,7 +123,8 @@ export class IndexReader {
     const matcher = new Matcher(this.#transaction, await this.#factsOf(view), this.#deadline);
     const finder = new Finder(matcher, this.#parts.gatheredMax);
     const match = await finder.match(view, question);
-    const weighed = question.isScored ? await weigh(finder, view, question) : [];
+    const isWeighed = question.isScored && match.total > 0;
+    const weighed = isWeighed ? await weigh(finder, view, question) : [];
     const { places, scores } = await pageOf(finder, match, question, weighed);
     const { events, isCut } = await this.#eventsOf(view.tenant, places, question, (row) =>
       weighed.length === 0 ? UNRATED : rate(row, question, weighed, scores?.get(row.index)),
@@ -176,6 +177,7 @@ async function pageOf(
   question: Question,
   weighed: readonly WeighedTerm[],
 ): Promise<{ readonly places: readonly Place[]; readonly scores?: ReadonlyMap<number, number> }> {
+  if (match.total === 0) return { places: [] };
   if (question.order !== 'Relevance') return { places: await finder.page(match, question, question.order) };
   const { view } = match.matching;
   const newest = await finder.matcher.newest(match.matching, question, WEIGHED_MAX);
