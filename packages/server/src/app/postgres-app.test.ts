@@ -79,11 +79,35 @@ async function untilReady(): Promise<void> {
   }
 }
 
+/** Whatever is read is 503 too, and says nothing of the inside. */
+async function requireAway(eventId: string): Promise<void> {
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' };
+  for (const path of [
+    `/audit-events/${eventId}`,
+    `/audit-events/${eventId}/proof`,
+    '/audit-events',
+    '/event-streams',
+    '/log/t/acme/checkpoint',
+    '/admin/dead-letter-queue',
+    '/admin/operations/01M7HVN34EBHTT7ZBA52W2BGYC',
+  ]) {
+    const response = await fetch(`${app.url}/api/v1${path}`, { headers });
+    const text = await response.text();
+    assert.equal(response.status, 503, `${path}: ${text}`);
+    assert.ok(Number(response.headers.get('retry-after')) >= 1, path);
+    assert.doesNotMatch(text, /ECONN|pg_|terminat|127\.0\.0\.1/, path);
+  }
+  const body = JSON.stringify({ query: 'invoice' });
+  const search = await fetch(`${app.url}/api/v1/audit-events/search`, { method: 'POST', headers, body });
+  assert.equal(search.status, 503);
+}
+
 test('a database that is killed is 503 until it is back; nothing acknowledged is lost', async () => {
   const [before = ''] = await sendUntil(201);
   await server.kill();
   await sendUntil(503);
   assert.equal(await ready(), 503);
+  await requireAway(before);
   await server.start();
   await untilReady();
   const [afterwards = ''] = await sendUntil(201);

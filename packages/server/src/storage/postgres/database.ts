@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import { Pool, type PoolClient, type QueryResult } from 'pg';
 import type { TenantId } from '@tallystick/contract';
+import { orUnavailable } from './away.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
 
@@ -80,7 +81,7 @@ export class Database implements AsyncDisposable {
 
   /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
   async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#with(async (client) => {
+    return this.#orUnavailable(async (client) => {
       begin(client, scope, '');
       const result = await work(transactionOn(client));
       requireCommitted(await client.query('COMMIT'));
@@ -90,7 +91,7 @@ export class Database implements AsyncDisposable {
 
   /** Reads from one state of the database. */
   async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#with(async (client) => {
+    return this.#orUnavailable(async (client) => {
       begin(client, scope, 'ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const result = await read(transactionOn(client));
       await client.query('COMMIT');
@@ -100,7 +101,7 @@ export class Database implements AsyncDisposable {
 
   /** One statement by itself, in one round trip. */
   async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#with(async (client) => {
+    return this.#orUnavailable(async (client) => {
       begin(client, scope, 'READ ONLY');
       const rows = transactionOn(client).query(asked, values);
       const committed = client.query('COMMIT');
@@ -118,6 +119,14 @@ export class Database implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end();
+  }
+
+  async #orUnavailable<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    try {
+      return await this.#with(work);
+    } catch (error) {
+      throw orUnavailable(error);
+    }
   }
 
   async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {

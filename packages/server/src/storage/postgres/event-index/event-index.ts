@@ -1,7 +1,7 @@
 // The event index on PostgreSQL. Its tables are beside the log, so that an answer is of one moment of both; whoever searches
 // has a connection of its own for that time, and a search whose time is over is ended in the database.
 
-import { AuditError, LIMITS, type TenantId } from '@tallystick/contract';
+import { LIMITS, type TenantId } from '@tallystick/contract';
 import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import type { EventIndex, Found, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
@@ -75,9 +75,10 @@ class Index implements PostgresEventIndex {
           ),
         ),
       );
-    } catch (cause) {
+    } catch (error) {
+      // A statement that was ended for it says something else.
       deadline.throwIfPassed();
-      throw new AuditError('SERVICE_UNAVAILABLE', 'The index of events cannot be asked.', { cause });
+      throw error;
     }
   }
 
