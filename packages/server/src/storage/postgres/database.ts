@@ -77,6 +77,9 @@ export class Database implements AsyncDisposable {
       ...PIPELINED,
     });
     this.#pool.on('error', (error) => onTrouble?.(error));
+    // Between the pool and whoever gets a connection there is a moment in which nobody else listens: an error that nobody
+    // hears ends the process. Whoever uses the connection is told by what it asks.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
