@@ -45,3 +45,27 @@ test('bytes in lists come in as they are', async () => {
     { id: '{c,\\d}', key: keys[1] },
   ]);
 });
+
+test('what an operator has set for the database changes nothing of it', async () => {
+  const url = await server.createDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const set = [
+    "bytea_output = 'escape'",
+    'array_nulls = off',
+    'row_security = off',
+    'default_transaction_read_only = on',
+  ];
+  await database.plainly(async (client) => {
+    for (const setting of set) await client.query(`ALTER DATABASE ${name} SET ${setting}`);
+  });
+  await using other = new Database({ url, connectionsMax: 1 });
+  await migrate(other, 'postgres');
+  const asked = statement(
+    'SELECT $1::bytea AS bytes, ($2::text[])[1] AS none FROM heads RIGHT JOIN (SELECT 1) AS one ON true',
+  );
+  const bytes = Uint8Array.of(0, 92, 120, 255);
+  const scope = { role: 'Writer', tenants: ['acme'] } as const;
+  assert.deepEqual(await other.inTransaction(scope, (t) => t.query(asked, [bytes, [null]])), [
+    { bytes, none: null },
+  ]);
+});

@@ -55,6 +55,18 @@ const ANSWER_MS_MAX = 10_000;
 /** A node that stands still must not hold what it has locked. */
 const IDLE_MS_MAX = 10_000;
 
+/** What is read and written here must not depend on what an operator has set for the database or the user. */
+const SESSION_SETTINGS: readonly string[] = [
+  `search_path=${SCHEMA}`,
+  'bytea_output=hex',
+  'array_nulls=on',
+  'row_security=on',
+  'standard_conforming_strings=on',
+  'default_transaction_read_only=off',
+  'default_transaction_isolation=read\\ committed',
+  'gin_fuzzy_search_limit=0',
+];
+
 /** The types of the package do not know it yet. */
 const PIPELINED = { pipeline: true };
 
@@ -72,7 +84,7 @@ export class Database implements AsyncDisposable {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       application_name: 'tallystick',
-      options: `-c search_path=${SCHEMA}`,
+      options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
       types: COLUMN_TYPES,
       ...PIPELINED,
     });
