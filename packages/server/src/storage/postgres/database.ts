@@ -67,6 +67,9 @@ const SESSION_SETTINGS: readonly string[] = [
   'gin_fuzzy_search_limit=0',
 ];
 
+/** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
+const DURABLY = 'SET LOCAL synchronous_commit = on';
+
 /** The types of the package do not know it yet. */
 const PIPELINED = { pipeline: true };
 
@@ -97,7 +100,7 @@ export class Database implements AsyncDisposable {
   /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
   async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#orUnavailable(async (client) => {
-      begin(client, scope, '');
+      begin(client, scope, '', DURABLY);
       const result = await work(transactionOn(client));
       requireCommitted(await client.query('COMMIT'));
       return result;
@@ -163,8 +166,8 @@ export class Database implements AsyncDisposable {
 }
 
 /** If any of it fails, so does all that follows, up to the commit. */
-function begin(client: PoolClient, scope: Scope, mode: string): void {
-  const settings = [`SET LOCAL ROLE ${ROLES[scope.role]}`];
+function begin(client: PoolClient, scope: Scope, mode: string, ...first: readonly string[]): void {
+  const settings = [...first, `SET LOCAL ROLE ${ROLES[scope.role]}`];
   if ('tenants' in scope) settings.push(`SET LOCAL ${TENANTS_SETTING} = ${quoted(scope.tenants.join(','))}`);
   if ('keyHash' in scope)
     settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
