@@ -248,6 +248,8 @@ export class Journal {
       return result;
     } catch (error) {
       this.#heads.forget();
+      // A database that was restored may not have all of them.
+      this.#months.clear();
       throw error;
     }
   }

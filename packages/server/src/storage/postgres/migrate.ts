@@ -88,17 +88,19 @@ export function isDenied(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '42501' || error.code === '22023');
 }
 
-/** Throws StartError for a database that may forget what it has acknowledged, or is too old. */
+/** Throws StartError for a database that may forget what it has acknowledged, is too old, or cannot hold every text. */
 export async function requireDurable(database: Database): Promise<void> {
   const { rows } = await database.plainly((client) =>
     client.query<{ name: string; setting: string }>(
       `SELECT name, setting FROM pg_settings
-       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num')`,
+       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num', 'server_encoding')`,
     ),
   );
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
   if (Number(settings.get('server_version_num')) < SERVER_VERSION_MIN)
     throw new StartError('the database is older than PostgreSQL 15');
+  const encoding = settings.get('server_encoding');
+  if (encoding !== 'UTF8') throw new StartError(`the database is encoded as ${encoding}; it must be UTF8`);
   for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
     if (settings.get(name) !== 'off') continue;
     throw new StartError(

@@ -142,3 +142,15 @@ test('control: without the lock and the condition on the head, the tables themse
   entry.set(Buffer.alloc(16, 7), 36);
   await assert.rejects(put(index + 1, entry), /duplicate key/);
 });
+
+test('a month whose partition has gone with a restore is made again', async () => {
+  await using node = startLogNode(url);
+  const send = async () => {
+    const expiring = { ...draftOf(), expiresAtMs: Date.UTC(2040, 5) };
+    return (await node.log.append([request('beta', [expiring])], now(Date.now())))[0]!.status;
+  };
+  assert.equal(await send(), 'Done');
+  await raw(url, 'DROP TABLE contents_846');
+  await send();
+  assert.equal(await send(), 'Done');
+});

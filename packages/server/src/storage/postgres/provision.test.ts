@@ -250,3 +250,12 @@ describe('what an operator can mend is one clear line', () => {
     });
   }
 });
+
+test('a database that cannot hold every text is refused: no checkpoint could be stored in it', async () => {
+  for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+    const name = `in_${encoding.toLowerCase()}`;
+    await asked(server.url(), `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
+    await using database = new Database({ url: server.url(name), connectionsMax: 1 });
+    await assert.rejects(ensureReady(database), new RegExp(`encoded as ${encoding}; it must be UTF8`));
+  }
+});
