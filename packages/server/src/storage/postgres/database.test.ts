@@ -69,3 +69,13 @@ test('what an operator has set for the database changes nothing of it', async ()
     { bytes, none: null },
   ]);
 });
+
+test('a table that gains a column fails a connection that has read it once, and not for ever', async () => {
+  await using other = new Database({ url: await server.createDatabase(), connectionsMax: 1 });
+  await migrate(other, 'postgres');
+  const asked = statement('SELECT * FROM views');
+  await other.read(PROJECTOR, asked);
+  await other.plainly((client) => client.query('ALTER TABLE views ADD COLUMN more integer'));
+  await assert.rejects(other.read(PROJECTOR, asked));
+  assert.deepEqual(await other.read(PROJECTOR, asked), []);
+});

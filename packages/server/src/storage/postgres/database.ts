@@ -157,6 +157,7 @@ export class Database implements AsyncDisposable {
     } catch (error) {
       // What was sent and not answered yet, and what was done so far, is forgotten with it.
       await client.query('ROLLBACK').catch((cause: Error) => (failure = cause));
+      if (isOfPrepared(error)) failure ??= error;
       throw error;
     } finally {
       client.off('error', onError);
@@ -195,6 +196,11 @@ function bound(value: Value): unknown {
 /** A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. */
 function requireCommitted({ command }: QueryResult): void {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+}
+
+/** Of what this connection has prepared, not of what was asked: a table has another column now, or it was discarded. */
+function isOfPrepared(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === '0A000' || error.code === '26000');
 }
 
 function quoted(text: string): string {
