@@ -79,3 +79,11 @@ test('a table that gains a column fails a connection that has read it once, and 
   await assert.rejects(other.read(PROJECTOR, asked));
   assert.deepEqual(await other.read(PROJECTOR, asked), []);
 });
+
+test('options of the URL are taken, and do not take the place of others', async () => {
+  const url = `${await server.createDatabase()}?options=-c%20work_mem%3D5MB%20-c%20search_path%3Dpublic`;
+  await using other = new Database({ url, connectionsMax: 1 });
+  await migrate(other, 'postgres');
+  const asked = statement("SELECT current_setting('work_mem') AS memory, count(*) AS views FROM views");
+  assert.deepEqual(await other.read(PROJECTOR, asked), [{ memory: '5MB', views: 0 }]);
+});

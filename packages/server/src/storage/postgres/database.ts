@@ -78,7 +78,7 @@ export class Database implements AsyncDisposable {
 
   constructor({ url, connectionsMax, answerMsMax = ANSWER_MS_MAX, onTrouble }: DatabaseOptions) {
     this.#pool = new Pool({
-      connectionString: url,
+      connectionString: withSettings(url),
       max: connectionsMax,
       connectionTimeoutMillis: CONNECT_MS_MAX,
       query_timeout: answerMsMax,
@@ -87,7 +87,6 @@ export class Database implements AsyncDisposable {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       application_name: 'tallystick',
-      options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
       types: COLUMN_TYPES,
       ...PIPELINED,
     });
@@ -164,6 +163,14 @@ export class Database implements AsyncDisposable {
       client.release(failure);
     }
   }
+}
+
+/** What the URL says takes the place of what is said beside it, so they are said there, behind its own. */
+function withSettings(url: string): string {
+  const place = new URL(url);
+  const own = SESSION_SETTINGS.map((setting) => `-c ${setting}`);
+  place.searchParams.set('options', [...place.searchParams.getAll('options'), ...own].join(' '));
+  return place.href;
 }
 
 /** If any of it fails, so does all that follows, up to the commit. */
