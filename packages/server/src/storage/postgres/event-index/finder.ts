@@ -82,9 +82,12 @@ export class Finder {
     return { matching, total, docs: undefined, page: isWhole ? page : undefined };
   }
 
-  /** How many there are at most, up to one more than are gathered: as many as the plan finds. */
+  /**
+   * How many there are at most, up to one more than are gathered: as many as the plan finds. Docs that are found by
+   * whatever is asked are not counted: few of them are what was asked for.
+   */
   async countAtMost(view: OpenView, question: Question): Promise<number> {
-    const matching = await this.matcher.matching(view, question);
+    const matching = await this.matcher.matching({ ...view, largeDocs: 0 }, question);
     const { plan, isTimed } = matching;
     if (plan.of === 'All' && !isTimed) return this.#countAll(matching);
     return this.matcher.countAtMost(matching, this.#gatheredMax + 1);
