@@ -154,3 +154,19 @@ test('a month whose partition has gone with a restore is made again', async () =
   await send();
   assert.equal(await send(), 'Done');
 });
+
+test('a log that somebody holds keeps nobody waiting who writes to another', async () => {
+  await using node = startLogNode(url);
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query(`BEGIN; SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = 'gamma' FOR UPDATE`);
+  const held = node.log.append([request('gamma', [draftOf()])], now(Date.now()));
+  let isHeld = true;
+  void held.then(() => (isHeld = false));
+  await node.log.append([request('beta', [draftOf()])], now(Date.now()));
+  const wasHeld = isHeld;
+  await holder.query('ROLLBACK').catch(() => {});
+  await holder.end();
+  await held;
+  assert.ok(wasHeld, 'it was stored while the other one waited');
+});
