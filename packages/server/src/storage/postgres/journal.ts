@@ -45,7 +45,7 @@ interface Numbered {
 }
 
 /** So long does a log that somebody else has locked keep requests waiting. */
-const LOCKED_MS_MAX = 10_000;
+const LOCKED_MS_MAX = 5000;
 const PAUSE_MS = 2;
 const PAUSE_MS_MAX = 25;
 const SWEEP_ROWS_MAX = 1000;
@@ -67,6 +67,8 @@ export class Journal {
   readonly #heads: Heads;
   readonly #agedStreams: AgedStreams;
   readonly #months = new Set<number>([contentMonthOf(undefined)]);
+  /** The transaction that the next one waits for. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
@@ -227,8 +229,24 @@ export class Journal {
     throw lockedTooLong();
   }
 
-  /** One transaction upon locked heads. */
+  /** Two at once would only lock each other out of the logs that they have in common. */
+  #inTurn<T>(commit: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(commit);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** One transaction upon locked heads; others of this process come before and behind it. */
   async #commit<T>(
+    tenants: readonly TenantId[],
+    wanted: readonly Wanted[],
+    steadyNowMs: number,
+    work: Work<T>,
+  ): Promise<T> {
+    return this.#inTurn(() => this.#commitAlone(tenants, wanted, steadyNowMs, work));
+  }
+
+  async #commitAlone<T>(
     tenants: readonly TenantId[],
     wanted: readonly Wanted[],
     steadyNowMs: number,

@@ -1,5 +1,4 @@
-// The log on PostgreSQL: the port, put together from those who write and those who read. Pools are committed one after the
-// other: two at once would only lock each other out of the logs that they have in common.
+// The log on PostgreSQL: the port, put together from those who write and those who read.
 
 import type { LogReader, LogWriter } from '../../streams/log.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
@@ -19,22 +18,16 @@ export function createLog(parts: LogParts): LogWriter & LogReader {
   const { writing, reading, committer, logOrigin } = parts;
   const journal = new Journal(writing, parts);
   const tables = new LogTables(reading, logOrigin);
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
-    return turn;
-  };
   return {
     append: (requests, now) => {
       const pool = decodePool(encodePool(requests, now));
       // Made while the pool before is still being committed.
       const commitments = committer.make(pool.requests);
-      return inTurn(() => journal.append(pool, commitments));
+      return journal.append(pool, commitments);
     },
-    seal: (request, now) => inTurn(() => journal.seal(request, now)),
-    beginEpoch: (request, now) => inTurn(() => journal.beginEpoch(request, now)),
-    sealAged: (now, except) => inTurn(() => journal.sealAged(now, except)),
+    seal: (request, now) => journal.seal(request, now),
+    beginEpoch: (request, now) => journal.beginEpoch(request, now),
+    sealAged: (now, except) => journal.sealAged(now, except),
     sweepUsedKeys: (steadyNowMs) => journal.sweepUsedKeys(steadyNowMs),
     probe: () => journal.probe(),
     forTenant: (tenant) => tables.forTenant(tenant),
