@@ -7,14 +7,17 @@ import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { measureLog } from '../admin/measured-log.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
+import type { SigningKeys } from '../keys/signing-keys.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
+import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
 import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/whole-file.ts';
 import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
 import {
@@ -110,7 +113,9 @@ export async function openData(
   // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
   const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
   if (!anchor.isNew || (await opened.tree.standings()).some(isSigned)) await requireSigningKeys(directory);
-  signing.use(await openSigningKeys(directory, clock.now()));
+  const keys = await openSigningKeys(directory, clock.now());
+  await requireSigner(opened, keys.keys(), directory);
+  signing.use(keys);
   await checkpointer.settle(opened.logOrigin);
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);
@@ -122,6 +127,15 @@ export async function openData(
     );
   }
   return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Keys that are rotated stay: the first one of this store must be among them. Throws StartError. */
+async function requireSigner(storage: Storage, keys: SigningKeys, directory: string): Promise<void> {
+  const settled = await storage.settleSigner(keys.at(-1)!.fingerprint);
+  if (keys.some(({ fingerprint }) => fingerprint === settled)) return;
+  throw new StartError(
+    `the database is signed in with another key than those in ${join(directory, SIGNING_KEYS_FOLDER)}: name the data directory of the service that has signed there by Storage__DataDirectory, or put its keys and its anchor there`,
+  );
 }
 
 /** Under the lock, so that no other service makes any; the command line may, and one that is young is left to it. */

@@ -17,6 +17,11 @@ export interface Storage extends AsyncDisposable {
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
   readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
+  /**
+   * The key that signs in this store, by its fingerprint, settled by whoever comes first. A store that lies beside its keys
+   * has no other than the one that is given.
+   */
+  settleSigner(fingerprint: string): Promise<string>;
   /** Resolves soon if the store can be asked; for a store in this process that is always so. */
   answers(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import {
   requireOrigin,
   type WantedInstallation,
 } from '../installation.ts';
+import { textIn } from '../rows/columns.ts';
 import { type Database, type Scope, statement } from './database.ts';
 
 const READER: Scope = { role: 'Reader', tenants: [] };
@@ -41,4 +42,18 @@ async function create(database: Database, wanted: WantedInstallation): Promise<I
   const settled = installationIn(rows);
   if (settled === undefined) throw new Error('the installation was settled and is not there');
   return settled;
+}
+
+const SIGNER = statement("SELECT value FROM meta WHERE name = 'signer'");
+const SETTLE_SIGNER = statement(
+  "INSERT INTO meta (name, value) VALUES ('signer', $1) ON CONFLICT (name) DO NOTHING",
+);
+
+/** The key that signs here: two services with keys of their own would sign the same logs, each by its own. */
+export async function settleSigner(database: Database, fingerprint: string): Promise<string> {
+  const [row] = await database.inTransaction(WRITER, async (transaction) => {
+    await transaction.change(SETTLE_SIGNER, [fingerprint]);
+    return transaction.query(SIGNER);
+  });
+  return textIn(row, 'value');
 }

@@ -11,7 +11,7 @@ import { createAccessStores } from './access-stores.ts';
 import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { createLog } from './log.ts';
-import { settleInstallation } from './meta.ts';
+import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { ensureReady } from './provision.ts';
 import { createTree } from './tree.ts';
@@ -75,6 +75,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tenants: access.tenants,
     apiKeys: access.keys,
     index,
+    settleSigner: (fingerprint) => settleSigner(reading, fingerprint),
     answers: async () => void (await asking.read(PROJECTOR, ANSWERS)),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
