@@ -9,6 +9,7 @@ export const benchmark: Benchmark = {
   title: 'W1, W2, W7 on PostgreSQL, which runs on the same machine with its usual durability',
   async run() {
     await using server = await startPostgres({ shared_buffers: '256MB', max_wal_size: '4GB' });
-    return measureIngest({ Storage__Url: await server.createDatabase() });
+    // Awaited here: the server ends when this returns.
+    return await measureIngest({ Storage__Url: await server.createDatabase() });
   },
 };
