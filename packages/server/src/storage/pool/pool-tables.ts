@@ -1,7 +1,7 @@
 // What is looked up for a pool, once its logs are locked, and where its rows go: each backend in its own way. All of it is
 // one transaction, and what was put is seen by what is looked up after it.
 
-import type { StreamId, TenantId } from '@tallystick/contract';
+import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { AppendResult, DraftOutcome, Once } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
@@ -9,15 +9,12 @@ import type { CommitmentRow } from './pool-commitments.ts';
 
 export type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
 
-/**
- * Undefined: there is none. A number: the draft at that place of the request is the same event. Otherwise where in
- * the log the same event is, or that the id is taken.
- */
-export type Recognized =
-  | undefined
-  | number
-  | { readonly index: number; readonly receivedAtMs: number }
-  | 'Conflict';
+/** Where an event with some id is, and by what it is recognised; nothing, where that was removed. */
+export interface StoredId {
+  readonly index: number;
+  readonly receivedAtMs: number;
+  readonly fingerprint: Uint8Array | undefined;
+}
 
 /** An entry with its content. The bytes are used again for the next one: what is kept of them is copied. */
 export interface NewEntry {
@@ -42,8 +39,8 @@ export interface PoolTables<H extends Head = Head> {
   head(tenant: TenantId): H | undefined;
   /** What there is to say to a request whose key was used up before. */
   answer(head: H, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined;
-  /** By place of the draft; shorter where none can be recognised. */
-  recognize(head: H, drafts: readonly PooledDraft[]): Recognized[];
+  /** Asked only for ids that a client chose. */
+  storedId(head: H, eventId: EventId): StoredId | undefined;
   putEntry(head: H, entry: NewEntry): void;
   putStream(head: H, stream: NewStream): void;
   /** Takes the place of a key that has expired. */

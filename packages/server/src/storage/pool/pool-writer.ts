@@ -13,8 +13,10 @@ import type {
 import type { PooledDraft, PooledRequest } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
-import type { PoolTables, Recognized } from './pool-tables.ts';
+import type { PoolTables } from './pool-tables.ts';
+import { recognize, type Recognized } from './recognize.ts';
 import { StreamWriter, type StreamWriterOptions } from './stream-writer.ts';
+import { orTenantFault } from './tenant-fault.ts';
 
 /** What the drafts of a request are appended with. */
 export interface Given {
@@ -63,7 +65,9 @@ export class PoolWriter<H extends Head> {
   }
 
   #place({ drafts, atomic }: PooledRequest, head: H, { commitments, firstRow, now }: Given): DraftOutcome[] {
-    const recognized = this.#tables.recognize(head, drafts);
+    const recognized = orTenantFault(head.tenantId, () =>
+      recognize(drafts, (eventId) => this.#tables.storedId(head, eventId)),
+    );
     if (atomic && recognized.some((found) => found === 'Conflict')) {
       return drafts.map(({ eventId }, i) => ({
         status: recognized[i] === 'Conflict' ? 'Conflict' : 'NotAppended',

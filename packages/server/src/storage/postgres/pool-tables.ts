@@ -4,12 +4,12 @@
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
-import type { PooledDraft, PooledRequest } from '../pool/append-message.ts';
+import type { PooledRequest } from '../pool/append-message.ts';
 import type { Head } from '../pool/head.ts';
 import { orTenantFault } from '../pool/tenant-fault.ts';
-import type { KeyAnswer, NewEntry, NewStream, PoolTables, Recognized } from '../pool/pool-tables.ts';
+import type { KeyAnswer, NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
-import { isSameFingerprint, keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
+import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
 import { type Row, statement, type Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
@@ -25,13 +25,6 @@ const EVENTS = statement(
    JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id
    ${WITH_CONTENTS}`,
 );
-
-/** Where an event with some id is, and by what it is recognised. */
-interface StoredId {
-  readonly index: number;
-  readonly receivedAtMs: number;
-  readonly fingerprint: Uint8Array | undefined;
-}
 
 export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts'>;
 
@@ -83,19 +76,8 @@ export class PostgresPoolTables implements PoolTables {
     return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : keyAnswer(used, once);
   }
 
-  recognize({ tenantId }: Head, drafts: readonly PooledDraft[]): Recognized[] {
-    if (drafts.every(({ sentFingerprint }) => sentFingerprint === undefined)) return [];
-    const earlier = new Map<EventId, number>();
-    return drafts.map((draft, i) => {
-      const stored = this.#inLog(tenantId, draft);
-      if (stored !== undefined) return stored;
-      const first = earlier.get(draft.eventId);
-      if (first === undefined) {
-        earlier.set(draft.eventId, i);
-        return undefined;
-      }
-      return isSameFingerprint(drafts[first]!.sentFingerprint, draft.sentFingerprint) ? first : 'Conflict';
-    });
+  storedId({ tenantId }: Head, eventId: EventId): StoredId | undefined {
+    return this.#ids.get(nameOf(tenantId, eventId));
   }
 
   putEntry(head: Head, entry: NewEntry): void {
@@ -114,14 +96,6 @@ export class PostgresPoolTables implements PoolTables {
     const name = nameOf(head.tenantId, once.operation, once.key);
     this.#usedKeys.set(name, { fingerprint, expiresAtMs, note, outcomes });
     this.rows.putUsedKey(head, once, outcomes);
-  }
-
-  #inLog(tenantId: TenantId, { eventId, sentFingerprint }: PooledDraft): Recognized {
-    if (sentFingerprint === undefined) return undefined;
-    const stored = this.#ids.get(nameOf(tenantId, eventId));
-    if (stored === undefined) return undefined;
-    const { index, receivedAtMs } = stored;
-    return isSameFingerprint(stored.fingerprint, sentFingerprint) ? { index, receivedAtMs } : 'Conflict';
   }
 
   #takeKey(row: Row, steadyNowMs: number): void {

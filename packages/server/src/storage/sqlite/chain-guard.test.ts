@@ -140,3 +140,18 @@ test('a journal with a stale head commits nothing to that log, the others of the
   }
   assert.deepEqual([count('acme'), count('other')], [3, 5]);
 });
+
+test('an id whose entry was changed is refused to its tenant alone', () => {
+  const { db, append } = build();
+  const draft = draftOf({}, { sentFingerprint: new Uint8Array(32) });
+  append(request('acme', [draft]), request('other', [draft]));
+  db.exec(`DROP TRIGGER entries_do_not_change;
+    UPDATE entries SET entry = CAST(x'00' || substr(entry, 2) AS BLOB) WHERE leaf_index = 3
+      AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')`);
+  const results = append(request('acme', [draft]), request('other', [draft]));
+  assert.deepEqual(
+    results.map((result) => result.status),
+    ['Faulty', 'Done'],
+  );
+  db.close();
+});

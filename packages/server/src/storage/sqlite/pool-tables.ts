@@ -1,19 +1,19 @@
 // What a pool looks up and puts, in journal.db.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { TenantId } from '@tallystick/contract';
+import type { EventId, TenantId } from '@tallystick/contract';
+import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { DraftOutcome, Once } from '../../streams/log.ts';
-import type { PooledDraft } from '../pool/append-message.ts';
-import type { NewEntry, NewStream, PoolTables } from '../pool/pool-tables.ts';
+import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
+import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
 import { orRefused } from './chain-guard.ts';
 import type { Heads, NumberedHead } from './heads.ts';
-import { Recognizer } from './recognizer.ts';
 import type { UsedKeys } from './used-keys.ts';
 
 export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #heads: Heads;
   readonly #usedKeys: UsedKeys;
-  readonly #recognizer: Recognizer;
+  readonly #find: StatementSync;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
   readonly #insertStream: StatementSync;
@@ -21,7 +21,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
     this.#heads = heads;
     this.#usedKeys = usedKeys;
-    this.#recognizer = new Recognizer(db);
+    this.#find = db.prepare(
+      `SELECT leaf_index, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
+       WHERE event_id = ? AND tenant = ?`,
+    );
     this.#insertEntry = db.prepare(
       `INSERT INTO entries (id, tenant, leaf_index, classification, entry, leaf, root1, root2)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -43,8 +46,12 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return this.#usedKeys.answer(tenant, once, steadyNowMs);
   }
 
-  recognize({ tenant }: NumberedHead, drafts: readonly PooledDraft[]) {
-    return this.#recognizer.recognize(tenant, drafts);
+  storedId({ tenant }: NumberedHead, eventId: EventId): StoredId | undefined {
+    const row = this.#find.get(eventIdBytes(eventId), tenant);
+    if (row === undefined) return undefined;
+    const { receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+    const fingerprint = blobOrNone(row, 'sent_fingerprint');
+    return { index: numberOf(row, 'leaf_index'), receivedAtMs, fingerprint };
   }
 
   /** A statement has copied the bytes when it returns. */

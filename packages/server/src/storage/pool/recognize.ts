@@ -1,0 +1,36 @@
+// Whether an event with the id of a draft is there already, in the log or earlier in the same request. It is the same
+// event when its fields were sent the same, which their fingerprints tell; an id whose content was removed is taken,
+// since nothing can be compared any more. Ids that the service chose are fresh and are not looked up.
+
+import type { EventId } from '@tallystick/contract';
+import { isSameFingerprint } from '../rows/used-key-row.ts';
+import type { PooledDraft } from './append-message.ts';
+import type { StoredId } from './pool-tables.ts';
+
+/**
+ * Undefined: there is none. A number: the draft at that place of the request is the same event. Otherwise where in
+ * the log the same event is, or that the id is taken.
+ */
+export type Recognized = undefined | number | Omit<StoredId, 'fingerprint'> | 'Conflict';
+
+/** By place of the draft; shorter where none can be recognised. */
+export function recognize(
+  drafts: readonly PooledDraft[],
+  storedId: (eventId: EventId) => StoredId | undefined,
+): Recognized[] {
+  if (drafts.every(({ sentFingerprint }) => sentFingerprint === undefined)) return [];
+  const earlier = new Map<EventId, number>();
+  return drafts.map(({ eventId, sentFingerprint }, i) => {
+    const stored = sentFingerprint === undefined ? undefined : storedId(eventId);
+    if (stored !== undefined) {
+      const { index, receivedAtMs, fingerprint } = stored;
+      return isSameFingerprint(fingerprint, sentFingerprint) ? { index, receivedAtMs } : 'Conflict';
+    }
+    const first = earlier.get(eventId);
+    if (first === undefined) {
+      earlier.set(eventId, i);
+      return undefined;
+    }
+    return isSameFingerprint(drafts[first]!.sentFingerprint, sentFingerprint) ? first : 'Conflict';
+  });
+}
