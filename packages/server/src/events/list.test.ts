@@ -22,6 +22,10 @@ async function ingest(tenant: string, events: readonly object[]): Promise<void> 
 const timestampOf = (minute: number) => new Date(Date.UTC(2026, 0, 2, 3, minute)).toISOString();
 const minutesOf = (events: readonly AuditEvent[]) =>
   events.map(({ timestamp }) => Number(timestamp.slice(14, 16)));
+const withoutStatus = ({ integrity: { status: _status, ...integrity }, ...event }: AuditEvent) => ({
+  ...event,
+  integrity,
+});
 
 test('newest first, in pages that lead on and back, with links, totals and the lag', async () => {
   await ingest(
@@ -48,7 +52,8 @@ test('newest first, in pages that lead on and back, with links, totals and the l
   assert.equal(third.body.pagination.hasMore, false);
   assert.equal(third.body.links.next, null);
   const back = await pages.list(`limit=2&cursor=${third.body.pagination.previousCursor}`);
-  assert.deepEqual(back.body.data, second.body.data);
+  // Whether they are in a checkpoint yet may change between two answers.
+  assert.deepEqual(back.body.data.map(withoutStatus), second.body.data.map(withoutStatus));
 });
 
 test('is sorted by timestamp, event id and action, up and down, in each way to write it', async () => {

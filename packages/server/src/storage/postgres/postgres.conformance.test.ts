@@ -1,5 +1,5 @@
 import { after, before, describe, it } from 'node:test';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
@@ -30,18 +30,12 @@ before(async () => {
 });
 after(() => server?.[Symbol.asyncDispose]());
 
-async function placeOn(): Promise<Place> {
+async function placeOn(): Promise<Place & AsyncDisposable> {
   const url = await server.createDatabase(migrated);
-  const raw = async (sql: string, values: unknown[]) => {
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    try {
-      await client.query(`SET search_path = ${SCHEMA}`);
-      return (await client.query<Record<string, unknown>>(sql, values)).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  // Some connections, however much is asked for at once: the server has an end of them.
+  const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });
+  const raw = async (sql: string, values: unknown[]) =>
+    (await pool.query<Record<string, unknown>>(sql, values)).rows;
   return {
     open: (streams) =>
       openPostgresStorage({
@@ -79,6 +73,7 @@ async function placeOn(): Promise<Place> {
         [tenant, index, text],
       );
     },
+    [Symbol.asyncDispose]: () => pool.end(),
   };
 }
 
@@ -97,5 +92,10 @@ const CLAIMS = [
 ].flatMap((claims) => Object.entries(claims));
 
 describe('PostgreSQL', () => {
-  for (const [claim, holds] of CLAIMS) it(claim, async () => holds(await placeOn()));
+  for (const [claim, holds] of CLAIMS) {
+    it(claim, async () => {
+      await using place = await placeOn();
+      await holds(place);
+    });
+  }
 });
