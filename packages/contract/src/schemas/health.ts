@@ -67,6 +67,22 @@ export const ApiVersionStatus = object('ApiVersionStatus', 'A major version and 
   sunsetDate: optional(Instant),
 });
 
+export type NodeStatus = Static<typeof NodeStatus>;
+export const NodeStatus = object('NodeStatus', 'A process that serves from the same database.', {
+  name: Type.String({ description: 'Its `Node__Name`.' }),
+  version: Type.String(),
+  startedAt: Instant,
+  lastSeenAt: Instant,
+  status: choice('NodeState', '`Gone`: not heard of for so long that others look after its logs.', [
+    'Serving',
+    'Gone',
+  ]),
+  shares: Type.Integer({
+    description: 'How many of the shares into which all logs are divided it looks after.',
+  }),
+  isSelf: Type.Boolean({ description: 'It is the one that answers.' }),
+});
+
 export type ServiceStatus = Static<typeof ServiceStatus>;
 export const ServiceStatus = object(
   'ServiceStatus',
@@ -81,6 +97,11 @@ export const ServiceStatus = object(
     projections: arrayOf(ProjectionStatus),
     metrics: ServiceIndicators,
     apiVersions: arrayOf(ApiVersionStatus),
+    nodes: optional(
+      Type.Array(NodeStatus, {
+        description: 'Where several may serve from one database, for whoever runs the platform.',
+      }),
+    ),
   },
 );
 

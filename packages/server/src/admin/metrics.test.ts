@@ -52,6 +52,7 @@ function build() {
       ofTenant: (tenant) => note(tenant, [SEARCH, VIOLATIONS]),
       ofAll: () => note(undefined, [{ ...SEARCH, lagMs: 9000, pendingEvents: 70 }]),
     },
+    membership: { nodes: () => [] },
     deadLetters: { ofTenant: (tenant) => note(tenant, 1), ofAll: () => note(undefined, 8) },
   });
   return { operations, asked, clock };

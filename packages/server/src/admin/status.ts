@@ -7,12 +7,15 @@ import type {
   Answer,
   ApiVersionStatus,
   Metric,
+  NodeStatus,
   ProjectionStatus,
   ServiceStatus,
   TenantId,
   Version,
 } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import type { Membership } from '../nodes/membership.ts';
+import type { NodeState } from '../nodes/nodes.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { formatDuration } from '../runtime/time-span.ts';
 import type { DeadLetterCounts } from './dead-letters.ts';
@@ -37,6 +40,7 @@ export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpo
   readonly projections: Projections;
   readonly deadLetters: DeadLetterCounts;
   readonly versionStates: Readonly<Record<Version, VersionState>>;
+  readonly membership: Pick<Membership, 'nodes'>;
 }
 
 /** To be made when the service starts: from then on its time is counted. */
@@ -109,7 +113,8 @@ async function statusFor(
   parts: StatusParts,
   { startedAtMs, startedNs }: { readonly startedAtMs: number; readonly startedNs: number },
 ): Promise<ServiceStatus> {
-  const { clock, health, build, versionStates } = parts;
+  const { clock, health, build, versionStates, membership } = parts;
+  const nodes = isPlatform(call) ? membership.nodes() : [];
   const [{ status, entries }, figures] = await Promise.all([health.report(), figuresFor(call, parts)]);
   return {
     status,
@@ -121,6 +126,19 @@ async function statusFor(
     projections: figures.projections.map(projectionOf),
     metrics: indicatorsOf(figures),
     apiVersions: [versionOf('v1', versionStates.v1), versionOf('v2', versionStates.v2)],
+    ...(nodes.length === 0 ? {} : { nodes: nodes.map(nodeOf) }),
+  };
+}
+
+function nodeOf({ name, version, startedAtMs, seenAtMs, isGone, shares, isSelf }: NodeState): NodeStatus {
+  return {
+    name,
+    version,
+    startedAt: instant(startedAtMs),
+    lastSeenAt: instant(seenAtMs),
+    status: isGone ? 'Gone' : 'Serving',
+    shares,
+    isSelf,
   };
 }
 

@@ -92,6 +92,8 @@ export async function createApp(
   const built = new AsyncDisposableStack();
   built.use(storage);
   built.use(anchor);
+  // Its share of the logs is given up when nothing is done with them any more.
+  built.use(store.membership);
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);

@@ -1,6 +1,8 @@
 // The backend of the service: PostgreSQL where a URL names one, else the embedded one in the data directory. Keys and the
 // anchor are files in either case: whoever may change the database must not be able to sign.
 
+import { hostname } from 'node:os';
+import { readBuild } from '../config/build.ts';
 import { takeLock } from '../storage/sqlite/lock.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -27,7 +29,8 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   parts.use(takeLock(directory));
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
-  const storage = parts.use(await openPostgresStorage({ url: url.reveal(), ...common, onTrouble }));
+  const node = { name: hostname(), version: readBuild().version };
+  const storage = parts.use(await openPostgresStorage({ url: url.reveal(), ...common, node, onTrouble }));
   const opened = parts.move();
   return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

@@ -11,6 +11,8 @@ import type { SigningKeys } from '../keys/signing-keys.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
+import { createMembership, type Membership } from '../nodes/membership.ts';
+import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
@@ -47,6 +49,8 @@ export interface Store {
   readonly tenancy: Tenancy;
   /** Keeps the index of events after the log. */
   readonly projector: Follower;
+  /** This process among others on the same store. */
+  readonly membership: Membership;
   /** Time that no jump of the wall clock moves. */
   readonly steadyNowMs: () => number;
 }
@@ -60,6 +64,14 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const { ms: intervalMs } = config.log.checkpointInterval;
   const witnesses = witnessesOf(storage, surroundings);
   const { witnessing } = witnesses;
+  const membership = createMembership({
+    nodes: () => storage.nodes,
+    refused: () => checkpointer.findings(),
+    onNews,
+    clock,
+    random,
+    telemetry,
+  });
   const checkpointer = createCheckpointer({
     tree: storage.tree,
     anchor,
@@ -68,7 +80,12 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     random,
     telemetry,
     intervalMs,
-    onPublished: (tenant) => witnessing?.published(tenant),
+    onPublished(tenant) {
+      witnessing?.published(tenant);
+      membership.tell('Published');
+    },
+    onWanted: () => membership.tell('CheckpointWanted'),
+    elsewhere: membership,
   });
   const following = { name: 'the index of events', work: storage.index, clock, random, telemetry };
   const projector = createFollower(following);
@@ -77,11 +94,30 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     clock,
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),
-    onCommitted: () => projector.wake(),
+    onCommitted() {
+      projector.wake();
+      membership.tell('Appended');
+    },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
-  return { storage, anchor, signing, sequencer, checkpointer, ...witnesses, tenancy, projector, steadyNowMs };
+  function onNews(news: News | 'Gained'): void {
+    if (news === 'Appended' || news === 'Gained') projector.wake();
+    if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
+    if (news === 'Published') checkpointer.publishedElsewhere();
+  }
+  return {
+    storage,
+    anchor,
+    signing,
+    sequencer,
+    checkpointer,
+    ...witnesses,
+    tenancy,
+    projector,
+    membership,
+    steadyNowMs,
+  };
 }
 
 function witnessesOf(
@@ -99,7 +135,7 @@ function witnessesOf(
 
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
 export async function openData(
-  { storage, anchor, signing, checkpointer }: Store,
+  { storage, anchor, signing, checkpointer, membership }: Store,
   surroundings: Surroundings,
 ): Promise<string | undefined> {
   const { config, clock, random, nextId, telemetry } = surroundings;
@@ -117,6 +153,7 @@ export async function openData(
   await requireSigner(opened, keys.keys(), directory);
   signing.use(keys);
   await checkpointer.settle(opened.logOrigin);
+  await membership.join();
   const parts = { keys: storage.apiKeys, clock, random, nextId };
   const first = await settleFirstKey(config.adminKey?.reveal(), parts);
   if (first.outcome === 'GivenButUseless') {

@@ -97,6 +97,8 @@ class AnchorFile implements Anchor {
     return readAnchorHistory(await readFile(this.#path));
   }
 
+  async refresh(): Promise<void> {}
+
   append(heads: readonly AnchoredHead[]): Promise<void> {
     const appended = this.#last.then(() => this.#append(heads));
     this.#last = appended.catch(() => undefined);

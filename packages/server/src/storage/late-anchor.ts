@@ -23,6 +23,7 @@ export function createLateAnchor(): LateAnchor {
     },
     heads: () => anchor().heads(),
     history: async () => anchor().history(),
+    refresh: async () => anchor().refresh(),
     append: async (heads) => anchor().append(heads),
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
 export interface LateStorage
-  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index' | 'answers'>,
+  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index' | 'nodes' | 'answers'>,
     AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
@@ -36,6 +36,7 @@ export function createLateStorage(): LateStorage {
       stopAt: (tenant, size) => opened?.tree.stopAt(tenant, size) ?? starting(),
       readGrowth: () => opened?.tree.readGrowth() ?? starting(),
       publish: (logs, nowMs) => opened?.tree.publish(logs, nowMs) ?? starting(),
+      newestSizes: (tenants) => opened?.tree.newestSizes(tenants) ?? starting(),
       cosign: (checkpoints) => opened?.tree.cosign(checkpoints) ?? starting(),
       nextLog: (tenant, index) => opened?.tree.nextLog(tenant, index) ?? starting(),
       checkRange: (wish, onProgress) => opened?.tree.checkRange(wish, onProgress) ?? starting(),
@@ -71,6 +72,9 @@ export function createLateStorage(): LateStorage {
       letterCount: (tenant) => opened?.index.letterCount(tenant) ?? starting(),
       letterCountOfAll: () => opened?.index.letterCountOfAll() ?? starting(),
       reprocess: (tenant, messageId) => opened?.index.reprocess(tenant, messageId) ?? starting(),
+    },
+    get nodes() {
+      return opened?.nodes;
     },
     answers: () => opened?.answers() ?? starting(),
     async [Symbol.asyncDispose]() {

@@ -6,6 +6,7 @@ import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
+import type { Nodes } from '../nodes/nodes.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 
@@ -17,6 +18,8 @@ export interface Storage extends AsyncDisposable {
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
   readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
+  /** How this process takes part among others on the same store; undefined: it is alone. */
+  readonly nodes: Nodes | undefined;
   /**
    * The key that signs in this store, by its fingerprint, settled by whoever comes first. A store that lies beside its keys
    * has no other than the one that is given.

@@ -105,19 +105,44 @@ export class AnchorComparison {
     return otherHistory(standing, anchored, partingAt(anchored, then?.root));
   }
 
+  /** Logs that another node has signed until now: as they are, after the anchor was refreshed. What is found of them. */
+  async compareTaken(taken: readonly Standing[]): Promise<{
+    readonly found: readonly Disagreement[];
+    readonly unreadable: ReadonlyMap<TenantId, string>;
+  }> {
+    const { anchor, logOrigin } = this.#parts;
+    const newest = newestByTenant(anchor.heads(), logOrigin, () => {});
+    const before = this.#found.length;
+    const tenants = new Set(taken.map(({ tenant }) => tenant));
+    await this.#compareEach(
+      [...newest].filter(([tenant]) => tenants.has(tenant)),
+      taken,
+    );
+    return {
+      found: this.#found.slice(before),
+      unreadable: new Map([...this.#unreadable].filter(([tenant]) => tenants.has(tenant))),
+    };
+  }
+
   async #compareAll(): Promise<void> {
     const { tree, anchor, telemetry, logOrigin } = this.#parts;
     const newest = newestByTenant(anchor.heads(), logOrigin, ({ origin, size }) =>
       telemetry.warn('a log was anchored that is none of this installation', { origin, size }),
     );
     this.#standings = await tree.standings();
-    const standings = new Map(this.#standings.map((standing) => [standing.tenant, standing]));
-    for (const { tenant, fault } of this.#standings)
-      if (fault !== undefined) this.#unreadable.set(tenant, fault);
     if (anchor.isNew && this.#standings.some(({ checkpoint }) => checkpoint !== undefined)) {
       // Whoever took it away could have put the store back to an earlier state as well.
       telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
     }
+    await this.#compareEach(newest, this.#standings);
+  }
+
+  async #compareEach(
+    newest: Iterable<readonly [TenantId, AnchoredLog]>,
+    all: readonly Standing[],
+  ): Promise<void> {
+    const standings = new Map(all.map((standing) => [standing.tenant, standing]));
+    for (const { tenant, fault } of all) if (fault !== undefined) this.#unreadable.set(tenant, fault);
     for (const [tenant, anchored] of newest) {
       if (this.#unreadable.has(tenant)) continue;
       const standing = standings.get(tenant);

@@ -16,6 +16,8 @@ export interface Anchor extends AsyncDisposable {
   readonly isNew: boolean;
   /** The newest by origin. */
   heads(): ReadonlyMap<string, AnchoredHead>;
+  /** Reads what other nodes have anchored meanwhile; cheap where nothing is new. */
+  refresh(): Promise<void>;
   /** All that it still knows, by origin, ascending; older ones may have been forgotten. */
   history(): Promise<AnchorHistory>;
   /**

@@ -41,6 +41,10 @@ export class CheckpointWaiters {
     return waiter;
   }
 
+  tenants(): TenantId[] {
+    return [...this.#waiters.keys()];
+  }
+
   published(tenant: TenantId, size: number): void {
     for (const waiter of this.#waiters.get(tenant) ?? []) if (waiter.size <= size) waiter.resolve();
   }

@@ -153,6 +153,7 @@ test('nothing is stored that is not anchored', async () => {
     isNew: false,
     heads: () => anchor.heads(),
     history: () => anchor.history(),
+    refresh: () => anchor.refresh(),
     append: (heads) => (isBroken ? Promise.reject(new Error('not mounted')) : anchor.append(heads)),
     [Symbol.asyncDispose]: async () => {},
   });
@@ -172,6 +173,7 @@ test('who waits for a checkpoint is told at once when it cannot be made, and so 
     isNew: false,
     heads: () => anchor.heads(),
     history: () => anchor.history(),
+    refresh: () => anchor.refresh(),
     append: () => mayFail.then(() => Promise.reject(new Error('not mounted'))),
     [Symbol.asyncDispose]: async () => {},
   });

@@ -15,7 +15,7 @@ import type { Anchor } from './anchor.ts';
 import { AnchorComparison } from './anchor-comparison.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
 import { COMPARING } from './refused-log.ts';
-import type { GrownLog, PublishedLog, TreeReader, TreeWriter } from './tree.ts';
+import type { GrownLog, PublishedLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface CheckpointerParts {
   readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
@@ -27,6 +27,16 @@ export interface CheckpointerParts {
   readonly intervalMs: number;
   /** Told of each log with a checkpoint: of those that are there already, and of each that gets one. */
   readonly onPublished?: (tenant: TenantId) => void;
+  /** Told that somebody waits for a checkpoint, which may be another node's to make. */
+  readonly onWanted?: () => void;
+  /** What other nodes have found out. */
+  readonly elsewhere?: RefusedElsewhere;
+}
+
+/** Logs that other nodes refuse. */
+export interface RefusedElsewhere {
+  refusalElsewhere(tenant: TenantId): string | undefined;
+  refusedElsewhere(): Iterable<TenantId>;
 }
 
 export interface Checkpointer extends AsyncDisposable {
@@ -40,6 +50,12 @@ export interface Checkpointer extends AsyncDisposable {
   refusalOf(tenant: TenantId): string | undefined;
   /** All that have a refusal; also while a log is being compared with its anchor. */
   refusedTenants(): readonly TenantId[];
+  /** What this node has found out by itself, and why. */
+  findings(): ReadonlyMap<TenantId, string>;
+  /** There may be something to do. */
+  wake(): void;
+  /** Another node has made checkpoints, for which somebody may wait here. */
+  publishedElsewhere(): void;
   /**
    * Resolves when a checkpoint of at least this size is published; rejects when the time is over, and at once while none
    * can be made. `isPublished` is asked once, after which nothing is missed any more.
@@ -103,8 +119,9 @@ class TurningCheckpointer implements Checkpointer {
         tenant,
       });
     }
-    for (const { tenant, checkpoint } of comparison.standings) {
-      if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
+    for (const { tenant, checkpoint, isElsewhere } of comparison.standings) {
+      if (checkpoint !== undefined && !isElsewhere && !this.#refused.has(tenant))
+        this.#parts.onPublished?.(tenant);
     }
   }
 
@@ -130,18 +147,32 @@ class TurningCheckpointer implements Checkpointer {
   }
 
   refusalOf(tenant: TenantId): string | undefined {
-    const refusal = this.#refused.get(tenant);
+    const refusal = this.#refused.get(tenant) ?? this.#parts.elsewhere?.refusalElsewhere(tenant);
     if (refusal !== undefined || !this.#comparison?.isUnsettled(tenant)) return refusal;
     return COMPARING;
   }
 
   refusedTenants(): readonly TenantId[] {
-    return [...new Set([...this.#refused.keys(), ...(this.#comparison?.unsettled ?? [])])];
+    const elsewhere = this.#parts.elsewhere?.refusedElsewhere() ?? [];
+    return [...new Set([...this.#refused.keys(), ...elsewhere, ...(this.#comparison?.unsettled ?? [])])];
+  }
+
+  findings(): ReadonlyMap<TenantId, string> {
+    return this.#refused;
+  }
+
+  wake(): void {
+    this.#loop?.wake();
+  }
+
+  publishedElsewhere(): void {
+    if (this.#waiters.tenants().length > 0) this.#loop?.wake();
   }
 
   covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
     const waiter = this.#waiters.add(tenant, size, deadline.signal);
     this.#loop?.wake();
+    this.#parts.onWanted?.();
     const answer = (isThere: boolean) => {
       if (isThere) waiter.resolve();
       else if (this.#failure !== undefined) waiter.reject(notSigned());
@@ -171,6 +202,7 @@ class TurningCheckpointer implements Checkpointer {
     this.#restsUntilNs = beganNs + tookNs * SIGNING_SHARE;
     await this.#anchor(sound);
     await this.#publish(signed);
+    await this.#lookElsewhere();
     this.#failure = undefined;
     return hasMore ? 'more' : undefined;
   }
@@ -194,9 +226,31 @@ class TurningCheckpointer implements Checkpointer {
   }
 
   async #readSound(): Promise<{ sound: GrownLog[]; hasMore: boolean }> {
-    const { grown, faults, hasMore } = await this.#parts.tree.readGrowth();
+    const { tree, anchor } = this.#parts;
+    // Before logs are looked at: what is anchored by then is in them.
+    await anchor.refresh();
+    const { grown, faults, hasMore, taken } = await tree.readGrowth();
     for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
-    return { sound: grown.filter((log) => this.#isSound(log)), hasMore };
+    if (taken !== undefined) await this.#takeOver(taken);
+    return { sound: grown.filter((log) => this.#isSound(log) && !log.isElsewhere), hasMore };
+  }
+
+  /** Whoever had these logs before may have anchored more of them than it came to store. */
+  async #takeOver(taken: readonly Standing[]): Promise<void> {
+    assert(this.#comparison !== undefined, 'settled before it is started');
+    const { found, unreadable } = await this.#comparison.compareTaken(taken);
+    for (const [tenant, why] of unreadable) this.#refuse(tenant, `${why}.`);
+    for (const { tenant, message } of found) this.#refuse(tenant, message);
+    for (const { tenant, checkpoint } of taken)
+      if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
+  }
+
+  /** Whoever waits may wait for a checkpoint that is another node's to make. */
+  async #lookElsewhere(): Promise<void> {
+    const tenants = this.#waiters.tenants();
+    if (tenants.length === 0) return;
+    for (const [tenant, size] of await this.#parts.tree.newestSizes(tenants))
+      this.#waiters.published(tenant, size);
   }
 
   /** With the time that it took, without what others had in between. */
@@ -232,8 +286,7 @@ class TurningCheckpointer implements Checkpointer {
     const { tree, clock } = this.#parts;
     for (let i = 0; i < logs.length; i += LOGS_IN_A_COMMIT) {
       const portion = logs.slice(i, i + LOGS_IN_A_COMMIT);
-      await tree.publish(portion, clock.now());
-      for (const { tenant, checkpoints } of portion) {
+      for (const { tenant, checkpoints } of await tree.publish(portion, clock.now())) {
         this.#waiters.published(tenant, checkpoints.at(-1)!.size);
         this.#parts.onPublished?.(tenant);
       }

@@ -23,6 +23,8 @@ export interface GrownLog {
   /** Ascending: the end of every stream that was sealed, and the newest size. Each is signed before the next. */
   readonly heads: readonly TreeHead[];
   readonly tileHashes: readonly TileHash[];
+  /** Another node signs it: it was only read because of `stopAt`. */
+  readonly isElsewhere?: true;
 }
 
 /** A log that is not what was hashed: it is not signed, and nothing is built on it. */
@@ -36,6 +38,11 @@ export interface Growth {
   readonly faults: readonly LogFault[];
   /** There is more than was read this time. */
   readonly hasMore: boolean;
+  /**
+   * Logs that another node has signed until now, and that this one has taken over: to be held against what was anchored of
+   * them before they are read.
+   */
+  readonly taken?: readonly Standing[];
 }
 
 export interface SignedCheckpoint {
@@ -68,6 +75,8 @@ export interface Standing {
   readonly checkpoint: Pick<Checkpoint, 'size' | 'root'> | undefined;
   /** Why it cannot be told, where its rows cannot be read: then the rest says nothing, and it must not go on. */
   readonly fault?: string;
+  /** Another node looks after it. */
+  readonly isElsewhere?: true;
 }
 
 export interface TreeWriter {
@@ -80,8 +89,13 @@ export interface TreeWriter {
    * bytes that are stored. Asked again without `publish` between, it gives the same or more.
    */
   readGrowth(): Promise<Growth>;
-  /** Stores checkpoints and hashes of tiles; a size that is not larger than the newest stored one is left out. */
-  publish(logs: readonly PublishedLog[], nowMs: number): Promise<void>;
+  /**
+   * Stores checkpoints and hashes of tiles; a size that is not larger than the newest stored one is left out. Gives those
+   * logs of which so much is stored now: not those that another node has taken over meanwhile.
+   */
+  publish(logs: readonly PublishedLog[], nowMs: number): Promise<readonly PublishedLog[]>;
+  /** How far logs are signed by now, by whichever node; of one process alone nothing need be asked, and nothing is said. */
+  newestSizes(tenants: readonly TenantId[]): Promise<ReadonlyMap<TenantId, number>>;
   /**
    * Puts each note in the place of the stored one of exactly that size, in one commit. Of each: whether it is stored now.
    * Not, and nothing is changed, where there is none of that size, where the note has another text, or where it lacks

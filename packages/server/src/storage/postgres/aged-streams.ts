@@ -1,9 +1,11 @@
 // Finds open streams that have reached their age and that no append has come to seal. It goes round the tenants, some
-// of them a time; and it passes by a log that cannot be sealed.
+// of them a time, of those in the shares that this node holds; and it passes by a log that cannot be sealed. That a stream is
+// sealed once is for whoever has locked the log, not for the lease.
 
 import type { TenantId } from '@tallystick/contract';
 import { textIn } from '../rows/columns.ts';
 import { type Database, PROJECTOR, statement } from './database.ts';
+import type { HeldShares } from './held-shares.ts';
 
 export interface AgedPortion {
   readonly tenants: readonly TenantId[];
@@ -19,7 +21,7 @@ const FOUND_MAX = 100;
 const FIND = statement(
   `SELECT looked.tenant_id, (stream.created_at_ms < $2 AND
      substring(entry from 29 for 8) < int8send($2)) IS TRUE AS is_aged
-   FROM (SELECT tenant_id FROM heads WHERE tenant_id > $1 ORDER BY tenant_id LIMIT ${LOOKED_AT_MAX}) AS looked
+   FROM (SELECT tenant_id FROM heads WHERE tenant_id > $1 AND ($3::smallint[] IS NULL OR share = ANY($3)) ORDER BY tenant_id LIMIT ${LOOKED_AT_MAX}) AS looked
    LEFT JOIN LATERAL (SELECT first_index, created_at_ms FROM streams
      WHERE streams.tenant_id = looked.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
    LEFT JOIN entries ON entries.tenant_id = looked.tenant_id AND leaf_index = stream.first_index
@@ -29,16 +31,18 @@ const FIND = statement(
 
 export class AgedStreams {
   readonly #database: Database;
+  readonly #held: HeldShares;
   /** The tenant that was looked at last. */
   #reached = '';
 
-  constructor(database: Database) {
+  constructor(database: Database, held: HeldShares) {
     this.#database = database;
+    this.#held = held;
   }
 
   /** Tenants whose open stream began before `cutMs`, from where the last portion ended. */
   async next(cutMs: number): Promise<AgedPortion> {
-    const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs]);
+    const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs, this.#held.list()]);
     const aged = rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id'));
     const tenants = aged.slice(0, FOUND_MAX);
     const isCut = aged.length > FOUND_MAX;

@@ -33,11 +33,14 @@ import {
 export interface LogEnd {
   readonly tenant: TenantId;
   readonly endIndex: number;
+  /** That it belongs to. */
+  readonly share: number;
 }
 
 /** What is stored of the log that is written to now. */
 export interface StoredLog {
   readonly tenant: TenantId;
+  readonly share: number;
   /** Throws EvidenceError where its rows cannot be read. */
   signedLog(): SignedLog;
   /** Of the newest entry, in the tenant's sequence. */
@@ -59,14 +62,16 @@ export const LOGS_AT_ONCE = 200;
 
 // As one text: that costs a tenth of what so many rows do. No name of a tenant has a comma in it.
 const ENDS = statement(
-  `SELECT coalesce(string_agg(next_index || ' ' || tenant_id, ','), '') AS ends FROM heads WHERE next_index > 0`,
+  `SELECT coalesce(string_agg(next_index || ' ' || share || ' ' || tenant_id, ','), '') AS ends FROM heads
+   WHERE next_index > 0 AND ($1::smallint[] IS NULL OR share = ANY($1) OR tenant_id = ANY($2))`,
 );
 // Of the entries themselves, and not where the head says: what is compared with the anchor is what is there.
 const STORED = statement(
-  `SELECT ${SIGNED_LOG_COLUMNS},
+  `SELECT ${SIGNED_LOG_COLUMNS}, heads.share,
      (SELECT max(leaf_index) FROM entries WHERE entries.tenant_id = heads.tenant_id) AS last_index,
      (SELECT entry FROM entries WHERE entries.tenant_id = heads.tenant_id AND leaf_index = log.first_index) AS first_entry
-   FROM heads ${newestLog()} WHERE heads.tenant_id > $1 ORDER BY heads.tenant_id LIMIT ${TENANTS_AT_ONCE}`,
+   FROM heads ${newestLog()} WHERE heads.tenant_id > $1 AND ($2::smallint[] IS NULL OR heads.share = ANY($2))
+   ORDER BY heads.tenant_id LIMIT ${TENANTS_AT_ONCE}`,
 );
 const SIGNED = statement(
   `SELECT ${SIGNED_LOG_COLUMNS} FROM heads ${newestLog()} WHERE heads.tenant_id = ANY($1)`,
@@ -94,17 +99,17 @@ export class GrowingLogs {
     this.tables = new TreeTables(logOrigin);
   }
 
-  /** Of all logs that have entries. */
-  async ends(): Promise<LogEnd[]> {
-    const [row] = await this.#asked.query(ENDS);
+  /** Of all logs in these shares, and of those of these tenants, that have entries. */
+  async ends(shares: readonly number[] | null, tenants: readonly TenantId[]): Promise<LogEnd[]> {
+    const [row] = await this.#asked.query(ENDS, [shares, tenants]);
     const ends = textIn(row, 'ends');
     return ends === '' ? [] : ends.split(',').map(endIn);
   }
 
-  /** All that have entries. */
-  async *stored(): AsyncGenerator<StoredLog> {
+  /** All in these shares that have entries. */
+  async *stored(shares: readonly number[] | null): AsyncGenerator<StoredLog> {
     for (let after = ''; ; ) {
-      const rows = await this.#asked.query(STORED, [after]);
+      const rows = await this.#asked.query(STORED, [after, shares]);
       for (const row of rows) if (row['last_index'] !== null) yield this.#storedIn(row);
       if (rows.length < TENANTS_AT_ONCE) return;
       after = textIn(rows.at(-1), 'tenant_id');
@@ -114,6 +119,7 @@ export class GrowingLogs {
   #storedIn(row: Row): StoredLog {
     return {
       tenant: textIn(row, 'tenant_id'),
+      share: numberOf(row, 'share'),
       signedLog: () => this.tables.signedLogIn(row),
       lastIndex: () => numberOf(row, 'last_index'),
       firstEntry: () => (row['first_entry'] === null ? undefined : blobOf(row, 'first_entry')),
@@ -185,9 +191,12 @@ export class GrowingLogs {
 
 /** Where a head points nowhere, the entries up to there are missing. */
 function endIn(text: string): LogEnd {
-  const space = text.indexOf(' ');
-  const endIndex = Math.min(Number(text.slice(0, space)), Number.MAX_SAFE_INTEGER);
-  return { tenant: text.slice(space + 1), endIndex };
+  const [end, share, tenant] = text.split(' ');
+  return {
+    tenant: tenant!,
+    endIndex: Math.min(Number(end), Number.MAX_SAFE_INTEGER),
+    share: Number(share),
+  };
 }
 
 /** What is read to make a tree again. */

@@ -26,6 +26,7 @@ import { contentMonthOf } from './content-month.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
 import { beginEpoch } from './epoch-writer.ts';
 import { Heads, type LockedHeads } from './heads.ts';
+import { HeldShares } from './held-shares.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
@@ -33,6 +34,8 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly logOrigin: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** The logs whose streams are sealed at their age; undefined: all. */
+  readonly held?: HeldShares;
 }
 
 type Result = AppendResult | AppendFault;
@@ -74,7 +77,7 @@ export class Journal {
     this.#database = database;
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
-    this.#agedStreams = new AgedStreams(database);
+    this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
   }
 
   async append({ requests, now }: AppendPool, commitments: PoolCommitments): Promise<Result[]> {

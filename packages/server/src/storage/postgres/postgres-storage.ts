@@ -1,6 +1,7 @@
 // The PostgreSQL backend: any number of equal nodes on one database. Who appends has a connection of its own, so has each
 // of the others that must not wait for one another; readers share some.
 
+import type { Nodes } from '../../nodes/nodes.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -11,8 +12,11 @@ import { createAccessStores } from './access-stores.ts';
 import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { createLog } from './log.ts';
+import { HeldShares } from './held-shares.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
+import { Newscast } from './newscast.ts';
+import { type NodeSelf, PostgresNodes } from './nodes.ts';
 import { ensureReady } from './provision.ts';
 import { createTree } from './tree.ts';
 
@@ -23,6 +27,8 @@ export interface PostgresOptions {
   readonly streams: StreamLimits;
   readonly clock: Clock;
   readonly random: Random;
+  /** Takes part among others under this name, and looks after its share of the logs; undefined: after all of them. */
+  readonly node?: Omit<NodeSelf, 'instance'>;
   /** Make the tables where there are none; undefined: yes. */
   readonly mayMigrate?: boolean;
   /** Told when keys or tenants could not be read or written. */
@@ -35,6 +41,8 @@ const WRITING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
+/** A beat that takes longer is none: the next one is due. */
+const BEAT_MS_MAX = 2000;
 /** Whoever asks how it is does not wait longer. */
 const ALIVE_MS_MAX = 2000;
 /** A search is stopped by its own deadline, which is sooner. */
@@ -54,18 +62,28 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const nextId = createUlids(clock, random);
   const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
   const committer = new PoolCommitter(random);
-  const log = createLog({ writing, reading, committer, logOrigin, streams, clock, random, nextId });
+  const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
+  const log = createLog({ writing, reading, committer, logOrigin, streams, clock, random, nextId, held });
   const access = createAccessStores(reading, {
     clock,
     random,
     ...(onFailure === undefined ? {} : { onFailure }),
   });
-  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading);
+  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held);
   const index = createEventIndex({
     database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX }),
     clock,
     nextId,
+    held,
   });
+  const nodes = options.node && takingPart(options.node);
+  function takingPart(node: Omit<NodeSelf, 'instance'>): Nodes {
+    const instance = nextId();
+    const newscast = parts.use(new Newscast({ url, instance, clock }));
+    newscast.start();
+    const database = connect(1, { answerMsMax: BEAT_MS_MAX });
+    return new PostgresNodes({ database, self: { ...node, instance }, held, newscast, clock });
+  }
   const asking = connect(1, { answerMsMax: ALIVE_MS_MAX });
   const opened = parts.move();
   return {
@@ -75,6 +93,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tenants: access.tenants,
     apiKeys: access.keys,
     index,
+    nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),
     answers: async () => void (await asking.read(PROJECTOR, ANSWERS)),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

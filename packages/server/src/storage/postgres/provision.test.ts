@@ -16,7 +16,7 @@ import { createLog } from './log.ts';
 import { settleInstallation } from './meta.ts';
 import { requireReady, versionIn } from './migrate.ts';
 import { ensureReady, provision } from './provision.ts';
-import { ROLES, TENANT_TABLES } from './rights.ts';
+import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
 import { MIGRATIONS } from './schema.ts';
 
 const random = createSystemRandom();
@@ -100,7 +100,7 @@ describe('a user who is not the owner', () => {
     const { url } = await userOf(ownerUrl);
     await provision({ url, ownerUrl });
     await serveAt(url);
-    for (const table of [...Object.keys(TENANT_TABLES), 'meta']) {
+    for (const table of [...Object.keys(TENANT_TABLES), ...Object.keys(COMMON_TABLES)]) {
       await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.${table}`), /permission denied/, table);
       await assert.rejects(asked(url, `DELETE FROM ${SCHEMA}.${table}`), /permission denied/, table);
     }

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, SCHEMA, type Scope, statement } from './database.ts';
 import { migrate, requireReady } from './migrate.ts';
-import { ROLES } from './rights.ts';
+import { COMMON_TABLES, ROLES } from './rights.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -36,7 +36,7 @@ const TABLES = `SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity
   JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = '${SCHEMA}' AND c.relkind IN ('r', 'p')`;
 
 describe('the catalogue', () => {
-  test('every table but meta has a tenant, and the security of rows is enabled and forced', async () => {
+  test('every table but those of the installation has a tenant, and the security of rows is enabled and forced', async () => {
     const tables = await asked(
       `SELECT t.relname, t.relrowsecurity AND t.relforcerowsecurity AS secured,
          EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'tenant_id' AND attnotnull) AS tenant
@@ -47,14 +47,14 @@ describe('the catalogue', () => {
       tables
         .filter(({ secured, tenant }) => secured !== true || tenant !== true)
         .map(({ relname }) => relname),
-      ['meta'],
+      Object.keys(COMMON_TABLES).toSorted(),
     );
   });
 
   test('whatever is unique begins with the tenant', async () => {
     const indexes = await asked(
       `SELECT t.relname, pg_get_indexdef(i.indexrelid, 1, true) AS first FROM (${TABLES}) AS t
-       JOIN pg_index AS i ON i.indrelid = t.oid WHERE i.indisunique AND t.relname <> 'meta'`,
+       JOIN pg_index AS i ON i.indrelid = t.oid WHERE i.indisunique AND t.relname <> ALL (ARRAY['${Object.keys(COMMON_TABLES).join("', '")}'])`,
     );
     assert.ok(indexes.length > 40);
     for (const { relname, first } of indexes) assert.equal(first, 'tenant_id', String(relname));
@@ -88,8 +88,13 @@ describe('the catalogue', () => {
         'docs tallystick_projector DELETE',
         'docs tallystick_projector UPDATE',
         'heads tallystick_writer UPDATE',
+        'leases tallystick_projector UPDATE',
         'meta tallystick_writer UPDATE',
+        'nodes tallystick_projector DELETE',
+        'nodes tallystick_projector UPDATE',
         'rebuilds tallystick_projector UPDATE',
+        'refused_logs tallystick_projector DELETE',
+        'refused_logs tallystick_projector UPDATE',
         'tenants tallystick_writer UPDATE',
         'used_keys tallystick_projector DELETE',
         'used_keys tallystick_writer DELETE',

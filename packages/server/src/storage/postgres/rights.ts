@@ -47,12 +47,20 @@ export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
   checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE },
   tile_hashes: { Reader: READ, Projector: ADD },
   epochs: { Writer: ADD, Reader: READ, Projector: READ },
+  refused_logs: { Projector: ALL },
   views: { Writer: ADD, Reader: READ, Projector: ALL },
   docs: { Reader: READ, Projector: ALL, Searcher: READ },
   view_keys: { Reader: READ, Projector: ALL },
   view_counts: { Reader: READ, Projector: ALL },
   rebuilds: { Writer: ADD, Reader: READ, Projector: CHANGE },
   dead_letters: { Reader: READ, Projector: ALL },
+};
+
+/** Tables of the installation as a whole. */
+export const COMMON_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
+  meta: { Writer: CHANGE, Reader: READ, Projector: READ, Retention: READ, Searcher: READ },
+  nodes: { Projector: ALL },
+  leases: { Projector: ['SELECT', 'UPDATE'] },
 };
 
 /** Once for each query, not for each row. */
@@ -70,9 +78,8 @@ export function rightsOf(schema: string): string[] {
   const statements = [
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${roles.join(', ')}, PUBLIC`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${roles.join(', ')}`,
-    `GRANT SELECT ON meta TO ${roles.join(', ')}`,
-    `GRANT INSERT, UPDATE ON meta TO ${ROLES.Writer}`,
   ];
+  for (const [table, rights] of Object.entries(COMMON_TABLES)) statements.push(...grants(table, rights));
   for (const [table, rights] of Object.entries(TENANT_TABLES)) {
     statements.push(
       `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
@@ -82,12 +89,17 @@ export function rightsOf(schema: string): string[] {
       `DROP POLICY IF EXISTS all_tenants ON ${table}`,
       `CREATE POLICY all_tenants ON ${table} TO ${seeingAll(rights)} USING (true)`,
     );
-    for (const [role, allowed] of Object.entries(rights))
-      statements.push(`GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`);
+    statements.push(...grants(table, rights));
   }
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON api_keys',
     `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${SHOWN_KEY})`,
   );
   return statements;
+}
+
+function grants(table: string, rights: Partial<Record<Role, readonly Right[]>>): string[] {
+  return Object.entries(rights).map(
+    ([role, allowed]) => `GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`,
+  );
 }

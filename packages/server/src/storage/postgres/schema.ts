@@ -21,6 +21,9 @@ const docPartitions = Array.from(
     FOR VALUES WITH (MODULUS ${DOC_PARTITIONS}, REMAINDER ${i});`,
 ).join('\n');
 
+/** The logs are divided among nodes by shares: so many nodes can have a part of the work. The number cannot change later. */
+export const SHARES = 64;
+
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
 export const MIGRATIONS: readonly string[] = [
@@ -29,6 +32,25 @@ export const MIGRATIONS: readonly string[] = [
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
   );
+
+  -- Processes that serve from this database, each under an id of its own.
+  CREATE TABLE nodes (
+    instance      text COLLATE "C" PRIMARY KEY,
+    name          text NOT NULL,
+    version       text NOT NULL,
+    started_at_ms bigint NOT NULL,
+    seen_at       timestamptz NOT NULL
+  );
+
+  -- Who looks after which share of the logs, and until when. Whoever takes one over raises its token: what was begun under an
+  -- earlier one is not written any more.
+  CREATE TABLE leases (
+    share    smallint PRIMARY KEY,
+    token    bigint NOT NULL DEFAULT 0,
+    instance text COLLATE "C",
+    until    timestamptz
+  ) WITH (fillfactor = 50);
+  INSERT INTO leases (share) SELECT generate_series(0, ${SHARES - 1});
 
   CREATE TABLE tenants (
     ${TENANT} PRIMARY KEY,
@@ -70,7 +92,9 @@ export const MIGRATIONS: readonly string[] = [
     -- In the tenant's sequence.
     next_index bigint NOT NULL DEFAULT 0,
     -- The newest leaf; null before the first one.
-    leaf       bytea
+    leaf       bytea,
+    -- That of the logs which it belongs to: see leases.
+    share      smallint NOT NULL GENERATED ALWAYS AS ((hashtext(tenant_id) & ${SHARES - 1})::smallint) STORED
   ) WITH (fillfactor = 50);
 
   CREATE TABLE streams (
@@ -152,6 +176,14 @@ export const MIGRATIONS: readonly string[] = [
     first_index         bigint NOT NULL,
     previous_checkpoint text NOT NULL,
     PRIMARY KEY (tenant_id, epoch)
+  );
+
+  -- Logs that a node has found to be other than what was signed or hashed: no node appends to them while that one is there.
+  CREATE TABLE refused_logs (
+    ${TENANT},
+    instance text COLLATE "C" NOT NULL,
+    why      text NOT NULL,
+    PRIMARY KEY (tenant_id, instance)
   );
 
   -- What follows is the index of events. All of it follows from the log, and can be made again. A view is the index of one

@@ -1,22 +1,25 @@
-// Finds the logs that have grown beyond what this process has published, and reads them back. The ends of all logs are
-// looked at each time, which is one small table; what was published is remembered. Other nodes sign the same logs, and each
-// recomputes them for itself: who comes first stores its checkpoint, the others find theirs left out. A log that another
-// node has brought further than this one is made again from what is stored, and is given so, for those who wait for it.
+// Finds the logs that have grown beyond what was published, and reads them back: those in the shares that this node holds.
+// Their ends are looked at each time, which is one small table; what was published is remembered. Logs of a share that it
+// has just taken over are told first, to be compared with what was anchored of them, and read after that. However two nodes
+// should come to sign the same log, each has recomputed it: who comes first stores its checkpoint, the other finds its own
+// left out, and goes on from what is stored.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
-import type { GrownLog, Growth, LogFault, Standing, TreeHead } from '../../streams/tree.ts';
+import type { GrownLog, Growth, LogFault, PublishedLog, Standing, TreeHead } from '../../streams/tree.ts';
 import { GrowingTree, ROW_BYTES } from '../growing-tree.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import { headIn, requireBegun, standingOf, unreadableStanding } from '../signed-tree.ts';
 import type { Database } from './database.ts';
 import { GrowingLogs, type LogEnd, LOGS_AT_ONCE, type StoredLog } from './growing-logs.ts';
-import type { PublishedState } from './tree-publisher.ts';
+import { HeldShares, type Leases } from './held-shares.ts';
+import type { Leased, PublishedState } from './tree-publisher.ts';
 import type { SignedLog } from './tree-tables.ts';
 
 /** A log on its way: what was read of it, and where it stands. */
 interface Growing {
   readonly log: LogPlace;
+  readonly share: number;
   readonly tree: GrowingTree;
   /** At a size that was asked for, where the tree was made beyond it. */
   readonly passed: TreeHead | undefined;
@@ -30,6 +33,9 @@ const PIECE_BYTES = 1024 * ROW_BYTES;
 
 export class TreeGrowth {
   readonly #logs: GrowingLogs;
+  readonly #held: HeldShares;
+  /** The leases of logs that were told to be this node's, and are read; undefined: all. */
+  #leases: Leases | undefined;
   readonly #pool = new HashPool();
   /** Those used last come last. */
   readonly #trees = new Map<TenantId, Growing>();
@@ -47,13 +53,15 @@ export class TreeGrowth {
   #lastRead: TenantId = '';
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(database: Database, logOrigin: string) {
+  constructor(database: Database, logOrigin: string, held: HeldShares = HeldShares.all()) {
     this.#logs = new GrowingLogs(database, logOrigin);
+    this.#held = held;
+    this.#leases = held.current() && new Map();
   }
 
   /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
   standings(): Promise<Standing[]> {
-    return this.#inTurn(() => this.#stand());
+    return this.#inTurn(() => this.#stand(null));
   }
 
   /** The head at exactly this size is to be among those that are given. */
@@ -76,9 +84,29 @@ export class TreeGrowth {
     });
   }
 
-  async #stand(): Promise<Standing[]> {
+  /** How far logs are signed that others may sign. */
+  async newestSizes(tenants: readonly TenantId[]): Promise<Map<TenantId, number>> {
+    const sizes = new Map<TenantId, number>();
+    for (const [tenant, signed] of await this.#logs.signed(tenants)) {
+      const { latest } = signed();
+      if (latest !== undefined) sizes.set(tenant, latest.size);
+    }
+    return sizes;
+  }
+
+  /** Under which lease each is to be published. */
+  leased(logs: readonly PublishedLog[]): readonly Leased[] | undefined {
+    const leases = this.#leases;
+    if (leases === undefined) return undefined;
+    return logs.map(({ tenant }) => {
+      const share = this.#trees.get(tenant)?.share ?? -1;
+      return { share, token: leases.get(share) ?? -1 };
+    });
+  }
+
+  async #stand(shares: readonly number[] | null): Promise<Standing[]> {
     const found: Standing[] = [];
-    for await (const stored of this.#logs.stored()) {
+    for await (const stored of this.#logs.stored(shares)) {
       const { tenant } = stored;
       try {
         found.push(this.#standing(stored));
@@ -96,16 +124,35 @@ export class TreeGrowth {
     const { log, latest } = stored.signedLog();
     requireBegun(log, stored.firstEntry());
     const standing = standingOf(tenant, log, stored.lastIndex() + 1 - log.firstIndex, latest);
-    if (latest !== undefined && !this.#published.has(tenant))
-      this.#published.set(tenant, log.firstIndex + latest.size);
-    return standing;
+    if (latest !== undefined) this.#published.set(tenant, log.firstIndex + latest.size);
+    return this.#leases === undefined || this.#held.current()?.has(stored.share)
+      ? standing
+      : { ...standing, isElsewhere: true };
+  }
+
+  /** Lets go of what is in other hands; gives the logs that are in its own from now on, if any are. */
+  async #takeOver(): Promise<Standing[] | undefined> {
+    const current = this.#held.current();
+    if (current === undefined) return undefined;
+    for (const [tenant, { share }] of this.#trees)
+      if (current.get(share) !== this.#leases?.get(share)) this.#forget(tenant);
+    const gained = [...current].filter(([share, token]) => this.#leases?.get(share) !== token);
+    this.#leases = new Map([...current].filter(([share, token]) => this.#leases?.get(share) === token));
+    if (gained.length === 0) return undefined;
+    const taken = await this.#stand(gained.map(([share]) => share));
+    this.#leases = current;
+    return taken;
   }
 
   async #read(): Promise<Growth> {
     // What was signed before is no growth.
-    if (!this.#hasStood) await this.#stand();
+    if (!this.#hasStood) await this.#stand(null);
+    const taken = await this.#takeOver();
+    if (taken !== undefined) return { grown: [], faults: [], hasMore: true, taken };
     const faults = this.#faults;
-    const ends = this.#inOrder((await this.#logs.ends()).filter((end) => this.#isBehind(end)));
+    const shares = this.#leases === undefined ? null : [...this.#leases.keys()];
+    const all = await this.#logs.ends(shares, [...this.#stops.keys()]);
+    const ends = this.#inOrder(all.filter((end) => this.#isBehind(end)));
     let room = ENTRIES_MAX;
     let looked = 0;
     while (looked < ends.length && room > 0) {
@@ -116,8 +163,22 @@ export class TreeGrowth {
       looked += count;
     }
     this.#faults = [];
+    const grown = [...this.#grown].map(([tenant, growing]) => this.#grownOf(tenant, growing));
     const hasMore = ends.some((end) => this.#isBehind(end));
-    return { grown: [...this.#grown].map(([tenant, growing]) => grownOf(tenant, growing)), faults, hasMore };
+    for (const log of grown) if (log.isElsewhere) this.#letGo(log);
+    return { grown, faults, hasMore };
+  }
+
+  #grownOf(tenant: TenantId, growing: Growing): GrownLog {
+    const isElsewhere = this.#leases?.has(growing.share) === false;
+    return { ...grownOf(tenant, growing), ...(isElsewhere ? { isElsewhere } : {}) };
+  }
+
+  /** Others sign it: it was only read to find out what it is at the size that was asked for. */
+  #letGo({ tenant, heads }: GrownLog): void {
+    if ((this.#stops.get(tenant) ?? 0) > heads.at(-1)!.size) return;
+    this.#stops.delete(tenant);
+    this.#forget(tenant);
   }
 
   #isBehind({ tenant, endIndex }: LogEnd): boolean {
@@ -137,6 +198,7 @@ export class TreeGrowth {
   /** Has the trees of these logs in memory: those that are written to now, made again as they were last signed. */
   async #prepare(portion: readonly LogEnd[], faults: LogFault[]): Promise<void> {
     const signed = await this.#logs.signed(portion.map(({ tenant }) => tenant));
+    const shares = new Map(portion.map(({ tenant, share }) => [tenant, share]));
     const missing: SignedLog[] = [];
     for (const { tenant } of portion) {
       this.#orFault(tenant, faults, () => {
@@ -154,7 +216,7 @@ export class TreeGrowth {
         const tree = new GrowingTree(states[i]!(), this.#pool);
         const stop = this.#stops.get(tenant);
         if (stop !== undefined) tree.stopAt(stop);
-        this.#keep(tenant, { log: found.log, tree, passed });
+        this.#keep(tenant, { log: found.log, share: shares.get(tenant)!, tree, passed });
       });
     }
   }
@@ -223,9 +285,13 @@ export class TreeGrowth {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #publishedOne({ tenant, epoch, size, newest, isOwn }: PublishedState): void {
+  #publishedOne({ tenant, epoch, size, newest, isOwn, isLost }: PublishedState): void {
     const growing = this.#trees.get(tenant);
     if (growing === undefined || growing.log.epoch !== epoch) return;
+    if (isLost) {
+      this.#forget(tenant);
+      return;
+    }
     const { log, tree } = growing;
     if (size > tree.size) return;
     this.#published.set(tenant, log.firstIndex + size);

@@ -8,6 +8,7 @@ import { hasGained } from '../gained-signatures.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { checkpointIn } from '../rows/log-place.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
+import { stillHeld } from './held-shares.ts';
 
 /** How a log stands after something of it was published, by whomever. */
 export interface PublishedState {
@@ -18,6 +19,14 @@ export interface PublishedState {
   readonly newest: StoredCheckpoint | undefined;
   /** The newest is the one that was to be stored, to the letter. */
   readonly isOwn: boolean;
+  /** Nothing of it was stored: another node has taken over its share. */
+  readonly isLost: boolean;
+}
+
+/** The lease of the share that a log is in, as this node knows it. */
+export interface Leased {
+  readonly share: number;
+  readonly token: number;
 }
 
 /** Any number that nobody else takes. */
@@ -62,23 +71,22 @@ export class TreePublisher {
     this.#database = database;
   }
 
-  async publish(logs: readonly PublishedLog[], nowMs: number): Promise<PublishedState[]> {
+  /** With the lease of each, where logs are divided among nodes. */
+  async publish(
+    logs: readonly PublishedLog[],
+    nowMs: number,
+    leased?: readonly Leased[],
+  ): Promise<PublishedState[]> {
     if (logs.length === 0) return [];
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      // Sent one behind the other: nobody else publishes until the last of them is answered.
-      const locked = transaction.query(LOCK);
-      const hashes = insertTileHashes(transaction, logs);
-      const checkpoints = insertCheckpoints(transaction, logs, nowMs);
-      const newest = transaction.query(NEWEST, [
-        logs.map(({ tenant }) => tenant),
-        logs.map(({ epoch }) => epoch),
-      ]);
-      const [, , , rows] = await Promise.all([locked, hashes, checkpoints, newest]);
-      return logs.map(({ tenant, epoch, checkpoints: own }, i) => {
-        const newest = rows[i]?.['size'] === null ? undefined : checkpointIn(rows[i]);
-        const last = own.at(-1);
-        return { tenant, epoch, size: last?.size ?? 0, newest, isOwn: newest?.note === last?.note };
-      });
+      const held = await stillHeld(
+        transaction,
+        leased && new Map(leased.map(({ share, token }) => [share, token])),
+      );
+      const isLost = (_: PublishedLog, i: number) => held?.has(leased![i]!.share) === false;
+      const lost = logs.filter(isLost).map(lostState);
+      const own = logs.filter((log, i) => !isLost(log, i));
+      return [...lost, ...(own.length === 0 ? [] : await publishIn(transaction, own, nowMs))];
     });
   }
 
@@ -108,6 +116,32 @@ export class TreePublisher {
       return outcomes;
     });
   }
+}
+
+async function publishIn(
+  transaction: Transaction,
+  logs: readonly PublishedLog[],
+  nowMs: number,
+): Promise<PublishedState[]> {
+  // Sent one behind the other: nobody else publishes until the last of them is answered.
+  const locked = transaction.query(LOCK);
+  const hashes = insertTileHashes(transaction, logs);
+  const checkpoints = insertCheckpoints(transaction, logs, nowMs);
+  const newest = transaction.query(NEWEST, [
+    logs.map(({ tenant }) => tenant),
+    logs.map(({ epoch }) => epoch),
+  ]);
+  const [, , , rows] = await Promise.all([locked, hashes, checkpoints, newest]);
+  return logs.map((log, i) => {
+    const newest = rows[i]?.['size'] === null ? undefined : checkpointIn(rows[i]);
+    const isOwn = newest?.note === log.checkpoints.at(-1)?.note;
+    return { ...lostState(log), newest, isOwn, isLost: false };
+  });
+}
+
+function lostState({ tenant, epoch, checkpoints }: PublishedLog): PublishedState {
+  const size = checkpoints.at(-1)?.size ?? 0;
+  return { tenant, epoch, size, newest: undefined, isOwn: false, isLost: true };
 }
 
 function columnsOf(checkpoints: readonly CosignedCheckpoint[]) {

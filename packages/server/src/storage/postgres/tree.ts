@@ -10,6 +10,7 @@ import { checkRange } from '../fsck/range.ts';
 import { headOf, type LogPlace, ofLog } from '../rows/log-place.ts';
 import type { Database } from './database.ts';
 import { EvidenceTables } from './evidence-tables.ts';
+import { HeldShares } from './held-shares.ts';
 import { rangeStore } from './ranges.ts';
 import { TreeGrowth } from './tree-growth.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
@@ -21,18 +22,25 @@ export function createTree(
   database: Database,
   logOrigin: string,
   reading: Database = database,
+  held: HeldShares = HeldShares.all(),
 ): TreeWriter & TreeReader {
-  return { ...treeWriter(database, logOrigin), ...treeReader(reading, logOrigin) };
+  return { ...treeWriter(database, logOrigin, held), ...treeReader(reading, logOrigin) };
 }
 
-function treeWriter(database: Database, logOrigin: string): TreeWriter {
-  const growth = new TreeGrowth(database, logOrigin);
+function treeWriter(database: Database, logOrigin: string, held: HeldShares): TreeWriter {
+  const growth = new TreeGrowth(database, logOrigin, held);
   const publisher = new TreePublisher(database);
   return {
     standings: () => growth.standings(),
     stopAt: (tenant, size) => growth.stopAt(tenant, size),
     readGrowth: () => growth.read(),
-    publish: async (logs, nowMs) => growth.published(await publisher.publish(logs, nowMs)),
+    async publish(logs, nowMs) {
+      const states = await publisher.publish(logs, nowMs, growth.leased(logs));
+      await growth.published(states);
+      const lost = new Set(states.filter(({ isLost }) => isLost).map(({ tenant }) => tenant));
+      return logs.filter(({ tenant }) => !lost.has(tenant));
+    },
+    newestSizes: (tenants) => growth.newestSizes(tenants),
     cosign: (checkpoints) => publisher.cosign(checkpoints),
   };
 }

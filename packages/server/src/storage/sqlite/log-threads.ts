@@ -118,7 +118,9 @@ function growthThrough(growth: ThreadHandle<TreeMessage>, writer: ThreadHandle<W
     async publish(logs, nowMs) {
       await writer.ask({ verb: 'Publish', logs, nowMs });
       await growth.ask({ verb: 'Published', sizes: publishedSizes(logs) });
+      return logs;
     },
+    newestSizes: async () => new Map(),
     cosign: async (checkpoints) => (await writer.ask({ verb: 'Cosign', checkpoints })) as boolean[],
   };
 }

@@ -76,6 +76,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     tenants: access.tenants,
     apiKeys: access.keys,
     index,
+    nodes: undefined,
     settleSigner: async (fingerprint) => fingerprint,
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

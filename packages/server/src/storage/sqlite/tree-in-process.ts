@@ -34,7 +34,9 @@ export function treeInProcess(
     async publish(logs, nowMs) {
       publisher.publish(logs, nowMs);
       growth.published(publishedSizes(logs));
+      return logs;
     },
+    newestSizes: async () => new Map(),
     cosign: async (checkpoints) => publisher.cosign(checkpoints),
     checkRange: (wish, onProgress) => checkInSteps(reading, logOrigin, wish, onProgress),
     ...treeReader(async (read) => readTree(reads, read)),

@@ -11,6 +11,7 @@ import type { Deadline } from '../../../runtime/deadline.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../database.ts';
+import type { HeldShares } from '../held-shares.ts';
 import { LETTER_COUNT, LETTER_COUNT_OF_ALL, lettersOf } from './dead-letters.ts';
 import { IndexFollower } from './follower.ts';
 import { IndexReader, type ReaderParts, stateIn, stateOfAll } from './index-reader.ts';
@@ -29,6 +30,8 @@ export interface EventIndexOptions {
   readonly gatheredMax?: number;
   /** How many events the follower takes of a log at once. */
   readonly portion?: number;
+  /** The logs that are followed; undefined: all. */
+  readonly held?: HeldShares;
 }
 
 const SEARCHES_MAX = 4;

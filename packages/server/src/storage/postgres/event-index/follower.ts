@@ -1,7 +1,7 @@
 // Brings the views after the log: tenant by tenant, each from where its view ends to where its log does, and the position
 // is saved in the same commit as what was indexed. The entries of a tenant become visible in their order, so none is passed
-// by that is committed late. Any number of nodes do this at once: who has locked the row of a view adds to it, and the others
-// pass on to the next. In the same turns views are made anew, behind the ones that answer meanwhile, old ones are removed
+// by that is committed late. Each node does this for the logs in its shares. Where two should do it at once, who has locked
+// the row of a view adds to it, and the other passes on to the next. In the same turns views are made anew, behind the ones that answer meanwhile, old ones are removed
 // portion by portion, and dead letters whose time is over are let go.
 
 import type { TenantId } from '@tallystick/contract';
@@ -9,7 +9,8 @@ import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts
 import type { Clock } from '../../../runtime/clock.ts';
 import { eventIn } from '../../event-index/logged-event.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement, type Transaction } from '../database.ts';
+import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
+import { HeldShares, type Leases, stillHeld } from '../held-shares.ts';
 import {
   addLetter,
   findLetter,
@@ -29,6 +30,8 @@ export interface FollowerParts {
   readonly nextId: () => string;
   /** How many events are taken of a log at once. */
   readonly portion?: number;
+  /** The logs that are followed; undefined: all. */
+  readonly held?: HeldShares;
 }
 
 /** At most: large enough that a commit costs little of it, small enough that nobody waits long for the view. */
@@ -44,9 +47,10 @@ const ATTEMPTS_MAX = 3;
 
 // In any order: so no tenant waits for ever behind the same others, and nodes begin with different ones.
 const BEHIND = statement(
-  `SELECT heads.tenant_id, views.generation IS NULL AS is_new FROM heads
+  `SELECT heads.tenant_id, heads.share, views.generation IS NULL AS is_new FROM heads
    LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
-   WHERE heads.next_index > coalesce(views.next_index, 0) ORDER BY random() LIMIT ${TENANTS_MAX}`,
+   WHERE heads.next_index > coalesce(views.next_index, 0) AND ($1::smallint[] IS NULL OR heads.share = ANY($1))
+   ORDER BY random() LIMIT ${TENANTS_MAX}`,
 );
 // One that answers comes before what is being made in its place.
 const ADD_VIEWS = statement(
@@ -65,7 +69,9 @@ const LOCK_CURRENT = statement(
   `SELECT ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND state = 'Current' FOR UPDATE SKIP LOCKED`,
 );
 const LOCK_BUILDING = statement(
-  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Building' LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  `SELECT views.tenant_id, ${VIEW_COLUMNS}, share FROM views
+   JOIN (SELECT tenant_id, share FROM heads) AS head ON head.tenant_id = views.tenant_id
+   WHERE state = 'Building' AND ($1::smallint[] IS NULL OR share = ANY($1)) LIMIT 1 FOR UPDATE OF views SKIP LOCKED`,
 );
 const LOCK_OLD = statement(
   `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Old' LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -82,6 +88,12 @@ const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
   statement(`DELETE FROM ${table} WHERE tenant_id = $1 AND generation = $2`),
 );
 
+/** A log whose view is behind, and the lease of its share. */
+interface LogBehind {
+  readonly tenant: TenantId;
+  readonly lease: Leases | undefined;
+}
+
 /** What became of a portion. */
 interface Taken {
   readonly count: number;
@@ -96,13 +108,15 @@ export class IndexFollower {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #nextId: () => string;
   readonly #portion: number;
+  readonly #held: HeldShares;
   readonly #terms = new TermsOfViews();
 
-  constructor({ database, clock, nextId, portion = PORTION }: FollowerParts) {
+  constructor({ database, clock, nextId, portion = PORTION, held = HeldShares.all() }: FollowerParts) {
     this.#database = database;
     this.#clock = clock;
     this.#nextId = nextId;
     this.#portion = portion;
+    this.#held = held;
   }
 
   /** One portion of each: of the logs that have gone on, of a view that is being made, of one that is going away. */
@@ -110,8 +124,7 @@ export class IndexFollower {
     const nowMs = this.#clock.now();
     const behind = await this.#behind();
     const taken: Taken[] = [];
-    for (const tenant of behind)
-      taken.push(await this.#orFewer((portion) => this.#follow(tenant, portion, nowMs)));
+    for (const log of behind) taken.push(await this.#orFewer((portion) => this.#follow(log, portion, nowMs)));
     await this.#database.inTransaction(PROJECTOR, (transaction) => removeExpiredLetters(transaction, nowMs));
     const built = await this.#orFewer((portion) => this.#build(portion, nowMs));
     const isRemoving = await this.#remove();
@@ -146,12 +159,15 @@ export class IndexFollower {
   }
 
   /** Whose logs have gone on. Those who had no view have one now. */
-  async #behind(): Promise<TenantId[]> {
-    const rows = await this.#database.read(PROJECTOR, BEHIND);
+  async #behind(): Promise<LogBehind[]> {
+    const leases = this.#held.current();
+    const rows = await this.#database.read(PROJECTOR, BEHIND, [
+      leases === undefined ? null : [...leases.keys()],
+    ]);
     const fresh = rows.filter((row) => row['is_new'] === true).map((row) => textIn(row, 'tenant_id'));
     if (fresh.length > 0)
       await this.#database.inTransaction(PROJECTOR, (transaction) => transaction.change(ADD_VIEWS, [fresh]));
-    return rows.map((row) => textIn(row, 'tenant_id'));
+    return rows.map((row) => ({ tenant: textIn(row, 'tenant_id'), lease: leaseOf(row, leases) }));
   }
 
   /** What the database refuses is tried again with fewer events, until it is one alone. */
@@ -165,14 +181,15 @@ export class IndexFollower {
     }
   }
 
-  async #follow(tenant: TenantId, portion: number, nowMs: number): Promise<Taken> {
+  async #follow({ tenant, lease }: LogBehind, portion: number, nowMs: number): Promise<Taken> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      const [, [locked], [head]] = await Promise.all([
+      const [held, , [locked], [head]] = await Promise.all([
+        stillHeld(transaction, lease),
         transaction.query(NOT_DURABLY),
         transaction.query(LOCK_CURRENT, [tenant]),
         transaction.query(HEAD, [tenant]),
       ]);
-      if (locked === undefined) return NOTHING;
+      if (locked === undefined || held?.size === 0) return NOTHING;
       const view = viewIn(tenant, locked);
       const end = numberOf(head, 'next_index');
       if (view.nextIndex >= end) return NOTHING;
@@ -246,8 +263,13 @@ export class IndexFollower {
   /** A portion of a view that is made anew; with the last one it takes the place of the one that has answered. */
   async #build(portion: number, nowMs: number): Promise<Taken> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      const [locked] = await transaction.query(LOCK_BUILDING);
+      const leases = this.#held.current();
+      const [locked] = await transaction.query(LOCK_BUILDING, [
+        leases === undefined ? null : [...leases.keys()],
+      ]);
       if (locked === undefined) return NOTHING;
+      const held = await stillHeld(transaction, leaseOf(locked, leases));
+      if (held?.size === 0) return NOTHING;
       const building = viewIn(textIn(locked, 'tenant_id'), locked);
       const { tenant } = building;
       const [answering] = await transaction.query(LOCK_CURRENT, [tenant]);
@@ -290,6 +312,12 @@ export class IndexFollower {
       return true;
     });
   }
+}
+
+/** That of the share in a row. */
+function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
+  const share = numberOf(row, 'share');
+  return leases && new Map([[share, leases.get(share) ?? -1]]);
 }
 
 /** By index, why it cannot be indexed. */

@@ -1,0 +1,45 @@
+// Nodes are processes that serve from one store, all of them equal: each takes every request, and each looks after a part of
+// the logs in the loops that sign, seal and index them. Which part is settled by leases: who is not heard of for a while
+// loses its own, and the others take it over. The port through which a node takes part; a store that is of one process alone
+// has none.
+
+import type { TenantId } from '@tallystick/contract';
+
+/** What a node is told by another, so that it need not wait for its next look. Whoever misses it finds out a little later. */
+export type News = 'Appended' | 'CheckpointWanted' | 'Published' | 'SharesFreed';
+
+export interface NodeState {
+  readonly name: string;
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** When it was last heard of, by the clock of the store. */
+  readonly seenAtMs: number;
+  /** Not heard of for so long that others have its part. */
+  readonly isGone: boolean;
+  /** How many of the shares into which logs are divided it looks after. */
+  readonly shares: number;
+  readonly isSelf: boolean;
+}
+
+/** How things are among the nodes, as this one has found them. */
+export interface Beat {
+  readonly nodes: readonly NodeState[];
+  /** Logs that other nodes have found to be other than what was signed, and why. */
+  readonly refusedElsewhere: ReadonlyMap<TenantId, string>;
+  /** It has a share that it had not before. */
+  readonly hasGained: boolean;
+}
+
+export interface Nodes {
+  /**
+   * Says that this node is there and which logs it refuses, keeps its part of them, takes what is its due and free, and
+   * gives up what is beyond its due.
+   */
+  beat(refused: ReadonlyMap<TenantId, string>): Promise<Beat>;
+  /** Gives up everything. Nothing may be under way by then. */
+  leave(): Promise<void>;
+  /** Soon, together with what is told at about the same time; nobody is told twice of the same. */
+  tell(news: News): void;
+  /** Whoever wants to know what others tell. */
+  onTold(listener: (news: News) => void): void;
+}
