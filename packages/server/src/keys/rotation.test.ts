@@ -78,7 +78,13 @@ async function announce(
   const { tree } = storage;
   const clock = { now: () => NOW_MS };
   const history = async () => new Map(Array.from(heads, ([origin, head]) => [origin, [head]]));
-  const anchor = { isNew: heads.size === 0, heads: () => heads, history };
+  const anchor = {
+    isNew: heads.size === 0,
+    heads: () => heads,
+    forks: () => new Map<string, string>(),
+    history,
+    refresh: async () => {},
+  };
   const found = await findAffected({ ...storage, anchor, telemetry: { warn: assert.fail }, clock });
   const refused = new Map(found.damaged);
   for (const { tenant, message } of found.disagreements) refused.set(tenant, message);

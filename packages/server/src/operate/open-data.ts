@@ -8,27 +8,42 @@ import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
+import { findForks, mergeHistories } from '../storage/anchor-merge.ts';
+import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
+import { readAnchorFiles } from '../storage/anchor-reading.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
-import { newestIn, readAnchorHistoryAt } from '../storage/sqlite/fsck/memory.ts';
+import { newestIn } from '../storage/sqlite/fsck/memory.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
-import { takeLock } from '../storage/sqlite/lock.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Anchor, AnchorHistory } from '../streams/anchor.ts';
+import type { ReadAnchor } from '../streams/anchor.ts';
 import type { Facts, Telemetry } from '../telemetry.ts';
 
-/** What a comparison needs of the anchor. */
-export type ReadAnchor = Pick<Anchor, 'isNew' | 'heads' | 'history'>;
-
-/** As it is now: a service that runs has the file open for itself, so it is only read. Throws StartError. */
+/** As it is now: a service that runs has its file open for itself, so it is only read. Throws StartError. */
 export function readAnchorOf(config: Config): ReadAnchor {
   const place = anchorPlace(config);
+  let now = readAt(place);
+  return {
+    get isNew() {
+      return now.heads.size === 0;
+    },
+    heads: () => now.heads,
+    forks: () => now.forks,
+    history: async () => now.history,
+    async refresh() {
+      now = readAt(place);
+    },
+  };
+}
+
+function readAt(place: string) {
   try {
-    const history: AnchorHistory = readAnchorHistoryAt(place) ?? new Map();
-    const heads = newestIn(history);
-    return { isNew: heads.size === 0, heads: () => heads, history: async () => history };
+    const files = readAnchorFiles(place) ?? [];
+    const history = mergeHistories(files);
+    const forks = new Map(findForks(files).map(({ origin, message }) => [origin, message]));
+    return { history, heads: newestIn(history), forks };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });
@@ -71,7 +86,10 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
     clock,
     random: createSystemRandom(),
   };
-  if (url !== undefined) return openDatabase(directory, url.reveal(), common, exclusive);
+  if (url !== undefined) {
+    const alone = exclusive ? anchorPlace(config) : undefined;
+    return openDatabase(url.reveal(), common, alone);
+  }
   return openSqliteStorage({
     directory,
     ...common,
@@ -84,17 +102,16 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
   });
 }
 
-/** The lock is that of the data directory, which has the keys and the anchor that belong to the database. */
+/** `alone`: the anchor that nodes of this database share, where none of them may run meanwhile. */
 async function openDatabase(
-  directory: string,
   url: string,
   common: Omit<PostgresOptions, 'url'>,
-  exclusive: boolean,
+  alone: string | undefined,
 ): Promise<Storage> {
   // Loaded where it is needed.
   const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
   await using parts = new AsyncDisposableStack();
-  if (exclusive) parts.use(takeLock(directory));
+  if (alone !== undefined) parts.use(takeAnchorAlone(alone));
   const storage = parts.use(await openPostgresStorage({ url, ...common, mayMigrate: false }));
   const opened = parts.move();
   return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };

@@ -1,7 +1,8 @@
 // The anchor as one append-only file (its form: anchor-form.ts), by default `anchor` in the data directory. An append
 // is one write and one fsync for all heads, and counts only if the file is still the one at its path. What a crash cut
 // short is cut away when the file is opened; any other damage is refused. A file that was grown far beyond what its
-// newest heads need is replaced by one that holds only those. One process at a time uses it.
+// newest heads need is replaced by one that holds only those. One process at a time uses it; where several nodes anchor,
+// each has such a file (anchor-nodes.ts).
 
 import { type FileHandle, open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -22,6 +23,7 @@ import { addFile, codeOf, replaceFile, syncFolder } from './whole-file.ts';
 export const ANCHOR_FILE = 'anchor';
 const COMPACT_ABOVE_BYTES = 16 * 1024 * 1024;
 const COMPACT_ABOVE_TIMES = 4;
+const NO_FORKS: ReadonlyMap<string, string> = new Map();
 
 /**
  * `place` is the file, or a directory in which it is called `anchor`. A file that is not there is made, empty; the
@@ -42,12 +44,17 @@ export async function openAnchorFile(place: string): Promise<Anchor> {
     }
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const why =
-      error instanceof AnchorDamage
-        ? `${error.message}; put back an undamaged copy that is no older`
-        : `${codeOf(error)}; see Log__Anchor`;
-    throw new StartError(`cannot use the anchor ${place}: ${why}`, { cause: error });
+    throw new StartError(anchorTrouble(place, error), { cause: error });
   }
+}
+
+/** Why an anchor cannot be used, and what to do, for people. */
+export function anchorTrouble(place: string, cause: unknown): string {
+  const why =
+    cause instanceof AnchorDamage
+      ? `${cause.message}; put back an undamaged copy that is no older`
+      : `${codeOf(cause)}; see Log__Anchor`;
+  return `cannot use the anchor ${place}: ${why}`;
 }
 
 async function pathOf(place: string): Promise<string> {
@@ -91,6 +98,13 @@ class AnchorFile implements Anchor {
   heads(): ReadonlyMap<string, AnchoredHead> {
     return this.#content.heads;
   }
+
+  /** It is written by one alone, who does not go back. */
+  forks(): ReadonlyMap<string, string> {
+    return NO_FORKS;
+  }
+
+  async refresh(): Promise<void> {}
 
   /** Read anew: most starts do without, and need not keep it in memory. */
   async history(): Promise<AnchorHistory> {

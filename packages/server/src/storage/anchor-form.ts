@@ -12,7 +12,7 @@
 
 import { hash } from 'node:crypto';
 import { HASH_BYTES } from '@tallystick/evidence';
-import type { AnchoredHead } from '../streams/anchor.ts';
+import type { AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
 
 export const FIRST_LINE = 'tallystick-anchor/1\n';
 
@@ -82,6 +82,28 @@ export function readAnchor(bytes: Buffer): AnchorContent {
 export function readAnchorHistory(bytes: Buffer): Map<string, AnchoredHead[]> {
   const history = new Map<string, RawHead[]>();
   readerOf(bytes, history).read();
+  return headsIn(history);
+}
+
+/** What was found behind the content that was known before, and up to where. */
+export interface AnchorAddition extends Pick<AnchorContent, 'bytes' | 'closing'> {
+  /** By origin, ascending. */
+  readonly added: AnchorHistory;
+}
+
+/**
+ * Goes on behind what was read before, with the bytes that follow it; undefined: from the first line on. Throws as
+ * `readAnchor` does, but counts lines from where it goes on.
+ */
+export function readAnchorFrom(before: AnchorContent | undefined, bytes: Buffer): AnchorAddition {
+  const history = new Map<string, RawHead[]>();
+  const reader =
+    before === undefined ? readerOf(bytes, history) : new AnchorReader(bytes, { history, before });
+  const { bytes: endAt, closing } = reader.read();
+  return { added: headsIn(history), bytes: endAt, closing };
+}
+
+function headsIn(history: ReadonlyMap<string, readonly RawHead[]>): Map<string, AnchoredHead[]> {
   return new Map(
     Array.from(history, ([slice, heads]) => {
       const origin = copied(slice);
@@ -91,17 +113,20 @@ export function readAnchorHistory(bytes: Buffer): Map<string, AnchoredHead[]> {
 }
 
 function readerOf(bytes: Buffer, history?: Map<string, RawHead[]>): AnchorReader {
-  // One character per byte, so that places in the text are places in the file.
-  const text = bytes.toString('latin1');
-  if (!text.startsWith(FIRST_LINE)) {
+  if (!bytes.subarray(0, FIRST_LINE.length).equals(Buffer.from(FIRST_LINE))) {
     throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is no anchor of this version`);
   }
-  return new AnchorReader(bytes, text, history);
+  return new AnchorReader(bytes, { history });
 }
 
 interface RawHead {
   readonly size: number;
   readonly root: string;
+}
+
+interface ReaderOptions {
+  readonly history?: Map<string, RawHead[]> | undefined;
+  readonly before?: AnchorContent;
 }
 
 class AnchorReader {
@@ -110,14 +135,24 @@ class AnchorReader {
   readonly #heads = new Map<string, RawHead>();
   /** All of them go there, where they are wanted. */
   readonly #history: Map<string, RawHead[]> | undefined;
+  /** What was known before the first of these bytes. */
+  readonly #known: ReadonlyMap<string, { readonly size: number }>;
+  /** Where the first of these bytes is in the file. */
+  readonly #fromAt: number;
   #line = 1;
-  #at = FIRST_LINE.length;
+  #at: number;
   /** Where the checksum of the record that is read now begins. */
   #closingAt = 0;
 
-  constructor(bytes: Buffer, text: string, history: Map<string, RawHead[]> | undefined) {
-    this.#bytes = bytes;
-    this.#text = text;
+  constructor(bytes: Buffer, { history, before }: ReaderOptions) {
+    // It goes on as a file does behind its first line: from the line with which the next checksum begins.
+    this.#bytes =
+      before === undefined ? bytes : Buffer.concat([Buffer.from(before.closing, 'latin1'), bytes]);
+    // One character per byte, so that places in the text are places in the bytes.
+    this.#text = this.#bytes.toString('latin1');
+    this.#at = (before?.closing ?? FIRST_LINE).length;
+    this.#fromAt = before === undefined ? 0 : before.bytes - this.#at;
+    this.#known = before?.heads ?? new Map();
     this.#history = history;
   }
 
@@ -127,14 +162,15 @@ class AnchorReader {
     try {
       while (this.#at < this.#text.length && this.#readRecord()) [lastAt, end] = [end, this.#at];
     } catch (error) {
-      if (!(error instanceof AnchorDamage) || !hasUnwrittenBlock(this.#bytes, end)) throw error;
+      if (!(error instanceof AnchorDamage) || !hasUnwrittenBlock(this.#bytes, end, this.#fromAt)) throw error;
     }
     const heads = new Map<string, AnchoredHead>();
     for (const [slice, head] of this.#heads) {
       const origin = copied(slice);
       heads.set(origin, headOf(origin, head));
     }
-    return { heads, lastAt, bytes: end, closing: this.#text.slice(this.#closingAt, end) };
+    const closing = copied(this.#text.slice(this.#closingAt, end));
+    return { heads, lastAt: this.#fromAt + lastAt, bytes: this.#fromAt + end, closing };
   }
 
   /** False when the file ends inside the record; its heads count only when it is whole. */
@@ -173,7 +209,7 @@ class AnchorReader {
       throw this.#damage(`is not the checksum of the lines from ${record.firstLine} on`);
     }
     for (const [origin, head] of record.heads) {
-      const { size } = this.#heads.get(origin) ?? { size: -1 };
+      const { size } = this.#heads.get(origin) ?? this.#known.get(origin) ?? { size: -1 };
       if (head.size <= size)
         throw this.#damage(`closes heads of which ${origin} goes from ${size} to ${head.size}`);
       this.#heads.set(origin, head);
@@ -210,15 +246,15 @@ function isBeginning(line: string): boolean {
  * Blocks of one append reach the disk in any order. What has not come there reads as zeros, in whole sectors up to the
  * beginning or the end of the record; and as it is one append, nothing closes a record but its end.
  */
-function hasUnwrittenBlock(bytes: Buffer, recordAt: number): boolean {
+function hasUnwrittenBlock(bytes: Buffer, recordAt: number, fromAt: number): boolean {
   const closingAt = bytes.indexOf('\n= ', recordAt);
   const closedAt = closingAt < 0 ? -1 : bytes.indexOf('\n', closingAt + 1);
   if (closedAt >= 0 && closedAt < bytes.length - 1) return false;
   for (let from = bytes.indexOf(0, recordAt); from >= 0; ) {
     let to = from;
     while (to < bytes.length && bytes[to] === 0) to++;
-    const beginsWell = from === recordAt || from % SECTOR_BYTES === 0;
-    const endsWell = to === bytes.length || to % SECTOR_BYTES === 0;
+    const beginsWell = from === recordAt || (fromAt + from) % SECTOR_BYTES === 0;
+    const endsWell = to === bytes.length || (fromAt + to) % SECTOR_BYTES === 0;
     if (!beginsWell || !endsWell) return false;
     from = bytes.indexOf(0, to);
     if (from < 0) return true;

@@ -22,6 +22,7 @@ export function createLateAnchor(): LateAnchor {
       return anchor().isNew;
     },
     heads: () => anchor().heads(),
+    forks: () => anchor().forks(),
     history: async () => anchor().history(),
     refresh: async () => anchor().refresh(),
     append: async (heads) => anchor().append(heads),

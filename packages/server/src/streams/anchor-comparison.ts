@@ -1,17 +1,21 @@
 // Holds the store against what was anchored, log by log: for the checkpointer, which refuses whatever does not agree, and
 // for the command that goes on openly after a restore. Most is decided at once; a log whose anchored head is not stored
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
+//
+// Other nodes may sign, anchor and store meanwhile. What is anchored was committed before, and what is stored was anchored
+// before: so a store that has less than the anchor had earlier is behind, and an anchor that has less than the store had
+// earlier is an older one. Each is read in that order, and nothing is said of it otherwise.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../telemetry.ts';
-import type { Anchor, AnchoredHead, AnchorHistory } from './anchor.ts';
+import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 import { findParting, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface ComparisonParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
-  readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
+  readonly anchor: ReadAnchor;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   /** The name of the installation, with which its origins begin. */
   readonly logOrigin: string;
@@ -50,13 +54,15 @@ export class AnchorComparison {
   /** While logs are compared, once one needs it. */
   #history: AnchorHistory | undefined;
   #standings: readonly Standing[] = [];
+  /** Signed beyond what was anchored of them when that was read. */
+  readonly #ahead: Standing[] = [];
   readonly #unreadable = new Map<TenantId, string>();
 
   private constructor(parts: ComparisonParts) {
     this.#parts = parts;
   }
 
-  /** To be made before anything is appended. */
+  /** To be made before anything is appended to these logs by this node. */
   static async make(parts: ComparisonParts): Promise<AnchorComparison> {
     const comparison = new AnchorComparison(parts);
     await comparison.#compareAll();
@@ -73,7 +79,7 @@ export class AnchorComparison {
     return this.#unreadable;
   }
 
-  /** All that the store has. */
+  /** All that the store has of those that are compared. */
   get standings(): readonly Standing[] {
     return this.#standings;
   }
@@ -105,19 +111,14 @@ export class AnchorComparison {
     return otherHistory(standing, anchored, partingAt(anchored, then?.root));
   }
 
-  /** Logs that another node has signed until now: as they are, after the anchor was refreshed. What is found of them. */
+  /** Logs that another node has signed until now, read after the anchor was refreshed; what is found of them. */
   async compareTaken(taken: readonly Standing[]): Promise<{
     readonly found: readonly Disagreement[];
     readonly unreadable: ReadonlyMap<TenantId, string>;
   }> {
-    const { anchor, logOrigin } = this.#parts;
-    const newest = newestByTenant(anchor.heads(), logOrigin, () => {});
-    const before = this.#found.length;
     const tenants = new Set(taken.map(({ tenant }) => tenant));
-    await this.#compareEach(
-      [...newest].filter(([tenant]) => tenants.has(tenant)),
-      taken,
-    );
+    const before = this.#found.length;
+    await this.#compareEach(newestByTenant(this.#parts, tenants), taken);
     return {
       found: this.#found.slice(before),
       unreadable: new Map([...this.#unreadable].filter(([tenant]) => tenants.has(tenant))),
@@ -125,33 +126,34 @@ export class AnchorComparison {
   }
 
   async #compareAll(): Promise<void> {
-    const { tree, anchor, telemetry, logOrigin } = this.#parts;
-    const newest = newestByTenant(anchor.heads(), logOrigin, ({ origin, size }) =>
+    const { tree, anchor, telemetry } = this.#parts;
+    await anchor.refresh();
+    const newest = newestByTenant(this.#parts, undefined, ({ origin, size }) =>
       telemetry.warn('a log was anchored that is none of this installation', { origin, size }),
     );
     this.#standings = await tree.standings();
-    if (anchor.isNew && this.#standings.some(({ checkpoint }) => checkpoint !== undefined)) {
-      // Whoever took it away could have put the store back to an earlier state as well.
-      telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
-    }
     await this.#compareEach(newest, this.#standings);
   }
 
+  /** With what was anchored before they were read. */
   async #compareEach(
-    newest: Iterable<readonly [TenantId, AnchoredLog]>,
-    all: readonly Standing[],
+    newest: ReadonlyMap<TenantId, AnchoredLog>,
+    standings: readonly Standing[],
   ): Promise<void> {
-    const standings = new Map(all.map((standing) => [standing.tenant, standing]));
-    for (const { tenant, fault } of all) if (fault !== undefined) this.#unreadable.set(tenant, fault);
+    const forks = new Map(this.#parts.anchor.forks());
+    const byTenant = new Map(standings.map((standing) => [standing.tenant, standing]));
+    for (const { tenant, fault } of standings) if (fault !== undefined) this.#unreadable.set(tenant, fault);
     for (const [tenant, anchored] of newest) {
       if (this.#unreadable.has(tenant)) continue;
-      const standing = standings.get(tenant);
-      if (standing !== undefined && standing.epoch > anchored.epoch) {
-        // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
-        if (standing.checkpoint !== undefined) this.#warnOfOlderAnchor(standing, 0);
-      }
+      const standing = byTenant.get(tenant);
+      // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
+      if (standing !== undefined && standing.epoch > anchored.epoch) this.#ahead.push(standing);
+      const fork = forks.get(anchored.origin);
       try {
-        const disagreement = await this.#compare(tenant, standing, anchored);
+        const disagreement =
+          fork === undefined
+            ? await this.#compare(tenant, standing, anchored)
+            : forked(standing ?? noneOf(tenant), anchored, fork);
         if (disagreement !== undefined) this.#found.push(disagreement);
       } catch (error) {
         if (!(error instanceof EvidenceError)) throw error;
@@ -159,6 +161,7 @@ export class AnchorComparison {
       }
     }
     this.#history = undefined;
+    await this.#warnOfOlderAnchor();
   }
 
   async #compare(
@@ -192,29 +195,45 @@ export class AnchorComparison {
     const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory(standing, anchored, partingAt(anchored, root));
-    this.#warnOfOlderAnchor(standing, anchored.size);
+    this.#ahead.push(standing);
     return undefined;
   }
 
-  #warnOfOlderAnchor({ tenant, checkpoint }: Standing, anchoredSize: number): void {
-    this.#parts.telemetry.warn(
-      'a log was signed beyond its anchor: the anchor was put back to an earlier state',
-      { tenant, anchoredSize, size: checkpoint?.size },
-    );
+  /** With the anchor as it is now: other nodes may have anchored what was found to be stored. */
+  async #warnOfOlderAnchor(): Promise<void> {
+    const { anchor, telemetry } = this.#parts;
+    const isSigned = this.#standings.some(({ checkpoint }) => checkpoint !== undefined);
+    if (this.#ahead.length === 0 && !(anchor.isNew && isSigned)) return;
+    await anchor.refresh();
+    if (anchor.isNew) {
+      // Whoever took it away could have put the store back to an earlier state as well.
+      telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
+    }
+    const newest = newestByTenant(this.#parts);
+    for (const { tenant, epoch, checkpoint } of this.#ahead.splice(0)) {
+      const anchored = newest.get(tenant);
+      const anchoredSize = anchored?.epoch === epoch ? anchored.size : 0;
+      if (checkpoint === undefined || checkpoint.size <= anchoredSize) continue;
+      telemetry.warn('a log was signed beyond its anchor: the anchor was put back to an earlier state', {
+        tenant,
+        anchoredSize,
+        size: checkpoint.size,
+      });
+    }
   }
 }
 
 /** Of each tenant the log that it had last. */
 function newestByTenant(
-  heads: ReadonlyMap<string, AnchoredHead>,
-  logOrigin: string,
-  onStranger: (head: AnchoredHead) => void,
+  { anchor, logOrigin }: ComparisonParts,
+  tenants?: ReadonlySet<TenantId>,
+  onStranger?: (head: AnchoredHead) => void,
 ): Map<TenantId, AnchoredLog> {
   const newest = new Map<TenantId, AnchoredLog>();
-  for (const [origin, head] of heads) {
+  for (const [origin, head] of anchor.heads()) {
     const named = logNamed(origin, logOrigin);
-    if (named === undefined) onStranger(head);
-    else if (named.epoch >= (newest.get(named.tenant)?.epoch ?? 0)) {
+    if (named === undefined) onStranger?.(head);
+    else if (tenants?.has(named.tenant) !== false && named.epoch >= (newest.get(named.tenant)?.epoch ?? 0)) {
       newest.set(named.tenant, { ...head, epoch: named.epoch });
     }
   }
@@ -235,9 +254,18 @@ function goneAltogether(tenant: TenantId, anchored: AnchoredLog): Disagreement {
   return { tenant, anchored, kind: 'Behind', entries: 0, firstIndex: undefined, message };
 }
 
+/** Two were signed: whichever the store has, it is not the only one. */
+function forked(
+  { tenant, entries, firstIndex }: LogLength,
+  anchored: AnchoredLog,
+  message: string,
+): Disagreement {
+  return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
+}
+
 /** There is no way on from here but another copy: what is here was never signed as what it says it is. */
 function otherHistory(
-  { tenant, entries, firstIndex }: Pick<Standing, 'tenant' | 'entries'> & { firstIndex: number | undefined },
+  { tenant, entries, firstIndex }: LogLength,
   anchored: AnchoredLog,
   parting: Parting,
 ): Disagreement {
@@ -245,6 +273,8 @@ function otherHistory(
   return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
 }
 
-function noneOf(tenant: TenantId) {
+type LogLength = Pick<Disagreement, 'tenant' | 'entries' | 'firstIndex'>;
+
+function noneOf(tenant: TenantId): LogLength {
   return { tenant, entries: 0, firstIndex: undefined };
 }

@@ -8,6 +8,10 @@ export type AnchoredHead = Checkpoint;
 
 export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
 
+/**
+ * Where several nodes serve from one store, each anchors for itself, and what is anchored is what any of them has. What the
+ * others have anchored since the last look is known after `refresh`.
+ */
 export interface Anchor extends AsyncDisposable {
   /**
    * Nothing was ever anchored here: right for a store without checkpoints, and for any other the sign of an anchor
@@ -16,14 +20,20 @@ export interface Anchor extends AsyncDisposable {
   readonly isNew: boolean;
   /** The newest by origin. */
   heads(): ReadonlyMap<string, AnchoredHead>;
+  /** By origin, how two heads of one size were found anchored that have different roots: both were signed. */
+  forks(): ReadonlyMap<string, string>;
+  /** All that it still knows, by origin, ascending; older ones may have been forgotten. Of a fork both are there. */
+  history(): Promise<AnchorHistory>;
   /** Reads what other nodes have anchored meanwhile; cheap where nothing is new. */
   refresh(): Promise<void>;
-  /** All that it still knows, by origin, ascending; older ones may have been forgotten. */
-  history(): Promise<AnchorHistory>;
   /**
-   * Resolves when all of them are durable. Heads of one origin stand in ascending order, and one that is the newest
-   * already is left out. Rejects, and anchors none of them, if one is smaller than what is anchored, or as large and
-   * different. After any other failure it is not known what is anchored; the next append settles that first.
+   * Resolves when all of them are durable. Heads of one origin stand in ascending order; one that is the newest already
+   * is left out, and so is one that is smaller than what another node has anchored. Rejects, and anchors none of
+   * them, if one is smaller than what this node has anchored, or as large as what any has and different. After any other
+   * failure it is not known what is anchored; the next append settles that first.
    */
   append(heads: readonly AnchoredHead[]): Promise<void>;
 }
+
+/** What a comparison needs of it. */
+export type ReadAnchor = Omit<Anchor, 'append' | typeof Symbol.asyncDispose>;

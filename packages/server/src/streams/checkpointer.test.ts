@@ -152,6 +152,7 @@ test('nothing is stored that is not anchored', async () => {
   const broken = (anchor: Anchor): Anchor => ({
     isNew: false,
     heads: () => anchor.heads(),
+    forks: () => anchor.forks(),
     history: () => anchor.history(),
     refresh: () => anchor.refresh(),
     append: (heads) => (isBroken ? Promise.reject(new Error('not mounted')) : anchor.append(heads)),
@@ -172,6 +173,7 @@ test('who waits for a checkpoint is told at once when it cannot be made, and so 
   const broken = (anchor: Anchor): Anchor => ({
     isNew: false,
     heads: () => anchor.heads(),
+    forks: () => anchor.forks(),
     history: () => anchor.history(),
     refresh: () => anchor.refresh(),
     append: () => mayFail.then(() => Promise.reject(new Error('not mounted'))),

@@ -13,6 +13,7 @@ import type { Signing } from '../keys/signing.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Anchor } from './anchor.ts';
 import { AnchorComparison } from './anchor-comparison.ts';
+import { forkIn } from './anchor-forks.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
 import { COMPARING } from './refused-log.ts';
 import type { GrownLog, PublishedLog, Standing, TreeReader, TreeWriter } from './tree.ts';
@@ -197,7 +198,8 @@ class TurningCheckpointer implements Checkpointer {
     if (signal.aborted) return;
     const beganNs = clock.monotonicNs();
     await signing.reload();
-    const { sound, hasMore } = await this.#readSound();
+    const { sound: read, hasMore } = await this.#readSound();
+    const sound = await this.#withoutForks(read);
     const { signed, tookNs } = await this.#sign(sound);
     this.#restsUntilNs = beganNs + tookNs * SIGNING_SHARE;
     await this.#anchor(sound);
@@ -251,6 +253,18 @@ class TurningCheckpointer implements Checkpointer {
     if (tenants.length === 0) return;
     for (const [tenant, size] of await this.#parts.tree.newestSizes(tenants))
       this.#waiters.published(tenant, size);
+  }
+
+  /** Looked at before they are signed: whatever other nodes have anchored of them meanwhile must be the same. */
+  async #withoutForks(logs: readonly GrownLog[]): Promise<GrownLog[]> {
+    const { anchor } = this.#parts;
+    if (logs.length === 0) return [];
+    await anchor.refresh();
+    return logs.filter(({ tenant, heads }) => {
+      const fork = forkIn(heads, anchor);
+      if (fork !== undefined) this.#refuse(tenant, fork);
+      return fork === undefined;
+    });
   }
 
   /** With the time that it took, without what others had in between. */

@@ -7,7 +7,7 @@ import { originOf } from '@tallystick/evidence';
 import type { TenantStore } from '../access/tenants.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Anchor } from './anchor.ts';
+import type { ReadAnchor } from './anchor.ts';
 import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
 import type { EpochResult, LogWriter } from './log.ts';
 import { partingMessage } from './parting.ts';
@@ -17,7 +17,7 @@ export interface RecoveryParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
   readonly log: Pick<LogWriter, 'beginEpoch'>;
   readonly tenants: Pick<TenantStore, 'ensure'>;
-  readonly anchor: Pick<Anchor, 'isNew' | 'heads' | 'history'>;
+  readonly anchor: ReadAnchor;
   readonly logOrigin: string;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   readonly clock: Pick<Clock, 'now'>;

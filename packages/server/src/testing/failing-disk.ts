@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { mock } from 'node:test';
 
-type Method = 'sync' | 'write' | 'truncate';
+type Method = 'sync' | 'read' | 'write' | 'truncate';
 type Call = (this: FileHandle, ...args: unknown[]) => Promise<unknown>;
 
 /** The n-th such call from now on fails as a disk does. */

@@ -2,39 +2,26 @@
 // seen before. The anchor of a running service moves on, so it is read twice: heads from before the database was looked
 // at must be in it, and what the database has signed must be in the anchor as it was read behind.
 
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { EvidenceError } from '@tallystick/evidence';
 import type { AnchoredHead, AnchorHistory } from '../../../streams/anchor.ts';
-import { ANCHOR_FILE } from '../../anchor-file.ts';
-import { AnchorDamage, readAnchor, readAnchorHistory } from '../../anchor-form.ts';
+import { mergeHistories } from '../../anchor-merge.ts';
+import { readAnchorFiles } from '../../anchor-reading.ts';
 import { fault } from '../../fsck/store-fault.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
 
 export type Heads = ReadonlyMap<string, AnchoredHead>;
 
-/** Undefined when there is no such file; throws EvidenceError for one that is damaged. */
+/** Undefined when there is none; throws EvidenceError for one that is damaged. */
 export function readAnchorAt(place: string): Heads | undefined {
-  return readAt(place, (bytes) => readAnchor(bytes).heads);
+  const history = readAnchorHistoryAt(place);
+  return history === undefined ? undefined : newestIn(history);
 }
 
-/** The same of all heads that it still knows. */
+/** The same of all heads that it still knows; in a directory, of all nodes. */
 export function readAnchorHistoryAt(place: string): AnchorHistory | undefined {
-  return readAt(place, readAnchorHistory);
-}
-
-function readAt<T>(place: string, read: (bytes: Buffer) => T): T | undefined {
-  const found = statSync(place, { throwIfNoEntry: false });
-  const path = found?.isDirectory() ? join(place, ANCHOR_FILE) : place;
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
-  try {
-    return read(readFileSync(path));
-  } catch (error) {
-    if (error instanceof AnchorDamage)
-      throw fault('CHECKSUM_MISMATCH', `the anchor ${path}: ${error.message}`);
-    throw error;
-  }
+  const files = readAnchorFiles(place);
+  return files === undefined ? undefined : mergeHistories(files);
 }
 
 export function newestIn(history: AnchorHistory): Heads {

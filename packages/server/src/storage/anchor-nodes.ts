@@ -1,0 +1,176 @@
+// The anchor of nodes that serve from one database: a directory, on a path that all of them share, in which each node
+// appends to a file of its own (`anchor-<name>`, as in anchor-file.ts) and reads those of the others. Never do two append
+// to one file: on NFS they would overwrite each other. `anchor`, which one service has written before there were several, is
+// read as well.
+//
+// Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which whoever
+// must be alone takes for himself.
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { equalBytes } from '@tallystick/evidence';
+import { StartError } from '../start-error.ts';
+import type { Anchor, AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
+import { anchorTrouble, openAnchorFile } from './anchor-file.ts';
+import {
+  type AnchorFork,
+  anchorFileOf,
+  type FileHistory,
+  findForks,
+  mergeHistories,
+} from './anchor-merge.ts';
+import { OtherAnchorFiles } from './anchor-others.ts';
+import { LOCK_FILE, takeProcessLock } from './process-lock.ts';
+
+export interface NodesAnchorOptions {
+  /** Must be there: one that is missing is most likely a disk that is not mounted. */
+  readonly directory: string;
+  /** The name of this node. */
+  readonly node: string;
+}
+
+/** Throws StartError. A fork is no reason to: the log that it is in is refused, and no other. */
+export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): Promise<Anchor> {
+  await requireDirectory(directory);
+  const ownName = anchorFileOf(node);
+  await using opening = new AsyncDisposableStack();
+  opening.use(
+    takeProcessLock(
+      join(directory, `lock-${node}.db`),
+      'Alone',
+      `another node with the name ${node} is running on the anchor in ${directory}: give each node its own name by Node__Name`,
+    ),
+  );
+  const aloneMessage = `somebody has the anchor in ${directory} for himself, most likely tallystick recover: start again when that has ended`;
+  opening.use(takeProcessLock(join(directory, LOCK_FILE), 'Shared', aloneMessage));
+  const path = join(directory, ownName);
+  const own = opening.use(await openAnchorFile(path));
+  const others = new OtherAnchorFiles(directory, ownName);
+  try {
+    const history = await own.history();
+    const { news } = await others.readNew();
+    return new NodesAnchor({ path, own, others }, [{ path, history }, ...news], opening.move());
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** For whoever must be sure that no node runs, until it is disposed; throws StartError where one does. */
+export function takeAnchorAlone(directory: string): Disposable {
+  const heldMessage = `another instance is running on the anchor in ${directory}: stop every node first`;
+  return takeProcessLock(join(directory, LOCK_FILE), 'Alone', heldMessage);
+}
+
+async function requireDirectory(directory: string): Promise<void> {
+  let isDirectory: boolean;
+  try {
+    isDirectory = (await stat(directory)).isDirectory();
+  } catch (error) {
+    throw new StartError(anchorTrouble(directory, error), { cause: error });
+  }
+  if (isDirectory) return;
+  throw new StartError(
+    `cannot use the anchor ${directory}: on PostgreSQL it is a directory, in which each node has a file. Name the directory by Log__Anchor; this file can be in it, as anchor`,
+  );
+}
+
+interface NodesAnchorFiles {
+  readonly path: string;
+  readonly own: Anchor;
+  readonly others: OtherAnchorFiles;
+}
+
+class NodesAnchor implements Anchor {
+  readonly #files: NodesAnchorFiles;
+  readonly #opened: AsyncDisposable;
+  /** The newest of all files. What was once read stays, whatever becomes of the file while this node runs. */
+  readonly #heads = new Map<string, AnchoredHead>();
+  readonly #forks = new Map<string, string>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(files: NodesAnchorFiles, found: readonly FileHistory[], opened: AsyncDisposable) {
+    this.#files = files;
+    this.#opened = opened;
+    this.#take(found);
+    this.#refuse(findForks(found));
+  }
+
+  get isNew(): boolean {
+    return this.#heads.size === 0;
+  }
+
+  heads(): ReadonlyMap<string, AnchoredHead> {
+    return this.#heads;
+  }
+
+  forks(): ReadonlyMap<string, string> {
+    return this.#forks;
+  }
+
+  async history(): Promise<AnchorHistory> {
+    const { path, own, others } = this.#files;
+    return mergeHistories([{ path, history: await own.history() }, ...(await others.readAll())]);
+  }
+
+  refresh(): Promise<void> {
+    return this.#inTurn(() => this.#refresh());
+  }
+
+  append(heads: readonly AnchoredHead[]): Promise<void> {
+    return this.#inTurn(() => this.#append(heads));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#last;
+    await this.#opened[Symbol.asyncDispose]();
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #refresh(): Promise<void> {
+    const { path, own, others } = this.#files;
+    const { news, known } = await others.readNew();
+    if (news.length === 0) return;
+    this.#take(news);
+    this.#refuse(findForks(news, [{ path, heads: own.heads() }, ...known]));
+  }
+
+  async #append(wanted: readonly AnchoredHead[]): Promise<void> {
+    await this.#refresh();
+    const { own } = this.#files;
+    const heads = wanted.filter((head) => !this.#isLate(head));
+    await own.append(heads);
+    for (const { origin } of heads) this.#know(own.heads().get(origin)!);
+  }
+
+  /**
+   * Another node has anchored more of it: whoever anchors waits for the disk before that counts. What this node has anchored
+   * itself is no excuse. Throws where it is a fork.
+   */
+  #isLate({ origin, size, root }: AnchoredHead): boolean {
+    const fork = this.#forks.get(origin);
+    if (fork !== undefined) throw new Error(fork);
+    const newest = this.#heads.get(origin);
+    if (newest === undefined || newest.size < size) return false;
+    if (newest.size === size && !equalBytes(newest.root, root))
+      throw new Error(`${origin} is anchored at size ${size} with another root: this would be a fork`);
+    // One that is as large is anchored here as well: nobody knows whether theirs has come to the disk yet.
+    return newest.size > size && (this.#files.own.heads().get(origin)?.size ?? -1) < size;
+  }
+
+  #take(files: readonly FileHistory[]): void {
+    for (const { history } of files) for (const heads of history.values()) this.#know(heads.at(-1)!);
+  }
+
+  #know(head: AnchoredHead): void {
+    if (head.size > (this.#heads.get(head.origin)?.size ?? -1)) this.#heads.set(head.origin, head);
+  }
+
+  #refuse(forks: readonly AnchorFork[]): void {
+    for (const { origin, message } of forks) if (!this.#forks.has(origin)) this.#forks.set(origin, message);
+  }
+}

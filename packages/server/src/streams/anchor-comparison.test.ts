@@ -1,0 +1,163 @@
+// What other nodes do while the two are compared. How a store is told that was put back is in recovery.test.ts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AnchoredHead } from './anchor.ts';
+import { AnchorComparison } from './anchor-comparison.ts';
+import { forkIn } from './anchor-forks.ts';
+import type { LogTree, Standing } from './tree.ts';
+
+const LOG_ORIGIN = 'audit.example.com';
+
+const root = (size: number, history = 0) => new Uint8Array(32).fill(size + history);
+const head = (tenant: string, size: number, history = 0): AnchoredHead => ({
+  origin: `${LOG_ORIGIN}/t/${tenant}`,
+  size,
+  root: root(size, history),
+});
+
+function standing(tenant: string, entries: number, signed?: number, epoch = 0): Standing {
+  const { origin } = head(tenant, 0);
+  const checkpoint = signed === undefined ? undefined : { size: signed, root: root(signed) };
+  return { tenant, origin, epoch, firstIndex: 0, entries, checkpoint };
+}
+
+interface World {
+  anchored: AnchoredHead[];
+  stored: Standing[];
+  forks?: Map<string, string>;
+  /** Before the anchor is read for the n-th time, and before the store is. */
+  onRefresh?: (nth: number) => void;
+  onStandings?: () => void;
+}
+
+async function compare(world: World) {
+  let known: AnchoredHead[] = [];
+  let refreshes = 0;
+  const warnings: string[] = [];
+  const stops: [string, number][] = [];
+  const comparison = await AnchorComparison.make({
+    anchor: {
+      get isNew() {
+        return known.length === 0;
+      },
+      heads: () => new Map(known.map((each) => [each.origin, each])),
+      forks: () => world.forks ?? new Map(),
+      history: async () => Map.groupBy(known, ({ origin }) => origin),
+      async refresh() {
+        world.onRefresh?.(++refreshes);
+        known = [...world.anchored];
+      },
+    },
+    tree: {
+      async standings() {
+        world.onStandings?.();
+        return world.stored;
+      },
+      async stopAt(tenant, size) {
+        stops.push([tenant, size]);
+      },
+      tree: async () =>
+        ({
+          firstIndex: 0,
+          root: async (size: number) => root(size),
+          latest: async () => undefined,
+        }) as unknown as LogTree,
+    },
+    telemetry: { warn: (message) => void warnings.push(message) },
+    logOrigin: LOG_ORIGIN,
+  });
+  return { comparison, warnings, stops };
+}
+
+test('nodes that go on between the two looks are no sign of anything', async () => {
+  const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
+  world.onStandings = () => {
+    world.anchored = [head('acme', 9), head('fresh', 1)];
+    world.stored = [standing('acme', 9, 9), standing('fresh', 1, 1)];
+  };
+  const { comparison, warnings } = await compare(world);
+  assert.deepEqual([comparison.found, warnings, comparison.isSettled], [[], [], true]);
+});
+
+test('a log that is still signed beyond its anchor when that is read again has an older anchor', async () => {
+  const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 9, 9)] };
+  const { comparison, warnings } = await compare(world);
+  assert.deepEqual(comparison.found, []);
+  assert.deepEqual(warnings, [
+    'a log was signed beyond its anchor: the anchor was put back to an earlier state',
+  ]);
+});
+
+test('an anchor that another node has just begun is not taken for one that was lost', async () => {
+  const world: World = { anchored: [], stored: [] };
+  world.onStandings = () => {
+    world.anchored = [head('acme', 1)];
+    world.stored = [standing('acme', 1, 1)];
+  };
+  assert.deepEqual((await compare(world)).warnings, []);
+  const lost = await compare({ anchored: [], stored: [standing('acme', 1, 1)] });
+  assert.match(lost.warnings.join(), /the anchor is empty although logs were signed/);
+});
+
+test('what was anchored before the store was looked at must be in it', async () => {
+  const { comparison } = await compare({ anchored: [head('acme', 5)], stored: [standing('acme', 3, 3)] });
+  assert.deepEqual(
+    comparison.found.map(({ tenant, kind, entries }) => [tenant, kind, entries]),
+    [['acme', 'Behind', 3]],
+  );
+  const early: World = { anchored: [head('acme', 5)], stored: [standing('acme', 3, 3)] };
+  // Committed, signed and anchored by another node, before this one looks at the store.
+  early.onStandings = () => (early.stored = [standing('acme', 7, 3)]);
+  const { comparison: later, stops } = await compare(early);
+  assert.deepEqual([later.found, stops, later.unsettled], [[], [['acme', 5]], ['acme']]);
+});
+
+test('logs that are taken over are compared again, and no others', async () => {
+  const stranger = { ...head('x', 1), origin: 'elsewhere/t/x' };
+  const both = [standing('acme', 5, 5), standing('beta', 5, 5)];
+  const world: World = { anchored: [head('acme', 5), head('beta', 5), stranger], stored: both };
+  const { comparison, warnings } = await compare(world);
+  assert.deepEqual([comparison.found.length, warnings.length], [0, 1]);
+  const { found, unreadable } = await comparison.compareTaken([standing('beta', 3, 3)]);
+  assert.deepEqual(
+    found.map(({ tenant, kind }) => [tenant, kind]),
+    [['beta', 'Behind']],
+  );
+  assert.deepEqual([unreadable.size, warnings.length], [0, 1], 'strangers are told once');
+});
+
+test('a log that is taken over has to pass through what was anchored of it and not stored', async () => {
+  const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
+  const { comparison, stops } = await compare(world);
+  const { found } = await comparison.compareTaken([standing('acme', 7, 3)]);
+  assert.deepEqual([found, stops, comparison.unsettled], [[], [['acme', 5]], ['acme']]);
+  const heads = [head('acme', 5, 1), head('acme', 7)];
+  assert.match(JSON.stringify(comparison.judge({ tenant: 'acme', heads })), /OtherHistory/);
+});
+
+test('a fork that nodes have anchored refuses its log, and no other', async () => {
+  const forks = new Map([[head('acme', 5).origin, 'two histories of acme were signed.']]);
+  const world: World = {
+    anchored: [head('acme', 5), head('beta', 5)],
+    stored: [standing('acme', 5, 5), standing('beta', 5, 5)],
+    forks,
+  };
+  const { comparison } = await compare(world);
+  assert.deepEqual(
+    comparison.found.map(({ tenant, kind, message }) => [tenant, kind, message]),
+    [['acme', 'OtherHistory', 'two histories of acme were signed.']],
+  );
+});
+
+test('what is about to be signed is held against what others have anchored', () => {
+  const anchor = {
+    heads: () => new Map([[head('acme', 5).origin, head('acme', 5)]]),
+    forks: () => new Map([[head('beta', 1).origin, 'a fork']]),
+  };
+  for (const sound of [head('acme', 4), head('acme', 5), head('acme', 6, 1), head('fresh', 5, 1)])
+    assert.equal(forkIn([sound], anchor), undefined);
+  assert.equal(forkIn([head('beta', 9)], anchor), 'a fork');
+  const other = forkIn([head('acme', 4), head('acme', 5, 1), head('acme', 9)], anchor);
+  assert.match(other!, /^the first 5 entries of audit.example.com\/t\/acme are not those that were signed/);
+});
