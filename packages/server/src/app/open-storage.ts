@@ -1,11 +1,10 @@
 // The backend of the service: PostgreSQL where a URL names one, else the embedded one in the data directory. Keys and the
 // anchor are files in either case: whoever may change the database must not be able to sign.
 
-import { hostname } from 'node:os';
 import { readBuild } from '../config/build.ts';
-import { takeLock } from '../storage/sqlite/lock.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
+import { nodeName } from './node-name.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Throws StartError. The data directory must be there. */
@@ -24,15 +23,10 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   }
   // Loaded where it is needed: most have no database, and a start costs a millisecond for each file.
   const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
-  await using parts = new AsyncDisposableStack();
-  // One who signs with these keys and writes this anchor.
-  parts.use(takeLock(directory));
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
-  const node = { name: hostname(), version: readBuild().version };
-  const storage = parts.use(await openPostgresStorage({ url: url.reveal(), ...common, node, onTrouble }));
-  const opened = parts.move();
-  return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  const node = { name: nodeName(config), version: readBuild().version };
+  return openPostgresStorage({ url: url.reveal(), ...common, node, onTrouble });
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { settleFirstKey } from '../access/first-key.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { measureLog } from '../admin/measured-log.ts';
+import type { Config } from '../config/settings.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
@@ -15,12 +16,14 @@ import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openNodesAnchor } from '../storage/anchor-nodes.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
 import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
 import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/whole-file.ts';
+import type { Anchor } from '../streams/anchor.ts';
 import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
 import {
   createNewestWitnessed,
@@ -33,6 +36,7 @@ import type { AskWitnesses } from '../streams/witness-answers.ts';
 import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { nodeName } from './node-name.ts';
 import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
@@ -140,12 +144,11 @@ export async function openData(
 ): Promise<string | undefined> {
   const { config, clock, random, nextId, telemetry } = surroundings;
   const { dataDirectory: directory } = config.storage;
-  const { anchor: anchorPath = directory } = config.log;
   await openDataDirectory(directory);
   const opened = await openStorage(surroundings);
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
-  anchor.use(await openAnchorFile(anchorPath));
+  anchor.use(await openAnchor(config));
   // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
   const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
   if (!anchor.isNew || (await opened.tree.standings()).some(isSigned)) await requireSigningKeys(directory);
@@ -166,6 +169,15 @@ export async function openData(
   return first.outcome === 'Made' ? first.key : undefined;
 }
 
+/** One file, which this service has for itself, or one of each node that serves from the database. Throws StartError. */
+function openAnchor(config: Config): Promise<Anchor> {
+  const { dataDirectory, url } = config.storage;
+  const place = config.log.anchor ?? dataDirectory;
+  return url === undefined
+    ? openAnchorFile(place)
+    : openNodesAnchor({ directory: place, node: nodeName(config) });
+}
+
 /** Keys that are rotated stay: the first one of this store must be among them. Throws StartError. */
 async function requireSigner(storage: Storage, keys: SigningKeys, directory: string): Promise<void> {
   const settled = await storage.settleSigner(keys.at(-1)!.fingerprint);
@@ -175,7 +187,7 @@ async function requireSigner(storage: Storage, keys: SigningKeys, directory: str
   );
 }
 
-/** Under the lock, so that no other service makes any; the command line may, and one that is young is left to it. */
+/** Other nodes and the command line may be making some: one that is young is left to them. */
 async function removeLeftDrafts(directory: string, clock: Clock, telemetry: Telemetry): Promise<void> {
   try {
     for (const folder of [directory, join(directory, SIGNING_KEYS_FOLDER)])

@@ -28,6 +28,9 @@ const visible = (min: number, max: number) =>
     (v) => /^[\x21-\x7e]*$/.test(v) && v.length >= min && v.length <= max,
   );
 const region = text('letters, digits, `.`, `_` and `-`', (v) => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v));
+const nodeName = text('up to 64 letters, digits, `.`, `_` and `-`, first a letter or a digit', (v) =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v),
+);
 const origin = text('a name such as audit.example.com/log, without a scheme', (v) =>
   /^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/.test(v),
 );
@@ -130,6 +133,13 @@ export const SETTINGS = {
       'The same database with the credential of its owner, for `tallystick migrate` only; the service does not need it.',
     ),
   },
+  Node: {
+    Name: optional(
+      nodeName,
+      'the name of the host',
+      'What this node is called among those on one PostgreSQL database: each has a name of its own, and keeps it over restarts.',
+    ),
+  },
   Log: {
     Origin: optional(
       origin,
@@ -139,7 +149,7 @@ export const SETTINGS = {
     Anchor: optional(
       path(),
       'the data directory',
-      'Where signed heads are kept, apart from the log: a directory, which must be there, or a file in one.',
+      'Where signed heads are kept, apart from the log: a directory, which must be there, or a file in one. On PostgreSQL a directory that all nodes share.',
     ),
     CheckpointInterval: setting(span(), { ms: 1000 }, 'How often changed logs get a signed checkpoint.'),
     WitnessPolicy: optional(
