@@ -3,6 +3,7 @@
 // database cluster to start from. PostgreSQL refuses to run as root; under root it runs as nobody.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -42,7 +43,10 @@ export interface PostgresServer extends AsyncDisposable {
 
 const SUPERUSER = 'postgres';
 const NOBODY = 65534;
-const PATIENCE_MS = 30_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
+/** Below those that the system gives to whoever connects to somebody: no one of them gets the port of a server that is down. */
+const PORTS = { from: 15_000, end: 30_000 };
 const execute = promisify(execFile);
 
 const isRoot = process.getuid?.() === 0;
@@ -103,7 +107,20 @@ class LocalPostgres implements PostgresServer {
 
   async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#settings = { ...this.#settings, ...settings };
-    this.port ||= await freePort();
+    if (this.port !== 0) return this.#startThere();
+    for (;;) {
+      this.port = await freePort();
+      this.#said = '';
+      try {
+        return await this.#startThere();
+      } catch (error) {
+        // Somebody else has found the same port free.
+        if (!this.#said.includes('Address already in use')) throw error;
+      }
+    }
+  }
+
+  async #startThere(): Promise<void> {
     const all = { ...SETTINGS, ...this.#settings, port: String(this.port) };
     const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // A group of its own, so that it can be killed with all of its processes.
@@ -132,42 +149,61 @@ class LocalPostgres implements PostgresServer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process?.exitCode === null) await this.#signal('SIGCONT');
     await this.#end('SIGKILL');
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Each of its processes has a group of its own, but all are children of the first one. */
-  async #signal(signal: NodeJS.Signals): Promise<void> {
+  /** Each of its processes has a group of its own, but all are children of the first one, which makes no more of them. */
+  async #signal(signal: NodeJS.Signals): Promise<readonly number[]> {
     const { pid } = this.#process ?? {};
-    if (pid === undefined) return;
-    for (const each of [pid, ...(await childrenOf(pid))]) kill(each, signal);
+    if (pid === undefined) return [];
+    kill(pid, 'SIGSTOP');
+    const children = await childrenOf(pid);
+    for (const each of [...children, pid]) kill(each, signal);
+    return children;
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || hasEnded(child)) return;
     const ended = once(child, 'exit');
-    await this.#signal(signal);
+    const children = await this.#signal(signal);
     await ended;
+    // Until the last one is gone its memory is in use, and no other server starts upon the same data.
+    const deadline = Date.now() + PATIENCE_MS;
+    while (children.some(isRunning) && Date.now() < deadline) await pause();
     this.#process = undefined;
   }
 
   async #accepting(child: ChildProcess): Promise<void> {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
-      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL says: ${this.#said}`);
-      const client = new Client({ connectionString: this.url() });
-      client.on('error', () => {});
-      try {
-        await client.connect();
-        await client.end();
-        return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      if (hasEnded(child) || Date.now() > deadline) throw new Error(`PostgreSQL says: ${this.#said}`);
+      if (await this.#isAnswering()) return;
+      await pause();
     }
   }
+
+  /** This one, not another that has found the same port free. */
+  async #isAnswering(): Promise<boolean> {
+    const client = new Client({ connectionString: this.url() });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      const { rows } = await client.query<Record<string, string>>('SHOW data_directory');
+      return rows[0]?.['data_directory'] === this.dataDirectory;
+    } catch {
+      return false;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 /** Where there is no list of processes to read, a program tells. */
@@ -182,20 +218,32 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 function parentOf(pid: number): number | undefined {
+  const parent = statOf(pid)?.[1];
+  return parent === undefined ? undefined : Number(parent);
+}
+
+/** One that has ended may wait for its parent to look, for ever. */
+function isRunning(pid: number): boolean {
+  if (existsSync('/proc/self/stat')) return !['Z', 'X', undefined].includes(statOf(pid)?.[0]);
+  return kill(pid, 0);
+}
+
+/** Behind the name, which may hold anything: the state, then the parent. */
+function statOf(pid: number): string[] | undefined {
   try {
-    // Behind the name, which may hold anything: the state, then the parent.
-    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')[1]);
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
   } catch {
     // It has ended meanwhile.
     return undefined;
   }
 }
 
-function kill(pid: number, signal: NodeJS.Signals): void {
+function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, signal);
+    return process.kill(pid, signal);
   } catch {
     // It has ended by itself.
+    return false;
   }
 }
 
@@ -245,11 +293,17 @@ function own(path: string): void {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('there is no port');
-  return address.port;
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.end);
+    const server = createServer();
+    try {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    } catch {
+      continue;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
