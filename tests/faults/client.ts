@@ -16,6 +16,8 @@ export interface Ask {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Told when all of it has been handed to the system. */
+  readonly onSent?: () => void;
 }
 
 export class Client implements Disposable {
@@ -35,6 +37,7 @@ export class Client implements Disposable {
     key,
     headers,
     body,
+    onSent,
   }: Ask): Promise<Reply> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((resolve, reject) => {
@@ -68,6 +71,7 @@ export class Client implements Disposable {
         },
       );
       sent.on('error', reject);
+      if (onSent !== undefined) sent.once('finish', onSent);
       sent.end(text);
     });
   }

@@ -7,13 +7,13 @@ import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { CERTIFICATE, KEY } from '../../testing/self-signed.ts';
-import { drain } from './drain.ts';
+import { drain, type DrainTimes } from './drain.ts';
 import { createHttpServer, type HttpServer, type Serve } from './http-server.ts';
 import { listen } from './listen.ts';
 
 const REFUSED = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-const TIMES = { acceptGraceMs: 0, idleGraceMs: 100, timeoutMs: 10_000 };
+const TIMES = { acceptGraceMs: 0, idleGraceMs: 100, timeoutMs: 60_000 };
 const TLS = { certificate: CERTIFICATE, key: KEY };
 
 const answerOk: Serve = (_, response) => {
@@ -36,7 +36,7 @@ async function startServer(serve: Serve, tls?: typeof TLS) {
 }
 
 /** `waitedMs` is for how long it wanted to wait, all in all: on a busy machine that takes longer. */
-async function stop(server: HttpServer) {
+async function stop(server: HttpServer, times: Partial<DrainTimes> = {}) {
   const startedMs = performance.now();
   let waitedMs = 0;
   const clock: Clock = {
@@ -46,7 +46,7 @@ async function stop(server: HttpServer) {
       return systemClock.after(delayMs, run);
     },
   };
-  const cut = await drain(server, TIMES, clock);
+  const cut = await drain(server, { ...TIMES, ...times }, clock);
   return { cut, waitedMs, tookMs: performance.now() - startedMs };
 }
 
@@ -65,13 +65,59 @@ async function open(port: number): Promise<{ socket: Socket; text: () => string;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** However slow the machine is. */
+const PATIENCE_MS = 60_000;
+
 async function until(isSo: () => boolean): Promise<void> {
   const startedMs = performance.now();
   while (!isSo()) {
-    assert.ok(performance.now() - startedMs < 5000, 'it does not come');
+    assert.ok(performance.now() - startedMs < PATIENCE_MS, 'it does not come');
     await pause(5);
   }
 }
+
+/** Does something, and sees what comes of it only when so much time is over. */
+async function standStill(ms: number, first: () => void): Promise<void> {
+  // What comes next are the timers, and only then what has arrived.
+  await new Promise((resolve) => setImmediate(resolve));
+  first();
+  // A connection is begun in the next tick.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  for (const endMs = performance.now() + ms; performance.now() < endMs; );
+}
+
+describe('a stop of a process that stood still', () => {
+  it('answers who had connected before it stopped accepting', async () => {
+    using running = await startServer(answerOk);
+    const received = Promise.withResolvers<string>();
+    let stopping: ReturnType<typeof stop> | undefined;
+    await standStill(2 * TIMES.idleGraceMs, () => {
+      stopping = stop(running.server, { acceptGraceMs: TIMES.idleGraceMs });
+      const socket = connect({ port: running.port, host: '127.0.0.1' });
+      socket.on('error', (error) => received.reject(error));
+      socket.once('data', (chunk) => received.resolve(String(chunk)));
+      socket.end(GET);
+    });
+    assert.match(await received.promise, /ok$/);
+    await stopping;
+  });
+
+  it('answers what had arrived on a kept connection before its grace was over', async () => {
+    using running = await startServer(answerOk);
+    const { socket, text, closed } = await open(running.port);
+    socket.write(GET);
+    await until(() => text().endsWith('ok'));
+    let stopping: ReturnType<typeof stop> | undefined;
+    await standStill(2 * TIMES.idleGraceMs, () => {
+      stopping = stop(running.server);
+      socket.write(GET);
+    });
+    await closed;
+    assert.match(text(), /ok.+ok$/s);
+    socket.destroy();
+    await stopping;
+  });
+});
 
 describe('a stop', { concurrency: true }, () => {
   it('connections that have no request under way are closed after the grace for idle ones', async () => {

@@ -2,7 +2,8 @@
 // be would be reset; then no more. Whoever is being answered gets the answer; a connection that is kept alive gets a
 // moment to send its next request, which is answered with `Connection: close`, because closing it under a request on
 // its way would look like a failure. What is idle or refused then is closed, somewhat later the heads that never
-// became a request, and at the end of the given time everything.
+// became a request, and at the end of the given time everything. Before any of it, what has arrived is looked at: timers
+// come first, and a process that did not get its turn for a while finds both at once.
 
 import { Server as NetServer } from 'node:net';
 import { type Clock, wait } from '../../runtime/clock.ts';
@@ -22,15 +23,17 @@ const HEAD_MS_MAX = 2000;
 /** Resolves with the number of connections that had to be cut. */
 export async function drain(server: HttpServer, times: DrainTimes, clock: Clock): Promise<number> {
   if (times.acceptGraceMs > 0) await wait(clock, times.acceptGraceMs);
+  const before = server.open.bytesRead();
+  await seeArrived();
   const closed = new AbortController();
   // http.Server's own close would end idle connections at once.
   NetServer.prototype.close.call(server, () => closed.abort());
-  const before = server.open.bytesRead();
   const startedNs = clock.monotonicNs();
   const elapsedMs = () => (clock.monotonicNs() - startedNs) / 1e6;
 
   await wait(clock, times.idleGraceMs, closed.signal);
   while (!closed.signal.aborted && elapsedMs() < times.timeoutMs) {
+    await seeArrived();
     // Node's own way to close what is idle would cut answers that are not read to their end yet.
     server.open.closeResting(elapsedMs() < HEAD_MS_MAX ? before : undefined);
     await wait(clock, LOOK_MS, closed.signal);
@@ -40,6 +43,11 @@ export async function drain(server: HttpServer, times: DrainTimes, clock: Clock)
   // Ends the timer by which Node looks after slow connections.
   server.close();
   return cut;
+}
+
+/** Once for what has come to be read, and once for what is begun with it. */
+async function seeArrived(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function connectionsOf(server: NetServer): Promise<number> {
