@@ -29,7 +29,8 @@ const DRAFT: EventDraft = {
   resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
 };
 const BATCH_MAX = 1000;
-const PATIENCE_MS = 20_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 
 /** On any free port, or on that one. */
 export async function startSearched(place: Place, port = '0'): Promise<SearchedService> {

@@ -9,7 +9,8 @@ import { finderOf } from '../testing/found-events.ts';
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
-const PATIENCE_MS = 40_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 
 let server: PostgresServer;
 let app: TestApp;

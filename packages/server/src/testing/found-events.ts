@@ -30,7 +30,8 @@ export function fieldsAtFault(body: unknown): string[] {
   return (body as ErrorBody).error.details.map(({ field }) => field).toSorted();
 }
 
-const PATIENCE_MS = 20_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 const PAUSE_MS = 20;
 // To see a Secret event leaves a notice: a wait that showed events would write what it waits for.
 const SHOWS_NOTHING = 'limit=1&actorId=nobody-at-all';

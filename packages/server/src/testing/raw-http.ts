@@ -13,8 +13,17 @@ export async function exchangeRaw(
   port: number,
   ...parts: readonly (string | Buffer)[]
 ): Promise<RawAnswer[]> {
+  return exchangeSome(port, 1, ...parts);
+}
+
+/** The same, where at least so many answers are awaited before silence is taken for the end. */
+export async function exchangeSome(
+  port: number,
+  answersMin: number,
+  ...parts: readonly (string | Buffer)[]
+): Promise<RawAnswer[]> {
   const socket = await open(port);
-  const received = readAnswers(socket);
+  const received = readAnswers(socket, answersMin);
   for (const part of parts) socket.write(part);
   return received;
 }
@@ -26,11 +35,12 @@ export function open(port: number): Promise<Socket> {
   });
 }
 
-const PATIENCE_MS = 5000;
+/** However slow the machine is. */
+const PATIENCE_MS = 60_000;
 /** Long enough for a second answer that should not be there. */
 const SILENCE_MS = 60;
 
-export function readAnswers(socket: Socket): Promise<RawAnswer[]> {
+export function readAnswers(socket: Socket, answersMin = 1): Promise<RawAnswer[]> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0);
     const done = () => {
@@ -43,7 +53,8 @@ export function readAnswers(socket: Socket): Promise<RawAnswer[]> {
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       const { answers, rest } = parseAnswers(received);
-      socket.setTimeout(answers.length > 0 && rest.length === 0 ? SILENCE_MS : PATIENCE_MS);
+      const isSilenceAwaited = answers.length >= answersMin && rest.length === 0;
+      socket.setTimeout(isSilenceAwaited ? SILENCE_MS : PATIENCE_MS);
     });
     for (const event of ['end', 'close', 'error']) socket.on(event, done);
   });

@@ -7,7 +7,7 @@ import { LIMITS } from '@tallystick/contract';
 import { UnreadValue } from '../../call.ts';
 import { createFakeClock, type FakeClock } from '../../runtime/fake-clock.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT } from '../../testing/bound-operations.ts';
-import { exchangeRaw, open, readAnswers } from '../../testing/raw-http.ts';
+import { exchangeRaw, exchangeSome, open, readAnswers } from '../../testing/raw-http.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
 let app: TestApp;
@@ -178,8 +178,9 @@ test('after a refused body the connection goes on with the next request', async 
     ['gzip', bomb],
     ['identity', plain],
   ] as const) {
-    const answers = await exchangeRaw(
+    const answers = await exchangeSome(
       app.port,
+      2,
       `POST /api/v1/audit-events HTTP/1.1\r\nHost: x\r\n${head}Content-Encoding: ${coding}\r\nContent-Length: ${bytes.length}\r\n\r\n`,
       bytes,
       'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n',

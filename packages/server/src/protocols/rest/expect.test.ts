@@ -38,7 +38,9 @@ async function statusesOf(
     });
   });
   await isFinal;
-  const silence = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 500));
+  // Who says that the connection is closed is given the time for it, however slow the machine is.
+  const silenceMs = /^connection: close\r$/im.test(received) ? 60_000 : 500;
+  const silence = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), silenceMs).unref());
   const isClosed = await Promise.race([closed, silence]);
   return {
     statuses: [...received.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status!),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ALLOWED, believeKey, boundOperations } from '../../testing/bound-operations.ts';
-import { exchangeRaw, open, type RawAnswer, readAnswers } from '../../testing/raw-http.ts';
+import { exchangeRaw, exchangeSome, open, type RawAnswer, readAnswers } from '../../testing/raw-http.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
 let app: TestApp;
@@ -146,7 +146,7 @@ test('the path of a refused request is shown as far as it is known, without its 
 test('requests sent one behind the other are answered in order; rubbish behind them takes no answer away', async () => {
   const one = `${GET}${HOST}X-Correlation-Id: one\r\n\r\n`;
   const two = `${GET}${HOST}X-Correlation-Id: two\r\n\r\n`;
-  const answers = await exchangeRaw(app.port, `${one}${two}rubbish\r\n\r\n`);
+  const answers = await exchangeSome(app.port, 2, `${one}${two}rubbish\r\n\r\n`);
   const ids = answers.slice(0, 2).map(({ status, headers }) => `${status} ${headers['x-correlation-id']}`);
   assert.deepEqual(ids, ['200 one', '200 two']);
 });
@@ -168,7 +168,7 @@ test('a request that was answered before its body broke gets no second answer', 
 
 test('a body that is not read does not spoil the next request on the connection', async () => {
   const refused = `POST /api/v1/audit-events HTTP/1.1\r\n${HOST}Content-Length: 20\r\n\r\nGET /x HTTP/1.1\r\n\r\n `;
-  const answers = await exchangeRaw(app.port, `${refused}${GET}${HOST}\r\n`);
+  const answers = await exchangeSome(app.port, 2, `${refused}${GET}${HOST}\r\n`);
   assert.deepEqual(
     answers.map(({ status }) => status),
     [401, 200],

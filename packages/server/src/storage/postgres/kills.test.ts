@@ -9,7 +9,8 @@ import { draftOf, now, placedIn, request } from '../conformance/claims.ts';
 
 const TENANTS = ['acme', 'beta'];
 const ROUNDS = 3;
-const PATIENCE_MS = 20_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

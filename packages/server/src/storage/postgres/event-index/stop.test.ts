@@ -29,7 +29,7 @@ const RUNNING = `SELECT 1 FROM pg_stat_activity
   WHERE application_name = 'tallystick' AND state = 'active' AND pid <> pg_backend_pid()`;
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 10_000; !(await isSo()); await wait(10))
+  for (const end = Date.now() + 120_000; !(await isSo()); await wait(10))
     assert.ok(Date.now() < end, 'too late');
 }
 

@@ -14,7 +14,8 @@ import { finderOf } from '../../../testing/found-events.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 import { openViews, VIEWS_FILE } from './views-database.ts';
 
-const PATIENCE_MS = 15_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 const AT_ONCE = 4;
 const SENT = 100;
 const ALL_FOUND = `${2 * SENT} found`;
