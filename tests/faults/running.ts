@@ -77,7 +77,8 @@ function addressOf(child: ChildProcess, errors: () => string): Promise<string> {
 }
 
 function endOf(child: ChildProcess): Promise<number | string> {
-  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 0)));
+  // By then all that it wrote has been read, too.
+  return new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal ?? 0)));
 }
 
 /** A folder that is gone at the end. */

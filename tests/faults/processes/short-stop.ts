@@ -3,4 +3,4 @@
 
 import { runServer } from '../../../packages/server/src/main.ts';
 
-process.exit(await runServer({ stopMsMax: 2500 }));
+process.exit(await runServer({ stopMsMax: Number(process.env['STOP_MS_MAX']) }));
