@@ -70,7 +70,10 @@ test('a request of which a part has arrived is answered', async () => {
 });
 
 test('connections that are kept alive and busy see no reset', async () => {
-  const app = await startTestApp({}, { drainTimes: { acceptGraceMs: 0, idleGraceMs: 10_000, timeoutMs: 60_000 } });
+  const app = await startTestApp(
+    {},
+    { drainTimes: { acceptGraceMs: 0, idleGraceMs: 10_000, timeoutMs: 60_000 } },
+  );
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const failures: string[] = [];
   const busy = Promise.withResolvers<void>();

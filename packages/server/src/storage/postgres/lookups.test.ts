@@ -21,7 +21,7 @@ before(async () => {
   server = await startPostgres();
   const url = await server.createDatabase();
   // Of its own: what is counted below is counted by connection.
-  await using owner = new Database({ url, connectionsMax: 1 });
+  await using owner = new Database({ url, connectionsMax: 1, answerMsMax: 120_000 });
   await migrate(owner, 'postgres');
   const noise = Array.from({ length: 8 }, (_, i) => `md5(i || ' ${i}')`).join(' || ');
   await owner.plainly(async (client) => {
