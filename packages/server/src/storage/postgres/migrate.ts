@@ -2,17 +2,20 @@
 // less: they read the catalogue, which everybody may, and the rest in the roles that they take on. `requireDurable` is
 // for whoever lets events into a database: it refuses one that may forget what it has acknowledged.
 
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { StartError } from '../../start-error.ts';
 import { type Database, SCHEMA } from './database.ts';
 import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
 import { MIGRATIONS } from './schema.ts';
 
 /** Any number that nobody else takes: who migrates waits for whoever is at it. */
-const LOCK = 0x7461_6c6c;
+export const MIGRATION_LOCK = 0x7461_6c6c;
 const SERVER_VERSION_MIN = 150_000;
 /** Roles are of all databases of a server, and two who make them at once may stand in each other's way. */
 const ATTEMPTS_MAX = 10;
+
+/** As long as it takes: the longest that a timer waits. */
+const UNHURRIED = { query_timeout: 2 ** 31 - 1 };
 
 /** The version that the tables had, 0 for none, and the one that they have now. */
 export interface Migrated {
@@ -24,16 +27,30 @@ export interface Migrated {
 export async function migrate(database: Database, servedBy: string): Promise<Migrated> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.plainly((client) => migrateOver(client, servedBy));
+      return await database.plainly((client) => migrateOver(unhurried(client), servedBy));
     } catch (error) {
       if (!isInTheWay(error) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
 }
 
-async function migrateOver(client: PoolClient, servedBy: string): Promise<Migrated> {
-  await client.query('BEGIN');
-  await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+interface Asking {
+  query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
+}
+
+/** Another may be at it, or tables may be large: an answer has not to come within the time that whoever serves gives it. */
+function unhurried(client: PoolClient): Asking {
+  return {
+    query: <R extends QueryResultRow>(text: string, values?: unknown[]) => {
+      const asked = { text, ...UNHURRIED };
+      return client.query<R>(values === undefined ? asked : { ...asked, values });
+    },
+  };
+}
+
+async function migrateOver(client: Asking, servedBy: string): Promise<Migrated> {
+  await client.query('BEGIN; SET LOCAL statement_timeout = 0');
+  await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
   for (const role of Object.values(ROLES)) await client.query(makeRole(role));
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}; SET LOCAL search_path = ${SCHEMA}`);
   const version = (await hasTables(client)) ? await versionOf(client) : 0;
@@ -109,7 +126,7 @@ export async function requireDurable(database: Database): Promise<void> {
   }
 }
 
-async function hasTables(client: PoolClient): Promise<boolean> {
+async function hasTables(client: Asking): Promise<boolean> {
   const { rows } = await client.query(
     `SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = '${SCHEMA}' AND c.relname = 'meta'`,
@@ -117,7 +134,7 @@ async function hasTables(client: PoolClient): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function versionOf(client: PoolClient): Promise<number> {
+async function versionOf(client: Asking): Promise<number> {
   const { rows } = await client.query<{ value: string }>(
     `SELECT value FROM ${SCHEMA}.meta WHERE name = 'schema_version'`,
   );
@@ -141,7 +158,7 @@ function makeRole(role: string): string {
  * To take on a role is not to have its rights at all times: a user that had them would see every row that any of the roles
  * may see, since the policies of a role hold for whoever has its rights.
  */
-async function letTakeRoles(client: PoolClient, user: string): Promise<void> {
+async function letTakeRoles(client: Asking, user: string): Promise<void> {
   const { rows } = await client.query<{ version: string; mighty: boolean }>(
     `SELECT current_setting('server_version_num') AS version, rolsuper AS mighty FROM pg_roles WHERE rolname = $1`,
     [user],
@@ -159,7 +176,7 @@ async function letTakeRoles(client: PoolClient, user: string): Promise<void> {
 }
 
 /** Also by the grant of somebody else, which whoever migrates now may not have the right to repeat. */
-async function mayTake(client: PoolClient, user: string, role: string, canSayHow: boolean): Promise<boolean> {
+async function mayTake(client: Asking, user: string, role: string, canSayHow: boolean): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT pg_has_role($1, $2, '${canSayHow ? 'SET' : 'MEMBER'}') AND NOT pg_has_role($1, $2, 'USAGE') AS may`,
     [user, role],
@@ -191,7 +208,7 @@ const CONTENT_MONTHS = `
     IF month < 0 OR month > 120000 THEN RAISE EXCEPTION 'there is no month %', month; END IF;
     -- A name would be looked up in what this session remembers of the catalogue; rows of it are read anew.
     IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
-    PERFORM pg_advisory_xact_lock(${LOCK});
+    PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
     IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
     EXECUTE format('CREATE TABLE %I (LIKE contents INCLUDING ALL, CHECK (content_month = %s))', part, month);
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);

@@ -14,7 +14,7 @@ import { createAccessStores } from './access-stores.ts';
 import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
 import { createLog } from './log.ts';
 import { settleInstallation } from './meta.ts';
-import { requireReady, versionIn } from './migrate.ts';
+import { MIGRATION_LOCK, migrate, requireReady, versionIn } from './migrate.ts';
 import { ensureReady, provision } from './provision.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -189,6 +189,22 @@ describe('a user who may make tables and roles', () => {
     } finally {
       for (const node of nodes) await node[Symbol.asyncDispose]();
     }
+  });
+
+  test('waits for another who is at it, however long that takes', async () => {
+    const url = await server.createDatabase();
+    const answerMsMax = 300;
+    await using database = new Database({ url, connectionsMax: 1, answerMsMax });
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    await other.query(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+    const migrating = migrate(database, 'postgres');
+    migrating.catch(() => {});
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'";
+    while ((await other.query(waiting)).rows.length === 0);
+    await new Promise((resolve) => setTimeout(resolve, 3 * answerMsMax));
+    await other.end();
+    assert.deepEqual(await migrating, { from: 0, to: VERSION });
   });
 
   test('tables of a newer version are refused', async () => {
