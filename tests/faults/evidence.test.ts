@@ -3,8 +3,6 @@
 // it, the hashes must be those of the texts, and the reader must get them.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { operationNamed } from '@tallystick/contract';
 import { canonicalBytes, parseJson, toHex } from '@tallystick/evidence';
@@ -14,6 +12,7 @@ import { plainEventOf } from '../../packages/server/src/events/plain-event.ts';
 import { leanValue, textMembersOf } from '../../packages/server/src/protocols/rest/lean-body.ts';
 import { recompute } from '../../packages/server/src/storage/conformance/log-chain.ts';
 import { believeClearance, KEY_ID } from '../../packages/server/src/testing/event-caller.ts';
+import { openRunningJournal } from '../../packages/server/src/testing/running-journal.ts';
 import { startTestApp, type TestApp } from '../../packages/server/src/testing/test-app.ts';
 import { type AnyEvent, anyBatch } from './any-event.ts';
 import { type FoundEvent, readLog } from './read-log.ts';
@@ -182,7 +181,7 @@ test('control: a changed character of a stored text is seen, with our code and w
   await holds(app, 'acme', batch, 0);
   const found = readLog(app.dataDirectory, 'acme').get('acme')!;
   {
-    using db = new DatabaseSync(join(app.dataDirectory, 'journal.db'));
+    using db = openRunningJournal(app.dataDirectory);
     db.exec("UPDATE contents SET text2 = CAST(replace(text2, '41', '42') AS BLOB) WHERE id = 1");
   }
   assert.throws(() => readLog(app.dataDirectory, 'acme'), /acme at 0: root of group 2/);

@@ -12,6 +12,7 @@ import { Database, SCHEMA } from '../storage/postgres/database.ts';
 import { createLog } from '../storage/postgres/log.ts';
 import { migrate } from '../storage/postgres/migrate.ts';
 import type { LogReader, LogWriter, StreamLimits } from '../streams/log.ts';
+import { PATIENT_LIMITS } from './postgres-server.ts';
 
 const ORIGIN = 'audit.example.com';
 
@@ -24,7 +25,7 @@ export interface LogNode extends AsyncDisposable {
 
 /** Makes the tables and the heads of these tenants. */
 export async function prepareLogs(url: string, tenants: readonly string[]): Promise<void> {
-  await using owner = new Database({ url, connectionsMax: 1 });
+  await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
   await migrate(owner, 'postgres');
   for (const tenant of tenants) await raw(url, 'INSERT INTO heads (tenant_id) VALUES ($1)', [tenant]);
 }
@@ -47,8 +48,8 @@ export async function raw(
 
 export function startLogNode(url: string, streams: StreamLimits = STREAMS): LogNode {
   const random = createSystemRandom();
-  const writing = new Database({ url, connectionsMax: 1 });
-  const reading = new Database({ url, connectionsMax: 2 });
+  const writing = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
+  const reading = new Database({ url, connectionsMax: 2, ...PATIENT_LIMITS });
   const nextId = createUlids(systemClock, random);
   const committer = new PoolCommitter(random);
   const parts = {

@@ -45,6 +45,12 @@ const SUPERUSER = 'postgres';
 const NOBODY = 65534;
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
+/** For connections of tests that are about something else than time. */
+export const PATIENT_LIMITS = {
+  connectMsMax: PATIENCE_MS,
+  answerMsMax: PATIENCE_MS,
+  idleMsMax: PATIENCE_MS,
+} as const;
 /** Below those that the system gives to whoever connects to somebody: no one of them gets the port of a server that is down. */
 const PORTS = { from: 15_000, end: 30_000 };
 const execute = promisify(execFile);

@@ -18,7 +18,7 @@ import { createTree } from '../storage/postgres/tree.ts';
 import type { StreamLimits } from '../streams/log.ts';
 import type { Growth, TreeHead, TreeReader, TreeWriter } from '../streams/tree.ts';
 import { type LogNode, raw, startLogNode } from './postgres-nodes.ts';
-import { startPostgres } from './postgres-server.ts';
+import { PATIENT_LIMITS, startPostgres } from './postgres-server.ts';
 
 const ORIGIN = 'audit.example.com';
 /** Those that are written; the others follow from them. */
@@ -46,7 +46,7 @@ export interface Installations extends AsyncDisposable {
 export async function startInstallations(): Promise<Installations> {
   const server = await startPostgres();
   const migrated = await server.createDatabase();
-  await using owner = new Database({ url: migrated, connectionsMax: 1 });
+  await using owner = new Database({ url: migrated, connectionsMax: 1, ...PATIENT_LIMITS });
   await migrate(owner, 'postgres');
   return {
     install: async (...tenants) => installIn(await server.createDatabase(migrated), tenants),
@@ -69,7 +69,7 @@ async function installIn(url: string, tenants: readonly string[]): Promise<Insta
 
 function startNode(url: string, streams: StreamLimits): Node {
   const logNode = startLogNode(url, streams);
-  const database = new Database({ url, connectionsMax: 4 });
+  const database = new Database({ url, connectionsMax: 4, ...PATIENT_LIMITS });
   return {
     log: logNode.log,
     tree: createTree(database, ORIGIN),

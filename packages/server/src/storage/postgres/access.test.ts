@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import type { ApiKeyRecord } from '../../access/api-keys.ts';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { createAccessStores } from './access-stores.ts';
 import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -27,7 +27,7 @@ after(async () => {
 /** A node with connections, a memory and a clock of its own. */
 async function node(at?: string) {
   const url = at ?? (await server.createDatabase(migrated));
-  const database = new Database({ url, connectionsMax: 4 });
+  const database = new Database({ url, connectionsMax: 4, ...PATIENT_LIMITS });
   const clock = createFakeClock();
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => void failures.push(error);

@@ -43,8 +43,12 @@ export interface Transaction {
 export interface DatabaseOptions {
   readonly url: string;
   readonly connectionsMax: number;
+  /** So long is waited for a connection; undefined: five seconds. */
+  readonly connectMsMax?: number;
   /** So long is waited for an answer; undefined: ten seconds. */
   readonly answerMsMax?: number;
+  /** So long may a transaction stand still between what it asks; undefined: ten seconds. */
+  readonly idleMsMax?: number;
   /** Told of connections that break while nobody uses them. */
   readonly onTrouble?: (error: Error) => void;
 }
@@ -76,14 +80,16 @@ const PIPELINED = { pipeline: true };
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
 
-  constructor({ url, connectionsMax, answerMsMax = ANSWER_MS_MAX, onTrouble }: DatabaseOptions) {
+  constructor(options: DatabaseOptions) {
+    const { url, connectionsMax, onTrouble } = options;
+    const { connectMsMax = CONNECT_MS_MAX, answerMsMax = ANSWER_MS_MAX, idleMsMax = IDLE_MS_MAX } = options;
     this.#pool = new Pool({
       connectionString: withSettings(url),
       max: connectionsMax,
-      connectionTimeoutMillis: CONNECT_MS_MAX,
+      connectionTimeoutMillis: connectMsMax,
       query_timeout: answerMsMax,
       statement_timeout: answerMsMax,
-      idle_in_transaction_session_timeout: IDLE_MS_MAX,
+      idle_in_transaction_session_timeout: idleMsMax,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       application_name: 'tallystick',

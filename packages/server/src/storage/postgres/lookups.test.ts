@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, type Scope, statement } from './database.ts';
 import { ENTRIES_WITH_CONTENTS, EVENT_ID } from './log-columns.ts';
 import { migrate } from './migrate.ts';
@@ -21,7 +21,7 @@ before(async () => {
   server = await startPostgres();
   const url = await server.createDatabase();
   // Of its own: what is counted below is counted by connection.
-  await using owner = new Database({ url, connectionsMax: 1, answerMsMax: 120_000 });
+  await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
   await migrate(owner, 'postgres');
   const noise = Array.from({ length: 8 }, (_, i) => `md5(i || ' ${i}')`).join(' || ');
   await owner.plainly(async (client) => {

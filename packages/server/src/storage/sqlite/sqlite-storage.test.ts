@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { CLASSIFICATIONS } from '@tallystick/contract';
@@ -10,6 +9,7 @@ import { decodeEntry, leafHash } from '@tallystick/evidence';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
+import { openRunningJournal } from '../../testing/running-journal.ts';
 import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE } from './database.ts';
@@ -33,11 +33,10 @@ const open = (directory: string, threads: boolean, more: Partial<SqliteOptions> 
     },
     ...more,
   });
-const raw = (directory: string) => new DatabaseSync(join(directory, JOURNAL_FILE));
 
 /** Where the chain of a log does not hold, by index. */
 function breaks(directory: string): number[] {
-  using db = raw(directory);
+  using db = openRunningJournal(directory);
   let previous: Uint8Array | undefined;
   return db
     .prepare('SELECT entry FROM entries ORDER BY leaf_index')
@@ -101,7 +100,7 @@ test('only the service, under its lock, touches a journal of an older program', 
   const directory = freshDirectory();
   await (await open(directory, true))[Symbol.asyncDispose]();
   {
-    using db = raw(directory);
+    using db = openRunningJournal(directory);
     db.exec('PRAGMA user_version = 0');
   }
   await assert.rejects(open(directory, false), /has schema version 0; .*`tallystick migrate`/);
@@ -114,7 +113,7 @@ test('entries can be neither changed nor deleted, nor the tenant of a log', asyn
   await using storage = await open(directory, false);
   await storage.tenants.ensure('acme', NOW_MS);
   await append(storage, request('acme', [draftOf()]));
-  using db = raw(directory);
+  using db = openRunningJournal(directory);
   assert.throws(() => db.exec("UPDATE entries SET leaf = x'00'"), /entries do not change/);
   assert.throws(() => db.exec('DELETE FROM contents; DELETE FROM entries'), /entries stay for ever/);
   assert.throws(() => db.exec('DELETE FROM tenants'), /FOREIGN KEY constraint failed/);
@@ -153,7 +152,7 @@ for (const threads of [false, true]) {
     await append(storage, request('acme', [draftOf()]));
     const lost = draftOf();
     {
-      using db = raw(directory);
+      using db = openRunningJournal(directory);
       db.exec('ALTER TABLE contents RENAME TO elsewhere');
       await assert.rejects(storage.log.append([request('acme', [lost])], now()), /contents/);
       // The schema is as it should be in every other respect, so the probe goes through.
@@ -173,7 +172,7 @@ test('a journal that has gone does not come back empty', async () => {
   await using storage = await open(directory, false);
   await storage.tenants.ensure('acme', NOW_MS);
   {
-    using db = raw(directory);
+    using db = openRunningJournal(directory);
     db.exec('ALTER TABLE contents RENAME TO elsewhere');
   }
   await assert.rejects(storage.log.append([request('acme', [draftOf()])], now()), /contents/);
@@ -204,7 +203,7 @@ test('large pools and small ones meet in one log, whichever way they come', asyn
     assert.deepEqual([faulty?.status, unknown?.status], ['Faulty', 'Faulty']);
   }
   assert.deepEqual(breaks(directory), []);
-  using db = raw(directory);
+  using db = openRunningJournal(directory);
   assert.equal(db.prepare('SELECT count(*) AS n FROM entries').get()?.['n'], 1059);
 });
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
+import { openRunningJournal } from '../../testing/running-journal.ts';
 import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../commitments.ts';
 import { epochClaims } from '../conformance/epochs.ts';
@@ -20,7 +20,6 @@ import { tenantClaims } from '../conformance/tenants.ts';
 import { treeClaims } from '../conformance/tree.ts';
 import { treeProofClaims } from '../conformance/tree-proofs.ts';
 import { watched } from '../conformance/watched.ts';
-import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-sqlite-'));
@@ -31,7 +30,7 @@ const seen = { inProcess: new Set<string>(), withThreads: new Set<string>() };
 
 function placeFor(threads: boolean): Place {
   const directory = mkdtempSync(join(folder, 'data-'));
-  const raw = () => new DatabaseSync(join(directory, JOURNAL_FILE));
+  const raw = () => openRunningJournal(directory);
   return {
     async open(streams) {
       const storage = await openSqliteStorage({

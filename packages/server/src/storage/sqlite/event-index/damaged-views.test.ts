@@ -72,7 +72,7 @@ for (const [harm, inflict] of Object.entries(HARMS)) {
 
 /** Takes from the views what searches need, and not what tells that there is nothing to do. */
 function takeDocs(directory: string): void {
-  using views = new DatabaseSync(join(directory, VIEWS_FILE));
+  using views = new DatabaseSync(join(directory, VIEWS_FILE), { timeout: PATIENCE_MS });
   views.exec('DROP TABLE docs');
 }
 

@@ -10,7 +10,7 @@ import { Deadline } from '../../../../runtime/deadline.ts';
 import { createUlids } from '../../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../../runtime/random.ts';
 import type { LogReader, LogWriter } from '../../../../streams/log.ts';
-import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts';
 import { eventIn } from '../../../event-index/logged-event.ts';
 import {
   draftOf,
@@ -44,7 +44,7 @@ export class IndexedLogs implements AsyncDisposable {
   private constructor(server: PostgresServer, url: string) {
     this.#server = server;
     this.url = url;
-    this.database = new Database({ url, connectionsMax: 10 });
+    this.database = new Database({ url, connectionsMax: 10, ...PATIENT_LIMITS });
     this.#log = createLog({
       writing: this.database,
       reading: this.database,
@@ -62,7 +62,7 @@ export class IndexedLogs implements AsyncDisposable {
     const server = await startPostgres();
     const url = await server.createDatabase();
     {
-      await using owner = new Database({ url, connectionsMax: 1 });
+      await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
       await migrate(owner, 'postgres');
     }
     return new IndexedLogs(server, url);
