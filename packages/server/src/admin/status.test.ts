@@ -53,6 +53,18 @@ function valueOf(
   )?.value;
 }
 
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
+
+/** By who sees all tenants: a tenant's own questions are among its figures. */
+async function untilIndexed(): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await metricsFor(platform)).indicators.projectionLagMs !== 0) {
+    assert.ok(Date.now() < deadline, 'the index does not come after the log');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 const namesIn = (text: string) => [...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!);
 
 test('the status has version, time, parts, figures and versions of the interface, as the contract says', async () => {
@@ -64,7 +76,7 @@ test('the status has version, time, parts, figures and versions of the interface
   assert.equal(told.version, version);
   assert.equal(told.status, 'Healthy');
   assert.ok(!('commit' in told), 'a working copy does not know it');
-  assert.ok(Math.abs(Date.parse(told.startedAt) - Date.now()) < 60_000);
+  assert.ok(Math.abs(Date.parse(told.startedAt) - Date.now()) < PATIENCE_MS);
   assert.match(told.uptime, /^PT/);
   const { entries } = JSON.parse((await acme.get('/api/v1/health')).text) as HealthReport;
   assert.deepEqual(
@@ -96,6 +108,7 @@ test('figures are those of the work that was done', async () => {
     (await caller.get('/api/v1/audit-events/01KE0000000000000000000043')).code,
     '404 EVENT_NOT_FOUND',
   );
+  await untilIndexed();
   const report = await metricsFor(caller);
   assert.deepEqual(metricsRules(report, ''), []);
   const requests = report.metrics.find(({ name }) => name === 'tallystick_requests_total')!.samples;
@@ -130,7 +143,7 @@ test('the standing of the log is told, and of a tenant that has not written that
   await caller.send(2);
   assert.equal((await caller.get('/api/v1/checkpoints/latest')).code, '200');
   let report = await metricsFor(caller);
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + PATIENCE_MS;
   while (valueOf(report, 'tallystick_checkpoint_entries') !== 3 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     report = await metricsFor(caller);
@@ -139,7 +152,7 @@ test('the standing of the log is told, and of a tenant that has not written that
     ['log_entries', 'checkpoint_entries', 'log_refused'].map((name) => valueOf(told, `tallystick_${name}`));
   assert.deepEqual(standing(report), [3, 3, 0]);
   const publishedAt = valueOf(report, 'tallystick_checkpoint_timestamp_seconds')!;
-  assert.ok(Math.abs(publishedAt - Date.now() / 1000) < 60);
+  assert.ok(Math.abs(publishedAt * 1000 - Date.now()) < PATIENCE_MS);
   assert.equal(valueOf(unknown, 'tallystick_log_entries'), 1);
   const never = await metricsFor(
     adminCaller(app, 'never-written', (await callerOf(app, '*', ['Operator'], 'acme')).key),
