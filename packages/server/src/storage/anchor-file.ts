@@ -104,8 +104,6 @@ class AnchorFile implements Anchor {
     return NO_FORKS;
   }
 
-  async refresh(): Promise<void> {}
-
   /** Read anew: most starts do without, and need not keep it in memory. */
   async history(): Promise<AnchorHistory> {
     return readAnchorHistory(await readFile(this.#path));
