@@ -64,7 +64,10 @@ export async function repeatUnanswered(service: Service, book: Book): Promise<vo
 }
 
 /** The acknowledged events that are not in the log of their tenant. */
-export function lostOf(log: ReadonlyMap<string, readonly FoundEvent[]>, book: Book): string[] {
+export function lostOf(
+  log: ReadonlyMap<string, readonly FoundEvent[]>,
+  book: Pick<Book, 'acknowledged'>,
+): string[] {
   const found = new Set(
     [...log].flatMap(([tenant, events]) => events.map(({ eventId }) => `${tenant} ${eventId}`)),
   );

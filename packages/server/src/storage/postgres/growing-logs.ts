@@ -5,6 +5,7 @@
 import type { TenantId } from '@tallystick/contract';
 import {
   ENTRY_BYTES,
+  equalBytes,
   EvidenceError,
   HASH_BYTES,
   proveConsistency,
@@ -160,11 +161,13 @@ export class GrowingLogs {
   async headWithin(log: LogPlace, { size: to, note }: StoredCheckpoint, from: number): Promise<TreeHead> {
     const { fromRoot, proof } = await this.tables.made(this.#asked, log, to, (read) => ({
       fromRoot: treeRoot(from, read).slice(),
-      proof: proveConsistency(from, to, read),
+      proof: from < to ? proveConsistency(from, to, read) : [],
     }));
     const toRoot = headIn(note)?.root;
     if (toRoot === undefined) throw new EvidenceError('MALFORMED', `its checkpoint of ${to} cannot be read`);
-    verifyConsistency({ from, fromRoot, to, toRoot, proof });
+    if (from === to && !equalBytes(fromRoot, toRoot))
+      throw new EvidenceError('ROOT_MISMATCH', `it does not have the root of its checkpoint of ${to}`);
+    if (from < to) verifyConsistency({ from, fromRoot, to, toRoot, proof });
     return { origin: log.origin, size: from, root: fromRoot };
   }
 

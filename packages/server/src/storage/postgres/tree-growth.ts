@@ -221,10 +221,10 @@ export class TreeGrowth {
     }
   }
 
-  /** The head at the size that was asked for, where the log is signed beyond it by now. */
+  /** The head at the size that was asked for, where the log is signed so far or further by now. */
   async #passed({ log, latest }: SignedLog, faults: LogFault[]): Promise<TreeHead | undefined> {
     const stop = this.#stops.get(log.tenant);
-    if (stop === undefined || latest === undefined || stop >= latest.size) return undefined;
+    if (stop === undefined || latest === undefined || stop > latest.size) return undefined;
     try {
       return await this.#logs.headWithin(log, latest, stop);
     } catch (error) {
@@ -356,10 +356,11 @@ function endOf({ log, tree }: Growing): number {
 
 function grownOf(tenant: TenantId, { log, tree, passed }: Growing): GrownLog {
   const { heads, tileHashes } = tree.pending();
+  const isAmong = heads.some(({ size }) => size === passed?.size);
   return {
     tenant,
     epoch: log.epoch,
-    heads: passed === undefined ? heads : [passed, ...heads],
+    heads: passed === undefined || isAmong ? heads : [passed, ...heads],
     tileHashes,
   };
 }

@@ -99,19 +99,23 @@ describe('several nodes', { concurrency: 1 }, () => {
   });
 
   it('give the head at a size that was asked for, though another has signed beyond it', async () => {
-    const place = await install('acme', 'beta');
+    const place = await install('acme', 'beta', 'gamma', 'delta');
     await using one = place.start();
     await using other = place.start();
-    for (const tenant of ['acme', 'beta']) await fill(one, tenant, 5);
+    for (const tenant of ['acme', 'beta', 'gamma', 'delta']) await fill(one, tenant, 5);
     await other.tree.standings();
     for (const tenant of ['acme', 'beta']) await other.tree.stopAt(tenant, 3);
+    // What was anchored, and stored a moment later.
+    for (const tenant of ['gamma', 'delta']) await other.tree.stopAt(tenant, 5);
     await publish(one);
-    await fill(one, 'beta', 2);
+    for (const tenant of ['beta', 'delta']) await fill(one, tenant, 2);
     const { grown, faults } = await other.tree.readGrowth();
     assert.deepEqual(faults, []);
     assert.deepEqual(sizesOf({ grown, faults, hasMore: false }), [
       ['acme', 3, 5],
       ['beta', 3, 7],
+      ['delta', 5, 7],
+      ['gamma', 5],
     ]);
     for (const { tenant, heads } of grown)
       for (const { size, root } of heads) assert.deepEqual(root, await rootAt(place, tenant, size));
