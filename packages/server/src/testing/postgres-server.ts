@@ -17,6 +17,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -34,7 +35,11 @@ export interface PostgresServer extends AsyncDisposable {
   createDatabase(like?: string): Promise<string>;
   /** As a power cut does: all of its processes at once. */
   kill(): Promise<void>;
-  /** After a kill, or to take settings. */
+  /** As an operator does: whoever is connected is sent away. */
+  stop(): Promise<void>;
+  /** Another one, started on a copy of its files as its standby; this one must not run. `from` is where it finds this one. */
+  copyAsStandby(from: { readonly port: number }): Promise<PostgresServer>;
+  /** After a kill or a stop, or to take settings. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** SIGSTOP and SIGCONT to all of its processes. */
   freeze(): Promise<void>;
@@ -144,6 +149,28 @@ class LocalPostgres implements PostgresServer {
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
     rmSync(join(this.dataDirectory, 'postmaster.pid'), { force: true });
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid === undefined) return;
+    const ended = once(child, 'exit');
+    kill(child.pid, 'SIGINT');
+    await ended;
+    this.#process = undefined;
+  }
+
+  async copyAsStandby({ port }: { readonly port: number }): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'tallystick-pg-'));
+    own(folder);
+    await execute('cp', ['-a', this.dataDirectory, join(folder, 'data')]);
+    const signal = join(folder, 'data', 'standby.signal');
+    writeFileSync(signal, '');
+    own(signal);
+    const primary_conninfo = `host=127.0.0.1 port=${port} user=${SUPERUSER} application_name=standby`;
+    const server = new LocalPostgres(this.#native, folder, { ...this.#settings, primary_conninfo });
+    await server.start();
+    return server;
   }
 
   async freeze(): Promise<void> {

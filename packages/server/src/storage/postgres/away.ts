@@ -3,8 +3,14 @@
 
 import { AuditError } from '@tallystick/contract';
 
-/** Classes of answers by which the database says that it is not to be had: it starts, stops, is full, or took too long. */
-const AWAY = /^(08|53|57|58|25P0[34])/;
+/** A commit that the database has made, but does not say to be where it must be. */
+export class UnknownCommitError extends Error {}
+
+/**
+ * Classes of answers by which the database says that it is not to be had: it starts, stops, is full, took too long, or is a
+ * standby that may be promoted (25006).
+ */
+const AWAY = /^(08|53|57|58|25P0[34]|25006)/;
 /** What the driver says by itself, without a code. */
 const OF_THE_DRIVER = [
   'Query read timeout',
@@ -25,6 +31,7 @@ export function orUnavailable(error: unknown): unknown {
 
 function isAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
+  if (error instanceof UnknownCommitError) return true;
   const code = 'code' in error ? String(error.code) : '';
   // An answer has a severity, an error of the system the call that failed.
   if ('severity' in error) return AWAY.test(code);

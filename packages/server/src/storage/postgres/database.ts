@@ -2,9 +2,9 @@
 // one behind the other need not wait for the answers between. A connection that has failed is thrown away.
 
 import { hash } from 'node:crypto';
-import { Pool, type PoolClient, type QueryResult } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import type { TenantId } from '@tallystick/contract';
-import { orUnavailable } from './away.ts';
+import { orUnavailable, UnknownCommitError } from './away.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
 
@@ -74,6 +74,8 @@ const SESSION_SETTINGS: readonly string[] = [
 /** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
 const DURABLY = 'SET LOCAL synchronous_commit = on';
 
+const WARNING_CLASS = '01';
+
 /** The types of the package do not know it yet. */
 const PIPELINED = { pipeline: true };
 
@@ -107,7 +109,7 @@ export class Database implements AsyncDisposable {
     return this.#orUnavailable(async (client) => {
       begin(client, scope, '', DURABLY);
       const result = await work(transactionOn(client));
-      requireCommitted(await client.query('COMMIT'));
+      await commit(client);
       return result;
     });
   }
@@ -206,9 +208,23 @@ function bound(value: Value): unknown {
       : value;
 }
 
-/** A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. */
-function requireCommitted({ command }: QueryResult): void {
-  if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+/**
+ * A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. One whose wait for a synchronous standby
+ * was called off answers as if it were there, behind a warning; there is no other that a COMMIT gives.
+ */
+async function commit(client: PoolClient): Promise<void> {
+  let warning: string | undefined;
+  const onNotice = ({ code, message = '' }: { code?: string | undefined; message?: string | undefined }) => {
+    if (code?.startsWith(WARNING_CLASS)) warning = message;
+  };
+  client.on('notice', onNotice);
+  try {
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+    if (warning !== undefined) throw new UnknownCommitError(warning);
+  } finally {
+    client.off('notice', onNotice);
+  }
 }
 
 /** Of what this connection has prepared, not of what was asked: a table has another column now, or it was discarded. */
