@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { acknowledgedIn, type Ask, Client, event } from './client.ts';
-import type { FoundEvent } from './read-log.ts';
+import { type FoundEvent, markersIn } from './read-log.ts';
 import { type Service, type Start, startService } from './running.ts';
 
 const CONNECTIONS = 32;
@@ -19,7 +19,11 @@ export interface Book {
   asked: number;
 }
 
-function nextAsk(book: Book, round: number): Ask {
+export function newBook(): Book {
+  return { acknowledged: new Map(), unanswered: [], asked: 0 };
+}
+
+export function nextAsk(book: Book, round: number): Ask {
   const number = book.asked++;
   const marker = `${round}-${number}`;
   const tenant = TENANTS[number % 3 === 0 ? 1 : 0]!;
@@ -74,9 +78,16 @@ export function lostOf(
   return [...book.acknowledged].map(([id, tenant]) => `${tenant} ${id}`).filter((id) => !found.has(id));
 }
 
+/** All that was acknowledged is in the log, and nothing is in it twice. */
+export function requireKept(log: ReadonlyMap<string, readonly FoundEvent[]>, book: Book): void {
+  assert.deepEqual(lostOf(log, book), []);
+  const twice = [...markersIn(log)].filter(([, count]) => count !== 1);
+  assert.deepEqual(twice, []);
+}
+
 /** `start` may name another script, or settings. */
 export async function killRounds(start: Start, rounds: number): Promise<Book> {
-  const book: Book = { acknowledged: new Map(), unanswered: [], asked: 0 };
+  const book = newBook();
   for (let round = 0; round < rounds; round++) {
     await using service = await startService({ ...start, env: { ...SHORT_STREAMS, ...start.env } });
     await repeatUnanswered(service, book);

@@ -17,6 +17,20 @@ export function recomputed(texts: readonly [string, string], seeds: Uint8Array):
   return { roots, content: sha256(label('c'), ...roots) };
 }
 
+/** Of a tree with these leaves, as docs/formats/tree.md has it. */
+export function treeRootOf(leaves: readonly Uint8Array[]): Buffer {
+  if (leaves.length === 0) return sha256();
+  let level: Buffer[] = leaves.map((leaf) => Buffer.from(leaf));
+  // A node without a sibling goes up as it is, which is the same tree as that of RFC 6962.
+  while (level.length > 1) {
+    const pairs: Buffer[] = [];
+    for (let i = 0; i < level.length; i += 2)
+      pairs.push(i + 1 < level.length ? sha256(Buffer.of(1), level[i]!, level[i + 1]!) : level[i]!);
+    level = pairs;
+  }
+  return level[0]!;
+}
+
 function rootOf(group: number, text: string, seed: Uint8Array): Buffer {
   const units = unitsOf(text)
     .map(({ path, value }) => ({ tag: sha256(label('t'), Buffer.from(path)), value }))
