@@ -37,6 +37,7 @@ import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { nodeName } from './node-name.ts';
+import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
@@ -145,20 +146,22 @@ export async function openData(
   const { config, clock, random, nextId, telemetry } = surroundings;
   const { dataDirectory: directory } = config.storage;
   await openDataDirectory(directory);
-  const opened = await openStorage(surroundings);
+  const patiently = <T>(work: () => Promise<T>) => whileBusy(surroundings, work);
+  const opened = await patiently(() => openStorage(surroundings));
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
   anchor.use(await openAnchor(config));
   // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
   const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
-  if (!anchor.isNew || (await opened.tree.standings()).some(isSigned)) await requireSigningKeys(directory);
+  const standings = await patiently(() => opened.tree.standings());
+  if (!anchor.isNew || standings.some(isSigned)) await requireSigningKeys(directory);
   const keys = await openSigningKeys(directory, clock.now());
-  await requireSigner(opened, keys.keys(), directory);
+  await patiently(() => requireSigner(opened, keys.keys(), directory));
   signing.use(keys);
-  await checkpointer.settle(opened.logOrigin);
-  await membership.join();
+  await patiently(() => checkpointer.settle(opened.logOrigin));
+  await patiently(() => membership.join());
   const parts = { keys: storage.apiKeys, clock, random, nextId };
-  const first = await settleFirstKey(config.adminKey?.reveal(), parts);
+  const first = await patiently(() => settleFirstKey(config.adminKey?.reveal(), parts));
   if (first.outcome === 'GivenButUseless') {
     const { keyId } = first;
     telemetry.warn(

@@ -1,0 +1,38 @@
+// A start upon a database that is there, but says that it has no room at the moment or is only coming up: it is waited for,
+// while whoever asks the service is told to come again. One that is not there at all, or refuses us, is an error at once:
+// an operator is to see it.
+
+import { type Clock, wait } from '../runtime/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+const PATIENCE_MS = 300_000;
+const PAUSE_MS = 500;
+/** Of its own answers: too many connections, no memory, no room; it starts or stops; it is a standby. */
+const BUSY = /^(53|57P03|57P01|25006)/;
+
+export interface BusyParts {
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+}
+
+/** What `work` gives; it is tried again while the database is busy, and must leave nothing behind when it fails. */
+export async function whileBusy<T>({ clock, telemetry }: BusyParts, work: () => Promise<T>): Promise<T> {
+  const endNs = clock.monotonicNs() + PATIENCE_MS * 1e6;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = busyReason(error);
+      if (reason === undefined || clock.monotonicNs() > endNs) throw error;
+      if (attempt === 0) telemetry.warn('the database is busy; the start waits for it', { cause: reason });
+      await wait(clock, PAUSE_MS);
+    }
+  }
+}
+
+/** What the database has said, if that is why; undefined: something else is. */
+function busyReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'string' && BUSY.test(error.code)) return error.message;
+  return busyReason(error.cause);
+}
