@@ -11,7 +11,7 @@ function eager(log: LogWriter): LogWriter {
   return {
     ...log,
     append(requests, now) {
-      setTimeout(() => void log.append(requests, now), LATE_MS);
+      setTimeout(() => void log.append(requests, now).catch(() => {}), LATE_MS);
       const results = requests.map(({ drafts }): AppendResult => {
         const place = { status: 'Appended', index: 0, receivedAtMs: now.nowMs } as const;
         return { status: 'Done', outcomes: drafts.map(({ eventId }) => ({ ...place, eventId })) };

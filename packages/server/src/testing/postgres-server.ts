@@ -325,7 +325,7 @@ function own(path: string): void {
   if (isRoot) chownSync(path, NOBODY, NOBODY);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.end);
     const server = createServer();
