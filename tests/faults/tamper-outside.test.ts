@@ -11,7 +11,7 @@ import { checkStore, type StoreFault, type StoreWish } from '../../packages/serv
 import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
 import { openAnchorFile } from '../../packages/server/src/storage/anchor-file.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
-import { readAnchorAt, readAnchorHistoryAt } from '../../packages/server/src/storage/sqlite/fsck/memory.ts';
+import { readAnchorAt, readAnchorHistoryAt } from '../../packages/server/src/storage/fsck/memory.ts';
 import { Client } from './client.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { copyDirectory, LOG_ORIGIN, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { EvidenceError } from '@tallystick/evidence';
 import { checkStore } from '../../packages/server/src/check-store.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
@@ -12,8 +13,7 @@ import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/c
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from '../../packages/server/src/storage/sqlite/fsck/columns.ts';
 import { WalkDesk } from '../../packages/server/src/storage/fsck/entries.ts';
 import type { StoreFault } from '../../packages/server/src/storage/fsck/store-fault.ts';
-import { faultIn } from '../../packages/server/src/storage/sqlite/fsck/damage.ts';
-import { readAnchorAt, type Heads } from '../../packages/server/src/storage/sqlite/fsck/memory.ts';
+import { readAnchorAt, type Heads } from '../../packages/server/src/storage/fsck/memory.ts';
 import type { TrustedKey } from '../../packages/server/src/storage/fsck/notes.ts';
 import { columnsOf } from '../../packages/server/src/storage/sqlite/fsck/schema.ts';
 import { SIZE } from './size.ts';
@@ -59,6 +59,15 @@ function faultsIn({ db, heads, keys }: Bench, { without, tenant }: Look = {}): r
   const own = without === undefined ? { desk } : {};
   const steps = checkJournal(db, { keys, remembered, checks, tenant, ...own });
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value.faults;
+}
+
+function headsOrFault(anchor: string): Heads | EvidenceError {
+  try {
+    return readAnchorAt(anchor)!;
+  } catch (error) {
+    if (error instanceof EvidenceError) return error;
+    throw error;
+  }
 }
 
 /** Does something to the database, and takes it back afterwards. */
@@ -190,10 +199,9 @@ describe('tampering with a store', { concurrency: 1 }, () => {
     for (const at of places) {
       const bytes = Buffer.from(whole);
       bytes[at] = bytes[at]! ^ (1 << chance(8));
-      let heads: Heads = new Map();
       writeFileSync(changed, bytes);
-      const damage = faultIn(() => (heads = readAnchorAt(changed)!));
-      const faults = damage === undefined ? faultsIn({ ...bench, heads }) : [damage];
+      const heads = headsOrFault(changed);
+      const faults = heads instanceof EvidenceError ? [heads] : faultsIn({ ...bench, heads });
       assert.ok(faults.length > 0, `byte ${at} of the anchor`);
     }
     test.diagnostic(`${places.length} of ${whole.length} bytes`);

@@ -8,10 +8,11 @@ import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { loadSigningKeys } from './storage/signing-key-files.ts';
 import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
-import { checkJournal, type JournalProgress, type JournalReport } from './storage/sqlite/fsck/fsck.ts';
+import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
+import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { faultOf, isDamage } from './storage/sqlite/fsck/damage.ts';
-import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/sqlite/fsck/memory.ts';
+import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/fsck/memory.ts';
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor.ts';
 
@@ -25,11 +26,11 @@ export interface StoreWish {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
-  readonly onProgress?: (progress: JournalProgress) => void;
+  readonly onProgress?: (progress: FsckProgress) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface StoreReport extends JournalReport {
+export interface StoreReport extends FsckReport {
   readonly verified: boolean;
   /** Whose signatures count: of keys that were handed in, or of those that lie beside the data. */
   readonly keysFrom: 'Given' | 'DataDirectory';
@@ -61,7 +62,7 @@ export async function checkStore(directory: string, wish: StoreWish): Promise<St
     throw new StartError(`there is no data in ${directory}: it has no ${JOURNAL_FILE}`);
   const keys = await trustedKeys(directory, wish.keys);
   const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
-  let report: JournalReport;
+  let report: FsckReport;
   try {
     report = await checkWithin(directory, wish, keys);
   } catch (error) {
@@ -76,7 +77,7 @@ async function checkWithin(
   directory: string,
   wish: StoreWish,
   keys: readonly TrustedKey[],
-): Promise<JournalReport> {
+): Promise<FsckReport> {
   const place = wish.anchor ?? directory;
   const before = readingOf(place);
   using db = openJournalForReading(directory);
@@ -151,7 +152,7 @@ function seenHead(note: string, keys: readonly TrustedKey[]): AnchoredHead {
   }
 }
 
-function totalsOf({ tenants }: JournalReport): StoreTotals {
+function totalsOf({ tenants }: FsckReport): StoreTotals {
   const logs = tenants.flatMap((tenant) => tenant.logs);
   const sum = (count: 'entries' | 'values' | 'deleted' | 'tiles' | 'checkpoints') =>
     logs.reduce((total, log) => total + log[count], 0);

@@ -23,7 +23,7 @@ import { createSystemRandom } from '../../../packages/server/src/runtime/random.
 import { openAnchorFile } from '../../../packages/server/src/storage/anchor-file.ts';
 import { openSigningKeys } from '../../../packages/server/src/storage/signing-key-files.ts';
 import { openSqliteStorage } from '../../../packages/server/src/storage/sqlite/sqlite-storage.ts';
-import { readAnchorAt } from '../../../packages/server/src/storage/sqlite/fsck/memory.ts';
+import { readAnchorAt } from '../../../packages/server/src/storage/fsck/memory.ts';
 import { TreeTables } from '../../../packages/server/src/storage/sqlite/tree-tables.ts';
 import type { Storage } from '../../../packages/server/src/storage/storage.ts';
 import type { Draft } from '../../../packages/server/src/streams/log.ts';

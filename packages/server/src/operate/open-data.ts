@@ -13,7 +13,7 @@ import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
 import { readAnchorFiles } from '../storage/anchor-reading.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
-import { newestIn } from '../storage/sqlite/fsck/memory.ts';
+import { newestIn } from '../storage/fsck/memory.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';

@@ -2,7 +2,7 @@
 // change which it is there for is then missed.
 
 export const CHECKS = [
-  /** SQLite's own, of pages and indexes. */
+  /** The database's own, of pages and indexes. */
   'file',
   /** Tables, columns, indexes and triggers are those that this program makes. */
   'schema',
@@ -15,6 +15,8 @@ export const CHECKS = [
   'classification',
   'deletions',
   'streams',
+  /** Where a log ends, if there is a row that says it. */
+  'heads',
   'tiles',
   'checkpoints',
   'anchor',

@@ -1,10 +1,9 @@
-// What of the tables of journal.db is evidence, column by column, and why the rest is not. Evidence is whatever the
-// verifier of a store recomputes from the entries, or holds against what was signed: a change of it is found. All other
-// tables and columns are named in its report, so that nobody takes "verified" for more than it says. A table that comes
-// new to the schema must find its place here; tests/faults/tamper.test.ts goes red until it does.
+// What of the tables of journal.db is evidence, and why the rest is not. A table that comes new to the schema must find its
+// place here; tests/faults/tamper.test.ts goes red until it does.
 
-/** By table, the columns that are evidence and what they are held against. */
-export const EVIDENCE_COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+import type { EvidenceColumns, NotEvidence } from '../../fsck/evidence-columns.ts';
+
+export const EVIDENCE_COLUMNS: EvidenceColumns = {
   meta: { value: 'that of `log_origin`: the name is in the genesis of every log, and in every checkpoint' },
   tenants: {
     tenant: 'the number that all rows of the tenant bear',
@@ -54,8 +53,7 @@ export const EVIDENCE_COLUMNS: Readonly<Record<string, Readonly<Record<string, s
   },
 };
 
-/** A table, or a column of one that is evidence otherwise, and why it is none. */
-export const NOT_EVIDENCE: Readonly<Record<string, string>> = {
+export const NOT_EVIDENCE: NotEvidence = {
   'meta.name': 'the names of settings; without `log_origin` nothing can be verified',
   'meta.value (all but log_origin)': 'facts about the installation that no log speaks of',
   'tenants.tier': 'how the tenant is treated, not what was logged',

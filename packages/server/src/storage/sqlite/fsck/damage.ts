@@ -20,13 +20,3 @@ export function isDamage(error: unknown): error is Error {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
   return DAMAGED.includes(error.errcode & 0xff);
 }
-
-/** Runs one part of the check and gives its fault, if it has one. */
-export function faultIn(work: () => void): EvidenceError | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    return faultOf(error);
-  }
-}

@@ -9,8 +9,7 @@ import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { type LogPlace, tenantTrees, TreeTables } from '../tree-tables.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
-import { STREAMS_OF_TENANT } from './streams.ts';
-import { TreeRows } from './tree-rows.ts';
+import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
 
 /** Yields how many events are checked; throws only what is no verdict. */
 export function checkRange(

@@ -55,17 +55,7 @@ export class LogRows {
     for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
   }
 
-  /** Lot by lot, those of the tenant from one index of its sequence to another, both included. */
-  *lots(tenant: number, first: SQLInputValue, last: SQLInputValue): Generator<LogRow[]> {
-    for (let from = first; ; ) {
-      const rows = this.lot(tenant, from, last);
-      if (rows.length > 0) yield rows;
-      if (rows.length < LOT_ROWS) return;
-      from = rows.at(-1)!.sequenceIndex + 1;
-    }
-  }
-
-  /** The first of these, as many as are read at once. */
+  /** Those of the tenant from one index of its sequence to another, both included: the first of them, as many as are read at once. */
   lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
     return this.#usualRows(tenant, first, last) ?? valuesOf(this.#lot, tenant, first, last).map(rowIn);
   }

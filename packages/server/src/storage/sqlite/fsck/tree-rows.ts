@@ -1,28 +1,21 @@
 // What is stored of the tree of a log beside its entries: checkpoints by size, hashes of tiles, epochs.
 
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { CheckpointRow, EpochRow } from '../../fsck/stored-rows.ts';
 import { bytesIn, FIRST_INTEGER, integerIn, textIn } from './rows.ts';
-
-export interface CheckpointRow {
-  readonly size: number;
-  readonly note: string;
-}
-
-export interface EpochRow {
-  readonly epoch: number;
-  readonly firstIndex: number;
-  readonly previousCheckpoint: string;
-}
 
 interface Log {
   readonly tenant: number;
   readonly epoch: number;
 }
 
+/** To be followed by more conditions. */
+export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
+
 export class TreeRows {
   readonly #newest: StatementSync;
-  readonly #checkpointAfter: StatementSync;
-  readonly #tileHash: StatementSync;
+  readonly #checkpoints: StatementSync;
+  readonly #tileHashes: StatementSync;
   readonly #tileHashCount: StatementSync;
   readonly #epochs: StatementSync;
   readonly #entryAt: StatementSync;
@@ -31,10 +24,12 @@ export class TreeRows {
   constructor(db: DatabaseSync) {
     const ofLog = 'tenant = ? AND epoch = ?';
     this.#newest = db.prepare(`SELECT coalesce(max(size), 0) AS size FROM checkpoints WHERE ${ofLog}`);
-    this.#checkpointAfter = db.prepare(
-      `SELECT size, note FROM checkpoints WHERE ${ofLog} AND size > ? ORDER BY size LIMIT 1`,
+    this.#checkpoints = db.prepare(
+      `SELECT size, note FROM checkpoints WHERE ${ofLog} AND size > ? ORDER BY size LIMIT ?`,
     );
-    this.#tileHash = db.prepare(`SELECT hash FROM tile_hashes WHERE ${ofLog} AND level = ? AND place = ?`);
+    this.#tileHashes = db.prepare(
+      `SELECT place, hash FROM tile_hashes WHERE ${ofLog} AND level = ? AND place >= ? AND place < ?`,
+    );
     this.#tileHashCount = db.prepare(`SELECT count(*) AS count FROM tile_hashes WHERE ${ofLog}`);
     this.#epochs = db.prepare(
       'SELECT epoch, first_index, previous_checkpoint FROM epochs WHERE tenant = ? ORDER BY epoch',
@@ -50,16 +45,17 @@ export class TreeRows {
     return integerIn(this.#newest.get(tenant, epoch)?.['size']);
   }
 
-  /** The next one behind a size; the first one of all, whatever its size says, where none is given. */
-  checkpointAfter({ tenant, epoch }: Log, size: number | undefined): CheckpointRow | undefined {
-    const after: SQLInputValue = size ?? FIRST_INTEGER;
-    const row = this.#checkpointAfter.get(tenant, epoch, after);
-    return row === undefined ? undefined : { size: integerIn(row['size']), note: textIn(row['note']) };
+  /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
+  checkpoints({ tenant, epoch }: Log, after: number | undefined, limit: number): CheckpointRow[] {
+    return this.#checkpoints
+      .all(tenant, epoch, after ?? FIRST_INTEGER, limit)
+      .map((row) => ({ size: integerIn(row['size']), note: textIn(row['note']) }));
   }
 
-  tileHash({ tenant, epoch }: Log, level: number, place: number): Uint8Array | undefined {
-    const row = this.#tileHash.get(tenant, epoch, level, place);
-    return row === undefined ? undefined : bytesIn(row['hash']);
+  /** By place, those from one to another, the second one outside. */
+  tileHashes({ tenant, epoch }: Log, level: number, from: number, end: number): Map<number, Uint8Array> {
+    const rows = this.#tileHashes.all(tenant, epoch, level, from, end);
+    return new Map(rows.map((row) => [integerIn(row['place']), bytesIn(row['hash'])]));
   }
 
   tileHashCount({ tenant, epoch }: Log): number {

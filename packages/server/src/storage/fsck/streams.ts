@@ -1,31 +1,25 @@
 // The rows of `streams` against the seal notices of the log: one row for the first stream and one behind each notice,
 // with the ids, places and times that the notices say, and no other. Rows are read as the notices come.
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import { FIRST_INTEGER } from './rows.ts';
-import {
-  noneBegins,
-  noNoticeOf,
-  otherSeal,
-  requireTime,
-  type StreamRow,
-  streamRowIn,
-} from '../../fsck/stream-row.ts';
-
-/** To be followed by more conditions. */
-export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
+import type { Answer, Asking } from '../answers.ts';
+import { ReadAhead } from './read-ahead.ts';
+import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
 /** All indexes here are those of the tenant's sequence, but for those inside a notice. */
 export class StreamRows {
-  readonly #next: StatementSync;
-  readonly #tenant: number;
+  readonly #rows: ReadAhead<StreamRow>;
   #current: StreamRow | undefined;
   #count = 0;
 
-  constructor(db: DatabaseSync, tenant: number) {
-    this.#tenant = tenant;
-    this.#next = db.prepare(`${STREAMS_OF_TENANT} AND first_index > ? ORDER BY first_index LIMIT 1`);
+  /** `read` gives so many rows of the tenant that begin behind an index, in order. */
+  constructor(read: (after: number | undefined, limit: number) => Answer<readonly StreamRow[]>) {
+    this.#rows = new ReadAhead((after, limit) => read(after?.firstIndex, limit));
+  }
+
+  /** So many can be met now. */
+  have(count: number): Asking<void> {
+    return this.#rows.have(count);
   }
 
   get count(): number {
@@ -56,7 +50,8 @@ export class StreamRows {
   }
 
   /** The log has ended. */
-  end(entries: number): void {
+  *end(entries: number): Asking<void> {
+    yield* this.#rows.have(1);
     const row = this.#advance();
     if (row === undefined) return;
     const index = Math.min(row.firstIndex, Math.max(entries - 1, 0));
@@ -64,10 +59,10 @@ export class StreamRows {
   }
 
   #advance(): StreamRow | undefined {
-    const row = this.#next.get(this.#tenant, this.#current?.firstIndex ?? FIRST_INTEGER);
+    const row = this.#rows.take();
     if (row === undefined) return undefined;
     this.#count++;
-    this.#current = streamRowIn(row);
-    return this.#current;
+    this.#current = row;
+    return row;
   }
 }

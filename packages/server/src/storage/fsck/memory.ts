@@ -3,10 +3,10 @@
 // at must be in it, and what the database has signed must be in the anchor as it was read behind.
 
 import { EvidenceError } from '@tallystick/evidence';
-import type { AnchoredHead, AnchorHistory } from '../../../streams/anchor.ts';
-import { mergeHistories } from '../../anchor-merge.ts';
-import { readAnchorFiles } from '../../anchor-reading.ts';
-import { fault } from '../../fsck/store-fault.ts';
+import type { AnchoredHead, AnchorHistory } from '../../streams/anchor.ts';
+import { mergeHistories } from '../anchor-merge.ts';
+import { readAnchorFiles } from '../anchor-reading.ts';
+import { fault } from './store-fault.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
 

@@ -1,21 +1,15 @@
 // All that is stored of one tenant: its log, or its logs where it went on after restores, each under its own origin.
 
-import type { DatabaseSync } from 'node:sqlite';
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../../streams/anchor.ts';
-import { WalkDesk } from '../../fsck/entries.ts';
-import { fault } from '../../fsck/store-fault.ts';
+import type { AnchoredHead } from '../../streams/anchor.ts';
+import { answered, type Asking } from '../answers.ts';
+import type { WalkDesk } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
-import type { TrustedKey } from '../../fsck/notes.ts';
+import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
-import { FIRST_INTEGER, LAST_INTEGER, LogRows } from './rows.ts';
+import { fault } from './store-fault.ts';
+import type { EpochRow, StoredRows, StoredTenant } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
-import { type EpochRow, TreeRows } from './tree-rows.ts';
-
-export interface StoredTenant {
-  readonly tenant: number;
-  readonly tenantId: string;
-}
 
 /** What is remembered of logs outside of the store, by origin. */
 export interface Memory {
@@ -24,8 +18,8 @@ export interface Memory {
   anchoredSize(origin: string): number | undefined;
 }
 
-export interface TenantParts {
-  readonly db: DatabaseSync;
+export interface TenantParts<Tenant> {
+  readonly store: StoredRows<Tenant>;
   readonly desk: WalkDesk;
   readonly logOrigin: string;
   readonly keys: readonly TrustedKey[];
@@ -42,49 +36,51 @@ export interface TenantResult {
   readonly named: readonly AnchoredHead[];
 }
 
-/** One statement each, for all tenants in turn. */
-export class TenantCheck {
-  readonly #parts: TenantParts;
-  readonly #rows: LogRows;
-  readonly #tree: TreeRows;
+export class TenantCheck<Tenant> {
+  readonly #parts: TenantParts<Tenant>;
 
-  constructor(parts: TenantParts) {
+  constructor(parts: TenantParts<Tenant>) {
     this.#parts = parts;
-    this.#rows = new LogRows(parts.db);
-    this.#tree = new TreeRows(parts.db);
   }
 
   /**
    * Yields how many entries were looked at, and adds every log that it comes to; throws EvidenceError at the first that
    * does not fit. `logs` says then how far it came.
    */
-  *run(stored: StoredTenant, logs: CheckedLog[]): Generator<number, TenantResult> {
-    const { db, desk, keys } = this.#parts;
+  *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Asking<TenantResult, number> {
+    const { store, desk, keys } = this.#parts;
     const { tenant } = stored;
-    const epochs = this.#tree.epochs(tenant);
-    this.#requireEpochs(tenant, epochs);
-    const streams = new StreamRows(db, tenant);
-    const parts = { desk, tree: this.#tree, streams, keys };
+    const epochs = yield* answered(store.epochs(tenant));
+    yield* this.#requireEpochs(tenant, epochs);
+    const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
+    const parts = { desk, tree: store, streams, keys };
+    let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
       const check = new LogCheck(parts, facts);
       logs.push(Object.assign(check.counts, { origin: facts.place.origin }));
-      const first = log === 0 ? FIRST_INTEGER : facts.place.firstIndex;
-      const last = log === epochs.length ? LAST_INTEGER : epochs[log]!.firstIndex - 1;
-      for (const rows of this.#rows.lots(tenant, first, last)) {
-        check.take(rows);
+      yield* check.begin();
+      const { next } = facts;
+      const last = next && next.firstIndex - 1;
+      for (let first = log === 0 ? undefined : facts.place.firstIndex; ; ) {
+        const rows = yield* answered(store.lot(tenant, first, last));
+        if (rows.length === 0) break;
+        yield* check.take(rows);
         yield rows.length;
+        first = rows.at(-1)!.sequenceIndex + 1;
       }
-      check.end();
+      yield* check.end();
+      leaf = check.lastLeaf ?? leaf;
     }
-    const entries = logs.reduce((sum, log) => sum + log.entries, 0);
-    if (desk.checks.has('streams')) streams.end(entries);
+    const nextIndex = logs.reduce((sum, log) => sum + log.entries, 0);
+    if (desk.checks.has('streams')) yield* streams.end(nextIndex);
+    if (desk.checks.has('heads')) yield* answered(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
     return { streams: streams.count, named };
   }
 
   /** Numbers may be left out: those of logs that a restore has lost. */
-  #requireEpochs(tenant: number, epochs: readonly EpochRow[]): void {
+  *#requireEpochs(tenant: Tenant, epochs: readonly EpochRow[]): Asking<void> {
     let before = { epoch: 0, firstIndex: 0 };
     for (const row of epochs) {
       if (row.epoch <= before.epoch || row.firstIndex < before.firstIndex)
@@ -92,7 +88,7 @@ export class TenantCheck {
       before = row;
     }
     const known = new Set([0, ...epochs.map(({ epoch }) => epoch)]);
-    for (const epoch of this.#tree.epochsNamed(tenant)) {
+    for (const epoch of yield* answered(this.#parts.store.epochsNamed(tenant))) {
       if (!known.has(epoch))
         throw fault(
           'ORIGIN_MISMATCH',
@@ -102,11 +98,11 @@ export class TenantCheck {
   }
 
   #factsOf(
-    { tenant, tenantId }: StoredTenant,
+    { tenant, tenantId }: StoredTenant<Tenant>,
     epochs: readonly EpochRow[],
     log: number,
     entriesBefore: number,
-  ): LogFacts {
+  ): LogFacts<Tenant> {
     const { logOrigin, memory } = this.#parts;
     const nameOf = (epoch: number) => originOf({ tenant: tenantId, epoch }, logOrigin);
     const own = epochs[log - 1];

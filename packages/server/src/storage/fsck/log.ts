@@ -1,5 +1,6 @@
 // One log, all of it: what entries.ts finds of its entries, and beyond that the tree over them. Hashes of tiles,
-// checkpoints, streams, deletions and anchored heads are held against the tree as it grows, each at its own size.
+// checkpoints, streams, deletions and anchored heads are held against the tree as it grows, each at its own size. What a
+// lot of entries can meet is read before the lot is gone through.
 
 import {
   type Checkpoint,
@@ -13,20 +14,23 @@ import {
   parseCheckpoint,
   PurgedSubtrees,
   TILE_HEIGHT,
+  TILE_WIDTH,
   toBase64,
 } from '@tallystick/evidence';
-import { EntryWalk, type SoundEntry, type WalkDesk } from '../../fsck/entries.ts';
-import { fault } from '../../fsck/store-fault.ts';
-import { NoteReader, type TrustedKey } from '../../fsck/notes.ts';
+import { answered, type Asking } from '../answers.ts';
+import type { LogPlace } from '../rows/log-place.ts';
+import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
+import type { LogRow } from './log-row.ts';
+import { NoteReader, type TrustedKey } from './notes.ts';
+import { ReadAhead } from './read-ahead.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
-import type { LogRow } from '../../fsck/log-row.ts';
+import { fault } from './store-fault.ts';
+import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
 import type { StreamRows } from './streams.ts';
-import type { CheckpointRow, EpochRow, TreeRows } from './tree-rows.ts';
-import type { LogPlace } from '../tree-tables.ts';
 
-export interface LogParts {
+export interface LogParts<Tenant> {
   readonly desk: WalkDesk;
-  readonly tree: TreeRows;
+  readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
   readonly keys: readonly TrustedKey[];
 }
@@ -41,8 +45,8 @@ export interface Beginning {
   readonly previousEntries: number | undefined;
 }
 
-export interface LogFacts {
-  readonly place: LogPlace;
+export interface LogFacts<Tenant> {
+  readonly place: LogPlace<Tenant>;
   /** Undefined for the first log of a tenant. */
   readonly beginning: Beginning | undefined;
   /** The epoch that goes on after this log, if there is one. */
@@ -63,15 +67,17 @@ export interface LogCounts {
   signedSize: number;
 }
 
-export class LogCheck {
-  readonly #parts: LogParts;
-  readonly #facts: LogFacts;
+export class LogCheck<Tenant> {
+  readonly #parts: LogParts<Tenant>;
+  readonly #facts: LogFacts<Tenant>;
   readonly #walk: EntryWalk;
   readonly #notes: NoteReader;
   readonly #range = new CompactRange();
   readonly #deletions = new Deletions();
   readonly #purged = new PurgedSubtrees();
-  #checkpoint: CheckpointRow | undefined;
+  readonly #checkpoints: ReadAhead<CheckpointRow>;
+  /** Those of the tiles that are full with the lot, by level and place. */
+  readonly #tileHashes = new Map<number, ReadonlyMap<number, Uint8Array>>();
   #headsMet = 0;
   /** The size of the next checkpoint or head to be met. */
   #nextStop = 0;
@@ -79,40 +85,66 @@ export class LogCheck {
   #confirmedSize = 0;
   /** Whether the leaf that is appended now has nothing to show: its content is gone, or it is a notice. */
   #isBare = false;
+  #lastLeaf: Uint8Array | undefined;
   readonly counts: LogCounts;
 
-  constructor(parts: LogParts, facts: LogFacts) {
+  constructor(parts: LogParts<Tenant>, facts: LogFacts<Tenant>) {
     const { place } = facts;
     this.#parts = parts;
     this.#facts = facts;
     this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
-    const signedSize = parts.tree.newestSize(place);
-    this.counts = { entries: 0, values: 0, deleted: 0, tiles: 0, checkpoints: 0, signedSize };
-    this.#checkpoint = parts.tree.checkpointAfter(place, undefined);
+    this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
+    this.counts = { entries: 0, values: 0, deleted: 0, tiles: 0, checkpoints: 0, signedSize: 0 };
+  }
+
+  /** Of the last entry, recomputed; undefined without one. */
+  get lastLeaf(): Uint8Array | undefined {
+    return this.#lastLeaf;
+  }
+
+  /** Before any of its entries. */
+  *begin(): Asking<void> {
+    this.counts.signedSize = yield* answered(this.#parts.tree.newestSize(this.#facts.place));
+    yield* this.#checkpoints.have(1);
     this.#setStop();
   }
 
-  take(rows: readonly LogRow[]): void {
+  *take(rows: readonly LogRow[]): Asking<void> {
+    // With one more of each, by which it is seen where the next one comes.
+    yield* this.#checkpoints.have(rows.length + 1);
+    yield* this.#parts.streams.have(rows.length + 1);
+    if (this.#parts.desk.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
     this.#walk.take(rows, this.#use);
   }
 
+  *#readTileHashes(count: number): Asking<void> {
+    this.#tileHashes.clear();
+    const { size } = this.#range;
+    const end = Math.min(size + count, this.counts.signedSize);
+    for (let level = 1, width = TILE_WIDTH; width <= end; level++, width *= TILE_WIDTH) {
+      const [from, to] = [Math.floor(size / width), Math.floor(end / width)];
+      if (from >= to) continue;
+      const found = this.#parts.tree.tileHashes(this.#facts.place, level, from, to);
+      this.#tileHashes.set(level, yield* answered(found));
+    }
+  }
+
   /** The log has ended; throws what is only known then. */
-  end(): void {
+  *end(): Asking<void> {
     const { tree, desk } = this.#parts;
     const { place, heads, beginning } = this.#facts;
     // The row of an epoch alone explains nothing: whoever can put a store back can write one.
     if (beginning !== undefined && this.counts.entries === 0)
       throw fault('NOTICE_INVALID', `${place.origin} has no entry that says why it was begun`);
-    if (desk.checks.has('checkpoints') && this.#checkpoint !== undefined)
-      this.#unmetCheckpoint(this.#checkpoint);
+    const unmet = this.#checkpoints.next;
+    if (desk.checks.has('checkpoints') && unmet !== undefined) this.#unmetCheckpoint(unmet);
     if (desk.checks.has('anchor')) {
-      const lost = heads.slice(this.#headsMet).find((head) => head.mustBeReached && !this.#isDeclared(head));
-      if (lost !== undefined) throw this.#lost(lost);
+      yield* this.#requireReached(heads.slice(this.#headsMet));
       this.#requireAnchored();
     }
     this.#requireAnySigned();
-    const tileRows = tree.tileHashCount(place);
+    const tileRows = yield* answered(tree.tileHashCount(place));
     if (desk.checks.has('tiles') && tileRows !== this.counts.tiles)
       throw fault(
         'PROOF_INVALID',
@@ -131,6 +163,7 @@ export class LogCheck {
     if (index === 0) this.#beginning(notice, receivedAtMs);
     if (notice !== undefined) this.#notice(notice, receivedAtMs);
     this.#isBare = deleted !== undefined || notice !== undefined;
+    this.#lastLeaf = leaf;
     this.#range.append(leaf, this.#completed);
     if (this.#range.size === this.#nextStop) this.#stop();
   };
@@ -160,7 +193,11 @@ export class LogCheck {
     if (desk.checks.has('streams'))
       streams.sealed(notice.payload, { index: notice.index + logBegin, logBegin, receivedAtMs });
     const size = notice.index + 1;
-    if (desk.checks.has('checkpoints') && size <= this.counts.signedSize && this.#checkpoint?.size !== size)
+    if (
+      desk.checks.has('checkpoints') &&
+      size <= this.counts.signedSize &&
+      this.#checkpoints.next?.size !== size
+    )
       throw fault(
         'TRUNCATED',
         `the stream that ends at index ${notice.index} has no checkpoint`,
@@ -173,7 +210,7 @@ export class LogCheck {
     if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.desk.checks.has('tiles')) return;
     const last = (place + 1) * 2 ** level - 1;
     if (last >= this.counts.signedSize) return;
-    const found = this.#parts.tree.tileHash(this.#facts.place, level / TILE_HEIGHT, place);
+    const found = this.#tileHashes.get(level / TILE_HEIGHT)?.get(place);
     const name = `hash ${place} of level ${level / TILE_HEIGHT}, over the tile that ends at index ${last}`;
     if (found === undefined) throw fault('TRUNCATED', `${name}, is missing`, last);
     if (!equalBytes(found, hash)) throw fault('ROOT_MISMATCH', `${name}, is not that of the entries`, last);
@@ -183,11 +220,12 @@ export class LogCheck {
   #stop(): void {
     const { size } = this.#range;
     const root = this.#range.root();
-    const { desk, tree } = this.#parts;
-    const { heads, place } = this.#facts;
-    if (this.#checkpoint?.size === size) {
-      if (desk.checks.has('checkpoints')) this.#requireSigned(this.#checkpoint, root);
-      this.#checkpoint = tree.checkpointAfter(place, size);
+    const { desk } = this.#parts;
+    const { heads } = this.#facts;
+    const checkpoint = this.#checkpoints.next;
+    if (checkpoint?.size === size) {
+      if (desk.checks.has('checkpoints')) this.#requireSigned(checkpoint, root);
+      this.#checkpoints.take();
     }
     for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
       // No epoch excuses this: it may say that entries are lost, not that there are others.
@@ -200,7 +238,7 @@ export class LogCheck {
 
   #setStop(): void {
     const head = this.#facts.heads[this.#headsMet]?.size ?? Infinity;
-    this.#nextStop = Math.min(head, this.#checkpoint?.size ?? Infinity);
+    this.#nextStop = Math.min(head, this.#checkpoints.next?.size ?? Infinity);
   }
 
   #requireSigned(row: CheckpointRow, root: Uint8Array): void {
@@ -226,19 +264,24 @@ export class LogCheck {
   }
 
   /**
-   * A restore that went on openly: the log after this one names that head. Where others in between are lost, one of
-   * those did, and it named what was anchored: a head that somebody has seen is not excused by what is not there.
+   * Every head that the log does not reach is of a restore that went on openly: the log after this one names it. Where
+   * others in between are lost, one of those did, and it named what was anchored: a head that somebody has seen is not
+   * excused by what is not there.
    */
-  #isDeclared(head: RememberedHead): boolean {
-    // As any notice that is not signed yet: whoever can put a store back can append one.
-    return this.#isNamed(head) && !this.#isNextUnsigned();
+  *#requireReached(unmet: readonly RememberedHead[]): Asking<void> {
+    for (const head of unmet) {
+      if (!head.mustBeReached) continue;
+      // As any notice that is not signed yet: whoever can put a store back can append one.
+      if (this.#isNamed(head) && (yield* this.#isNextSigned())) continue;
+      throw yield* this.#lost(head);
+    }
   }
 
-  #isNextUnsigned(): boolean {
+  *#isNextSigned(): Asking<boolean> {
     const { next, place } = this.#facts;
-    return (
-      next !== undefined && this.#parts.tree.newestSize({ tenant: place.tenant, epoch: next.epoch }) === 0
-    );
+    if (next === undefined) return false;
+    const { tenant } = place;
+    return (yield* answered(this.#parts.tree.newestSize({ tenant, epoch: next.epoch }))) > 0;
   }
 
   #isNamed(head: RememberedHead): boolean {
@@ -271,10 +314,11 @@ export class LogCheck {
   }
 
   /** No fault that is excused, but the operator who has just recovered is told what is missing. */
-  #lost(head: RememberedHead): Error {
+  *#lost(head: RememberedHead): Asking<Error> {
     const { place, next } = this.#facts;
     const { size, how } = head;
-    const isBegun = next !== undefined && this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex);
+    const isBegun =
+      next !== undefined && (yield* answered(this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex)));
     if (!isBegun || !this.#isNamed(head)) return this.#rollback(size, how);
     const { entries } = this.counts;
     return fault(

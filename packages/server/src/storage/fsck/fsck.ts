@@ -1,0 +1,156 @@
+// Verifies a store: everything in it that is evidence, tenant by tenant, against itself, against the keys that sign and
+// against what is remembered outside. Sees one state, also while the service goes on; changes nothing; holds one lot of
+// entries at a time. After a fault it goes on with the next tenant. The same judge for every database.
+
+import { type Answer, answered, type Asking } from '../answers.ts';
+import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
+import { WalkDesk } from './entries.ts';
+import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';
+import { type FoundLogs, missingLogs } from './missing-logs.ts';
+import type { TrustedKey } from './notes.ts';
+import { fault, type StoreFault, storeFault } from './store-fault.ts';
+import type { StoredRows, StoredTenant } from './stored-rows.ts';
+import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
+
+export interface FsckWish {
+  readonly keys: readonly TrustedKey[];
+  readonly remembered: Remembered;
+  /** This one alone; what is of no tenant is then left out. */
+  readonly tenant?: string | undefined;
+  /** All of them, but for tests. */
+  readonly checks?: Checks;
+  readonly desk?: WalkDesk;
+}
+
+export interface TenantReport extends FoundLogs {
+  readonly logs: readonly CheckedLog[];
+  readonly streams: number;
+}
+
+export interface FsckReport {
+  /** Those of no tenant first. */
+  readonly faults: readonly StoreFault[];
+  readonly tenants: readonly TenantReport[];
+  readonly notEvidence: Readonly<Record<string, string>>;
+}
+
+export interface FsckProgress {
+  readonly entries: number;
+  /** About how many there are. */
+  readonly entriesTotal: number;
+}
+
+/** All that `store` reads must be of one state. */
+export function* fsck<Tenant>(store: StoredRows<Tenant>, wish: FsckWish): Asking<FsckReport, FsckProgress> {
+  const { checks = ALL_CHECKS, tenant: only } = wish;
+  const faults: StoreFault[] = [];
+  const tenants: TenantReport[] = [];
+  function* look(check: Check, work: () => Answer<void>): Asking<void> {
+    if (!checks.has(check)) return;
+    try {
+      yield* answered(work());
+    } catch (error) {
+      faults.push(storeFault(undefined, store.faultOf(error)));
+    }
+  }
+  for (const each of store.ofTheWhole) yield* look(each.check, each.look);
+  if (only === undefined) yield* look('strays', () => store.requireKnownTenants());
+  try {
+    yield* checkTenants(store, wish, tenants);
+  } catch (error) {
+    faults.push(storeFault(undefined, store.faultOf(error)));
+  }
+  for (const { fault: own } of tenants) if (own !== undefined) faults.push(own);
+  if (only === undefined) {
+    const isAllMet = faults.length === 0;
+    const met = tenants.flatMap(({ logs }) => logs).reduce((sum, { values }) => sum + values, 0);
+    yield* look('strays', () => store.requireNoStrayContent(isAllMet ? met : undefined));
+  }
+  if (checks.has('anchor')) faults.push(...(yield* anchorFaults(store, wish, tenants)));
+  const notEvidence = (yield* orNone(store, () => store.notEvidence())) ?? {};
+  return { faults, tenants, notEvidence };
+}
+
+function* checkTenants<Tenant>(
+  store: StoredRows<Tenant>,
+  { keys, remembered, tenant: only, checks = ALL_CHECKS, desk = new WalkDesk(checks) }: FsckWish,
+  reports: TenantReport[],
+): Asking<void, FsckProgress> {
+  const logOrigin = yield* answered(store.logOrigin());
+  if (logOrigin === undefined)
+    throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
+  const check = new TenantCheck({ store, desk, logOrigin, keys, memory: createMemory(remembered) });
+  const entriesTotal = yield* answered(store.entriesTotal());
+  let entries = 0;
+  for (let last: StoredTenant<Tenant> | undefined; ; ) {
+    const portion = yield* answered(store.tenants(last, only));
+    if (portion.length === 0) return;
+    for (const stored of portion) {
+      const logs: CheckedLog[] = [];
+      const { tenantId: tenant } = stored;
+      let result: TenantResult = { streams: 0, named: [] };
+      let found: StoreFault | undefined;
+      try {
+        const steps = check.run(stored, logs);
+        result = yield* counted(steps, (count) => ({ entries: (entries += count), entriesTotal }));
+      } catch (error) {
+        found = storeFault(tenant, store.faultOf(error));
+      }
+      reports.push({ tenant, logs, ...result, fault: found });
+    }
+    last = portion.at(-1);
+  }
+}
+
+/** The same, with what `progressOf` makes of each number that it gives. */
+function* counted<T>(
+  steps: Asking<T, number>,
+  progressOf: (count: number) => FsckProgress,
+): Asking<T, FsckProgress> {
+  for (let step = steps.next(); ; ) {
+    if (step.done === true) return step.value;
+    if (typeof step.value === 'number') {
+      yield progressOf(step.value);
+      step = steps.next();
+      continue;
+    }
+    let answer: unknown;
+    try {
+      answer = yield step.value;
+    } catch (error) {
+      step = steps.throw(error);
+      continue;
+    }
+    step = steps.next(answer);
+  }
+}
+
+function* anchorFaults<Tenant>(
+  store: StoredRows<Tenant>,
+  { remembered, tenant }: FsckWish,
+  tenants: readonly TenantReport[],
+): Asking<StoreFault[]> {
+  const isSigned = tenants.some(({ logs }) => logs.some(({ signedSize }) => signedSize > 0));
+  const own = anchorFault(remembered, isSigned);
+  const logOrigin = yield* orNone(store, () => store.logOrigin());
+  return [
+    ...(own === undefined ? [] : [storeFault(undefined, own)]),
+    // Without a name of its logs the store has that fault already.
+    ...(logOrigin === undefined
+      ? []
+      : missingLogs(headsRemembered(remembered), { logOrigin, tenant }, tenants)),
+  ];
+}
+
+/** What cannot be read is told of elsewhere. */
+function* orNone<T>(
+  { faultOf }: Pick<StoredRows<unknown>, 'faultOf'>,
+  read: () => Answer<T>,
+): Asking<T | undefined> {
+  try {
+    return yield* answered(read());
+  } catch (error) {
+    faultOf(error);
+    return undefined;
+  }
+}

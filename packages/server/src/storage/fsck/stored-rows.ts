@@ -1,0 +1,89 @@
+// What the verifier of a store reads of it, whatever the database is: rows as they are stored, in order and in portions, and
+// no row can hide from it by what it holds. All of it comes from one state of the store.
+
+import type { EvidenceError } from '@tallystick/evidence';
+import type { Answer } from '../answers.ts';
+import type { Check } from './checks.ts';
+import type { LogRow } from './log-row.ts';
+import type { StreamRow } from './stream-row.ts';
+
+export interface StoredTenant<Tenant> {
+  /** As the database calls it. */
+  readonly tenant: Tenant;
+  readonly tenantId: string;
+}
+
+export interface CheckpointRow {
+  readonly size: number;
+  readonly note: string;
+}
+
+export interface EpochRow {
+  readonly epoch: number;
+  readonly firstIndex: number;
+  readonly previousCheckpoint: string;
+}
+
+/** One of the logs of a tenant. */
+export interface LogOf<Tenant> {
+  readonly tenant: Tenant;
+  readonly epoch: number;
+}
+
+/** Where the log of a tenant ends, by what was recomputed of it. */
+export interface LogEnd {
+  /** In the tenant's sequence. */
+  readonly nextIndex: number;
+  readonly leaf: Uint8Array | undefined;
+}
+
+/** What is stored of the tree of a log beside its entries. */
+export interface TreeRows<Tenant> {
+  /** Of the newest checkpoint; 0 without one. */
+  newestSize(log: LogOf<Tenant>): Answer<number>;
+  /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
+  checkpoints(log: LogOf<Tenant>, after: number | undefined, limit: number): Answer<readonly CheckpointRow[]>;
+  /** By place, those from one to another, the second one outside. */
+  tileHashes(
+    log: LogOf<Tenant>,
+    level: number,
+    from: number,
+    end: number,
+  ): Answer<ReadonlyMap<number, Uint8Array>>;
+  tileHashCount(log: LogOf<Tenant>): Answer<number>;
+  /** In the tenant's sequence. */
+  hasEntryAt(tenant: Tenant, index: number): Answer<boolean>;
+}
+
+export interface StoredRows<Tenant> extends TreeRows<Tenant> {
+  /** The name of all logs; undefined where the store does not say it. */
+  logOrigin(): Answer<string | undefined>;
+  /** About how many entries there are. */
+  entriesTotal(): Answer<number>;
+  /** A portion of those behind one, in an order of its own; none at the end. */
+  tenants(
+    after: StoredTenant<Tenant> | undefined,
+    only: string | undefined,
+  ): Answer<readonly StoredTenant<Tenant>[]>;
+  /** Entries from one index of the tenant's sequence to another, both included and both left open if need be: a lot of the
+   * first of them, and none at the end. */
+  lot(tenant: Tenant, first: number | undefined, last: number | undefined): Answer<readonly LogRow[]>;
+  /** Those after the first log, in order: one for each restore. */
+  epochs(tenant: Tenant): Answer<readonly EpochRow[]>;
+  /** The epochs that checkpoints and hashes of tiles speak of. */
+  epochsNamed(tenant: Tenant): Answer<readonly number[]>;
+  /** So many of those that begin behind an index of the tenant's sequence. */
+  streams(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly StreamRow[]>;
+  /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
+  requireEnd(tenant: Tenant, end: LogEnd): Answer<void>;
+  /** Of no tenant, and looked at before all logs: each throws EvidenceError. */
+  readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Answer<void> }[];
+  /** Throws EvidenceError at the first row of a tenant that is not there. */
+  requireKnownTenants(): Answer<void>;
+  /** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
+  requireNoStrayContent(met: number | undefined): Answer<void>;
+  /** What is in the schema, is no evidence, and why. */
+  notEvidence(): Answer<Readonly<Record<string, string>>>;
+  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+  faultOf(error: unknown): EvidenceError;
+}
