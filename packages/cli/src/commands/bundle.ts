@@ -1,5 +1,5 @@
-// tallystick bundle: makes a bundle of a tenant's log, or of a part of it, from the data directory, also while the
-// service runs, and says what to hand over. The bundle is verified as it is written: a file that is there verifies.
+// tallystick bundle: makes a bundle of a tenant's log, or of a part of it, from the data directory or the database, also
+// while the service runs, and says what to hand over. The bundle is verified as it is written: a file that is there verifies.
 
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,6 @@ interface Options extends ConfigFileOption {
   readonly checkpointWait?: string | true;
 }
 
-const CHUNK_BYTES = 65_536;
 const WAIT_DEFAULT = '30s';
 
 export function bundleCommand(): Command {
@@ -32,7 +31,8 @@ export function bundleCommand(): Command {
     .summary('make a bundle of a log that others can verify')
     .description(
       'Makes a bundle – events, proofs and a signed checkpoint in one file – from the data directory of the service,\n' +
-        'whether it runs or not, and prints what to hand over. Everything in it is open, unless --withhold-content.\n' +
+        'or with Storage__Url from its database, whether it runs or not, and prints what to hand over. Everything in it\n' +
+        'is open, unless --withhold-content.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .requiredOption('--tenant <tenant>', 'whose log')
@@ -46,7 +46,7 @@ export function bundleCommand(): Command {
     .action(async (options: Options) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
         const wish = wishOf(options);
-        using bundle = await openBundle(server, config, wish);
+        await using bundle = await openBundle(server, config, wish);
         const file = options.out ?? `${wish.tenant}-${bundle.from}-${bundle.to}.jsonl`;
         const verdict = await writeBundle(bundle, file, server);
         process.stdout.write(handOver(bundle, file, wish, verdict));
@@ -109,7 +109,9 @@ async function writeBundle(
   let verdict: BundleVerdict | undefined;
   try {
     try {
-      for (const chunk of inChunks(bundle.lines(), (count) => progress.add(count))) {
+      for await (const lines of bundle.lines()) {
+        const chunk = Buffer.concat(lines);
+        progress.add(lines.length);
         writeAll(descriptor, chunk);
         verifier?.push(chunk);
       }
@@ -145,21 +147,6 @@ function openForWriting(draft: string, file: string): number {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new CannotRun(`cannot write ${file}: ${why}`);
   }
-}
-
-function* inChunks(lines: Iterable<Uint8Array>, onLines: (count: number) => void): Generator<Buffer> {
-  let held: Uint8Array[] = [];
-  let length = 0;
-  for (const line of lines) {
-    held.push(line);
-    length += line.length;
-    if (length < CHUNK_BYTES) continue;
-    onLines(held.length);
-    yield Buffer.concat(held, length);
-    held = [];
-    length = 0;
-  }
-  yield Buffer.concat(held, length);
 }
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {

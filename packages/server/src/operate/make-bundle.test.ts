@@ -34,14 +34,15 @@ async function make(
   more: Partial<BundleWish> & { readonly trust?: Partial<Trust> } = {},
 ): Promise<Made> {
   const { trust, ...wish } = more;
-  using bundle = await openBundle(logs.config, {
+  await using bundle = await openBundle(logs.config, {
     tenant: 'acme',
     part,
     withholdContent: false,
     waitMs: 0,
     ...wish,
   });
-  const chunks = [...bundle.lines()];
+  const chunks: Uint8Array[] = [];
+  for await (const lines of bundle.lines()) chunks.push(...lines);
   assert.deepEqual(bundle.verifierKeys, [logs.verifierKey(wish.tenant ?? 'acme')]);
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
   const verdict = await verifyBundle(chunks, { verifiers, ...trust });
@@ -221,12 +222,14 @@ describe('a service that goes on', () => {
     await logs.fill('acme', 10);
     await logs.publish();
     const wish = { tenant: 'acme', part: {}, withholdContent: false, waitMs: 0 };
-    using bundle = await openBundle(logs.config, wish);
+    await using bundle = await openBundle(logs.config, wish);
     await logs.fill('acme', 10);
     await logs.publish();
     logs.removeContents('acme', 0, 5);
     const verifiers = [await noteVerifier(logs.verifierKey('acme'))];
-    const verdict = await verifyBundle(bundle.lines(), { verifiers, allowWithheld: false });
+    const chunks: Uint8Array[] = [];
+    for await (const lines of bundle.lines()) chunks.push(...lines);
+    const verdict = await verifyBundle(chunks, { verifiers, allowWithheld: false });
     assert.deepEqual([verdict.open, verdict.checkpoint.size], [10, 10]);
   });
 });

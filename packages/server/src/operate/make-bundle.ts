@@ -1,22 +1,20 @@
-// What the command line does to make a bundle out of a data directory, whether the service runs or not. It takes no lock
-// and writes nothing there: one read transaction sees one state, and all of the bundle is under the newest checkpoint of
+// What the command line does to make a bundle out of a data directory or a database, whether the service runs or not. It
+// takes no lock and writes nothing there: one read transaction sees one state, and all of the bundle is under the newest checkpoint of
 // that state. What is deleted is marked so, with the notices that say why; where there is none, no bundle is made.
 
-import type { DatabaseSync } from 'node:sqlite';
 import type { StreamId, TenantId } from '@tallystick/contract';
 import { EvidenceError, parseNote } from '@tallystick/evidence';
 import type { Config } from '../config/settings.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
 import { systemClock, wait } from '../runtime/clock.ts';
 import { StartError } from '../start-error.ts';
+import type { Asking } from '../storage/answers.ts';
+import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
+import type { LogPlace } from '../storage/rows/log-place.ts';
 import { loadSigningKeys } from '../storage/signing-key-files.ts';
-import { openJournalForReading } from '../storage/sqlite/database.ts';
-import { LogTables } from '../storage/sqlite/log-tables.ts';
-import { readInstallation } from '../storage/sqlite/meta.ts';
-import { treeReads } from '../storage/sqlite/tree-reads.ts';
-import type { LogPlace } from '../storage/sqlite/tree-tables.ts';
-import { BundleLines, type BundleSource, type CoveredRange } from './bundle-lines.ts';
-import { requireEmbedded } from './open-data.ts';
+import { openBundleStore as openJournalStore } from '../storage/sqlite/bundle-store.ts';
+import { BundleLines, type CoveredRange } from './bundle-lines.ts';
+import { requireData } from './open-data.ts';
 
 export interface BundleWish {
   readonly tenant: TenantId;
@@ -28,7 +26,7 @@ export interface BundleWish {
   readonly waitMs: number;
 }
 
-export interface OpenedBundle extends Disposable {
+export interface OpenedBundle extends AsyncDisposable {
   readonly origin: string;
   /** Of the checkpoint. */
   readonly size: number;
@@ -39,26 +37,36 @@ export interface OpenedBundle extends Disposable {
   readonly uncovered: number;
   /** Of the keys that have signed the checkpoint; none where they do not lie beside the data. */
   readonly verifierKeys: readonly string[];
-  /** The bundle, a line at a time. Throws StartError where the data does not give one that verifies. */
-  lines(): Generator<Uint8Array>;
+  /** The bundle, some lines at a time. Throws StartError where the data does not give one that verifies. */
+  lines(): AsyncGenerator<readonly Uint8Array[]>;
 }
 
 const POLL_MS = 50;
 
 /** Throws StartError, and ConfigError where there is no data. */
 export async function openBundle(config: Config, wish: BundleWish): Promise<OpenedBundle> {
-  const { dataDirectory } = config.storage;
-  requireEmbedded(config);
-  using opening = new DisposableStack();
-  const db = opening.use(openJournalForReading(dataDirectory));
-  const store = storeIn(db, dataDirectory);
-  if (wish.waitMs > 0) await waitForCheckpoint(store, wish);
-  db.exec('BEGIN');
-  const range = coveredRange(store, wish);
+  requireData(config);
+  const { dataDirectory, url } = config.storage;
+  if (url === undefined) return openIn(openJournalStore(dataDirectory, wish.tenant), dataDirectory, wish);
+  // Loaded here: a command over a data directory does not wait for what speaks to databases.
+  const { openBundleStore } = await import('../storage/postgres/bundle-store.ts');
+  return openIn(await openBundleStore(url.reveal(), wish.tenant), dataDirectory, wish);
+}
+
+async function openIn<Log extends LogPlace<unknown>>(
+  opened: OpenBundleStore<Log>,
+  dataDirectory: string,
+  wish: BundleWish,
+): Promise<OpenedBundle> {
+  await using opening = new AsyncDisposableStack();
+  opening.use(opened);
+  if (wish.waitMs > 0) await waitForCheckpoint(opened.now, wish);
+  const store = await opened.inOneState();
+  const range = await coveredRange(store, wish);
   const { log, checkpoint } = range;
   const keys = verifierKeys((await loadSigningKeys(dataDirectory)) ?? [], log.origin);
   const signedBy = parseNote(checkpoint.note).signatures.map(({ name, keyId }) => `${name}+${keyId}+`);
-  const opened = opening.move();
+  const open = opening.move();
   return {
     origin: log.origin,
     size: checkpoint.size,
@@ -66,32 +74,24 @@ export async function openBundle(config: Config, wish: BundleWish): Promise<Open
     to: log.firstIndex + range.to,
     uncovered: range.uncovered,
     verifierKeys: keys.filter((key) => signedBy.some((signer) => key.startsWith(signer))),
-    lines: () => orStartError(new BundleLines(store, range, wish.withholdContent).all(), wish.tenant),
-    [Symbol.dispose]: () => opened.dispose(),
+    lines: () => linesOf(new BundleLines(store, range, wish.withholdContent).all(), wish.tenant),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
-interface Store extends BundleSource {
-  readonly streams: LogTables;
-}
-
-function storeIn(db: DatabaseSync, directory: string): Store {
-  const installation = readInstallation(db);
-  if (installation === undefined) throw new StartError(`no service was started on ${directory}`);
-  const { logOrigin } = installation;
-  return { streams: new LogTables(db, logOrigin), ...treeReads(db, logOrigin) };
-}
-
-interface WantedRange {
-  readonly log: LogPlace;
+interface WantedRange<Log> {
+  readonly log: Log;
   /** Leaf indexes of the log, the second one outside. */
   readonly from: number;
   readonly to: number;
 }
 
-async function waitForCheckpoint(store: Store, wish: BundleWish): Promise<void> {
-  const { log, to } = wantedRange(store, wish);
-  for (let waitedMs = 0; (store.trees.latest(log)?.size ?? 0) < to; waitedMs += POLL_MS) {
+async function waitForCheckpoint<Log extends LogPlace<unknown>>(
+  store: BundleStore<Log>,
+  wish: BundleWish,
+): Promise<void> {
+  const { log, to } = await wantedRange(store, wish);
+  for (let waitedMs = 0; ((await store.latest(log))?.size ?? 0) < to; waitedMs += POLL_MS) {
     if (waitedMs >= wish.waitMs) {
       throw new StartError(
         `no checkpoint covers sequence ${log.firstIndex + to} after ${wish.waitMs / 1000} seconds: does the service run?`,
@@ -102,38 +102,32 @@ async function waitForCheckpoint(store: Store, wish: BundleWish): Promise<void> 
 }
 
 /** As much of what is wanted as there is, whether a checkpoint covers it or not. */
-function wantedRange({ db, trees, streams }: Store, { tenant, part }: BundleWish): WantedRange {
-  if (trees.log(tenant) === undefined) throw new StartError(`there is no tenant ${tenant}`);
-  const stream = 'streamId' in part ? streams.stream(tenant, part.streamId) : undefined;
+async function wantedRange<Log extends LogPlace<unknown>>(
+  store: BundleStore<Log>,
+  { tenant, part }: BundleWish,
+): Promise<WantedRange<Log>> {
+  if ((await store.log()) === undefined) throw new StartError(`there is no tenant ${tenant}`);
+  const stream = 'streamId' in part ? await store.stream(part.streamId) : undefined;
   if ('streamId' in part && stream === undefined)
     throw new StartError(`tenant ${tenant} has no stream ${part.streamId}`);
   if (stream?.fault !== undefined)
     throw new StartError(`stream ${stream.streamId} of ${tenant} is not what the log says: ${stream.fault}`);
   const first = 'streamId' in part ? stream!.firstIndex : part.from === undefined ? undefined : part.from - 1;
   const last = 'streamId' in part ? stream!.endIndex : part.to;
-  const log = trees.log(tenant, first ?? (last === undefined ? undefined : last - 1))!;
-  const end = endOf(db, log);
+  const log = (await store.log(first ?? (last === undefined ? undefined : last - 1)))!;
+  const end = await store.endOf(log);
   const [from, to] = [first ?? log.firstIndex, last ?? end];
   if (to > end) throw new StartError(`the log ${log.origin} ends with sequence ${end}; ${to} is behind it`);
   if (from >= to) throw new StartError(`there are no events from sequence ${from + 1} on in ${log.origin}`);
   return { log, from: from - log.firstIndex, to: to - log.firstIndex };
 }
 
-/** The first index of the tenant's sequence behind this log. */
-function endOf(db: DatabaseSync, { tenant, epoch }: LogPlace): number {
-  const row = db
-    .prepare(
-      `SELECT coalesce((SELECT min(first_index) FROM epochs WHERE tenant = ?1 AND epoch > ?2),
-         (SELECT max(leaf_index) + 1 FROM entries WHERE tenant = ?1), 0) AS end`,
-    )
-    .get(tenant, epoch);
-  return Number(row?.['end']);
-}
-
-function coveredRange(store: Store, wish: BundleWish): CoveredRange & { readonly uncovered: number } {
-  const wanted = wantedRange(store, wish);
-  const { log, from, to } = wanted;
-  const checkpoint = store.trees.latest(log);
+async function coveredRange<Log extends LogPlace<unknown>>(
+  store: BundleStore<Log>,
+  wish: BundleWish,
+): Promise<CoveredRange<Log> & { readonly uncovered: number }> {
+  const { log, from, to } = await wantedRange(store, wish);
+  const checkpoint = await store.latest(log);
   const size = checkpoint?.size ?? 0;
   const isAsked = !('streamId' in wish.part) && wish.part.to !== undefined;
   if (checkpoint === undefined || size <= from || (isAsked && size < to)) {
@@ -146,9 +140,31 @@ function coveredRange(store: Store, wish: BundleWish): CoveredRange & { readonly
   return { tenant: wish.tenant, log, checkpoint, from, to: Math.min(to, size), uncovered };
 }
 
-function* orStartError(lines: Generator<Uint8Array>, tenant: TenantId): Generator<Uint8Array> {
+/** To wait for each line by itself would cost as much as to make it. */
+const PORTION_BYTES = 65_536;
+
+async function* linesOf(
+  lines: Asking<void, Uint8Array>,
+  tenant: TenantId,
+): AsyncGenerator<readonly Uint8Array[]> {
+  let portion: Uint8Array[] = [];
+  let bytes = 0;
   try {
-    yield* lines;
+    for (let step = lines.next(); step.done !== true; ) {
+      if (step.value instanceof Promise) {
+        step = lines.next(await step.value);
+        continue;
+      }
+      portion.push(step.value);
+      bytes += step.value.length;
+      if (bytes >= PORTION_BYTES) {
+        yield portion;
+        portion = [];
+        bytes = 0;
+      }
+      step = lines.next();
+    }
+    yield portion;
   } catch (error) {
     if (!(error instanceof EvidenceError)) throw error;
     const advice = 'tallystick verify <data directory> says more';

@@ -117,14 +117,6 @@ async function openDatabase(
   return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** For what is read from the files of the embedded store itself. Throws ConfigError. */
-export function requireEmbedded(config: Config): void {
-  // To pass over it would do this where nobody looks for it.
-  if (config.storage.url !== undefined)
-    throw new ConfigError(['Storage__Url is set, and this command works on a data directory only']);
-  requireData(config);
-}
-
 /** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
 export function requireData({ storage }: Config): void {
   const directory = resolve(storage.dataDirectory);

@@ -29,8 +29,11 @@ export async function settleInstallation(
   return settled;
 }
 
-export async function readInstallation(database: Database): Promise<Installation | undefined> {
-  return installationIn(await database.read(READER, READ));
+export async function readInstallation(
+  database: Database,
+  scope: Scope = READER,
+): Promise<Installation | undefined> {
+  return installationIn(await database.read(scope, READ));
 }
 
 async function create(database: Database, wanted: WantedInstallation): Promise<Installation> {
