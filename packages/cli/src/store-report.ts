@@ -1,4 +1,4 @@
-// What `tallystick verify` says of a data directory: for people, and as JSON for programs.
+// What `tallystick verify` says of a data directory or a database: for people, and as JSON for programs.
 
 import { countedEntries } from './counted.ts';
 import { lines, type Report } from './verify-report.ts';
@@ -13,9 +13,15 @@ const KEY_WORDS: Readonly<Record<StoreVerdict['keysFrom'], string>> = {
   DataDirectory: 'those in the directory itself: --key tells whether they are the right ones',
 };
 
-export function reportStore(directory: string, verdict: StoreVerdict, isKeyless = false): Report {
+/** What was verified, as it is called without any credential. */
+export interface ShownStore {
+  readonly kind: 'Directory' | 'Database';
+  readonly shown: string;
+}
+
+export function reportStore({ kind, shown }: ShownStore, verdict: StoreVerdict, isKeyless = false): Report {
   const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
-  const title = `${verified ? 'verified' : 'NOT verified'}  ${directory}`;
+  const title = `${verified ? 'verified' : 'NOT verified'}  ${shown}`;
   const rows: [string, string][] = [...faultRows(verdict)];
   const { entries, values, deleted, streams, tiles, checkpoints } = totals;
   rows.push(
@@ -34,7 +40,7 @@ export function reportStore(directory: string, verdict: StoreVerdict, isKeyless 
   const json = {
     verified,
     kind: 'Store',
-    directory,
+    ...(kind === 'Database' ? { database: shown } : { directory: shown }),
     faults: faults.map(faultJson),
     totals,
     keysFrom,

@@ -1,15 +1,18 @@
-// tallystick verify on a data directory: everything that the service has stored, whether it runs or not. The service's
-// package is loaded only here, so that bundles and proofs are verified without it.
+// tallystick verify on a data directory, or on a database: everything that the service has stored, whether it runs or not.
+// The service's package is loaded only here, so that bundles and proofs are verified without it.
 
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
-import { startProgress } from './progress.ts';
+import type { ConfigFileOption } from './config-file-option.ts';
+import { startCountProgress } from './count-progress.ts';
+import { type Progress, startProgress } from './progress.ts';
+import type { Config, Server } from './run-with-settings.ts';
 import { reportStore, type StoreVerdict } from './store-report.ts';
 import { keysIn, parsedKey, readText, type TrustOptions } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
 
-export interface StoreOptions extends TrustOptions {
+export interface StoreOptions extends TrustOptions, ConfigFileOption {
   readonly tenant?: string;
   readonly anchor?: string;
 }
@@ -17,49 +20,151 @@ export interface StoreOptions extends TrustOptions {
 /** What only bundles and proofs have. */
 const OF_FILES = ['witness', 'witnessesMin', 'nothingWithheld', 'filter', 'consistency'] as const;
 
+/** Where events are kept: in a directory, or in a database with the directory of its keys and its anchor beside it. */
+type Place =
+  | { readonly directory: string }
+  | {
+      readonly url: string;
+      readonly setting: string;
+      readonly directory: string | undefined;
+      readonly anchor: string | undefined;
+    };
+
+/** `where` is a data directory, or the URL of a database. */
 export async function verifyStore(
-  directory: string,
+  where: string,
   options: StoreOptions,
 ): Promise<{ readonly isVerified: boolean; readonly report: Report }> {
   const stranger = OF_FILES.find((name) => options[name] !== undefined);
   if (stranger !== undefined) {
     const option = stranger.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new CannotRun(`--${option} is for bundles and proofs; ${directory} is a directory`);
+    const what = isDatabase(where) ? 'this is a database' : `${where} is a directory`;
+    throw new CannotRun(`--${option} is for bundles and proofs; ${what}`);
   }
   const keys = (options.key ?? []).flatMap(keysIn);
   for (const key of keys) parsedKey(key);
   const seen = options.since === undefined ? [] : [readText(options.since)];
   const server = await import('@tallystick/server');
-  if (!server.isStore(directory))
-    throw new CannotRun(`${directory} is a directory without data; give the data directory of a service`);
+  const place = placeOf(where, options, server);
   requireAnchor(options);
+  const wish = { keys, seen, tenant: options.tenant };
+  try {
+    const verdict =
+      'url' in place
+        ? await verifyDatabase(place, wish, server)
+        : await verifyDirectory(place.directory, { ...wish, anchor: options.anchor }, server);
+    const shown = 'url' in place ? withoutCredentials(place.url) : place.directory;
+    const isKeyless = keys.length === 0 && !hasKeys(place.directory);
+    if (isKeyless && !verdict.verified && verdict.faults.every(({ reason }) => reason === 'KEY_UNKNOWN')) {
+      throw new CannotRun(
+        `${place.directory} has no signing-keys, so nothing in it tells who signed: give the log's public key by --key`,
+      );
+    }
+    const kind = 'url' in place ? ('Database' as const) : ('Directory' as const);
+    return { isVerified: verdict.verified, report: reportStore({ kind, shown }, verdict, isKeyless) };
+  } catch (error) {
+    throw error instanceof server.StartError ? new CannotRun(error.message) : error;
+  }
+}
+
+interface Wish {
+  readonly keys: readonly string[];
+  readonly seen: readonly string[];
+  readonly tenant: string | undefined;
+  readonly anchor?: string | undefined;
+}
+
+async function verifyDirectory(directory: string, wish: Wish, server: Server): Promise<StoreVerdict> {
   const bytes = statSync(join(directory, 'journal.db')).size;
   const progress = startProgress(`verifying ${directory}`, bytes);
   let shown = 0;
   try {
-    const verdict: StoreVerdict = await server.checkStore(directory, {
-      keys,
-      seen,
-      tenant: options.tenant,
-      anchor: options.anchor,
+    return await server.checkStore(directory, {
+      ...wish,
       onProgress({ entries, entriesTotal }) {
         const done = Math.floor((bytes * Math.min(entries, entriesTotal)) / entriesTotal);
         progress.add(done - shown);
         shown = done;
       },
     });
-    const isKeyless = keys.length === 0 && !isThere(join(directory, 'signing-keys'));
-    if (isKeyless && !verdict.verified && verdict.faults.every(({ reason }) => reason === 'KEY_UNKNOWN')) {
-      throw new CannotRun(
-        `${directory} has no signing-keys, so nothing in it tells who signed: give the log's public key by --key`,
-      );
-    }
-    return { isVerified: verdict.verified, report: reportStore(directory, verdict, isKeyless) };
-  } catch (error) {
-    throw error instanceof server.StartError ? new CannotRun(error.message) : error;
   } finally {
     progress.end();
   }
+}
+
+async function verifyDatabase(
+  { url, setting, directory, anchor }: Extract<Place, { readonly url: string }>,
+  wish: Wish,
+  server: Server,
+): Promise<StoreVerdict> {
+  let progress: Progress | undefined;
+  let shown = 0;
+  try {
+    return await server.checkDatabase(url, {
+      ...wish,
+      directory,
+      anchor,
+      setting,
+      onProgress({ entries, entriesTotal }) {
+        progress ??= startCountProgress(`verifying ${withoutCredentials(url)}`, entriesTotal);
+        progress.add(entries - shown);
+        shown = entries;
+      },
+    });
+  } finally {
+    progress?.end();
+  }
+}
+
+/** Throws CannotRun where there is nothing to verify, or nothing to verify it by. */
+function placeOf(where: string, options: StoreOptions, server: Server): Place {
+  if (isDatabase(where)) {
+    if (options.key === undefined || options.anchor === undefined)
+      throw new CannotRun(
+        'a database is verified by --key and --anchor, or with its data directory: set Storage__Url and name that directory',
+      );
+    if (!URL.canParse(where)) throw new CannotRun('that is no URL of a database');
+    return { url: where, setting: 'the command line', directory: undefined, anchor: options.anchor };
+  }
+  const hasJournal = server.isStore(where);
+  const settings = settingsOr(hasJournal, options, server);
+  const url = settings?.storage.url?.reveal();
+  // A directory whose events were moved to a database may still have those that it had before.
+  const isOwn = settings !== undefined && resolve(settings.storage.dataDirectory) === resolve(where);
+  if (url !== undefined && (isOwn || !hasJournal)) {
+    const anchor = options.anchor ?? settings?.log.anchor;
+    return { url, setting: 'Storage__Url', directory: where, anchor };
+  }
+  if (hasJournal) return { directory: where };
+  throw new CannotRun(
+    `${where} is a directory without data; give the data directory of a service, with Storage__Url set if it has a database`,
+  );
+}
+
+/** Settings that are wrong are no matter of a directory that has its events itself. */
+function settingsOr(hasJournal: boolean, { config }: StoreOptions, server: Server): Config | undefined {
+  try {
+    return server.loadSettings({ configFile: config }).config;
+  } catch (error) {
+    if (!(error instanceof server.ConfigError)) throw error;
+    if (hasJournal) return undefined;
+    throw new CannotRun(error.problems.join('; '));
+  }
+}
+
+export function isDatabase(where: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(where);
+}
+
+/** As it is shown: others may read it. */
+export function withoutCredentials(url: string): string {
+  if (!URL.canParse(url)) return 'postgres://…';
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}
+
+function hasKeys(directory: string | undefined): boolean {
+  return directory !== undefined && isThere(join(directory, 'signing-keys'));
 }
 
 /** One that was named and is not there is a slip; one that should be there and is not is a verdict. */
@@ -74,7 +179,8 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Refuses what belongs to a data directory alone, for whoever verifies something else. */
-export function refuseStoreOptions({ anchor }: StoreOptions): void {
-  if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory');
+/** Refuses what belongs to stored data alone, for whoever verifies something else. */
+export function refuseStoreOptions({ anchor, config }: StoreOptions): void {
+  if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory or a database');
+  if (config !== undefined) throw new CannotRun('--config is for a data directory');
 }

@@ -1,8 +1,9 @@
-// What the command line does to verify a data directory, whether the service runs or not. It takes no lock and writes
-// nothing: one read transaction sees one state, up to which the report says what holds.
+// What the command line does to verify a data directory or a database, whether the service runs or not. It takes no lock
+// and writes nothing: one read transaction sees one state, up to which the report says what holds.
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { AuditError } from '@tallystick/contract';
 import { EvidenceError, parseCheckpoint, parseNote, parseVerifierKey } from '@tallystick/evidence';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
@@ -73,6 +74,44 @@ export async function checkStore(directory: string, wish: StoreWish): Promise<St
   return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
 }
 
+export interface DatabaseWish extends StoreWish {
+  /** With the keys and the anchor that belong to the database; undefined: they are given. */
+  readonly directory: string | undefined;
+  /** Where the URL is from, for whoever reads that nobody answers there. */
+  readonly setting: string;
+}
+
+/** The same of a database. */
+export async function checkDatabase(url: string, wish: DatabaseWish): Promise<StoreReport> {
+  const { directory, tenant } = wish;
+  const place = wish.anchor ?? directory;
+  if (place === undefined) throw new StartError('there is no anchor to compare the database with');
+  const keys = await trustedKeys(directory, wish.keys);
+  const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
+  const seen = wish.seen.map((note) => seenHead(note, keys));
+  // Loaded here: whoever verifies a data directory does not wait for what speaks to databases.
+  const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
+  const fsck = await import('./storage/postgres/fsck/fsck.ts');
+  await using database = await openForVerifying(url, wish.setting);
+  const before = readingOf(place);
+  try {
+    await using state = await verifiedState(database);
+    // Also where nobody wants to know: from here on one state is seen, and what is anchored by now is no smaller.
+    const isThere = await fsck.hasTenant(state, tenant ?? '');
+    requireTenant(isThere, tenant);
+    const remembered = { anchor: readingsOf(before, readingOf(place)), seen };
+    const report = await fsck.checkDatabase(state, { keys, remembered, tenant }, (progress) => {
+      wish.onProgress?.(progress);
+      wish.signal?.throwIfAborted();
+    });
+    return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
+  } catch (error) {
+    if (!(error instanceof AuditError)) throw error;
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new StartError(`the database cannot be asked any more: ${why}`, { cause: error });
+  }
+}
+
 async function checkWithin(
   directory: string,
   wish: StoreWish,
@@ -83,10 +122,8 @@ async function checkWithin(
   using db = openJournalForReading(directory);
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
-  requireTenant(
-    db.prepare('SELECT 1 FROM tenants WHERE ?1 IS NULL OR tenant_id = ?1').get(wish.tenant ?? null),
-    wish,
-  );
+  const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(wish.tenant ?? '');
+  requireTenant(found !== undefined, wish.tenant);
   const behind = readingOf(place);
   const seen = wish.seen.map((note) => seenHead(note, keys));
   const steps = checkJournal(db, {
@@ -103,8 +140,8 @@ async function checkWithin(
   }
 }
 
-function requireTenant(found: unknown, { tenant }: StoreWish): void {
-  if (tenant !== undefined && found === undefined) throw new StartError(`there is no tenant ${tenant}`);
+function requireTenant(isThere: boolean, tenant: string | undefined): void {
+  if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
 
 type Reading = AnchorReadings['history'] | EvidenceError;
@@ -127,11 +164,12 @@ function readingsOf(before: Reading, behind: Reading): AnchorReadings | Evidence
 }
 
 /** Those beside the data, which tell that it is one service's own, and those that were handed in, which tell whose. */
-async function trustedKeys(directory: string, given: readonly string[]): Promise<TrustedKey[]> {
+async function trustedKeys(directory: string | undefined, given: readonly string[]): Promise<TrustedKey[]> {
   const keys: TrustedKey[] = given.map((key) => ({
     publicKey: parseVerifierKey(key).publicKey,
     isGiven: true,
   }));
+  if (directory === undefined) return keys;
   try {
     const own = (await loadSigningKeys(directory)) ?? [];
     return [...keys, ...own.map(({ publicKey }) => ({ publicKey, isGiven: false }))];

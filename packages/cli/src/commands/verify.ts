@@ -1,5 +1,5 @@
 // tallystick verify: checks a bundle or the proof of one event, offline, with nothing but the log's public key; a log
-// that is served, at its address; or a data directory, with all that is in it.
+// that is served, at its address; or a data directory or a database, with all that is in it.
 // Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours, no data).
 
 import { createHash } from 'node:crypto';
@@ -14,13 +14,20 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { configFileOption } from '../config-file-option.ts';
 import { policyIn, requireQuorum } from '../policy-option.ts';
 import { cannotRead, readText, trustOf } from '../trust-options.ts';
 import { printable } from '../printable.ts';
 import { startProgress } from '../progress.ts';
 import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
 import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
-import { refuseStoreOptions, type StoreOptions, verifyStore } from '../verify-store.ts';
+import {
+  isDatabase,
+  refuseStoreOptions,
+  type StoreOptions,
+  verifyStore,
+  withoutCredentials,
+} from '../verify-store.ts';
 
 export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
@@ -34,14 +41,18 @@ const HEAD_BYTES = 64;
 export function verifyCommand(): Command {
   const collect = (value: string, all: string[] = []): string[] => [...all, value];
   return new Command('verify')
-    .summary('verify a bundle, a proof, a log or a data directory')
+    .summary('verify a bundle, a proof, a log, a data directory or a database')
     .description(
       'Verifies a bundle (an export with proofs) or the proof of one event, offline; a log that is served, at its\n' +
-        'address, against the checkpoint that was kept of it; or the data directory of a service,\n' +
-        'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor.\n' +
+        'address, against the checkpoint that was kept of it; or the data directory of a service, or its database,\n' +
+        'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor. A database is named by\n' +
+        'Storage__Url, with the data directory that has its keys; or by its URL, with --key and --anchor.\n' +
         'Exit code 0: verified. 1: not verified, with the first index that does not fit and the reason. 2: could not run.',
     )
-    .argument('<file>', 'a bundle, a proof as JSON or as text, the address of a log, or a data directory')
+    .argument(
+      '<file>',
+      'a bundle, a proof as JSON or as text, the address of a log, a data directory, or postgres://…',
+    )
     .option(
       '--key <vkey>',
       "the log's public key, or a file that holds it; repeat while a key is rotated",
@@ -63,9 +74,12 @@ export function verifyCommand(): Command {
     .option('--consistency <file>', 'with --since: a consistency proof, where the file holds none')
     .option(
       '--tenant <tenant>',
-      'of a data directory: this tenant alone; with the address of a service: whose log',
+      'of a data directory or a database: this tenant alone; with the address of a service: whose log',
     )
-    .option('--anchor <file>', 'of a data directory: where the anchor is, if Log__Anchor keeps it elsewhere')
+    .option(
+      '--anchor <file>',
+      'of a data directory or a database: where the anchor is, if Log__Anchor keeps it elsewhere',
+    )
     .option(
       '--entries',
       'with an address: read every entry and tile, and not only what shows that the log grew',
@@ -84,6 +98,7 @@ export function verifyCommand(): Command {
       'with an address: go on although nothing shows that the log goes on from the one that was kept',
     )
     .option('--json', 'print the verdict as JSON')
+    .addOption(configFileOption())
     .action(async (file: string, options: Options) => {
       process.exitCode = await run(file, options);
     });
@@ -99,10 +114,10 @@ async function run(file: string, options: Options): Promise<number> {
       return VERIFY_EXIT.verified;
     }
     const policy = await policyIn(options.policy);
-    requireNoAddress(file);
+    if (!isDatabase(file)) requireNoAddress(file);
     requireNoLogOptions(options);
-    if (isDirectory(file)) {
-      if (policy !== undefined) throw new CannotRun('--policy is not for a data directory');
+    if (isDatabase(file) || isDirectory(file)) {
+      if (policy !== undefined) throw new CannotRun('--policy is not for a data directory or a database');
       const { isVerified, report } = await verifyStore(file, options);
       show(report);
       return isVerified ? VERIFY_EXIT.verified : VERIFY_EXIT.notVerified;
@@ -115,7 +130,7 @@ async function run(file: string, options: Options): Promise<number> {
     return VERIFY_EXIT.verified;
   } catch (error) {
     if (error instanceof EvidenceError) {
-      show(reportRefusal(file, error));
+      show(reportRefusal(isDatabase(file) ? withoutCredentials(file) : file, error));
       return VERIFY_EXIT.notVerified;
     }
     // Whatever went wrong here is not a verdict on the file.

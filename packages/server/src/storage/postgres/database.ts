@@ -24,20 +24,29 @@ export function statement(text: string): Statement {
   return { name: hash('sha1', text, 'base64url'), text };
 }
 
-/** Who asks: a role, and the tenants that it sees, or the key of that hash. The projector sees all of them. */
+/** Who asks: a role, and the tenants that it sees, or the key of that hash. Projector and verifier see all of them. */
 export type Scope =
-  | { readonly role: Exclude<Role, 'Projector' | 'Searcher'>; readonly tenants: readonly TenantId[] }
+  | {
+      readonly role: Exclude<Role, 'Projector' | 'Searcher' | 'Verifier'>;
+      readonly tenants: readonly TenantId[];
+    }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
-  | { readonly role: 'Projector' };
+  | { readonly role: 'Projector' | 'Verifier' };
 
 export const PROJECTOR: Scope = { role: 'Projector' };
+export const VERIFIER: Scope = { role: 'Verifier' };
 
 export interface Transaction {
   /** May be asked again before it has answered: the answers come in order. */
   query(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
   /** Of a statement that changes rows: how many. */
   change(statement: Statement, values?: readonly Value[]): Promise<number>;
+}
+
+/** One state of the database, for as long as it is read; its connection is nobody else's meanwhile. */
+export interface OpenState extends AsyncDisposable {
+  query: Transaction['query'];
 }
 
 export interface DatabaseOptions {
@@ -70,6 +79,8 @@ const SESSION_SETTINGS: readonly string[] = [
   'default_transaction_isolation=read\\ committed',
   'gin_fuzzy_search_limit=0',
 ];
+
+const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
 const DURABLY = 'SET LOCAL synchronous_commit = on';
@@ -117,11 +128,31 @@ export class Database implements AsyncDisposable {
   /** Reads from one state of the database. */
   async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#orUnavailable(async (client) => {
-      begin(client, scope, 'ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      begin(client, scope, ONE_STATE);
       const result = await read(transactionOn(client));
       await client.query('COMMIT');
       return result;
     });
+  }
+
+  /** The state is that of the first statement. */
+  async openState(scope: Scope): Promise<OpenState> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw orUnavailable(error);
+    });
+    begin(client, scope, ONE_STATE);
+    const transaction = transactionOn(client);
+    return {
+      query: (asked, values) =>
+        transaction.query(asked, values).catch((error: unknown) => {
+          throw orUnavailable(error);
+        }),
+      async [Symbol.asyncDispose]() {
+        let failure: Error | undefined;
+        await client.query('ROLLBACK').catch((error: Error) => (failure = error));
+        client.release(failure);
+      },
+    };
   }
 
   /** One statement by itself, in one round trip. */

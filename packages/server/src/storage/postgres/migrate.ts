@@ -74,26 +74,37 @@ async function migrateOver(client: Asking, servedBy: string): Promise<Migrated> 
  */
 export async function requireReady(database: Database): Promise<void> {
   await requireDurable(database);
-  const version = await versionIn(database);
+  await requireVersion(database);
+}
+
+/** Throws StartError unless the tables are of this version and the user may take on these roles. */
+export async function requireVersion(database: Database, roles?: readonly string[]): Promise<void> {
+  const version = await versionIn(database, roles);
   requireKnown(version);
   if (version === MIGRATIONS.length) return;
   const state = version === 0 ? 'has no tables of this service' : `has tables of version ${version}`;
   throw new StartError(`the database ${state}; \`tallystick migrate\` brings it to ${MIGRATIONS.length}`);
 }
 
-/** The version of the tables that are there; 0 for none. Throws StartError when the user may not take on the roles. */
-export async function versionIn(database: Database): Promise<number> {
+/** The version of the tables that are there; 0 for none. Throws StartError when the user may not take on these roles. */
+export async function versionIn(
+  database: Database,
+  roles: readonly string[] = Object.values(ROLES),
+): Promise<number> {
   return database.plainly(async (client) => {
     if (!(await hasTables(client))) return 0;
     try {
-      await client.query(`BEGIN READ ONLY; ${Object.values(ROLES).map(takeRole).join('; ')}`);
+      await client.query(`BEGIN READ ONLY; ${roles.map(takeRole).join('; ')}`);
       const version = await versionOf(client);
       await client.query('COMMIT');
       return version;
     } catch (cause) {
       if (!isDenied(cause)) throw cause;
+      const hint = '`tallystick migrate` gives them to it';
       throw new StartError(
-        `the user of Storage__Url may not take on the roles of this service (${cause.message}); \`tallystick migrate\` gives them to it`,
+        roles.length === 1
+          ? `the user of the database may not take on the role ${roles[0]} (${cause.message}); GRANT gives it to it`
+          : `the user of Storage__Url may not take on the roles of this service (${cause.message}); ${hint}`,
         { cause },
       );
     }

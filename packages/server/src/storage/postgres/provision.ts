@@ -59,7 +59,7 @@ export async function ensureReady(database: Database): Promise<void> {
 }
 
 /** The first that is asked: says so where nobody answers. */
-async function userOf(database: Database, setting: string): Promise<string> {
+export async function userOf(database: Database, setting: string): Promise<string> {
   try {
     return await database.plainly(async (client) => {
       const { rows } = await client.query<{ user: string }>('SELECT session_user::text AS user');
@@ -76,7 +76,8 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function placeOf(url: string): string {
+/** Where it is, without any credential. */
+export function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `postgres://${host}${pathname}`;
 }

@@ -18,6 +18,8 @@ export const ROLES = {
    * this role, and its statements name the tenant; what they give is looked up by the reader.
    */
   Searcher: 'tallystick_searcher',
+  /** Reads what is evidence, of all tenants, and nothing else: for whoever verifies the database. */
+  Verifier: 'tallystick_verifier',
 } as const;
 
 export type Role = keyof typeof ROLES;
@@ -27,7 +29,7 @@ export const TENANTS_SETTING = 'app.tenants';
 /** The setting that holds the hash of the key that somebody has shown, in hex: it opens the row of that key. */
 export const KEY_SETTING = 'app.key_hash';
 
-type Right = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
+type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
 
 const READ: readonly Right[] = ['SELECT'];
 const ADD: readonly Right[] = ['SELECT', 'INSERT'];
@@ -36,17 +38,17 @@ const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
 /** Tables with a tenant in every row, and what each role may do with them. What is not said is not allowed. */
 export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
-  tenants: { Writer: CHANGE, Reader: READ, Projector: READ },
+  tenants: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: ['SELECT (tenant_id)'] },
   api_keys: { Writer: CHANGE, Reader: READ, Projector: READ },
-  heads: { Writer: CHANGE, Reader: READ, Projector: READ },
-  streams: { Writer: ADD, Reader: READ, Projector: READ },
-  entries: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ },
-  contents: { Writer: ADD, Reader: READ, Projector: READ, Retention: ['SELECT', 'DELETE'] },
+  heads: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
+  streams: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+  entries: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ, Verifier: READ },
+  contents: { Writer: ADD, Reader: READ, Projector: READ, Retention: ['SELECT', 'DELETE'], Verifier: READ },
   used_keys: { Writer: ALL, Reader: READ, Projector: ['SELECT', 'DELETE'] },
   // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for whoever verifies.
-  checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE },
-  tile_hashes: { Reader: READ, Projector: ADD },
-  epochs: { Writer: ADD, Reader: READ, Projector: READ },
+  checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE, Verifier: READ },
+  tile_hashes: { Reader: READ, Projector: ADD, Verifier: READ },
+  epochs: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
   refused_logs: { Projector: ALL },
   views: { Writer: ADD, Reader: READ, Projector: ALL },
   docs: { Reader: READ, Projector: ALL, Searcher: READ },
@@ -69,7 +71,8 @@ const SHOWN_KEY = `hash = decode((SELECT coalesce(current_setting('${KEY_SETTING
 
 /** Who sees the rows of all tenants. */
 function seeingAll(rights: Partial<Record<Role, readonly Right[]>>): string {
-  return rights.Searcher === undefined ? ROLES.Projector : `${ROLES.Projector}, ${ROLES.Searcher}`;
+  const more = (['Searcher', 'Verifier'] as const).filter((role) => rights[role] !== undefined);
+  return ['Projector' as const, ...more].map((role) => ROLES[role]).join(', ');
 }
 
 /** All rights anew: run after every migration, and it says the same again. */

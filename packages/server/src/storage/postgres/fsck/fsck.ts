@@ -1,0 +1,81 @@
+// Verifies a database, by the judge of all stores: over one connection, in a transaction that sees one state.
+
+import type { TenantId } from '@tallystick/contract';
+import { whenAnswered } from '../../answers.ts';
+import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
+import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
+import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { statement } from '../database.ts';
+import type { Asked } from '../tree-tables.ts';
+import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
+import { faultOf } from './damage.ts';
+import { FIRST_INTEGER, LAST_INTEGER, LotsAhead } from './rows.ts';
+import { columnsOf, requireSchema } from './schema.ts';
+import { requireKnownTenants, requireNoStrayContent } from './strays.ts';
+import { epochsNamed, epochsOf, requireHead, streamsOf, treeRows } from './tree-rows.ts';
+
+const TENANTS_AT_ONCE = 1000;
+
+const LOG_ORIGIN = statement("SELECT value FROM meta WHERE name = 'log_origin'");
+const ENTRIES_TOTAL = statement('SELECT coalesce(sum(next_index), 0)::float8 AS total FROM heads');
+const ONE_TENANT = statement('SELECT tenant_id FROM tenants WHERE tenant_id = $1');
+const FIRST_TENANTS = statement(`SELECT tenant_id FROM tenants ORDER BY tenant_id LIMIT ${TENANTS_AT_ONCE}`);
+const TENANTS = statement(
+  `SELECT tenant_id FROM tenants WHERE tenant_id > $1 ORDER BY tenant_id LIMIT ${TENANTS_AT_ONCE}`,
+);
+
+/** All that `asked` answers must be of one state. */
+export async function checkDatabase(
+  asked: Asked,
+  wish: FsckWish,
+  onProgress?: (progress: FsckProgress) => void,
+): Promise<FsckReport> {
+  return whenAnswered(fsck(rowsOf(asked), wish), onProgress);
+}
+
+/** Whether there is such a tenant; the first that is asked settles the state. */
+export async function hasTenant(asked: Asked, tenant: TenantId): Promise<boolean> {
+  return (await asked.query(ONE_TENANT, [tenant])).length > 0;
+}
+
+function rowsOf(asked: Asked): StoredRows<TenantId> {
+  const lots = new LotsAhead(asked);
+  return {
+    ...treeRows(asked),
+    epochs: (tenant) => epochsOf(asked, tenant),
+    epochsNamed: (tenant) => epochsNamed(asked, tenant),
+    async logOrigin() {
+      const [row] = await asked.query(LOG_ORIGIN);
+      return row && textIn(row, 'value');
+    },
+    entriesTotal: async () => numberOf((await asked.query(ENTRIES_TOTAL))[0], 'total'),
+    tenants: (after, only) => tenantsAfter(asked, after?.tenant, only),
+    lot: (tenant, first, last) => lots.lot(tenant, first ?? FIRST_INTEGER, last ?? LAST_INTEGER),
+    streams: (tenant, after, limit) => streamsOf(asked, tenant, after, limit),
+    requireEnd: (tenant, end) => requireHead(asked, tenant, end),
+    ofTheWhole: [{ check: 'schema', look: () => requireSchema(asked) }],
+    requireKnownTenants: () => requireKnownTenants(asked),
+    requireNoStrayContent: (met) => requireNoStrayContent(asked, met),
+    notEvidence: async () => notEvidenceAmong(await columnsOf(asked), EVIDENCE_COLUMNS, NOT_EVIDENCE),
+    faultOf,
+  };
+}
+
+async function tenantsAfter(
+  asked: Asked,
+  after: TenantId | undefined,
+  only: TenantId | undefined,
+): Promise<StoredTenant<TenantId>[]> {
+  if (only !== undefined && after !== undefined) return [];
+  const rows =
+    only !== undefined
+      ? await asked.query(ONE_TENANT, [only])
+      : after === undefined
+        ? await asked.query(FIRST_TENANTS)
+        : await asked.query(TENANTS, [after]);
+  return rows.map((row) => {
+    const tenant = textIn(row, 'tenant_id');
+    return { tenant, tenantId: tenant };
+  });
+}

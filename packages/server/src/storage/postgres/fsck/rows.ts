@@ -1,0 +1,85 @@
+// Entries with their contents as they are stored, read in lots by index.
+
+import type { TenantId } from '@tallystick/contract';
+import type { LogRow, RowContent } from '../../fsck/log-row.ts';
+import { blobOf, numberOf } from '../../rows/columns.ts';
+import { type Row, statement, type Value } from '../database.ts';
+import { WITH_CONTENTS } from '../log-columns.ts';
+import type { Asked } from '../tree-tables.ts';
+
+/** Enough to fill the lanes of the hash pools, and no more once their texts are so large together; one is always read. */
+const LOT_ROWS = 256;
+const LOT_BYTES_MAX = 4 * 1024 * 1024;
+/** The smallest and the largest integer that a column can hold: no row hides beyond. */
+export const FIRST_INTEGER = -(2n ** 63n);
+export const LAST_INTEGER = 2n ** 63n - 1n;
+
+const COLUMNS =
+  'leaf_index, classification, entry, leaf, root1, root2, content_id, text1, text2, seeds, key_id';
+const LOT = statement(
+  `SELECT ${COLUMNS} FROM (
+     SELECT entries.leaf_index, classification, entry, leaf, root1, root2,
+       contents.leaf_index AS content_id, text1, text2, seeds, key_id,
+       sum(octet_length(text1) + octet_length(text2)) OVER (ORDER BY entries.leaf_index
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+     FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index <= $3
+       ORDER BY leaf_index LIMIT ${LOT_ROWS}) AS entries ${WITH_CONTENTS}) AS lot
+   WHERE coalesce(bytes_before, 0) < ${LOT_BYTES_MAX} ORDER BY leaf_index`,
+);
+
+/** Those of the tenant from one index of its sequence to another, both included: the first of them, as many as are read at once. */
+export async function lotOf(asked: Asked, tenant: TenantId, first: Value, last: Value): Promise<LogRow[]> {
+  return (await asked.query(LOT, [tenant, first, last])).map(rowIn);
+}
+
+/** Of one log after the other: the lot that follows is on its way while the one before is looked at. */
+export class LotsAhead {
+  readonly #asked: Asked;
+  #ahead: { readonly place: string; readonly rows: Promise<LogRow[]> } | undefined;
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+  }
+
+  async lot(tenant: TenantId, first: Value, last: Value): Promise<LogRow[]> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const isThat = ahead?.place === placeOf(tenant, first, last);
+    const rows = await (isThat ? ahead.rows : lotOf(this.#asked, tenant, first, last));
+    const end = rows.at(-1)?.sequenceIndex;
+    if (end !== undefined) this.#begin(tenant, end + 1, last);
+    return rows;
+  }
+
+  #begin(tenant: TenantId, first: number, last: Value): void {
+    const rows = lotOf(this.#asked, tenant, first, last);
+    // Whoever waits for it is told.
+    rows.catch(() => {});
+    this.#ahead = { place: placeOf(tenant, first, last), rows };
+  }
+}
+
+function placeOf(tenant: TenantId, first: Value, last: Value): string {
+  return `${String(first)} ${String(last)} ${tenant}`;
+}
+
+function rowIn(row: Row): LogRow {
+  return {
+    sequenceIndex: numberOf(row, 'leaf_index'),
+    classification: numberOf(row, 'classification'),
+    entry: blobOf(row, 'entry'),
+    leaf: blobOf(row, 'leaf'),
+    root1: blobOf(row, 'root1'),
+    root2: blobOf(row, 'root2'),
+    content: row['content_id'] === null ? undefined : contentIn(row),
+  };
+}
+
+function contentIn(row: Row): RowContent {
+  return {
+    text1: blobOf(row, 'text1'),
+    text2: blobOf(row, 'text2'),
+    seeds: blobOf(row, 'seeds'),
+    isSealed: row['key_id'] !== null,
+  };
+}

@@ -1,0 +1,57 @@
+// Rows that belong to nothing: of tenants that are not there, and contents whose entry is missing. Tenants are found by
+// skipping from one to the next in the keys of each table, which costs the same however large the logs are.
+
+import { fault } from '../../fsck/store-fault.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { statement } from '../database.ts';
+import type { Asked } from '../tree-tables.ts';
+
+/** With the column that says where in the log a row belongs. */
+const TABLES_OF_TENANTS = {
+  heads: 'next_index',
+  streams: 'first_index',
+  entries: 'leaf_index',
+  contents: 'leaf_index',
+  checkpoints: 'size',
+  tile_hashes: 'place',
+  epochs: 'first_index',
+};
+
+const STRANGERS = Object.entries(TABLES_OF_TENANTS).map(([table, place]) => ({
+  table,
+  asked: statement(
+    `WITH RECURSIVE met AS (
+       (SELECT tenant_id FROM ${table} ORDER BY tenant_id LIMIT 1)
+       UNION ALL SELECT (SELECT tenant_id FROM ${table} WHERE ${table}.tenant_id > met.tenant_id ORDER BY tenant_id LIMIT 1)
+       FROM met WHERE met.tenant_id IS NOT NULL)
+     SELECT met.tenant_id, (SELECT min(${place}) FROM ${table} WHERE ${table}.tenant_id = met.tenant_id) AS place FROM met
+     WHERE met.tenant_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tenants WHERE tenants.tenant_id = met.tenant_id) LIMIT 1`,
+  ),
+}));
+
+const CONTENT_COUNT = statement('SELECT count(*) AS count FROM contents');
+const STRAY_CONTENT = statement(
+  `SELECT tenant_id, leaf_index FROM contents WHERE NOT EXISTS (SELECT 1 FROM entries
+     WHERE entries.tenant_id = contents.tenant_id AND entries.leaf_index = contents.leaf_index
+       AND entries.content_month = contents.content_month) LIMIT 1`,
+);
+
+/** Throws EvidenceError at the first row of a tenant that is not there. */
+export async function requireKnownTenants(asked: Asked): Promise<void> {
+  for (const { table, asked: strangers } of STRANGERS) {
+    const [row] = await asked.query(strangers);
+    if (row === undefined) continue;
+    const tenant = textIn(row, 'tenant_id');
+    const message = `${table} has rows of a tenant ${tenant}, which is not there`;
+    throw fault('ORIGIN_MISMATCH', message, numberOf(row, 'place'));
+  }
+}
+
+/** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
+export async function requireNoStrayContent(asked: Asked, met: number | undefined): Promise<void> {
+  if (met !== undefined && numberOf((await asked.query(CONTENT_COUNT))[0], 'count') === met) return;
+  const [stray] = await asked.query(STRAY_CONTENT);
+  if (stray === undefined) return;
+  const [tenant, index] = [textIn(stray, 'tenant_id'), numberOf(stray, 'leaf_index')];
+  throw fault('TRUNCATED', `there is content of ${tenant} at ${index}, and no entry that it is of`, index);
+}
