@@ -5,16 +5,21 @@ import type { DatabaseSync } from 'node:sqlite';
 import { formatVerifierKey, parseCheckpoint, parseNote, signatureLine } from '@tallystick/evidence';
 import { type NamedChange, unguarded } from './named-change.ts';
 
-/** The newest checkpoint of acme, under the name of the log, with a key of one's own. */
+/** The newest checkpoint of acme. */
 function signAnew(db: DatabaseSync): void {
   const row = db.prepare('SELECT size, note FROM checkpoints WHERE tenant = 1 ORDER BY size DESC').get()!;
-  const { text } = parseNote(String(row['note']));
+  const note = signedByStranger(String(row['note']));
+  db.prepare('UPDATE checkpoints SET note = ? WHERE tenant = 1 AND size = ?').run(note, row['size']!);
+}
+
+/** The same checkpoint, under the name of the log, with a key of one's own. */
+export function signedByStranger(note: string): string {
+  const { text } = parseNote(note);
   const { origin: name } = parseCheckpoint(text);
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
   const keyId = formatVerifierKey({ name, type: 1, publicKey: raw }).split('+')[1]!;
-  const note = `${text}\n${signatureLine({ name, keyId, signature: sign(null, Buffer.from(text), privateKey) })}`;
-  db.prepare('UPDATE checkpoints SET note = ? WHERE tenant = 1 AND size = ?').run(note, row['size']!);
+  return `${text}\n${signatureLine({ name, keyId, signature: sign(null, Buffer.from(text), privateKey) })}`;
 }
 
 export const DERIVED_ROWS: readonly NamedChange[] = [

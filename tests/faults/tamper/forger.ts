@@ -50,7 +50,8 @@ export function writeForged(db: DatabaseSync, forged: ForgedEntry, id?: number):
   return leaf;
 }
 
-function committed(texts: ForgedEntry['texts'], seeds: Uint8Array) {
+/** What the service would store of these texts. */
+export function committed(texts: ForgedEntry['texts'], seeds: Uint8Array) {
   const commitments = new Commitments();
   commitments.begin(seeds);
   commitments.add(texts);

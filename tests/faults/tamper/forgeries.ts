@@ -23,15 +23,21 @@ function replaceEvent(
   chainAnew(db, tenant, index + 1);
 }
 
-/** One that is true of the tree. */
 function purgeTexts(db: DatabaseSync, tenant: number, from: number, to: number) {
   const leaves = db
     .prepare(
       'SELECT leaf FROM entries WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index',
     )
     .all(tenant, from, to);
-  const subtrees = leaves.map(({ leaf }) => toBase64(leaf as Uint8Array));
-  const ranges = Array.from({ length: to - from }, (_, i): [number, number] => [from + i, from + i + 1]);
+  return purgeTextsOf(
+    from,
+    leaves.map(({ leaf }) => leaf as Uint8Array),
+  );
+}
+
+/** A purge that is true of the tree, of the events with these leaves. */
+export function purgeTextsOf(from: number, leaves: readonly Uint8Array[]) {
+  const ranges = leaves.map((_, i): [number, number] => [from + i, from + i + 1]);
   const facts = {
     kind: KINDS.purge,
     action: 'Purge.AuditEvents',
@@ -42,8 +48,8 @@ function purgeTexts(db: DatabaseSync, tenant: number, from: number, to: number) 
       policyVersion: null,
       cause: 'Retention' as const,
       ranges,
-      count: to - from,
-      subtrees,
+      count: leaves.length,
+      subtrees: leaves.map(toBase64),
     },
   };
   return encodeNotice(facts, '2026-01-02T03:04:05.678Z');

@@ -1,6 +1,6 @@
 // A small store made by the real storage, with keys that sign and an anchor, and copies of it in memory for whoever
 // tampers with them. It has two tenants, events of several kinds, notices, sealed streams, a purge, a change of the
-// signing key and checkpoints; one of a size that fills a tile comes on demand.
+// signing key and checkpoints; one of a size that fills a tile comes on demand. What is done is the same on every backend.
 
 import { generateKeyPairSync, hash } from 'node:crypto';
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,15 +41,29 @@ export interface MadeStore extends Disposable {
   readonly earlier: string;
 }
 
-/** The service's own way, one call at a time, in a directory of its own. */
+/** What a purge needs of a backend beside the storage. */
+export interface PurgedRows {
+  /** A purge that is true of the tree. */
+  purgeOf(tenant: TenantId, from: number, to: number): Promise<NoticeFacts<typeof KINDS.purge>['payload']>;
+  removeContents(tenant: TenantId, from: number, to: number): Promise<void>;
+}
+
+/** The service's own way, one call at a time, with a directory of its own. */
 export class Maker implements AsyncDisposable {
   readonly directory: string;
   readonly #storage: Storage;
+  readonly #rows: PurgedRows;
   #nowMs = START_MS;
 
-  constructor(directory: string, storage: Storage) {
+  private constructor(directory: string, storage: Storage, rows: PurgedRows) {
     this.directory = directory;
     this.#storage = storage;
+    this.#rows = rows;
+  }
+
+  static async over(directory: string, storage: Storage, rows: PurgedRows): Promise<Maker> {
+    for (const tenant of ['acme', 'globex']) await storage.tenants.ensure(tenant, START_MS);
+    return new Maker(directory, storage, rows);
   }
 
   static async open(directory: string): Promise<Maker> {
@@ -65,8 +79,7 @@ export class Maker implements AsyncDisposable {
         throw error;
       },
     });
-    for (const tenant of ['acme', 'globex']) await storage.tenants.ensure(tenant, START_MS);
-    return new Maker(directory, storage);
+    return Maker.over(directory, storage, rowsOf(join(directory, 'journal.db')));
   }
 
   async append(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {
@@ -137,13 +150,9 @@ export class Maker implements AsyncDisposable {
 
   /** Purges as retention does: the notice, its checkpoint, and only then the deed. */
   async purge(tenant: TenantId, from: number, to: number): Promise<void> {
-    await this.notice(tenant, KINDS.purge, purgeOf(join(this.directory, 'journal.db'), tenant, from, to));
+    await this.notice(tenant, KINDS.purge, await this.#rows.purgeOf(tenant, from, to));
     await this.publish();
-    using db = new DatabaseSync(join(this.directory, 'journal.db'));
-    db.prepare(
-      `DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE leaf_index >= ? AND leaf_index < ?
-         AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?))`,
-    ).run(from, to, tenant);
+    await this.#rows.removeContents(tenant, from, to);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -176,13 +185,26 @@ export function eventDraft(action: string, i: number): Draft {
   };
 }
 
-/** A purge that is true of the tree. */
-export function purgeOf(journal: string, tenant: TenantId, from: number, to: number) {
-  using db = new DatabaseSync(journal, { readOnly: true });
-  const tables = new TreeTables(db, LOG_ORIGIN);
-  const log = tables.log(tenant)!;
-  const size = tables.latest(log)!.size;
-  const subtrees = subtreeHashes({ begin: from, end: to }, tables.hashes(log, size)).map(toBase64);
+function rowsOf(journal: string): PurgedRows {
+  return {
+    async purgeOf(tenant, from, to) {
+      using db = new DatabaseSync(journal, { readOnly: true });
+      const tables = new TreeTables(db, LOG_ORIGIN);
+      const log = tables.log(tenant)!;
+      const size = tables.latest(log)!.size;
+      return purgeFacts(from, to, subtreeHashes({ begin: from, end: to }, tables.hashes(log, size)));
+    },
+    async removeContents(tenant, from, to) {
+      using db = new DatabaseSync(journal);
+      db.prepare(
+        `DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE leaf_index >= ? AND leaf_index < ?
+           AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?))`,
+      ).run(from, to, tenant);
+    },
+  };
+}
+
+export function purgeFacts(from: number, to: number, subtrees: readonly Uint8Array[]) {
   const ranges: [number, number][] = [[from, to]];
   return {
     policyId: null,
@@ -190,16 +212,24 @@ export function purgeOf(journal: string, tenant: TenantId, from: number, to: num
     cause: 'Retention' as const,
     ranges,
     count: to - from,
-    subtrees,
+    subtrees: subtrees.map(toBase64),
   };
 }
 
+/** Where a store is made. */
+export interface MakersPlace {
+  readonly directory: string;
+  open(): Promise<Maker>;
+  /** Nobody has it open: copies it as it is now. */
+  keep(): Promise<void>;
+  /** Nobody has it open: it becomes what was kept. */
+  putBack(): Promise<void>;
+}
+
 /** About 200 events. */
-export async function makeStore(): Promise<MadeStore> {
-  const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
-  const earlier = join(directory, 'earlier.db');
+export async function fillStore({ directory, open, keep }: MakersPlace): Promise<void> {
   {
-    await using maker = await Maker.open(directory);
+    await using maker = await open();
     await maker.events('acme', 40);
     await maker.events('globex', 30);
     await maker.publish();
@@ -213,9 +243,9 @@ export async function makeStore(): Promise<MadeStore> {
     await maker.events('acme', 30, 'Approve.Invoice');
     await maker.publish();
   }
-  copyFileSync(join(directory, 'journal.db'), earlier);
+  await keep();
   addSigningKey(directory);
-  await using maker = await Maker.open(directory);
+  await using maker = await open();
   await maker.notice('globex', KINDS.legalHold, { holdId: nextId(), act: 'Placed', policyId: null });
   await maker.seal('globex');
   await maker.events('globex', 25);
@@ -226,7 +256,6 @@ export async function makeStore(): Promise<MadeStore> {
   await maker.publish();
   // Not signed yet.
   await maker.events('globex', 5);
-  return { directory, earlier, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
 /** A second key, by hand: from now on both sign, for an hour. */
@@ -244,11 +273,9 @@ function addSigningKey(directory: string): void {
 }
 
 /** One that fills a tile, and went on under a new origin after it was restored from a copy. */
-export async function makeTiledStore(): Promise<MadeStore> {
-  const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
-  const [journal, earlier] = [join(directory, 'journal.db'), join(directory, 'earlier.db')];
+export async function fillTiledStore({ open, keep, putBack }: MakersPlace): Promise<void> {
   {
-    await using maker = await Maker.open(directory);
+    await using maker = await open();
     await maker.events('acme', 258);
     await maker.seal('acme');
     await maker.events('acme', 2);
@@ -256,18 +283,37 @@ export async function makeTiledStore(): Promise<MadeStore> {
     await maker.seal('globex');
     await maker.publish();
   }
-  copyFileSync(journal, earlier);
+  await keep();
   {
-    await using maker = await Maker.open(directory);
+    await using maker = await open();
     await maker.events('acme', 4);
     await maker.publish();
   }
-  copyFileSync(earlier, journal);
-  await using maker = await Maker.open(directory);
+  await putBack();
+  await using maker = await open();
   await maker.beginEpoch('acme');
   await maker.events('acme', 2);
   await maker.seal('acme');
   await maker.publish();
+}
+
+export function makeStore(): Promise<MadeStore> {
+  return made(fillStore);
+}
+
+export function makeTiledStore(): Promise<MadeStore> {
+  return made(fillTiledStore);
+}
+
+async function made(fill: (place: MakersPlace) => Promise<void>): Promise<MadeStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));
+  const [journal, earlier] = [join(directory, 'journal.db'), join(directory, 'earlier.db')];
+  await fill({
+    directory,
+    open: () => Maker.open(directory),
+    keep: async () => copyFileSync(journal, earlier),
+    putBack: async () => copyFileSync(earlier, journal),
+  });
   return { directory, earlier, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
 }
 

@@ -1,0 +1,85 @@
+// A database that somebody tampers with as its superuser, past all rights, and whoever verifies looks at meanwhile, in the
+// role that only reads: both in one transaction, which is taken back.
+
+import { Client } from 'pg';
+import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/column-types.ts';
+import { SCHEMA } from '../../../../packages/server/src/storage/postgres/database.ts';
+import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
+import { ROLES } from '../../../../packages/server/src/storage/postgres/rights.ts';
+import { ALL_CHECKS, type Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
+import { WalkDesk } from '../../../../packages/server/src/storage/fsck/entries.ts';
+import { type Heads, readAnchorAt } from '../../../../packages/server/src/storage/fsck/memory.ts';
+import type { TrustedKey } from '../../../../packages/server/src/storage/fsck/notes.ts';
+import type { StoreFault } from '../../../../packages/server/src/storage/fsck/store-fault.ts';
+import { loadSigningKeys } from '../../../../packages/server/src/storage/signing-key-files.ts';
+import type { MadeDatabase } from './made-database.ts';
+
+export type Rows = readonly Readonly<Record<string, unknown>>[];
+/** Says something to the database, and gives what it answers. */
+export type Say = (sql: string, values?: readonly unknown[]) => Promise<Rows>;
+
+export interface Look {
+  readonly without?: Check | undefined;
+  readonly tenant?: string | undefined;
+}
+
+const desk = new WalkDesk(ALL_CHECKS);
+
+export class TamperedDatabase implements AsyncDisposable {
+  readonly made: MadeDatabase;
+  readonly #client: Client;
+  readonly #heads: Heads;
+  readonly #keys: readonly TrustedKey[];
+
+  private constructor(made: MadeDatabase, client: Client, heads: Heads, keys: readonly TrustedKey[]) {
+    this.made = made;
+    this.#client = client;
+    this.#heads = heads;
+    this.#keys = keys;
+  }
+
+  static async open(made: MadeDatabase): Promise<TamperedDatabase> {
+    const client = new Client({
+      connectionString: made.url,
+      types: COLUMN_TYPES,
+      options: `-c search_path=${SCHEMA} -c bytea_output=hex`,
+    });
+    await client.connect();
+    const own = (await loadSigningKeys(made.directory))!;
+    const keys = own.map(({ publicKey }) => ({ publicKey, isGiven: false }));
+    return new TamperedDatabase(made, client, readAnchorAt(made.directory)!, keys);
+  }
+
+  readonly say: Say = async (sql, values = []) =>
+    (await this.#client.query<Record<string, unknown>>(sql, [...values])).rows;
+
+  /** What is found after `tamper`; undefined where that says that it could not be done. */
+  async faults(
+    tamper: (say: Say) => Promise<boolean | void>,
+    look: Look = {},
+  ): Promise<readonly StoreFault[] | undefined> {
+    await this.#client.query('BEGIN');
+    try {
+      if ((await tamper(this.say)) === false) return undefined;
+      return await this.#faultsNow(look);
+    } finally {
+      await this.#client.query('ROLLBACK');
+    }
+  }
+
+  async #faultsNow({ without, tenant }: Look): Promise<readonly StoreFault[]> {
+    await this.#client.query(`SET LOCAL ROLE ${ROLES.Verifier}`);
+    const asked = {
+      query: async ({ name, text }: { name: string; text: string }, values: readonly unknown[] = []) =>
+        (await this.#client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows,
+    };
+    const checks = new Set([...ALL_CHECKS].filter((each) => each !== without));
+    const own = without === undefined ? { desk } : {};
+    const remembered = { anchor: { before: this.#heads, behind: this.#heads }, seen: [] };
+    return (await checkDatabase(asked, { keys: this.#keys, remembered, checks, tenant, ...own })).faults;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end();
+  }
+}
