@@ -9,7 +9,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'strict-json': () => import('./strict-json.ts'),
   evidence: () => import('./evidence.ts'),
   ingest: () => import('./ingest.ts'),
-  'ingest-postgres': () => import('./ingest-postgres.ts'),
+  'ingest-postgres': async () => ({ benchmark: (await import('./ingest.ts')).onPostgres }),
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
   reading: () => import('./reading.ts'),

@@ -41,8 +41,8 @@ export class Caller implements Disposable {
   }
 
   /** Until the index has come after the log: what it has left to do would be taken for the cost of what is measured next. */
-  async untilIndexed(): Promise<void> {
-    const deadline = performance.now() + INDEXED_MS_MAX;
+  async untilIndexed(msMax = INDEXED_MS_MAX): Promise<void> {
+    const deadline = performance.now() + msMax;
     while ((await this.lagMs()) > 0) {
       if (performance.now() > deadline) throw new Error('the index does not come after the log');
       await new Promise((resolve) => setTimeout(resolve, 200));

@@ -6,14 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Filled, Filling } from './fill.ts';
+import type { Stoppable } from '../turns.ts';
 import type { Load, LoadSeen } from './load.ts';
+import type { StagedCopy } from './staged-copy.ts';
 import type { SteadyLoad, SteadyLoadSeen } from './steady-load.ts';
 
 export const ADMIN_KEY = 'bench-admin-key-of-this-run-only';
 const COMMAND = join(import.meta.dirname, '../../packages/cli/bin/tallystick.js');
 const NODE = [process.execPath, '--conditions=source', '--no-warnings'] as const;
 
-export interface Running extends AsyncDisposable {
+export interface Running extends AsyncDisposable, Stoppable {
   readonly port: number;
   readonly pid: number;
   /** From the start of the process to its first line that says it is ready. */
@@ -60,6 +62,10 @@ export function startBareRoute(): Promise<Running> {
 
 export function applyLoad(load: Load): Promise<LoadSeen> {
   return outcome(startClient('load.ts', load));
+}
+
+export function applyStagedCopy(copy: StagedCopy): Promise<LoadSeen> {
+  return outcome(startClient('staged-copy.ts', copy));
 }
 
 export function fill(filling: Filling): Promise<Filled> {
@@ -129,11 +135,18 @@ async function start(
     port,
     pid: child.pid!,
     readyMs: performance.now() - startedAt,
+    freeze: () => signalled(child, 'SIGSTOP'),
+    thaw: () => signalled(child, 'SIGCONT'),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await exited(child);
     },
   };
+}
+
+function signalled(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  child.kill(signal);
+  return Promise.resolve();
 }
 
 function exited(child: ChildProcess): Promise<number | null> {
