@@ -14,6 +14,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   proofs: () => import('./proofs.ts'),
   reading: () => import('./reading.ts'),
   sustained: () => import('./sustained.ts'),
+  peers: () => import('./peers.ts'),
 };
 
 const asked = process.argv.slice(2);

@@ -272,7 +272,7 @@ describe('habits', () => {
       }
     };
     const entries =
-      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/processes|tests\/faults\/processes)\//;
+      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\//;
     for (const { path } of files) if (entries.test(path) || path.endsWith('.test.ts')) visit(path);
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
   });
@@ -342,7 +342,10 @@ describe('dependencies', () => {
   });
 
   it('are locked without the address they came from', () => {
-    const addresses = [...readText('package-lock.json').matchAll(/"resolved": "https?:[^"]*"/g)].map(String);
+    const lockfiles = repositoryFiles().filter((path) => path.endsWith('package-lock.json'));
+    const addresses = lockfiles.flatMap((path) =>
+      [...readText(path).matchAll(/"resolved": "https?:[^"]*"/g)].map(([address]) => `${path}: ${address}`),
+    );
     assert.deepEqual(addresses, []);
   });
 });

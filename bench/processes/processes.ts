@@ -13,6 +13,7 @@ import type { SteadyLoad, SteadyLoadSeen } from './steady-load.ts';
 
 export const ADMIN_KEY = 'bench-admin-key-of-this-run-only';
 const COMMAND = join(import.meta.dirname, '../../packages/cli/bin/tallystick.js');
+const PEERS = join(import.meta.dirname, '../peers');
 const NODE = [process.execPath, '--conditions=source', '--no-warnings'] as const;
 
 export interface Running extends AsyncDisposable, Stoppable {
@@ -58,6 +59,11 @@ export async function startService(
 
 export function startBareRoute(): Promise<Running> {
   return start([...NODE, join(import.meta.dirname, 'bare-route.ts')], /^(\d+)$/m, process.env);
+}
+
+/** A server that somebody else would have written, which stores in this database. */
+export function startPeer(file: string, databaseUrl: string): Promise<Running> {
+  return start([...NODE, join(PEERS, file), databaseUrl], /^(\d+)$/m, process.env);
 }
 
 export function applyLoad(load: Load): Promise<LoadSeen> {
