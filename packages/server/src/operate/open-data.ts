@@ -12,6 +12,7 @@ import { findForks, mergeHistories } from '../storage/anchor-merge.ts';
 import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
 import { readAnchorFiles } from '../storage/anchor-reading.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
+import { requireNotMoved } from '../storage/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
 import { newestIn } from '../storage/fsck/memory.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
@@ -117,10 +118,16 @@ async function openDatabase(
   return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. */
+/**
+ * Only the service makes data: a key or a token that was made in the wrong directory would work nowhere. Throws
+ * ConfigError, and StartError for a directory whose log goes on in a database.
+ */
 export function requireData({ storage }: Config): void {
   const directory = resolve(storage.dataDirectory);
-  if (hasFile(directory, storage.url === undefined ? JOURNAL_FILE : SIGNING_KEYS_FOLDER)) return;
+  if (hasFile(directory, storage.url === undefined ? JOURNAL_FILE : SIGNING_KEYS_FOLDER)) {
+    if (storage.url === undefined) requireNotMoved(directory);
+    return;
+  }
   throw new ConfigError([
     `there is no data in ${directory}: name the data directory of the service by Storage__DataDirectory or --config, or start the service there once (tallystick serve)`,
   ]);

@@ -8,23 +8,33 @@ import {
   type WantedInstallation,
 } from '../installation.ts';
 import { textIn } from '../rows/columns.ts';
-import { type Database, type Scope, statement } from './database.ts';
+import { COPY_NAME, markIn, requireWhole } from './copy-mark.ts';
+import { type Database, type Row, type Scope, statement } from './database.ts';
 
 const READER: Scope = { role: 'Reader', tenants: [] };
 const WRITER: Scope = { role: 'Writer', tenants: [] };
 
-const READ = statement("SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin')");
+const READ = statement(
+  `SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin', '${COPY_NAME}')`,
+);
 // Both in one statement and in this order: another node that comes at the same time waits at the first, and then adds none.
 const SETTLE = statement(
   `INSERT INTO meta (name, value) VALUES ('installation_id', $1), ('log_origin', $2) ON CONFLICT (name) DO NOTHING`,
 );
 
-/** The facts of this installation, settled by whichever node comes first; a `logOrigin` that differs is a StartError. */
+/**
+ * The facts of this installation, settled by whichever node comes first; a `logOrigin` that differs is a StartError. So is
+ * a database that holds a part of a copy: whoever copies settles the installation before anything else.
+ */
 export async function settleInstallation(
   database: Database,
   wanted: WantedInstallation,
 ): Promise<Installation> {
-  const settled = (await readInstallation(database)) ?? (await create(database, wanted));
+  let rows = await database.read(READER, READ);
+  if (installationIn(rows) === undefined) rows = await create(database, wanted);
+  requireWhole(markIn(rows));
+  const settled = installationIn(rows);
+  if (settled === undefined) throw new Error('the installation was settled and is not there');
   requireOrigin(settled, wanted);
   return settled;
 }
@@ -36,15 +46,12 @@ export async function readInstallation(
   return installationIn(await database.read(scope, READ));
 }
 
-async function create(database: Database, wanted: WantedInstallation): Promise<Installation> {
+async function create(database: Database, wanted: WantedInstallation): Promise<Row[]> {
   const { installationId, logOrigin } = newInstallation(wanted);
-  const rows = await database.inTransaction(WRITER, async (transaction) => {
+  return database.inTransaction(WRITER, async (transaction) => {
     await transaction.change(SETTLE, [installationId, logOrigin]);
     return transaction.query(READ);
   });
-  const settled = installationIn(rows);
-  if (settled === undefined) throw new Error('the installation was settled and is not there');
-  return settled;
 }
 
 const SIGNER = statement("SELECT value FROM meta WHERE name = 'signer'");

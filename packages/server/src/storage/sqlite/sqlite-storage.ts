@@ -6,6 +6,7 @@ import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
 import type { StreamLimits } from '../../streams/log.ts';
+import { requireNotMoved } from '../moved-store.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
@@ -41,11 +42,12 @@ export interface SqliteOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** Throws StartError. The data directory must be there. */
+/** Throws StartError, also for a log that goes on elsewhere. The data directory must be there. */
 export async function openSqliteStorage(options: SqliteOptions): Promise<Storage> {
   const { directory, streams, clock, random } = options;
   await using parts = new AsyncDisposableStack();
   if (options.exclusive) parts.use(takeLock(directory));
+  requireNotMoved(directory);
   const nextId = createUlids(clock, random);
   const logOrigin = settle(options, nextId);
   const committer = new PoolCommitter(random);
