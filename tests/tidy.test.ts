@@ -72,7 +72,7 @@ const ROOMS: Record<string, readonly string[]> = {
   storage: [...NOUNS, ...EVERYWHERE],
   outbound: [...NOUNS, ...EVERYWHERE],
   app: ['config', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...NOUNS, ...EVERYWHERE],
-  operate: ['config', 'storage', ...NOUNS, ...EVERYWHERE],
+  operate: ['check-store', 'config', 'storage', ...NOUNS, ...EVERYWHERE],
   'check-store': ['storage', ...NOUNS, ...EVERYWHERE],
   main: ['app', 'config', ...EVERYWHERE],
   index: ['app', 'check-store', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
+import { copyCommand } from './commands/copy.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { recoverCommand } from './commands/recover.ts';
@@ -37,6 +38,7 @@ const commands = [
   witnessCommand(),
   configCommand(),
   migrateCommand(),
+  copyCommand(),
   recoverCommand(),
 ];
 for (const command of commands) {

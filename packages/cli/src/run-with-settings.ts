@@ -14,10 +14,12 @@ const EXIT = { done: 0, failed: 1, wrongUsage: 2 } as const;
 export async function runWithSettings(
   { config: configFile }: ConfigFileOption,
   work: (server: Server, config: Config) => Promise<void>,
+  /** Settings by options of the command. */
+  given: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const server = await import('@tallystick/server');
   try {
-    await work(server, server.loadSettings({ configFile }).config);
+    await work(server, server.loadSettings({ configFile, given }).config);
     return EXIT.done;
   } catch (error) {
     if (error instanceof server.ConfigError) return complain(error.problems, EXIT.wrongUsage);

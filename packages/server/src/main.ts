@@ -16,6 +16,8 @@ import { createTelemetry, type Telemetry } from './telemetry.ts';
 export interface RunOptions {
   /** The settings file named on the command line. */
   readonly configFile?: string | undefined;
+  /** Settings that the command line gives itself, in the place of those in the environment. */
+  readonly given?: Readonly<Record<string, string>>;
   /** From the signal to the end of the process: within the 30 seconds that an orchestrator waits. */
   readonly stopMsMax?: number;
 }
@@ -51,8 +53,9 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
 }
 
 /** The settings of this process, for whatever command needs them; throws ConfigError. */
-export function loadSettings({ configFile }: RunOptions): LoadedConfig {
-  return loadConfig({ variables: process.env, workingDirectory: process.cwd(), configFile });
+export function loadSettings({ configFile, given = {} }: RunOptions): LoadedConfig {
+  const variables = { ...process.env, ...given };
+  return loadConfig({ variables, workingDirectory: process.cwd(), configFile });
 }
 
 async function serve(

@@ -130,7 +130,7 @@ export const SETTINGS = {
     OwnerUrl: optional(
       secret(url('postgres', 'postgresql')),
       'that of `Storage__Url`',
-      'The same database with the credential of its owner, for `tallystick migrate` only; the service does not need it.',
+      'The same database with the credential of its owner, for `tallystick migrate` and `copy` only; the service does not need it.',
     ),
   },
   Node: {

@@ -1,0 +1,119 @@
+// tallystick copy: moves the log of a stopped service, with its proofs, from the data directory into a PostgreSQL
+// database. Shows at the end what is the same on both sides.
+
+import { toHex } from '@tallystick/evidence';
+import type { CopiedStore, CopyProgress } from '@tallystick/server';
+import { Command } from 'commander';
+import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { startCountProgress } from '../count-progress.ts';
+import { countedEntries } from '../counted.ts';
+import type { Progress } from '../progress.ts';
+import { runWithSettings } from '../run-with-settings.ts';
+import { lines } from '../verify-report.ts';
+
+interface Options extends ConfigFileOption {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** What is shown of long lists. */
+const ROWS_MAX = 50;
+
+export function copyCommand(): Command {
+  return new Command('copy')
+    .summary('move the log from the data directory into a PostgreSQL database')
+    .description(
+      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL\n' +
+        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url and\n' +
+        'the same data directory, which keeps the signing keys and the anchor; without Storage__Url it does not start any\n' +
+        'more. A copy that was cut short is not served: run it again, and it goes on.\n' +
+        'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
+    )
+    .option('--from <directory>', 'the data directory (default: that of Storage__DataDirectory)')
+    .option(
+      '--to <url>',
+      'the database, as the service will use it (default: that of Storage__Url, where nobody sees a password)',
+    )
+    .addOption(configFileOption())
+    .action(async (options: Options) => {
+      process.exitCode = await runWithSettings(
+        options,
+        async (server, config) => {
+          const shown = new ShownProgress();
+          try {
+            const copied = await server.copyStore(config, (progress) => shown.show(progress));
+            shown.end();
+            process.stdout.write(reportOf(copied, config.storage.dataDirectory));
+          } finally {
+            shown.end();
+          }
+        },
+        givenBy(options),
+      );
+    });
+}
+
+function givenBy({ from, to }: Options): Record<string, string> {
+  return {
+    ...(from === undefined ? {} : { Storage__DataDirectory: from }),
+    ...(to === undefined ? {} : { Storage__Url: to }),
+  };
+}
+
+const PHASES: Readonly<Record<CopyProgress['phase'], readonly [what: string, things: string]>> = {
+  Verifying: ['verifying', 'entries'],
+  Copying: ['copying', 'rows'],
+  Comparing: ['comparing', 'rows'],
+};
+
+/** One line for each phase, in the place of the one before. */
+class ShownProgress {
+  #phase: CopyProgress['phase'] | undefined;
+  #line: Progress | undefined;
+  #done = 0;
+
+  show({ phase, done, total }: CopyProgress): void {
+    if (phase !== this.#phase) {
+      this.end();
+      this.#phase = phase;
+      const [what, things] = PHASES[phase];
+      this.#line = startCountProgress(what, total, process.stderr, things);
+    }
+    this.#line?.add(done - this.#done);
+    this.#done = done;
+  }
+
+  end(): void {
+    this.#line?.end();
+    this.#line = undefined;
+    this.#done = 0;
+  }
+}
+
+function reportOf({ to, how, tenants, rows, logs }: CopiedStore, directory: string): string {
+  if (how === 'Before') return `${to} has had all of ${directory} before: nothing was changed\n`;
+  const entries = logs.reduce((sum, log) => sum + log.entries, 0);
+  const shown: [string, string][] = [
+    ['rows', `${rows} of ${tenants} ${tenants === 1 ? 'tenant' : 'tenants'}, each read back and the same`],
+    ['entries', `${entries} of ${logs.length} logs: chain and root recomputed from the database`],
+    ...logs.slice(0, ROWS_MAX).map(logRow),
+  ];
+  if (logs.length > ROWS_MAX) shown.push(['', `and ${logs.length - ROWS_MAX} more logs`]);
+  shown.push(
+    [
+      'next',
+      `start the service with Storage__Url and with this data directory: it has the keys and the anchor`,
+    ],
+    [
+      'left',
+      `journal.db and views.db are not used any more; moved.json keeps a service from starting on them`,
+    ],
+  );
+  return lines(`copied  ${directory} to ${to}`, shown);
+}
+
+function logRow({ origin, entries, signedSize, root }: CopiedStore['logs'][number]): [string, string] {
+  const signed =
+    root === undefined ? 'nothing signed yet' : `root ${toHex(root)} at size ${signedSize}, on both sides`;
+  return ['same', `${origin}: ${countedEntries(entries)}, ${signed}`];
+}
