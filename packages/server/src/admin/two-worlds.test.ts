@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { MetricsReport } from '@tallystick/contract';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import {
   adminCaller,
@@ -19,6 +20,17 @@ const STANDING: Clock = { ...systemClock, now: () => Date.UTC(2026, 0, 3), monot
 
 const EVENT_ID = '01KE0000000000000000000042';
 
+/** By the platform, of which no tenant is told. */
+async function untilIndexed(app: TestApp): Promise<void> {
+  for (;;) {
+    const { text } = await adminCaller(app, 'acme').get('/api/v1/admin/metrics');
+    const { metrics } = JSON.parse(text) as MetricsReport;
+    const pending = metrics.find(({ name }) => name === 'tallystick_projection_pending_events');
+    if (pending!.samples.every(({ value }) => value === 0)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 /** What goes on in both worlds, with something else between its steps. */
 async function worldOf(app: TestApp, between: (app: TestApp) => Promise<void>): Promise<string[]> {
   await between(app);
@@ -33,6 +45,7 @@ async function worldOf(app: TestApp, between: (app: TestApp) => Promise<void>): 
   await between(app);
   // Waits until all of the log is signed.
   assert.equal((await acme.get(`/api/v1/audit-events/${EVENT_ID}/proof`)).code, '200');
+  await untilIndexed(app);
   const told: string[] = [];
   for (const role of [acme, operator]) {
     for (const [path, accept] of [
