@@ -45,6 +45,8 @@ export interface ApiKeyStore {
   list(tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]>;
   /** False when there is a key with that hash already. */
   create(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
+  /** The same, and false also when its tenant has any key, or for a platform key when there is one: of two at a time one is made. */
+  createFirst(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
   /**
    * Puts `next` in the place of the key that it replaces, which ends at `endsAtMs` unless it ends sooner; false,
    * and nothing changes, when that key is unknown, has been replaced before, or does not work at

@@ -34,8 +34,9 @@ export async function settleFirstKey(given: string | undefined, parts: FirstKeyP
   if ((await parts.keys.list()).length > 0) return { outcome: 'NotNeeded' };
   const record = platformAdmin(MADE_NAME, parts);
   const key = makeKey(record.keyId, parts.random);
-  await parts.keys.create(record, hashOfKey(key));
-  return { outcome: 'Made', key };
+  // Another node may be starting for the first time, too: one of them makes it, and shows it.
+  const isMade = await parts.keys.createFirst(record, hashOfKey(key));
+  return isMade ? { outcome: 'Made', key } : { outcome: 'NotNeeded' };
 }
 
 async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKey> {

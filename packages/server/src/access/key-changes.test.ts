@@ -47,6 +47,7 @@ function setUp() {
       find: () => assert.fail(),
       list: () => Promise.resolve(kept.map(({ record }) => record)),
       create: (record, hash) => Promise.resolve(steps.push('create') > 0 && kept.push({ record, hash }) > 0),
+      createFirst: () => assert.fail(),
       rotate: (record, hash, endsAtMs) => {
         steps.push(`rotate, old ends in ${endsAtMs - clock.now()} ms`);
         return Promise.resolve(kept.push({ record, hash }) > 0);

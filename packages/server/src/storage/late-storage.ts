@@ -57,6 +57,7 @@ export function createLateStorage(): LateStorage {
       find: (keyId) => opened?.apiKeys.find(keyId) ?? starting(),
       list: (tenantId) => opened?.apiKeys.list(tenantId) ?? starting(),
       create: (record, hash) => opened?.apiKeys.create(record, hash) ?? starting(),
+      createFirst: (record, hash) => opened?.apiKeys.createFirst(record, hash) ?? starting(),
       rotate: (next, hash, endsAtMs) => opened?.apiKeys.rotate(next, hash, endsAtMs) ?? starting(),
       revoke: (keyId, atMs) => opened?.apiKeys.revoke(keyId, atMs) ?? starting(),
     },

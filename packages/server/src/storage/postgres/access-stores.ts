@@ -66,6 +66,7 @@ function createKeyStore({ tables, memory, read, write }: StoreParts): ApiKeyStor
     find: (keyId) => read(tables.key(keyId)),
     list: (tenantId) => read(tables.keys(tenantId)),
     create: (record, hash) => change(tables.createKey(record, hash)),
+    createFirst: (record, hash) => change(tables.createFirstKey(record, hash)),
     rotate: (next, hash, endsAtMs) => change(tables.rotateKey(next, hash, endsAtMs)),
     revoke: (keyId, atMs) => change(tables.revokeKey(keyId, atMs)),
   };

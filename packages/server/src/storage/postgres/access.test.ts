@@ -104,6 +104,18 @@ test('the same key is not made twice, not for another tenant, and not by two nod
   assert.equal((await one.keys.list()).length, 11);
 });
 
+test('of nodes that start for the first time at once, one makes the first key', async () => {
+  await using one = await node();
+  await using two = await node(one.url);
+  const made = await Promise.all(
+    [one, two, one, two].map(({ keys }, n) => keys.createFirst(record(n, { tenantId: '*' }), hash(n))),
+  );
+  assert.deepEqual(made.filter(Boolean), [true]);
+  assert.equal((await two.keys.list()).length, 1);
+  assert.equal(await one.keys.createFirst(record(9, { tenantId: '*' }), hash(9)), false);
+  assert.equal(await one.keys.createFirst(record(8), hash(8)), true, 'of each tenant there is a first one');
+});
+
 test('whoever shows a key sees the row of that key alone', async () => {
   await using store = await node();
   await store.keys.create(record(1), hash(1));

@@ -55,6 +55,7 @@ const REVOKE_KEY = statement(
 
 /** Any number: locks of this kind have two, the other is from the hash. */
 const HASH_LOCK = 0x6b65_7973;
+const FIRST_LOCK = 0x6669_7273;
 const NO_TENANT: Scope = { role: 'Reader', tenants: [] };
 
 export class AccessTables {
@@ -114,6 +115,16 @@ export class AccessTables {
 
   async createKey(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean> {
     return this.#changeHolding(record.tenantId, hash, (transaction) => addKey(transaction, record, hash));
+  }
+
+  async createFirstKey(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean> {
+    const { tenantId } = record;
+    return this.#changeHolding(tenantId, hash, async (transaction) => {
+      await transaction.query(HOLD_HASH, [FIRST_LOCK, 0]);
+      // Only now: whoever had the lock has committed.
+      const others = await transaction.query(READ_KEYS, [tenantId]);
+      return others.length === 0 && (await addKey(transaction, record, hash));
+    });
   }
 
   async rotateKey(next: ApiKeyRecord, hash: Uint8Array, endsAtMs: number): Promise<boolean> {

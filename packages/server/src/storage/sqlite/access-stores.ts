@@ -52,6 +52,7 @@ function createKeyStore(reader: AccessReader, write: WriteAccess): ApiKeyStore {
       return reader.keys(tenantId);
     },
     create: (record, hash) => write({ verb: 'CreateKey', record, hash }),
+    createFirst: (record, hash) => write({ verb: 'CreateFirstKey', record, hash }),
     rotate: (next, hash, endsAtMs) => write({ verb: 'RotateKey', next, hash, endsAtMs }),
     revoke: (keyId, atMs) => write({ verb: 'RevokeKey', keyId, atMs }),
   };

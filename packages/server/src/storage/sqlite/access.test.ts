@@ -76,6 +76,9 @@ test('the same key is not made twice', async () => {
   assert.equal(await store.keys.create(record(1), hash(1)), true);
   assert.equal(await store.keys.create(record(2), hash(1)), false);
   assert.deepEqual(await store.keys.list(), [record(1)]);
+  assert.equal(await store.keys.createFirst(record(3), hash(3)), false);
+  assert.equal(await store.keys.createFirst(record(4, { tenantId: '*' }), hash(4)), true);
+  assert.equal(await store.keys.createFirst(record(5, { tenantId: '*' }), hash(5)), false);
 });
 
 test('what another connection changes is seen after milliseconds, and what it does not is read once', async () => {

@@ -21,7 +21,11 @@ export interface NewTenant {
 /** A change, plain enough to be sent to another thread. */
 export type AccessWrite =
   | { readonly verb: 'EnsureTenants'; readonly tenants: readonly NewTenant[]; readonly nowMs: number }
-  | { readonly verb: 'CreateKey'; readonly record: ApiKeyRecord; readonly hash: Uint8Array }
+  | {
+      readonly verb: 'CreateKey' | 'CreateFirstKey';
+      readonly record: ApiKeyRecord;
+      readonly hash: Uint8Array;
+    }
   | {
       readonly verb: 'RotateKey';
       readonly next: ApiKeyRecord;
@@ -48,6 +52,7 @@ export function createAccessTables(db: DatabaseSync): AccessTables {
     `INSERT INTO api_keys (${KEY_COLUMNS})
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
   );
+  const findKeyOf = db.prepare('SELECT 1 FROM api_keys WHERE tenant_id = ? LIMIT 1');
   const endKey = db.prepare(
     `UPDATE api_keys SET expires_at_ms = min(coalesce(expires_at_ms, ?1), ?1)
      WHERE key_id = ?2 AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?3)
@@ -69,6 +74,8 @@ export function createAccessTables(db: DatabaseSync): AccessTables {
           .some(({ changes }) => changes > 0);
       case 'CreateKey':
         return create(wish.record, wish.hash);
+      case 'CreateFirstKey':
+        return findKeyOf.get(wish.record.tenantId) === undefined && create(wish.record, wish.hash);
       case 'RotateKey': {
         const { next, hash, endsAtMs } = wish;
         return endKey.run(endsAtMs, next.replaces ?? '', next.createdAtMs).changes > 0 && create(next, hash);
