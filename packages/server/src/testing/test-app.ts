@@ -13,6 +13,8 @@ export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly dataDirectory: string;
+  /** If this start has made it. */
+  readonly firstKey: string | undefined;
   /** Diagnostic lines so far. */
   readonly lines: Record<string, unknown>[];
 }
@@ -43,12 +45,13 @@ export async function startTestApp(
   });
   const drainTimes = { acceptGraceMs: 0, idleGraceMs: 20, timeoutMs: 2000 };
   const app = building.use(await createApp(config, telemetry, { drainTimes, ...overrides }));
-  const { address } = await app.start();
+  const { address, firstKey } = await app.start();
   const built = building.move();
   return {
     url: address,
     port: Number(new URL(address).port),
-    dataDirectory,
+    dataDirectory: config.storage.dataDirectory,
+    firstKey,
     lines,
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };

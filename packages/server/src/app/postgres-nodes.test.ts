@@ -1,0 +1,136 @@
+// Several services on one PostgreSQL database, with one data directory: each serves, and they keep one anchor together.
+
+import assert from 'node:assert/strict';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { loadConfig } from '../config/config.ts';
+import { openRecovery } from '../operate/recover.ts';
+import { StartError } from '../start-error.ts';
+import { readAnchorFiles } from '../storage/anchor-reading.ts';
+import { EVENT } from '../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
+import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+
+const PATIENCE_MS = 60_000;
+
+let server: PostgresServer;
+let folder: string;
+before(async () => {
+  server = await startPostgres();
+  folder = mkdtempSync(join(tmpdir(), 'tallystick-nodes-'));
+});
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const settingsOf = (url: string, directory: string, node: string) => ({
+  Storage__Url: url,
+  Storage__DataDirectory: directory,
+  Node__Name: node,
+  Log__CheckpointInterval: 'PT0.05S',
+});
+
+const start = (url: string, directory: string, node: string, more = {}): Promise<TestApp> =>
+  startTestApp({ ...settingsOf(url, directory, node), ...more }, { authenticate: believeClearance });
+
+async function ingest(app: TestApp, tenant = 'acme'): Promise<string> {
+  const { code, body } = await eventCaller(app, tenant).ingest(EVENT);
+  assert.equal(code, '201');
+  return body.eventId;
+}
+
+const ask = (app: TestApp, path: string, tenant = 'acme') =>
+  fetch(`${app.url}/api/v1${path}`, { headers: { 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant } });
+
+/** A proof that holds, however long it takes until a checkpoint covers the event. */
+async function prove(app: TestApp, eventId: string, tenant = 'acme'): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const response = await ask(app, `/audit-events/${eventId}/proof`, tenant);
+    const text = await response.text();
+    if (response.status === 200) {
+      const key = await (await ask(app, `/log/t/${tenant}/key`, tenant)).text();
+      const verifiers = [await noteVerifier(key.trim())];
+      assert.ok((await verifyEventProof(parseEventProof(text), { verifiers })).whole);
+      return;
+    }
+    assert.ok(Date.now() < deadline, text);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('two that start at once on an empty data directory both serve, with one key and one anchor', async () => {
+  const [url, directory] = [await server.createDatabase(), join(folder, 'both')];
+  await using stack = new AsyncDisposableStack();
+  const [a, b] = await Promise.all(
+    ['a', 'b'].map(async (node) => stack.use(await start(url, directory, node))),
+  );
+  assert.ok(a !== undefined && b !== undefined);
+  assert.equal([a.firstKey, b.firstKey].filter((key) => key !== undefined).length, 1);
+  assert.deepEqual(readdirSync(join(directory, 'signing-keys')).sort(), ['0001.json', '0001.pem']);
+  const ids = await Promise.all([a, b, a, b].map((app) => ingest(app)));
+  for (const app of [a, b]) for (const id of ids) await prove(app, id);
+  await assert.rejects(start(url, directory, 'a'), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /another node with the name a .*Node__Name/);
+    return true;
+  });
+  // One that has the keys as a copy, and shares nothing but the anchor.
+  const own = join(folder, 'own');
+  cpSync(join(directory, 'signing-keys'), join(own, 'signing-keys'), { recursive: true });
+  chmodSync(join(own, 'signing-keys'), 0o700);
+  const c = stack.use(await start(url, own, 'c', { Log__Anchor: directory }));
+  const id = await ingest(c);
+  for (const app of [a, b, c]) await prove(app, id);
+  assert.deepEqual(
+    readAnchorFiles(directory)!.map(({ path }) => path),
+    ['a', 'b', 'c'].map((node) => join(directory, `anchor-${node}`)),
+  );
+  for (const { lines } of [a, b, c])
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 'Error'),
+      [],
+    );
+});
+
+test('a database that was put back is behind what any of them has anchored, and that log alone is refused', async () => {
+  const [url, directory] = [await server.createDatabase(), join(folder, 'put-back')];
+  {
+    await using a = await start(url, directory, 'a');
+    await prove(a, await ingest(a, 'quiet'), 'quiet');
+    await prove(a, await ingest(a));
+  }
+  const copy = await server.createDatabase(url);
+  {
+    await using b = await start(url, directory, 'b');
+    await prove(b, await ingest(b));
+    const { config } = loadConfig({ variables: settingsOf(url, directory, 'x'), workingDirectory: folder });
+    await assert.rejects(openRecovery(config), /stop every node first/);
+  }
+  const { config } = loadConfig({ variables: settingsOf(copy, directory, 'a'), workingDirectory: folder });
+  {
+    await using recovery = await openRecovery(config);
+    assert.deepEqual(
+      recovery.disagreements.map(({ tenant, kind }) => [tenant, kind]),
+      [['acme', 'Behind']],
+    );
+    await assert.rejects(start(copy, directory, 'a'), /tallystick recover/);
+  }
+  {
+    await using a = await start(copy, directory, 'a');
+    assert.equal((await eventCaller(a).ingest(EVENT)).code, '503 SERVICE_UNAVAILABLE');
+    await prove(a, await ingest(a, 'quiet'), 'quiet');
+  }
+  {
+    await using recovery = await openRecovery(config);
+    const [disagreement] = recovery.disagreements;
+    await recovery.begin(disagreement!);
+  }
+  await using c = await start(copy, directory, 'c');
+  await prove(c, await ingest(c));
+});
