@@ -1,5 +1,5 @@
-// API keys and tenants in their tables. Each change is one durable commit, and counts `access_version` in `meta` up by one,
-// so that other nodes see that what they have read may be over. All who change rows here take them in the same order, and
+// API keys and tenants in their tables. Each change is one durable commit. One of keys counts `access_version` in `meta` up by
+// one, so that other nodes see that what they have read may be over; a tenant that is added is nothing that anybody has read. All who change rows here take them in the same order, and
 // `meta` last: nodes wait for one another, never in a circle.
 
 import type { KeyId, TenantId } from '@tallystick/contract';
@@ -100,7 +100,7 @@ export class AccessTables {
       const missing = ids.filter((id) => !found.has(id));
       if (missing.length === 0) return found;
       const fingerprintKeys = missing.map(() => this.#random.bytes(FINGERPRINT_KEY_BYTES));
-      const [added, , made] = await Promise.all([
+      const [, , made] = await Promise.all([
         transaction.change(ADD_TENANTS, [missing, fingerprintKeys, nowMs]),
         transaction.change(ADD_HEADS, [missing]),
         // Another node may have made some of them first.
@@ -108,7 +108,6 @@ export class AccessTables {
       ]);
       const lost = missing.find((id) => !made.has(id));
       if (lost !== undefined) throw new Error(`the tenant ${lost} was made and is not there`);
-      if (added > 0) await transaction.change(COUNT_UP);
       return new Map([...found, ...made]);
     });
   }
