@@ -237,6 +237,18 @@ test('what the database refuses is set aside alone, and holds up no other', asyn
   assert.ok(setAside.length <= 1);
 });
 
+test('what stands where a text or a time should is set aside, and holds up no other', async () => {
+  const tenant = await logs.newTenant();
+  const [said] = events(1);
+  await logs.append(tenant, events(40));
+  await logs.rewrite(tenant, 3, `"action":"${said!.action}"`, '"action":5');
+  await logs.rewrite(tenant, 17, said!.timestamp, '+275760-09-13T00:00Z');
+  await logs.rewrite(tenant, 30, said!.timestamp, '2026-01-02T03:04:05.1e20Z');
+  await logs.follow();
+  const letters = await logs.index.letters(tenant, ALL_LETTERS);
+  assert.deepEqual([letters.length, (await logs.find(tenant, { rowsMax: 100 })).total], [3, 37]);
+});
+
 test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
   const tenant = await logs.newTenant();
   const unreadable = { ...events(1)[0]!, timestamp: NO_TIME };

@@ -19,7 +19,7 @@ import {
   removeLetters,
 } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
-import { type LoggedRow, rowsAt, rowsBetween } from './logged-events.ts';
+import { type LoggedPortion, type LoggedRow, rowsAt, rowsBetween } from './logged-events.ts';
 import { markBegun, markComplete } from './rebuilds.ts';
 import { pauseForOthers } from './pause.ts';
 import { TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
@@ -34,13 +34,15 @@ export interface FollowerParts {
   readonly held?: HeldShares;
 }
 
-/** At most: large enough that a commit costs little of it, small enough that nobody waits long for the view. */
-const PORTION = 1000;
-const PORTION_BYTES = 8 * 1024 * 1024;
+/** At most: large enough that a commit and counts cost little of it, small enough that nobody waits long for the view. */
+const PORTION = 4000;
+/** Of a portion, so many are read and written at once: while the database writes some, documents are made of the next. */
+const PIECE = 500;
+const PIECE_BYTES = 8 * 1024 * 1024;
 const REMOVED_PORTION = 2000;
 /** How many tenants are looked after in a turn; the others come in the next. */
 const TENANTS_MAX = 100;
-/** Documents are made in the process that answers requests: after so many, it looks at these. */
+/** Between these, what is on its way to the database and from there has a turn, and so have requests. */
 const DOCUMENTS_AT_ONCE = 20;
 /** A failure that comes back so often is one of the event itself. */
 const ATTEMPTS_MAX = 3;
@@ -142,15 +144,16 @@ export class IndexFollower {
       const locked = await transaction.query(LOCK, [tenant]);
       const letter = await findLetter(transaction, tenant, messageId);
       if (letter === undefined) return undefined;
-      const { rows } = await rowsAt(transaction, tenant, [letter.index], PORTION_BYTES);
+      const { rows } = await rowsAt(transaction, tenant, [letter.index], PIECE_BYTES);
       const [row] = rows;
       if (row === undefined) return undefined;
       let reason: string | undefined;
       for (const view of locked.map((each) => viewIn(tenant, each))) {
         // One that is being made and has not come so far yet will take it by itself.
         if (view.nextIndex <= row.index || (await this.#hasDoc(transaction, view, row.index))) continue;
-        const failed = await this.#write(transaction, view, [row]);
-        reason ??= failed.get(row.index);
+        const written = await this.#begin(transaction, view);
+        const failed = await addAll(written, [row]);
+        reason ??= failed.get(row.index) ?? (await refusalOf(transaction, () => written.write(transaction)));
       }
       if (reason === undefined) await removeLetters(transaction, tenant, [row.index]);
       else await this.#passOver(transaction, tenant, new Map([[row.index, reason]]), nowMs);
@@ -208,45 +211,52 @@ export class IndexFollower {
     transaction: Transaction,
     view: View,
     { end, portion, nowMs }: { readonly end: number; readonly portion: number; readonly nowMs: number },
-  ): Promise<{ readonly rows: readonly LoggedRow[]; readonly failed: Reasons; readonly nextIndex: number }> {
+  ): Promise<Indexed> {
     const { tenant, generation, nextIndex: fromIndex } = view;
     const endIndex = Math.min(end, fromIndex + portion);
-    const { rows, isCut } = await rowsBetween(transaction, tenant, {
-      fromIndex,
-      endIndex,
-      bytesMax: PORTION_BYTES,
-    });
-    const failed = await this.#write(transaction, view, rows, portion === 1);
-    await this.#passOver(transaction, tenant, failed, nowMs);
-    const nextIndex = isCut ? rows.at(-1)!.index + 1 : endIndex;
-    await transaction.change(ADVANCE, [tenant, generation, nextIndex]);
-    return { rows, failed, nextIndex };
+    const indexed = await this.#indexUpTo(transaction, view, endIndex, portion === 1);
+    await this.#passOver(transaction, tenant, indexed.failed, nowMs);
+    await transaction.change(ADVANCE, [tenant, generation, indexed.nextIndex]);
+    return indexed;
   }
 
-  /** Why some could not be indexed. What has no content has nothing to be found by. */
-  async #write(
+  /**
+   * Piece by piece, up to one that is cut: the next one is read before this one is written. What has no content has nothing
+   * to be found by.
+   */
+  async #indexUpTo(
     transaction: Transaction,
     view: View,
-    rows: readonly LoggedRow[],
-    isAlone = rows.length === 1,
-  ): Promise<Reasons> {
+    endIndex: number,
+    isAlone: boolean,
+  ): Promise<Indexed> {
+    const written = await this.#begin(transaction, view);
+    const indexes: number[] = [];
     const failed = new Map<number, string>();
-    const written = new WrittenPortion(await this.#terms.open(transaction, view));
-    for (const [i, row] of rows.entries()) {
-      if (i % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
-      const reason = reasonAgainst(() => {
-        const event = eventIn(row);
-        if (event !== undefined) written.add(row.index, event);
-      });
-      if (reason !== undefined) failed.set(row.index, reason);
+    let writing: Promise<unknown> | undefined;
+    let piece = await readPiece(transaction, view, view.nextIndex, endIndex);
+    for (;;) {
+      const { rows, nextIndex, isCut } = piece;
+      const isLast = isCut || nextIndex >= endIndex;
+      const reading = !isLast && readPiece(transaction, view, nextIndex, endIndex);
+      if (reading !== false) reading.catch(() => {});
+      indexes.push(...rows.map(({ index }) => index));
+      for (const [index, reason] of await addAll(written, rows)) failed.set(index, reason);
+      await writing;
+      if (reading === false) break;
+      writing = written.writeDocs(transaction);
+      writing.catch(() => {});
+      piece = await reading;
     }
-    if (!isAlone) {
-      await written.write(transaction);
-      return failed;
-    }
-    const refused = await refusalOf(transaction, () => written.write(transaction));
-    if (refused !== undefined) failed.set(rows[0]!.index, refused);
-    return failed;
+    const refused = isAlone
+      ? await refusalOf(transaction, () => written.write(transaction))
+      : await written.write(transaction);
+    if (refused !== undefined) failed.set(indexes[0]!, refused);
+    return { indexes, failed, nextIndex: piece.nextIndex };
+  }
+
+  async #begin(transaction: Transaction, view: View): Promise<WrittenPortion> {
+    return new WrittenPortion(await this.#terms.open(transaction, view));
   }
 
   async #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {
@@ -276,13 +286,16 @@ export class IndexFollower {
       // Somebody is adding to it, and where it ends is not known: next time. Or nothing was ever logged.
       if (answering === undefined && (await this.#isFollowed(transaction, tenant))) return NOTHING;
       const end = answering === undefined ? 0 : numberOf(answering, 'next_index');
-      const { rows, failed, nextIndex } = await this.#indexPortion(transaction, building, {
+      const { indexes, failed, nextIndex } = await this.#indexPortion(transaction, building, {
         end,
         portion,
         nowMs,
       });
-      const indexed = rows.map(({ index }) => index).filter((index) => !failed.has(index));
-      await removeLetters(transaction, tenant, indexed);
+      await removeLetters(
+        transaction,
+        tenant,
+        indexes.filter((index) => !failed.has(index)),
+      );
       await markBegun(transaction, building, nowMs);
       if (nextIndex >= end) {
         if (answering !== undefined)
@@ -322,6 +335,44 @@ function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
 
 /** By index, why it cannot be indexed. */
 type Reasons = ReadonlyMap<number, string>;
+
+/** What was taken of a log. */
+interface Indexed {
+  readonly indexes: readonly number[];
+  readonly failed: Reasons;
+  readonly nextIndex: number;
+}
+
+/** The next rows of a log, and where those behind them begin; fewer than were wanted if they are so large. */
+interface Piece extends LoggedPortion {
+  readonly nextIndex: number;
+}
+
+async function readPiece(
+  transaction: Transaction,
+  { tenant }: View,
+  fromIndex: number,
+  end: number,
+): Promise<Piece> {
+  const endIndex = Math.min(end, fromIndex + PIECE);
+  const range = { fromIndex, endIndex, bytesMax: PIECE_BYTES };
+  const { rows, isCut } = await rowsBetween(transaction, tenant, range);
+  return { rows, isCut, nextIndex: isCut ? rows.at(-1)!.index + 1 : endIndex };
+}
+
+/** Why some could not be indexed. */
+async function addAll(written: WrittenPortion, rows: readonly LoggedRow[]): Promise<Reasons> {
+  const failed = new Map<number, string>();
+  for (const [i, row] of rows.entries()) {
+    if (i % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
+    const reason = reasonAgainst(() => {
+      const event = eventIn(row);
+      if (event !== undefined) written.add(row.index, event);
+    });
+    if (reason !== undefined) failed.set(row.index, reason);
+  }
+  return failed;
+}
 
 function reasonAgainst(work: () => void): string | undefined {
   for (let attempt = 1; ; attempt++) {

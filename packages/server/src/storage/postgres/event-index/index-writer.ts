@@ -1,28 +1,25 @@
 // Writes events into a view: their docs, their keys and their counts. It is called inside a transaction that has locked the
-// view, which makes all of it, and how far the view has come, one commit. A portion is written by one statement for each
-// table, however many events it has.
+// view, which makes all of it, and how far the view has come, one commit. Docs are written by one statement for many, keys
+// and counts by one for all of a portion.
 
 import { eventIdBytes } from '@tallystick/evidence';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { CountTally } from '../../event-index/count-tally.ts';
-import { documentOf } from '../../event-index/document.ts';
+import { type Document, documentOf } from '../../event-index/document.ts';
 import { KEY_KINDS, type KeyKind, KINDS, SPANS } from '../../event-index/index-columns.ts';
 import { hourOf } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
+import { bigints, integers, smallints, texts } from '../binary-arrays.ts';
 import { statement, type Transaction, type Value } from '../database.ts';
-import { BETWEEN_VECTORS, termVectorOf } from './term-vector.ts';
+import { DocColumns } from './doc-columns.ts';
 import type { OpenView } from './views.ts';
 
 const INSERT_DOCS = statement(
   `INSERT INTO docs (tenant_id, generation, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
                      actor_type, action, actor, resource_type, terms)
-   SELECT $1, $2, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome, actor_type, action, actor,
-          resource_type, terms::tsvector
+   SELECT $1, $2, *
    FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::integer[], $7::smallint[], $8::smallint[], $9::smallint[],
-               $10::smallint[], $11::text[], $12::text[], $13::text[],
-               string_to_array($14, '${BETWEEN_VECTORS}'))
-     AS new (leaf_index, event_id, at_ms, at_ns, classification, kind, outcome, actor_type, action, actor,
-             resource_type, terms)`,
+               $10::smallint[], $11::text[], $12::text[], $13::text[], $14::tsvector[])`,
 );
 // Mostly they are there already and say the same: those are not even locked.
 const INSERT_KEYS = statement(
@@ -57,9 +54,8 @@ interface Label {
 /** What is to be written into one view. */
 export class WrittenPortion {
   readonly #view: OpenView;
-  readonly #docs: Value[][] = [];
-  /** In one piece, which is sent several times as fast as a list of them. */
-  readonly #vectors: string[] = [];
+  #docs = new DocColumns();
+  #isEmpty = true;
   readonly #keys = new Map<KeyKind, Map<string, Label>>(KEY_KINDS.map((kind) => [kind, new Map()]));
   readonly #tally = new CountTally<string>();
   #large = 0;
@@ -72,29 +68,18 @@ export class WrittenPortion {
   add(index: number, event: QueriedEvent): void {
     const { terms } = this.#view;
     const document = documentOf(event, terms);
-    const { atMs, atNs, outcome, actorType, actor } = document;
-    if (!Number.isSafeInteger(atMs)) throw new Error(`the time ${event.timestamp} cannot be told`);
-    const { text, isLarge } = termVectorOf(document, terms.prefix);
+    const { atMs, outcome, actorType, actor } = document;
+    if (!isTold(document)) throw new Error(`the time ${event.timestamp} cannot be told`);
     const { action } = event;
     const { resourceType } = event.resource;
+    for (const text of [action, resourceType, actor, document.actorLabel ?? ''])
+      if (typeof text !== 'string') throw new Error(`${JSON.stringify(text)} stands where a text should`);
     const classification = CLASSIFICATIONS.indexOf(event.classification);
     const kind = KINDS.indexOf(event.kind);
     const eventId = eventIdBytes(event.eventId);
-    this.#docs.push([
-      index,
-      eventId,
-      atMs,
-      atNs,
-      classification,
-      kind,
-      outcome,
-      actorType,
-      action,
-      actor,
-      resourceType,
-    ]);
-    this.#vectors.push(text);
-    if (isLarge) this.#large++;
+    const doc = { index, eventId, document, classification, kind, action, resourceType };
+    if (this.#docs.add(doc, terms.prefix)) this.#large++;
+    this.#isEmpty = false;
     this.#key('action', action);
     this.#key('resourceType', resourceType);
     this.#key('actor', actor, document.actorLabel, event.classification !== 'Secret');
@@ -109,16 +94,27 @@ export class WrittenPortion {
     this.#tally.count({ view: 0, hour: hourOf(atMs), classification, kind, values });
   }
 
+  /** The docs that were added since the last time. They are known by all that follows in the transaction. */
+  writeDocs(transaction: Transaction): Promise<unknown> {
+    const docs = this.#docs;
+    if (docs.isEmpty) return Promise.resolve();
+    this.#docs = new DocColumns();
+    return transaction.query(INSERT_DOCS, [...this.#own, ...docs.take()]);
+  }
+
+  /** All that is not written yet. */
   async write(transaction: Transaction): Promise<void> {
-    if (this.#docs.length === 0) return;
-    const { tenant, generation } = this.#view;
-    const own: readonly Value[] = [tenant, generation];
+    if (this.#isEmpty) return;
     await Promise.all([
-      transaction.query(INSERT_DOCS, [...own, ...columnsOf(this.#docs), this.#vectors.join(BETWEEN_VECTORS)]),
-      transaction.query(INSERT_KEYS, [...own, ...columnsOf(this.#keyRows())]),
-      transaction.query(ADD_COUNTS, [...own, ...columnsOf(this.#countRows())]),
-      ...(this.#large === 0 ? [] : [transaction.query(ADD_LARGE, [...own, this.#large])]),
+      this.writeDocs(transaction),
+      transaction.query(INSERT_KEYS, [...this.#own, ...this.#keyColumns()]),
+      transaction.query(ADD_COUNTS, [...this.#own, ...this.#countColumns()]),
+      ...(this.#large === 0 ? [] : [transaction.query(ADD_LARGE, [...this.#own, this.#large])]),
     ]);
+  }
+
+  get #own(): readonly Value[] {
+    return [this.#view.tenant, this.#view.generation];
   }
 
   /** `isOpen`: everybody may know of the event that has the label. */
@@ -131,29 +127,48 @@ export class WrittenPortion {
     if (isOpen) known.openLabel = label;
   }
 
-  /** In one order, whoever writes. */
-  #keyRows(): Value[][] {
-    return KEY_KINDS.flatMap((kind, place) =>
-      [...this.#keys.get(kind)!].map(([text, { label, openLabel }]) => [
-        place,
-        text,
-        label ?? null,
-        openLabel ?? null,
-      ]),
+  #keyColumns(): Uint8Array[] {
+    const rows = KEY_KINDS.flatMap((kind, place) =>
+      [...this.#keys.get(kind)!].map(([text, label]) => ({ place, text, ...label })),
     );
+    return [
+      smallints(rows.map(({ place }) => place)),
+      texts(rows.map(({ text }) => text)),
+      texts(rows.map(({ label }) => label ?? null)),
+      texts(rows.map(({ openLabel }) => openLabel ?? null)),
+    ];
   }
 
-  #countRows(): Value[][] {
-    const rows: Value[][] = [];
+  #countColumns(): Uint8Array[] {
+    // In the order of the columns.
+    const numbers: [number[], number[], number[], number[], number[]] = [[], [], [], [], []];
+    const [spans, times, classes, kinds, counteds] = numbers;
+    const values: string[] = [];
+    const numbersOfEvents: number[] = [];
     this.#tally.take(({ span, time, classification, kind }, counted, counts) => {
-      for (const [value, count] of counts)
-        rows.push([SPANS.indexOf(span), time, classification, kind, counted, value, count]);
+      for (const [value, count] of counts) {
+        const row = [SPANS.indexOf(span), time, classification, kind, counted];
+        for (const [i, number] of row.entries()) numbers[i]!.push(number);
+        values.push(value);
+        numbersOfEvents.push(count);
+      }
     });
-    return rows;
+    return [
+      smallints(spans),
+      integers(times),
+      ...[classes, kinds, counteds].map(smallints),
+      texts(values),
+      bigints(numbersOfEvents),
+    ];
   }
 }
 
-/** A list of values for each column. There is a row. */
-function columnsOf(rows: readonly (readonly Value[])[]): Value[] {
-  return rows[0]!.map((_, column) => rows.map((row) => row[column]!));
+const NANOSECONDS = 1_000_000;
+/** Of the time of a count. */
+const HOUR_MAX = 2 ** 31 - 1;
+
+/** Somebody may have changed the text of the time into one that no event is stored with. */
+function isTold({ atMs, atNs }: Document): boolean {
+  const isWithin = Number.isSafeInteger(atMs) && Math.abs(hourOf(atMs)) <= HOUR_MAX;
+  return isWithin && Number.isInteger(atNs) && atNs >= 0 && atNs < NANOSECONDS;
 }

@@ -12,9 +12,9 @@ const COLUMN_LETTERS: Readonly<Record<TermColumn, string>> = {
   Secret: 's',
 };
 
-/** Of a term as it is held, which begins with the number of its view. */
-export function lexemeOf(column: TermColumn, term: string): string {
-  return COLUMN_LETTERS[column] + term;
+/** In front of the terms of a column, each of which begins with the number of its view. */
+export function columnLetter(column: TermColumn): string {
+  return COLUMN_LETTERS[column];
 }
 
 /** Stands alone in a doc that has more terms than can be held. */
@@ -42,7 +42,7 @@ export function quoted(lexeme: string): string {
 }
 
 function phraseIn(column: TermColumn, terms: readonly string[], prefix: boolean): string {
-  const lexemes = terms.map((term) => quoted(lexemeOf(column, term)));
+  const lexemes = terms.map((term) => quoted(columnLetter(column) + term));
   const phrase = lexemes.join(' <-> ') + (prefix ? ':*' : '');
   return lexemes.length === 1 ? phrase : `(${phrase})`;
 }

@@ -33,7 +33,7 @@ export function viewIn(tenant: TenantId, row: Row): View {
 }
 
 /** So many bits of a hash: views that share a number share no row, and are told apart by tenant and generation. */
-const NUMBER_BYTES = 4;
+const NUMBER_BYTES = 3;
 
 /** What stands in front of the terms of a view. */
 function numberOfView({ tenant, generation }: View): number {
