@@ -14,9 +14,9 @@ export function measureLog(
   clock: Pick<Clock, 'monotonicNs'>,
 ): Appender {
   return {
-    async append(requests, now) {
+    async append(requests, now, onHeld) {
       const beganNs = clock.monotonicNs();
-      const results = await log.append(requests, now);
+      const results = await log.append(requests, now, onHeld);
       meter.committed(clock.monotonicNs() - beganNs);
       for (const [i, request] of requests.entries()) {
         const events = eventsIn(request, results[i]);

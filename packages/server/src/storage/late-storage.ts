@@ -20,7 +20,7 @@ export function createLateStorage(): LateStorage {
       opened = storage;
     },
     log: {
-      append: (requests, now) => opened?.log.append(requests, now) ?? starting(),
+      append: (requests, now, onHeld) => opened?.log.append(requests, now, onHeld) ?? starting(),
       seal: (request, now) => opened?.log.seal(request, now) ?? starting(),
       beginEpoch: (request, now) => opened?.log.beginEpoch(request, now) ?? starting(),
       sealAged: (now, except) => opened?.log.sealAged(now, except) ?? starting(),

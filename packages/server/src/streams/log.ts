@@ -118,14 +118,21 @@ export type EpochResult =
   /** Its entries are not those that were anchored or signed at this size: nothing can go on from them. */
   | ({ readonly status: 'OtherHistory' } & Parting);
 
+export type AppendAnswer = AppendResult | AppendFault;
+
+/** By place in the pool, what is decided. */
+export type OnHeld = (decided: ReadonlyMap<number, AppendAnswer>) => void;
+
 export interface LogWriter {
   /**
    * Appends all requests in one commit and resolves when they are durable: one result per request, in order.
    * Within a tenant, indexes have no gap, each entry links to the one before, and receivedAt never runs backwards.
    * Rejects when nothing is known to be durable; then what was asked may be there or not, and asking again with the
-   * same key or ids is safe. `nowMs` is the wall clock; keys that expired by `steadyNowMs` do not count.
+   * same key or ids is safe. `nowMs` is the wall clock; keys that expired by `steadyNowMs` do not count. Where logs are held
+   * by somebody else for a moment, `onHeld` is told once what of the others is decided and durable; it is among the results,
+   * too.
    */
-  append(requests: readonly AppendRequest[], now: AppendTime): Promise<(AppendResult | AppendFault)[]>;
+  append(requests: readonly AppendRequest[], now: AppendTime, onHeld?: OnHeld): Promise<AppendAnswer[]>;
   /**
    * Seals the tenant's open stream, if it is the one that is named: a notice becomes its last entry and the next stream
    * opens, in one commit with the key. An append does the same by itself when a stream has reached its age or its size.

@@ -23,15 +23,22 @@ const request = (drafts = 1, length = 10): AppendRequest => ({
 
 /** A log whose commits end when the test says so: the order of things is what is tested here, not a store. */
 function heldLog() {
-  const pools: { size: number; finish: (fault?: AppendFault) => void; fail: (error: Error) => void }[] = [];
+  const pools: {
+    size: number;
+    finish: (fault?: AppendFault) => void;
+    fail: (error: Error) => void;
+    /** All but these wait for somebody else. */
+    hold: (...decided: number[]) => void;
+  }[] = [];
   let probe: () => Promise<void> = async () => {};
   const writer: Pick<LogWriter, 'append' | 'probe'> = {
-    append: (requests) =>
+    append: (requests, _now, onHeld) =>
       new Promise((resolve, reject) => {
         const done: AppendResult = { status: 'Done', outcomes: [] };
         const finish = (fault?: AppendFault) =>
           resolve(requests.map((_, i) => (i === 0 && fault ? fault : done)));
-        pools.push({ size: requests.length, finish, fail: reject });
+        const hold = (...places: number[]) => onHeld?.(new Map(places.map((place) => [place, done])));
+        pools.push({ size: requests.length, finish, fail: reject, hold });
       }),
     probe: () => probe(),
   };
@@ -49,6 +56,33 @@ const codeOf = (error: unknown) => (error instanceof AuditError ? error.code : S
 
 /** Checkpoints are not what is tested here. */
 const sound = { figures: () => ({ refusedTenants: 0, failure: undefined }) };
+
+test('those whose logs somebody else holds keep nobody waiting, and are answered in the end', async () => {
+  const { sequencer, pools } = build();
+  const answered: string[] = [];
+  const send = (name: string) =>
+    sequencer.append(request()).then(
+      () => answered.push(name),
+      () => answered.push(`${name} fails`),
+    );
+  const first = ['a', 'b', 'c'].map(send);
+  await turn();
+  pools[0]!.hold(0, 2);
+  await turn();
+  assert.deepEqual(answered, ['a', 'c']);
+  assert.deepEqual(sequencer.figures(), { waitingDrafts: 1, commitMs: 0, failure: undefined });
+  // The next pool is not kept waiting by it.
+  const more = ['d', 'e'].map(send);
+  await turn();
+  for (const pool of pools.slice(1)) pool.finish();
+  await Promise.all(more);
+  assert.deepEqual(answered, ['a', 'c', 'd', 'e']);
+  const stopped = sequencer[Symbol.asyncDispose]().then(() => answered.push('stopped'));
+  await turn();
+  pools[0]!.fail(new Error('gone'));
+  await Promise.all([...first, stopped]);
+  assert.deepEqual(answered, ['a', 'c', 'd', 'e', 'b fails', 'stopped']);
+});
 
 test('what comes while a pool is committed makes up the next pool', async () => {
   const { sequencer, pools } = build();
@@ -105,7 +139,7 @@ test('what is worth a commit of its own is handed over while another pool is bei
 });
 
 test('of two pools under way, one that fails does not take the other with it', async () => {
-  const { sequencer, pools } = build({ limits: { poolDraftsMin: 1 } });
+  const { sequencer, pools } = build();
   const first = sequencer.append(request());
   await turn();
   const second = sequencer.append(request());

@@ -8,7 +8,7 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import type { AppendFault, AppendRequest, AppendResult, LogWriter } from './log.ts';
+import type { AppendAnswer, AppendRequest, AppendResult, LogWriter, OnHeld } from './log.ts';
 import { refusedLog } from './refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
@@ -88,8 +88,10 @@ class PoolingSequencer implements Sequencer {
   #queuedDrafts = 0;
   readonly #waiting: Load = { drafts: 0, bytes: 0 };
   readonly #waitingOf = new Map<TenantId, Load>();
-  /** When the pools under way were handed over, in order. */
-  readonly #beganNs: number[] = [];
+  /** Requests that are not answered yet. */
+  #unanswered = 0;
+  /** The pools under way, in the order in which they were handed over. */
+  readonly #underWay = new Set<{ readonly beganNs: number }>();
   /** Pending while anything waits or is under way; undefined when nothing does. */
   #busy: PromiseWithResolvers<void> | undefined;
   #failure: SequencerFigures['failure'];
@@ -103,8 +105,8 @@ class PoolingSequencer implements Sequencer {
 
   figures(): SequencerFigures {
     const { clock } = this.#options;
-    const [oldestNs] = this.#beganNs;
-    const commitMs = oldestNs === undefined ? 0 : (clock.monotonicNs() - oldestNs) / 1e6;
+    const [oldest] = this.#underWay;
+    const commitMs = oldest === undefined ? 0 : (clock.monotonicNs() - oldest.beganNs) / 1e6;
     return { waitingDrafts: this.#waiting.drafts, commitMs, failure: this.#failure };
   }
 
@@ -119,6 +121,7 @@ class PoolingSequencer implements Sequencer {
     if (refusal !== undefined) return Promise.reject(refusal);
     this.#count(request, bytes, 1);
     this.#queuedDrafts += request.drafts.length;
+    this.#unanswered += 1;
     this.#busy ??= Promise.withResolvers();
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, bytes, resolve, reject });
@@ -174,15 +177,15 @@ class PoolingSequencer implements Sequencer {
 
   #handOver(): void {
     while (this.#queue.length > 0 && this.#mayHandOver()) void this.#commit(this.#takePool());
-    if (this.#queue.length > 0 || this.#beganNs.length > 0) return;
+    if (this.#unanswered > 0) return;
     this.#busy?.resolve();
     this.#busy = undefined;
   }
 
   #mayHandOver(): boolean {
-    const underWay = this.#beganNs.length;
-    if (underWay === 0) return true;
-    return underWay < POOLS_UNDER_WAY_MAX && this.#queuedDrafts >= this.#limits.poolDraftsMin;
+    const { size } = this.#underWay;
+    if (size === 0) return true;
+    return size < POOLS_UNDER_WAY_MAX && this.#queuedDrafts >= this.#limits.poolDraftsMin;
   }
 
   #takePool(): Waiting[] {
@@ -204,22 +207,47 @@ class PoolingSequencer implements Sequencer {
   async #commit(pool: readonly Waiting[]): Promise<void> {
     const { writer, clock, steadyNowMs } = this.#options;
     const requests = pool.map(({ request }) => request);
-    const beganNs = clock.monotonicNs();
-    this.#beganNs.push(beganNs);
+    const commit = { beganNs: clock.monotonicNs() };
+    this.#underWay.add(commit);
+    const open = new Set(pool);
+    const leave = (waiting: Waiting) => {
+      open.delete(waiting);
+      this.#unanswered -= 1;
+      this.#count(waiting.request, waiting.bytes, -1);
+    };
+    const answer = (waiting: Waiting, result: AppendAnswer | undefined) => {
+      leave(waiting);
+      settle(waiting, result);
+    };
+    const onHeld: OnHeld = (decided) => {
+      for (const [place, result] of decided) answer(pool[place]!, result);
+      if (decided.size > 0) this.#options.onCommitted?.();
+      // What is left waits for somebody else, not for the disk: others come before it.
+      this.#over(commit);
+    };
     try {
-      const results = await writer.append(requests, { nowMs: clock.now(), steadyNowMs: steadyNowMs() });
+      const results = await writer.append(
+        requests,
+        { nowMs: clock.now(), steadyNowMs: steadyNowMs() },
+        onHeld,
+      );
       this.#failure = undefined;
-      for (const [i, waiting] of pool.entries()) settle(waiting, results[i]);
+      for (const [i, waiting] of pool.entries()) if (open.has(waiting)) answer(waiting, results[i]);
       this.#options.onCommitted?.();
     } catch (error) {
       this.#failure ??= { atMs: clock.now(), error };
-      for (const { reject } of pool) reject(unavailable(error));
+      for (const { reject } of open) reject(unavailable(error));
       this.#options.onFailure?.(error);
     } finally {
-      this.#beganNs.splice(this.#beganNs.indexOf(beganNs), 1);
-      for (const { request, bytes } of pool) this.#count(request, bytes, -1);
-      this.#handOver();
+      for (const waiting of open) leave(waiting);
+      this.#over(commit);
     }
+  }
+
+  /** It is no longer under way, if it was. */
+  #over(commit: { readonly beganNs: number }): void {
+    this.#underWay.delete(commit);
+    this.#handOver();
   }
 }
 
@@ -228,7 +256,7 @@ function busy(message: string): AuditError {
 }
 
 /** A fault of a single request is ours, not the caller's: it is reported, and shown as INTERNAL_ERROR. */
-function settle({ resolve, reject }: Waiting, result: AppendResult | AppendFault | undefined): void {
+function settle({ resolve, reject }: Waiting, result: AppendAnswer | undefined): void {
   if (result === undefined) reject(new Error('the log gave no result for a request'));
   else if (result.status === 'Faulty') reject(result.error);
   else resolve(result);

@@ -7,11 +7,11 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import { type Clock, wait } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type {
-  AppendFault,
-  AppendResult,
+  AppendAnswer,
   AppendTime,
   EpochRequest,
   EpochResult,
+  OnHeld,
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
@@ -38,7 +38,7 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly held?: HeldShares;
 }
 
-type Result = AppendResult | AppendFault;
+type Result = AppendAnswer;
 
 /** A request with its place in the pool and that of its first draft in the commitments. */
 interface Numbered {
@@ -80,7 +80,11 @@ export class Journal {
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
   }
 
-  async append({ requests, now }: AppendPool, commitments: PoolCommitments): Promise<Result[]> {
+  async append(
+    { requests, now }: AppendPool,
+    commitments: PoolCommitments,
+    onHeld?: OnHeld,
+  ): Promise<Result[]> {
     const results: Result[] = [];
     let row = 0;
     let open: Numbered[] = [];
@@ -92,9 +96,11 @@ export class Journal {
     }
     await this.#ensureMonths(open);
     const patience = this.#patience();
-    while (open.length > 0) {
+    for (let attempt = 0; open.length > 0; attempt++) {
       open = await this.#appendOrEach(open, { commitments, now }, results);
       if (open.length === 0) break;
+      // Nobody else need wait for these.
+      if (attempt === 0) onHeld?.(decidedIn(results));
       if (await patience()) continue;
       for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
       break;
@@ -313,6 +319,11 @@ type Work<T> = (
   tables: PostgresPoolTables,
   heads: LockedHeads,
 ) => Promise<T>;
+
+/** Those that are still open have no result, and no place in it. */
+function decidedIn(results: readonly Result[]): Map<number, Result> {
+  return new Map([...results.entries()].filter(([, result]) => result !== undefined));
+}
 
 /** In order, so that nobody waits for anybody crosswise. */
 function tenantsOf(open: readonly Numbered[]): TenantId[] {

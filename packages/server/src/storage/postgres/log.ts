@@ -19,11 +19,11 @@ export function createLog(parts: LogParts): LogWriter & LogReader {
   const journal = new Journal(writing, parts);
   const tables = new LogTables(reading, logOrigin);
   return {
-    append: (requests, now) => {
+    append: (requests, now, onHeld) => {
       const pool = decodePool(encodePool(requests, now));
       // Made while the pool before is still being committed.
       const commitments = committer.make(pool.requests);
-      return journal.append(pool, commitments);
+      return journal.append(pool, commitments, onHeld);
     },
     seal: (request, now) => journal.seal(request, now),
     beginEpoch: (request, now) => journal.beginEpoch(request, now),

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { prepareLogs, raw, requireOneHistory, startLogNode } from '../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import type { OnHeld } from '../../streams/log.ts';
 import { draftOf, now, once, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { SCHEMA } from './database.ts';
 
@@ -86,15 +87,16 @@ test('a log that somebody holds is passed by: others of the same pool do not wai
   await holder.connect();
   await holder.query(`BEGIN; SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = 'acme' FOR UPDATE`);
   const size = await sizeOf('beta');
+  const { promise: told, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
   let isDone = false;
-  const appended = node.log
-    .append([request('acme', [draftOf()]), request('beta', [draftOf()])], now(Date.now()))
-    .finally(() => (isDone = true));
-  for (;;) {
-    const [head] = await raw(url, "SELECT next_index FROM heads WHERE tenant_id = 'beta'");
-    if (Number(head!['next_index']) === size + 1) break;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  const requests = [request('acme', [draftOf()]), request('beta', [draftOf()])];
+  const appended = node.log.append(requests, now(Date.now()), onHeld).finally(() => (isDone = true));
+  const decided = await told;
+  assert.deepEqual(
+    [...decided].map(([place, { status }]) => [place, status]),
+    [[1, 'Done']],
+  );
+  assert.equal(await sizeOf('beta'), size + 1);
   assert.equal(isDone, false);
   await holder.query('ROLLBACK');
   await holder.end();
