@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { finderOf } from '../testing/found-events.ts';
+import { startPostgres } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const NOTES = ['a refund for Ana', 'refund', 'nothing of that', 'the word refund, twice: refund', 'rare'];
@@ -78,8 +79,9 @@ function comparable(text: string): string {
   return text.replace(UNSHARED, '…');
 }
 
-test('what a tenant finds, counts and is scored by is the same whether or not others say the same words', async () => {
-  const start = () => startTestApp({}, { authenticate: believeClearance });
+/** On whichever backend; `settings` are those of a store of its own each time. */
+async function requireAlike(settings: () => Promise<Readonly<Record<string, string>>>): Promise<void> {
+  const start = async () => startTestApp(await settings(), { authenticate: believeClearance });
   await using alone = await start();
   await using beside = await start();
   let rounds = 0;
@@ -104,4 +106,12 @@ test('what a tenant finds, counts and is scored by is the same whether or not ot
   assert.ok(rounds > 50 && one.length > 40);
   assert.match(one.join(), /"score":\d/);
   assert.doesNotMatch(other.join(), /other-/);
+}
+
+test('what a tenant finds, counts and is scored by is the same whether or not others say the same words', () =>
+  requireAlike(() => Promise.resolve({})));
+
+test('so it is on PostgreSQL', async () => {
+  await using server = await startPostgres();
+  await requireAlike(async () => ({ Storage__Url: await server.createDatabase() }));
 });
