@@ -60,7 +60,14 @@ export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
 
 /** Tables of the installation as a whole. */
 export const COMMON_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
-  meta: { Writer: CHANGE, Reader: READ, Projector: READ, Retention: READ, Searcher: READ },
+  meta: {
+    Writer: CHANGE,
+    Reader: READ,
+    Projector: READ,
+    Retention: READ,
+    Searcher: READ,
+    Verifier: READ,
+  },
   nodes: { Projector: ALL },
   leases: { Projector: ['SELECT', 'UPDATE'] },
 };
