@@ -2,6 +2,7 @@
 // then everything that is asked of it is SERVICE_UNAVAILABLE; the gateway lets nobody come so far.
 
 import { AuditError } from '@tallystick/contract';
+import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { Storage } from './storage.ts';
 
 export interface LateStorage
@@ -52,15 +53,7 @@ export function createLateStorage(): LateStorage {
       find: (tenantId) => opened?.tenants.find(tenantId) ?? starting(),
       ensure: (tenantId, nowMs) => opened?.tenants.ensure(tenantId, nowMs) ?? starting(),
     },
-    apiKeys: {
-      findByHash: (hash) => opened?.apiKeys.findByHash(hash) ?? starting(),
-      find: (keyId) => opened?.apiKeys.find(keyId) ?? starting(),
-      list: (tenantId) => opened?.apiKeys.list(tenantId) ?? starting(),
-      create: (record, hash) => opened?.apiKeys.create(record, hash) ?? starting(),
-      createFirst: (record, hash) => opened?.apiKeys.createFirst(record, hash) ?? starting(),
-      rotate: (next, hash, endsAtMs) => opened?.apiKeys.rotate(next, hash, endsAtMs) ?? starting(),
-      revoke: (keyId, atMs) => opened?.apiKeys.revoke(keyId, atMs) ?? starting(),
-    },
+    apiKeys: lateKeys(() => opened?.apiKeys, starting),
     index: {
       find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
       state: (tenant) => opened?.index.state(tenant) ?? starting(),
@@ -81,5 +74,17 @@ export function createLateStorage(): LateStorage {
     async [Symbol.asyncDispose]() {
       await opened?.[Symbol.asyncDispose]();
     },
+  };
+}
+
+function lateKeys(opened: () => ApiKeyStore | undefined, starting: <T>() => Promise<T>): ApiKeyStore {
+  return {
+    findByHash: (hash) => opened()?.findByHash(hash) ?? starting(),
+    find: (keyId) => opened()?.find(keyId) ?? starting(),
+    list: (tenantId) => opened()?.list(tenantId) ?? starting(),
+    create: (record, hash) => opened()?.create(record, hash) ?? starting(),
+    createFirst: (record, hash) => opened()?.createFirst(record, hash) ?? starting(),
+    rotate: (next, hash, endsAtMs) => opened()?.rotate(next, hash, endsAtMs) ?? starting(),
+    revoke: (keyId, atMs) => opened()?.revoke(keyId, atMs) ?? starting(),
   };
 }

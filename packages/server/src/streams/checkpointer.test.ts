@@ -12,6 +12,7 @@ import { Deadline } from '../runtime/deadline.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
+import { createLateAnchor } from '../storage/late-anchor.ts';
 import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
@@ -147,18 +148,19 @@ test('a crash between the anchor and the store is made good by the next turn, an
   await store.close();
 });
 
+function appending(anchor: Anchor, append: Anchor['append']): Anchor {
+  const late = createLateAnchor();
+  late.use(anchor);
+  return { ...late, isNew: false, append };
+}
+
 test('nothing is stored that is not anchored', async () => {
   let isBroken = true;
-  const broken = (anchor: Anchor): Anchor => ({
-    isNew: false,
-    heads: () => anchor.heads(),
-    forks: () => anchor.forks(),
-    history: () => anchor.history(),
-    refresh: () => anchor.refresh(),
-    append: (heads) => (isBroken ? Promise.reject(new Error('not mounted')) : anchor.append(heads)),
-    [Symbol.asyncDispose]: async () => {},
-  });
-  const store = await open(newPlace(), { anchor: broken });
+  const append =
+    (anchor: Anchor): Anchor['append'] =>
+    (heads) =>
+      isBroken ? Promise.reject(new Error('not mounted')) : anchor.append(heads);
+  const store = await open(newPlace(), { anchor: (anchor) => appending(anchor, append(anchor)) });
   await store.fill('acme', 1);
   await until(() => store.checkpointer.figures().failure !== undefined);
   assert.equal(await store.latest('acme'), undefined);
@@ -170,16 +172,8 @@ test('nothing is stored that is not anchored', async () => {
 
 test('who waits for a checkpoint is told at once when it cannot be made, and so is who asks then', async () => {
   const { promise: mayFail, resolve: fail } = Promise.withResolvers<void>();
-  const broken = (anchor: Anchor): Anchor => ({
-    isNew: false,
-    heads: () => anchor.heads(),
-    forks: () => anchor.forks(),
-    history: () => anchor.history(),
-    refresh: () => anchor.refresh(),
-    append: () => mayFail.then(() => Promise.reject(new Error('not mounted'))),
-    [Symbol.asyncDispose]: async () => {},
-  });
-  const store = await open(newPlace(), { anchor: broken });
+  const append = () => mayFail.then(() => Promise.reject(new Error('not mounted')));
+  const store = await open(newPlace(), { anchor: (anchor) => appending(anchor, append) });
   await store.fill('acme', 1);
   const isUnavailable = (error: unknown) => {
     assert.ok(error instanceof AuditError);
