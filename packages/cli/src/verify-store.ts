@@ -1,7 +1,7 @@
 // tallystick verify on a data directory, or on a database: everything that the service has stored, whether it runs or not.
 // The service's package is loaded only here, so that bundles and proofs are verified without it.
 
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import type { ConfigFileOption } from './config-file-option.ts';
@@ -170,8 +170,10 @@ function hasKeys(directory: string | undefined): boolean {
 /** One that was named and is not there is a slip; one that should be there and is not is a verdict. */
 function requireAnchor({ anchor }: StoreOptions): void {
   if (anchor === undefined) return;
-  const isDirectory = statSync(anchor, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isThere(isDirectory ? join(anchor, 'anchor') : anchor)) return;
+  const found = statSync(anchor, { throwIfNoEntry: false });
+  // In a directory it is one file, or one of each node.
+  const isAnchor = (name: string) => name === 'anchor' || name.startsWith('anchor-');
+  if (found?.isDirectory() ? readdirSync(anchor).some(isAnchor) : found !== undefined) return;
   throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
 }
 

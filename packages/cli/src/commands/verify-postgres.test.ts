@@ -1,7 +1,7 @@
 // tallystick verify and bundle over a database: while the service serves from it, and by somebody who may do nothing else.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { raw } from '../../../server/src/testing/postgres-nodes.ts';
@@ -51,7 +51,9 @@ function verify(...words: string[]) {
 async function handedOver(): Promise<{ readonly key: string; readonly anchor: string }> {
   const [key, anchor] = [join(place.folder, 'key'), join(place.folder, 'anchor-copy')];
   writeFileSync(key, await log.get('log/t/acme/key'));
-  copyFileSync(join(place.data, 'anchor'), anchor);
+  mkdirSync(anchor, { recursive: true });
+  for (const name of readdirSync(place.data).filter((each) => each.startsWith('anchor-')))
+    copyFileSync(join(place.data, name), join(anchor, name));
   return { key, anchor };
 }
 
