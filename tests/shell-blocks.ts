@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { readText, ROOT } from './source.ts';
 
 const ADDRESS = 'http://127.0.0.1:8080';
-const READY_MS = 20_000;
+/** However slow the machine is. */
+const READY_MS = 120_000;
 const BETWEEN = '-- next block --';
 
 /** The blocks marked `sh`, in their order. */

@@ -19,11 +19,13 @@ import { serveWitness } from '../packages/cli/src/witness/http.ts';
 import { belowLine, logsOf } from '../packages/cli/src/witness/logs.ts';
 import { openWitnessData } from '../packages/cli/src/witness/witness-key.ts';
 import { believeClearance, eventCaller } from '../packages/server/src/testing/event-caller.ts';
+import { freePort } from '../packages/server/src/testing/free-port.ts';
 import { startTestApp, type TestApp } from '../packages/server/src/testing/test-app.ts';
 import { event } from './faults/client.ts';
 
 const PREFIX = 'audit.example.com/t/';
-const WAIT_MS_MAX = 30_000;
+/** However slow the machine is. */
+const WAIT_MS_MAX = 120_000;
 
 interface Witness extends AsyncDisposable {
   readonly url: string;
@@ -33,7 +35,7 @@ interface Witness extends AsyncDisposable {
 }
 
 /** In this process; on the port that it had before, if it is given. */
-async function witness(directory: string, name: string, logKey: string, port = 0): Promise<Witness> {
+async function witness(directory: string, name: string, logKey: string, port?: number): Promise<Witness> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { cosigner, heads, [Symbol.dispose]: close } = await openWitnessData(directory, name);
   const logs = logsOf([belowLine(PREFIX, logKey, 'the test')]);
@@ -42,7 +44,7 @@ async function witness(directory: string, name: string, logKey: string, port = 0
     witness: { cosigner, logs, heads, nowMs, onContradiction: () => {}, onNewName: () => {} },
     heads,
     host: '127.0.0.1',
-    port,
+    port: port ?? (await freePort()),
     onError: (error) => assert.fail(String(error)),
   });
   return {

@@ -5,11 +5,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client as Connection } from 'pg';
-import {
-  freePort,
-  type PostgresServer,
-  startPostgres,
-} from '../../packages/server/src/testing/postgres-server.ts';
+import { freePort } from '../../packages/server/src/testing/free-port.ts';
+import { type PostgresServer, startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
 import { type Ask, Client, event, type Reply } from './client.ts';
 import { requireKept } from './kill-rounds.ts';
 import { LastingLoad, requireRetryAfter } from './lasting-load.ts';

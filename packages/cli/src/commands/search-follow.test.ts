@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { AuditEvent, EventIntegrity, StreamEvent } from '@tallystick/contract';
+import { freePort } from '../../../server/src/testing/free-port.ts';
 import { type Running, start } from '../testing/command.ts';
 import { emptyPlace } from '../testing/place.ts';
 import { ADMIN_KEY, startProxy } from '../testing/running-log.ts';
@@ -56,14 +57,15 @@ describe('a log that is followed', () => {
 
   it('goes on where it was when the service was away', async () => {
     using ownPlace = emptyPlace();
-    const before = await startSearched(ownPlace);
+    const port = String(await freePort());
+    const before = await startSearched(ownPlace, port);
     await before.of('acme').add(times(2, 'Delete.Invoice'));
     await using command = before.of('acme').follow('--json');
     await shows(command, 2);
     const [isAway, isBack] = [says(command, /trying again/), says(command, /there again/)];
     await before[Symbol.asyncDispose]();
     await isAway;
-    await using again = await startSearched(ownPlace, new URL(before.url).port);
+    await using again = await startSearched(ownPlace, port);
     await again.of('acme').add(times(3, 'Delete.Invoice'));
     await shows(command, 5);
     await isBack;

@@ -37,7 +37,7 @@ const rebuild = (tenant: string, body?: object, more?: Record<string, string>) =
 const operation = (tenant: string, operationId: string) => ask('GET', `operations/${operationId}`, tenant);
 
 async function completed(tenant: string, operationId: string): Promise<BackgroundOperation> {
-  for (let look = 0; look < 500; look++) {
+  for (let look = 0; look < 5000; look++) {
     const { body } = await operation(tenant, operationId);
     if (body.status === 'Completed') return body;
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -3,7 +3,6 @@
 // database cluster to start from. PostgreSQL refuses to run as root; under root it runs as nobody.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -19,12 +18,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { freePort } from './free-port.ts';
 
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
@@ -56,8 +55,6 @@ export const PATIENT_LIMITS = {
   answerMsMax: PATIENCE_MS,
   idleMsMax: PATIENCE_MS,
 } as const;
-/** Below those that the system gives to whoever connects to somebody: no one of them gets the port of a server that is down. */
-const PORTS = { from: 15_000, end: 30_000 };
 const execute = promisify(execFile);
 
 const isRoot = process.getuid?.() === 0;
@@ -323,20 +320,4 @@ function link(native: string): void {
 
 function own(path: string): void {
   if (isRoot) chownSync(path, NOBODY, NOBODY);
-}
-
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(PORTS.from, PORTS.end);
-    const server = createServer();
-    try {
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
-    } catch {
-      continue;
-    }
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
 }
