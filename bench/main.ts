@@ -13,7 +13,9 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
   reading: () => import('./reading.ts'),
+  'reading-postgres': async () => ({ benchmark: (await import('./reading.ts')).onPostgres }),
   sustained: () => import('./sustained.ts'),
+  'sustained-postgres': async () => ({ benchmark: (await import('./sustained.ts')).onPostgres }),
   peers: () => import('./peers.ts'),
 };
 

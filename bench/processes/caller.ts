@@ -42,11 +42,16 @@ export class Caller implements Disposable {
 
   /** Until the index has come after the log: what it has left to do would be taken for the cost of what is measured next. */
   async untilIndexed(msMax = INDEXED_MS_MAX): Promise<void> {
+    if (!(await this.isIndexedWithin(msMax))) throw new Error('the index does not come after the log');
+  }
+
+  async isIndexedWithin(msMax: number): Promise<boolean> {
     const deadline = performance.now() + msMax;
     while ((await this.lagMs()) > 0) {
-      if (performance.now() > deadline) throw new Error('the index does not come after the log');
+      if (performance.now() > deadline) return false;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
+    return true;
   }
 
   [Symbol.dispose](): void {

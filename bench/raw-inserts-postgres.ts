@@ -1,0 +1,100 @@
+// The rows of an event in PostgreSQL and its index entries, by prepared statements alone: one for each table and commit, as
+// whoever the tables belong to, whom no policy of rows concerns. What the statements take is written beforehand, and is not
+// in the time.
+
+import { Client } from 'pg';
+import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
+import {
+  BETWEEN_VECTORS,
+  termVectorOf,
+} from '../packages/server/src/storage/postgres/event-index/term-vector.ts';
+import { provision } from '../packages/server/src/storage/postgres/provision.ts';
+import { POSTGRES } from './backends.ts';
+import { type Made, TERMS_PREFIX } from './made-rows.ts';
+
+/** Of a commit. */
+const PORTION = 1000;
+const CONTENT_MONTH = 0;
+
+const ENTRIES = `INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
+  SELECT 'reading', leaf_index, 1, ${CONTENT_MONTH}, entry, hash, hash, hash
+  FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS new (leaf_index, entry, hash)`;
+const CONTENTS = `INSERT INTO contents (tenant_id, leaf_index, content_month, text1, text2, seeds)
+  SELECT 'reading', leaf_index, ${CONTENT_MONTH}, text1, text2, seeds
+  FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) AS new (leaf_index, text1, text2, seeds)`;
+const DOCS = `INSERT INTO docs (tenant_id, generation, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
+    actor_type, action, actor, resource_type, terms)
+  SELECT 'reading', 1, leaf_index, event_id, at_ms, at_ns, 1, 0, 0, 0, action, actor, resource_type, terms::tsvector
+  FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::integer[], $5::text[], $6::text[], $7::text[],
+    string_to_array($8, '${BETWEEN_VECTORS}'))
+    AS new (leaf_index, event_id, at_ms, at_ns, action, actor, resource_type, terms)`;
+
+/** How many events a second are written to a log and to an index. */
+export async function rawInserts(rows: readonly Made[]): Promise<number> {
+  await using opened = await POSTGRES.open();
+  const { url } = opened.postgres!;
+  await provision({ url, ownerUrl: undefined });
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`SET search_path = ${SCHEMA}`);
+  await client.query('SELECT ensure_content_month($1)', [CONTENT_MONTH]);
+  let tookMs = 0;
+  for (let at = 0; at < rows.length; at += PORTION) {
+    const portion = rows.slice(at, at + PORTION);
+    const statements = [
+      { name: 'entries', text: ENTRIES, values: entriesOf(portion, at) },
+      { name: 'contents', text: CONTENTS, values: contentsOf(portion, at) },
+      { name: 'docs', text: DOCS, values: docsOf(portion, at) },
+    ];
+    const beganAt = performance.now();
+    await client.query('BEGIN');
+    for (const statement of statements) await client.query(statement);
+    await client.query('COMMIT');
+    tookMs += performance.now() - beganAt;
+  }
+  await client.end();
+  return (1000 * rows.length) / tookMs;
+}
+
+function entriesOf(portion: readonly Made[], at: number): string[] {
+  return [
+    indexes(portion, at),
+    bytes(portion.map(({ entry }) => entry)),
+    bytes(portion.map(({ hash }) => hash)),
+  ];
+}
+
+function contentsOf(portion: readonly Made[], at: number): string[] {
+  return [
+    indexes(portion, at),
+    bytes(portion.map(({ texts }) => texts[0])),
+    bytes(portion.map(({ texts }) => texts[1])),
+    bytes(portion.map(({ hash }) => hash)),
+  ];
+}
+
+function docsOf(portion: readonly Made[], at: number): string[] {
+  return [
+    indexes(portion, at),
+    bytes(portion.map(({ entry }) => entry.subarray(36, 52))),
+    list(portion.map(({ document }) => String(document.atMs))),
+    list(portion.map(({ document }) => String(document.atNs))),
+    list(portion.map(({ event }) => event.action)),
+    list(portion.map(({ document }) => document.actor)),
+    list(portion.map(({ event }) => event.resource.resourceType)),
+    portion.map(({ document }) => termVectorOf(document, TERMS_PREFIX).text).join(BETWEEN_VECTORS),
+  ];
+}
+
+function indexes(portion: readonly Made[], at: number): string {
+  return list(portion.map((_, i) => String(at + i)));
+}
+
+/** Arrays as the database reads them; nothing in them has to be escaped. */
+function list(texts: readonly string[]): string {
+  return `{"${texts.join('","')}"}`;
+}
+
+function bytes(values: readonly Buffer[]): string {
+  return list(values.map((value) => `\\\\x${value.toString('hex')}`));
+}
