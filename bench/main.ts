@@ -10,6 +10,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   evidence: () => import('./evidence.ts'),
   ingest: () => import('./ingest.ts'),
   'ingest-postgres': async () => ({ benchmark: (await import('./ingest.ts')).onPostgres }),
+  'nodes-postgres': () => import('./nodes.ts'),
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
   reading: () => import('./reading.ts'),
