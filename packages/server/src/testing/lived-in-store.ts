@@ -224,6 +224,8 @@ async function purge(config: Config, start: Start, directory: string): Promise<v
     `DELETE FROM contents WHERE id IN (SELECT id FROM entries JOIN tenants USING (tenant)
      WHERE tenant_id = 'gamma' AND leaf_index >= ? AND leaf_index < ?)`,
   ).run(from, to);
+  // What is purged goes from the index, too: it is made anew.
+  for (const rest of ['', '-wal', '-shm']) rmSync(join(directory, `views.db${rest}`), { force: true });
 }
 
 function hashesOver(directory: string, from: number, to: number): Uint8Array[] {

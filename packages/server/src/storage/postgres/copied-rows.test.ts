@@ -10,6 +10,7 @@ import { MIGRATIONS } from '../sqlite/schema.ts';
 import { asHere, columnsHere, CopiedRows } from './copied-rows.ts';
 import { Database, SCHEMA } from './database.ts';
 import { migrate } from './migrate.ts';
+import { COMMON_TABLES } from './rights.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -25,8 +26,12 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-/** Tables of the database that are not copied: made again from the log, or facts about this database alone. */
-const NOT_COPIED = ['dead_letters', 'docs', 'meta', 'rebuilds', 'view_counts', 'view_keys', 'views'];
+/** Tables of the database that are not copied: made again from the log, or facts about the nodes that serve it. */
+const NOT_COPIED = [
+  ...['views', 'docs', 'view_keys', 'view_counts', 'rebuilds', 'dead_letters'],
+  ...Object.keys(COMMON_TABLES),
+  'refused_logs',
+];
 
 const table = (name: string): CopiedTable => COPIED_TABLES.find((each) => each.name === name)!;
 
