@@ -85,9 +85,13 @@ class Copy {
 
   async run(onProgress: OnProgress): Promise<CopiedStore> {
     const target = this.#target;
-    const start = copyStart(await target.state(), readMove(this.#directory), this.#installation);
+    const move = readMove(this.#directory);
+    const start = copyStart(await target.state(), move, this.#installation);
     const facts = { to: target.place, how: start.how };
-    if (start.how === 'Before') return { ...facts, tenants: 0, rows: 0, logs: [] };
+    if (start.how === 'Before') {
+      if (move?.state !== 'Moved') await this.#move('Moved', start.copyId);
+      return { ...facts, tenants: 0, rows: 0, logs: [] };
+    }
     const { totals } = await this.#verified(onProgress);
     const copyId = start.how === 'GoOn' ? start.copyId : await this.#begin(start.how === 'Anew');
     const total = COPIED_TABLES.reduce((sum, table) => sum + this.#source.count(table), 0);
