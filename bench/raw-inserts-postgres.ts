@@ -4,10 +4,7 @@
 
 import { Client } from 'pg';
 import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
-import {
-  BETWEEN_VECTORS,
-  termVectorOf,
-} from '../packages/server/src/storage/postgres/event-index/term-vector.ts';
+import { TermVectors } from '../packages/server/src/storage/postgres/event-index/term-vector.ts';
 import { provision } from '../packages/server/src/storage/postgres/provision.ts';
 import { POSTGRES } from './backends.ts';
 import { type Made, TERMS_PREFIX } from './made-rows.ts';
@@ -24,9 +21,9 @@ const CONTENTS = `INSERT INTO contents (tenant_id, leaf_index, content_month, te
   FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) AS new (leaf_index, text1, text2, seeds)`;
 const DOCS = `INSERT INTO docs (tenant_id, generation, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
     actor_type, action, actor, resource_type, terms)
-  SELECT 'reading', 1, leaf_index, event_id, at_ms, at_ns, 1, 0, 0, 0, action, actor, resource_type, terms::tsvector
+  SELECT 'reading', 1, leaf_index, event_id, at_ms, at_ns, 1, 0, 0, 0, action, actor, resource_type, terms
   FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::integer[], $5::text[], $6::text[], $7::text[],
-    string_to_array($8, '${BETWEEN_VECTORS}'))
+    $8::tsvector[])
     AS new (leaf_index, event_id, at_ms, at_ns, action, actor, resource_type, terms)`;
 
 /** How many events a second are written to a log and to an index. */
@@ -73,7 +70,9 @@ function contentsOf(portion: readonly Made[], at: number): string[] {
   ];
 }
 
-function docsOf(portion: readonly Made[], at: number): string[] {
+function docsOf(portion: readonly Made[], at: number): (string | Buffer)[] {
+  const vectors = new TermVectors();
+  for (const { document } of portion) vectors.add(document, TERMS_PREFIX);
   return [
     indexes(portion, at),
     bytes(portion.map(({ entry }) => entry.subarray(36, 52))),
@@ -82,7 +81,8 @@ function docsOf(portion: readonly Made[], at: number): string[] {
     list(portion.map(({ event }) => event.action)),
     list(portion.map(({ document }) => document.actor)),
     list(portion.map(({ event }) => event.resource.resourceType)),
-    portion.map(({ document }) => termVectorOf(document, TERMS_PREFIX).text).join(BETWEEN_VECTORS),
+    // In the binary form, as the service sends them.
+    Buffer.from(vectors.take()),
   ];
 }
 
