@@ -52,6 +52,7 @@ const NOUNS = [
   'access',
   'keys',
   'followers',
+  'nodes',
   'admin',
 ];
 const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'query', 'start-error'];

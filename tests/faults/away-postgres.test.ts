@@ -70,7 +70,11 @@ async function run(url: string, script?: string): Promise<Running> {
   const [eventId] = load.book.acknowledged.keys();
   const opened = parts.move();
   return {
-    ...{ service, client, load, url, eventId: eventId! },
+    service,
+    client,
+    load,
+    url,
+    eventId: eventId!,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -20,6 +20,7 @@ export class Balancer implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #looking: Promise<void>;
   #turn = 0;
+  #asked = 0;
 
   private constructor(urls: readonly string[]) {
     this.#nodes = urls.map((url) => ({ url, isReady: true }));
@@ -39,21 +40,21 @@ export class Balancer implements AsyncDisposable {
   /** Asks all the time while `work` goes on, and a while before and after. */
   async load(work: () => Promise<void>): Promise<LoadBook> {
     const book: LoadBook = { acknowledged: new Map(), failures: [] };
-    let asked = 0;
-    let isOver = false;
+    const over = new AbortController();
     const one = async () => {
-      while (!isOver) await this.#askOne(asked++, book);
+      while (!over.signal.aborted) await this.#askOne(this.#asked++, book);
     };
     const asking = Array.from({ length: CONNECTIONS }, one);
     const around = async () => {
-      for (const until = asked + ROUNDS_AROUND; asked < until; ) await pause(LOOK_MS);
+      const enough = this.#asked + ROUNDS_AROUND;
+      while (this.#asked < enough) await pause(LOOK_MS);
     };
     try {
       await around();
       await work();
       await around();
     } finally {
-      isOver = true;
+      over.abort();
       await Promise.all(asking);
     }
     return book;

@@ -131,8 +131,9 @@ test('nodes are restarted one after the other, and no request fails', async (t) 
       for (const [i, name] of ['one', 'two'].entries()) {
         nodes[i]!.kill('SIGTERM');
         assert.equal(await nodes[i]!.ended, 0);
-        nodes[i] = await startNode(url, folder.path, name);
-        await balancer.replace(i, nodes[i]!.url);
+        const again = await startNode(url, folder.path, name);
+        nodes[i] = again;
+        await balancer.replace(i, again.url);
       }
     });
     assert.deepEqual(book.failures, []);

@@ -6,7 +6,8 @@ const PAUSE_MS = 20;
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`it is not so after ${PATIENCE_MS / 1000} s: ${isSo}`);
+    if (Date.now() > deadline)
+      throw new Error(`it is not so after ${PATIENCE_MS / 1000} s: ${isSo.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

@@ -28,7 +28,12 @@ after(async () => {
 
 /** Tables of the database that are not copied: made again from the log, or facts about the nodes that serve it. */
 const NOT_COPIED = [
-  ...['views', 'docs', 'view_keys', 'view_counts', 'rebuilds', 'dead_letters'],
+  'views',
+  'docs',
+  'view_keys',
+  'view_counts',
+  'rebuilds',
+  'dead_letters',
   ...Object.keys(COMMON_TABLES),
   'refused_logs',
 ];

@@ -21,6 +21,7 @@ import {
 import { WrittenPortion } from './index-writer.ts';
 import { type LoggedPortion, type LoggedRow, rowsAt, rowsBetween } from './logged-events.ts';
 import { markBegun, markComplete } from './rebuilds.ts';
+import { NOT_DURABLY, removeOldPortion } from './old-views.ts';
 import { pauseForOthers } from './pause.ts';
 import { TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
@@ -39,7 +40,6 @@ const PORTION = 4000;
 /** Of a portion, so many are read and written at once: while the database writes some, documents are made of the next. */
 const PIECE = 500;
 const PIECE_BYTES = 8 * 1024 * 1024;
-const REMOVED_PORTION = 2000;
 /** How many tenants are looked after in a turn; the others come in the next. */
 const TENANTS_MAX = 100;
 /** Between these, what is on its way to the database and from there has a turn, and so have requests. */
@@ -61,8 +61,6 @@ const ADD_VIEWS = statement(
      coalesce((SELECT min(generation) FROM views WHERE views.tenant_id = new.tenant_id), 2) - 1, 'Current'
    FROM unnest($1::text[]) AS new (tenant_id) ORDER BY new.tenant_id ON CONFLICT DO NOTHING`,
 );
-// What is lost with a crash is made again, with its position.
-const NOT_DURABLY = statement('SET LOCAL synchronous_commit = off');
 const LOCK = statement(
   `SELECT ${VIEW_COLUMNS}, state FROM views WHERE tenant_id = $1 AND state IN ('Current', 'Building')
    ORDER BY generation FOR UPDATE`,
@@ -75,21 +73,10 @@ const LOCK_BUILDING = statement(
    JOIN (SELECT tenant_id, share FROM heads) AS head ON head.tenant_id = views.tenant_id
    WHERE state = 'Building' AND ($1::smallint[] IS NULL OR share = ANY($1)) LIMIT 1 FOR UPDATE OF views SKIP LOCKED`,
 );
-const LOCK_OLD = statement(
-  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Old' LIMIT 1 FOR UPDATE SKIP LOCKED`,
-);
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const ADVANCE = statement('UPDATE views SET next_index = $3 WHERE tenant_id = $1 AND generation = $2');
 const SET_STATE = statement('UPDATE views SET state = $3 WHERE tenant_id = $1 AND generation = $2');
 const HAS_DOC = statement('SELECT 1 FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index = $3');
-const REMOVE_DOCS = statement(
-  `DELETE FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index IN (
-     SELECT leaf_index FROM docs WHERE tenant_id = $1 AND generation = $2 LIMIT ${REMOVED_PORTION})`,
-);
-const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
-  statement(`DELETE FROM ${table} WHERE tenant_id = $1 AND generation = $2`),
-);
-
 /** A log whose view is behind, and the lease of its share. */
 interface LogBehind {
   readonly tenant: TenantId;
@@ -129,7 +116,7 @@ export class IndexFollower {
     for (const log of behind) taken.push(await this.#orFewer((portion) => this.#follow(log, portion, nowMs)));
     await this.#database.inTransaction(PROJECTOR, (transaction) => removeExpiredLetters(transaction, nowMs));
     const built = await this.#orFewer((portion) => this.#build(portion, nowMs));
-    const isRemoving = await this.#remove();
+    const isRemoving = await removeOldPortion(this.#database);
     return {
       isMore: behind.length === TENANTS_MAX || isRemoving || [built, ...taken].some(({ isMore }) => isMore),
       taken: taken.reduce((sum, { count }) => sum + count, 0),
@@ -311,19 +298,6 @@ export class IndexFollower {
   async #isFollowed(transaction: Transaction, tenant: TenantId): Promise<boolean> {
     const [head] = await transaction.query(HEAD, [tenant]);
     return head !== undefined && numberOf(head, 'next_index') > 0;
-  }
-
-  async #remove(): Promise<boolean> {
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      await transaction.query(NOT_DURABLY);
-      const [old] = await transaction.query(LOCK_OLD);
-      if (old === undefined) return false;
-      const own = [textIn(old, 'tenant_id'), numberOf(old, 'generation')];
-      const removed = await transaction.change(REMOVE_DOCS, own);
-      if (removed === REMOVED_PORTION) return true;
-      for (const each of REMOVE_REST) await transaction.change(each, own);
-      return true;
-    });
   }
 }
 
