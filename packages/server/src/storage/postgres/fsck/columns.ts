@@ -10,6 +10,7 @@ export const EVIDENCE_COLUMNS: EvidenceColumns = {
     tenant_id: 'the log of the tenant',
     next_index: 'the number of the entries',
     leaf: 'the last leaf',
+    share: 'made by the database of the name of the tenant: nobody can write it',
   },
   entries: {
     tenant_id: 'the chain of the tenant that it is in',
@@ -81,6 +82,9 @@ export const NOT_EVIDENCE: NotEvidence = {
   'checkpoints.note (cosignatures)': 'for whoever holds the keys of the witnesses',
   api_keys: 'who may ask; changes of keys are notices in the log',
   used_keys: 'recognises repeated requests, for a day',
+  nodes: 'who serves at the moment',
+  leases: 'which node looks after which logs at the moment',
+  refused_logs: 'what a node says while it runs; each finds out by itself',
   views: OF_THE_INDEX,
   docs: OF_THE_INDEX,
   view_keys: OF_THE_INDEX,
