@@ -7,10 +7,10 @@ import { AuditError } from '@tallystick/contract';
 export class UnknownCommitError extends Error {}
 
 /**
- * Classes of answers by which the database says that it is not to be had: it starts, stops, is full, took too long, or is a
- * standby that may be promoted (25006).
+ * Classes of answers by which the database says that it is not to be had: it starts, stops, is full, took too long, let
+ * somebody else go first (40), or is a standby that may be promoted (25006).
  */
-const AWAY = /^(08|53|57|58|25P0[34]|25006)/;
+const AWAY = /^(08|40|53|57|58|25P0[34]|25006)/;
 /** What the driver says by itself, without a code. */
 const OF_THE_DRIVER = [
   'Query read timeout',

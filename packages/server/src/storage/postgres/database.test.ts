@@ -87,3 +87,24 @@ test('options of the URL are taken, and do not take the place of others', async 
   const asked = statement("SELECT current_setting('work_mem') AS memory, count(*) AS views FROM views");
   assert.deepEqual(await other.read(PROJECTOR, asked), [{ memory: '5MB', views: 0 }]);
 });
+
+test('of two who wait for each other one is told to come again, and the other goes on', async () => {
+  const lock = statement('SELECT pg_advisory_xact_lock($1)');
+  const scope = { role: 'Writer', tenants: [] } as const;
+  const [hasFirst, hasSecond] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const work = (locks: readonly [number, number], mine: () => void, other: Promise<void>) =>
+    database.inTransaction(scope, async (transaction) => {
+      await transaction.query(lock, [locks[0]]);
+      mine();
+      await other;
+      await transaction.query(lock, [locks[1]]);
+    });
+  const outcomes = await Promise.allSettled([
+    work([1, 2], hasFirst.resolve, hasSecond.promise),
+    work([2, 1], hasSecond.resolve, hasFirst.promise),
+  ]);
+  const codes = outcomes.map((each) =>
+    each.status === 'rejected' ? (each.reason as { code: string }).code : 'Done',
+  );
+  assert.deepEqual(codes.toSorted(), ['Done', 'SERVICE_UNAVAILABLE']);
+});
