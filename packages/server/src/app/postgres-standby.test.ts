@@ -26,14 +26,15 @@ test('a commit whose wait for the standby is called off is not acknowledged, nor
   client.on('error', () => {});
   await client.connect();
   await pair.standby.freeze();
-  let calledOff = 0;
+  const callingOff: Promise<number>[] = [];
   for (let attempt = 0; attempt < 2; attempt++) {
     const calling = setInterval(() => {
-      void client.query(CALL_OFF).then(({ rows }) => (calledOff += rows.length));
+      callingOff.push(client.query(CALL_OFF).then(({ rows }) => rows.length));
     }, 20);
     const { status } = await caller.ingest(event).finally(() => clearInterval(calling));
     assert.equal(status, 503);
   }
+  const calledOff = (await Promise.all(callingOff)).reduce((sum, count) => sum + count, 0);
   assert.ok(calledOff >= 2, `${calledOff}`);
   await client.end();
   await pair.standby.thaw();

@@ -16,7 +16,8 @@ export interface PairOptions {
   readonly reachedAt?: (primaryPort: number) => Promise<{ readonly port: number }>;
 }
 
-const PATIENCE_MS = 30_000;
+/** However slow the machine is. */
+const PATIENCE_MS = 120_000;
 const STANDBYS = `SELECT sync_state FROM pg_stat_replication WHERE application_name = 'standby' AND state = 'streaming'`;
 
 export async function startPostgresPair({ isSynchronous, reachedAt }: PairOptions): Promise<PostgresPair> {
@@ -48,7 +49,7 @@ async function untilFollowed(primary: PostgresServer, state: string): Promise<vo
 
 /** From now on it is a primary itself. */
 export async function promote(standby: PostgresServer): Promise<void> {
-  const [row] = await askSuperuser(standby, 'SELECT pg_promote(true, 60) AS done');
+  const [row] = await askSuperuser(standby, 'SELECT pg_promote(true, 120) AS done');
   if (row?.['done'] !== true) throw new Error('the standby was not promoted');
 }
 

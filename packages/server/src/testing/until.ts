@@ -1,6 +1,6 @@
 // Waits for something to be so: long enough for the slowest machine, since a test that holds does not wait for it.
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 const PAUSE_MS = 20;
 
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
