@@ -56,7 +56,7 @@ class Nodes implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const name of Array.from(this.#running.keys())) await this.kill(name);
+    for (const name of this.#running.keys()) await this.kill(name);
   }
 }
 
