@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { backupCommand } from './commands/backup.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
@@ -37,6 +38,7 @@ const commands = [
   bundleCommand(),
   witnessCommand(),
   configCommand(),
+  backupCommand(),
   migrateCommand(),
   copyCommand(),
   recoverCommand(),

@@ -219,11 +219,11 @@ export function purgeFacts(from: number, to: number, subtrees: readonly Uint8Arr
 /** Where a store is made. */
 export interface MakersPlace {
   readonly directory: string;
-  open(): Promise<Maker>;
+  readonly open: () => Promise<Maker>;
   /** Nobody has it open: copies it as it is now. */
-  keep(): Promise<void>;
+  readonly keep: () => Promise<void>;
   /** Nobody has it open: it becomes what was kept. */
-  putBack(): Promise<void>;
+  readonly putBack: () => Promise<void>;
 }
 
 /** About 200 events. */

@@ -33,7 +33,10 @@ export const EXPECTED: Readonly<Record<string, Table>> = {
     ],
     unique: ['tenant_id'],
   },
-  heads: { columns: ['leaf bytea', 'next_index bigint!', 'share smallint!=', TENANT], unique: ['tenant_id'] },
+  heads: {
+    columns: ['leaf bytea', 'next_index bigint!', 'share smallint!=', TENANT],
+    unique: ['tenant_id'],
+  },
   streams: {
     columns: ['created_at_ms bigint!', 'first_index bigint!', 'stream_id text!', TENANT],
     unique: ['tenant_id, first_index', 'tenant_id, stream_id'],

@@ -1,0 +1,165 @@
+// docs/operating/backup.md, step by step and by the real commands, on both backends: a copy is made, the service goes on, the
+// copy is put back, and the log goes on from there, openly.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
+import type { Ended } from '../testing/command.ts';
+import { emptyPlace, type Place } from '../testing/place.ts';
+import { type RunningLog, startLog } from '../testing/running-log.ts';
+
+/** How events are copied and put back. */
+interface Backend {
+  /** Of the service, and of every command. */
+  readonly env: () => Readonly<Record<string, string>>;
+  /** Whether a copy is made while the service runs. */
+  readonly copiesWhileServing: boolean;
+  copy(): Promise<void>;
+  putBack(): Promise<void>;
+}
+
+class Story {
+  readonly place: Place;
+  readonly backend: Backend;
+
+  constructor(place: Place, backend: Backend) {
+    this.place = place;
+    this.backend = backend;
+  }
+
+  start(): Promise<RunningLog> {
+    const { env, ...place } = this.place;
+    return startLog({ ...place, env: { ...env, ...this.backend.env() } });
+  }
+
+  run(...words: string[]): Promise<Ended> {
+    return this.place.run(words, this.backend.env());
+  }
+
+  /** Sends so many events, in a service of its own. */
+  async serve(count: number, meanwhile: (log: RunningLog) => Promise<void> = async () => {}): Promise<void> {
+    await using log = await this.start();
+    await log.send(count);
+    await meanwhile(log);
+  }
+}
+
+/** What whoever verifies from outside has kept of the log stays in this directory. */
+async function audited(story: Story, log: RunningLog, ...more: string[]): Promise<Ended> {
+  const state = join(story.place.folder, 'auditor');
+  const key = join(story.place.folder, 'log.key');
+  if (!existsSync(key)) writeFileSync(key, await log.get('log/t/acme/key'));
+  const words = ['verify', log.address, '--key', key, '--state', state, ...more];
+  return story.place.run(words, { TALLYSTICK_API_KEY: 'the-platform-key-of-these-tests' });
+}
+
+async function tell(story: Story): Promise<void> {
+  const { backend, place } = story;
+  await story.serve(10, async (log) => {
+    if (backend.copiesWhileServing) await backend.copy();
+    const first = await audited(story, log);
+    assert.equal(first.code, 0, first.stdout + first.stderr);
+  });
+  if (!backend.copiesWhileServing) await backend.copy();
+  await story.serve(5);
+  const whole = await story.run('verify', place.data);
+  assert.equal(whole.code, 0, whole.stdout + whole.stderr);
+
+  await backend.putBack();
+  const behind = await story.run('verify', place.data);
+  assert.equal(behind.code, 1, behind.stderr);
+  assert.match(
+    behind.stdout,
+    /fault +acme: ROLLBACK at index 10\n {2}because .* anchored with 15 entries and has 10\n/,
+  );
+  await assert.rejects(story.serve(1), /answers 503: .*SERVICE_UNAVAILABLE/);
+
+  const shown = await story.run('recover');
+  assert.match(shown.stdout, /lost +sequences 11 to 15, unless a newer copy has them/);
+  const begun = await story.run('recover', '--new-epoch', '--yes');
+  assert.equal(begun.code, 0, begun.stderr);
+  assert.match(begun.stdout, /acme goes on as \S+\/t\/acme\/1, from sequence 11 on/);
+  const unsigned = await story.run('verify', place.data);
+  assert.equal(unsigned.code, 1);
+  assert.match(unsigned.stdout, /fault +acme: HISTORY_UNPROVEN/);
+
+  await story.serve(3, async (log) => {
+    const verified = await story.run('verify', place.data);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+    assert.match(verified.stdout, /\/t\/acme: 10 entries\n {2}log +\S+\/t\/acme\/1: 4 entries\n/);
+    // The key of the new name is told by the old one, which is the same key.
+    const later = await audited(story, log);
+    assert.equal(later.code, 0, later.stdout + later.stderr);
+    assert.match(later.stdout, /\/t\/acme\/1/);
+  });
+}
+
+describe('a backup that is put back', () => {
+  let server: PostgresServer;
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  it('of a data directory goes on as the documentation says', async () => {
+    using place = emptyPlace();
+    const copy = join(place.folder, 'copy.db');
+    await tell(
+      new Story(place, {
+        env: () => ({}),
+        copiesWhileServing: true,
+        async copy() {
+          const { code, stdout, stderr } = await place.run(['backup', copy]);
+          assert.deepEqual([code, stderr], [0, '']);
+          assert.match(stdout, /^wrote {2}.*copy\.db \(\d+\.\d MB\)\n/);
+          assert.equal(statSync(copy).mode & 0o777, 0o600);
+          const again = await place.run(['backup', copy]);
+          assert.deepEqual([again.code, again.stderr.includes('is there already')], [1, true]);
+        },
+        async putBack() {
+          for (const name of [
+            'journal.db',
+            'journal.db-wal',
+            'journal.db-shm',
+            'views.db',
+            'views.db-wal',
+            'views.db-shm',
+          ])
+            rmSync(join(place.data, name), { force: true });
+          copyFileSync(copy, join(place.data, 'journal.db'));
+        },
+      }),
+    );
+  });
+
+  it('of a database goes on as the documentation says', async () => {
+    using place = emptyPlace();
+    let url = await server.createDatabase();
+    let copy = '';
+    await tell(
+      new Story(place, {
+        env: () => ({ Storage__Url: url }),
+        // As pg_dump would, which needs no stop.
+        copiesWhileServing: false,
+        async copy() {
+          copy = await server.createDatabase(url);
+        },
+        async putBack() {
+          url = copy;
+        },
+      }),
+    );
+  });
+
+  it('of a database is made by its own means', async () => {
+    using place = emptyPlace();
+    const { code, stderr } = await place.run(['backup', 'copy.db'], { Storage__Url: server.url() });
+    assert.equal(code, 2);
+    assert.match(stderr, /^tallystick: Storage__Url is set: a database is copied by its own means, pg_dump/);
+    const doc = readFileSync(join(import.meta.dirname, '../../../../docs/operating/backup.md'), 'utf8');
+    for (const words of ['tallystick backup', 'tallystick recover --new-epoch', 'pg_dump', 'BYPASSRLS'])
+      assert.ok(doc.includes(words), words);
+  });
+});

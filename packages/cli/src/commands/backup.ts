@@ -1,0 +1,28 @@
+// tallystick backup: copies the events of a data directory into a file, also while the service runs.
+
+import { Command } from 'commander';
+import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { runWithSettings } from '../run-with-settings.ts';
+
+const MEGABYTE = 1_048_576;
+
+export function backupCommand(): Command {
+  return new Command('backup')
+    .summary('copy the events of a data directory')
+    .description(
+      'Copies journal.db, which has all events, as it is at one moment, also while the service runs. Signing keys and\n' +
+        'the anchor are not in the copy, and are kept apart from it. A database is copied by its own means.\n' +
+        'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
+    )
+    .argument('<file>', 'where to; never replaces a file')
+    .addOption(configFileOption())
+    .action(async (file: string, options: ConfigFileOption) => {
+      process.exitCode = await runWithSettings(options, async (server, config) => {
+        const { file: path, bytes } = server.backUp(config, file);
+        const size = `${(bytes / MEGABYTE).toFixed(1)} MB`;
+        process.stdout.write(
+          `wrote  ${path} (${size})\nTry it: put it as journal.db into a directory with signing-keys, and run tallystick verify on that.\n`,
+        );
+      });
+    });
+}

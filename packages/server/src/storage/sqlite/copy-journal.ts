@@ -1,0 +1,36 @@
+// A copy of a journal, of one state of it, whether a service writes to it or not: what the service acknowledges meanwhile is
+// not in it, and waits for nothing.
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { openJournalForReading } from './database.ts';
+
+/** The whole file or none. Throws StartError for data of another version. */
+export function copyJournal(directory: string, file: string): void {
+  const draft = `${file}.${process.pid}.part`;
+  // SQLite fills a file that is there and empty: so nobody else can ever read it.
+  closeSync(openSync(draft, 'wx', 0o600));
+  try {
+    {
+      using db = openJournalForReading(directory);
+      // The connection itself cannot write to the journal; this would keep it from writing anywhere.
+      db.exec('PRAGMA query_only = OFF');
+      db.prepare('VACUUM INTO ?').run(draft);
+    }
+    sync(draft);
+    renameSync(draft, file);
+    sync(dirname(file));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
