@@ -1,25 +1,12 @@
 // Changes that somebody makes to a database on purpose, as its superuser, with what must be found of each. The same as those
 // to the embedded store, and those that only a database can have: of heads, of months, of what keeps rows unique.
 
-import { KINDS, type Reason } from '@tallystick/evidence';
-import type { Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
-import { signedByStranger } from '../derived-rows.ts';
+import { KINDS } from '@tallystick/evidence';
 import { purgeTextsOf } from '../forgeries.ts';
+import { DERIVED_CHANGES } from './derived-changes.ts';
 import { forgedEvent, moveHead, replaceEvent, writeForged } from './forger.ts';
+import { ACME, at, type NamedChange, sql } from './named-change.ts';
 import type { Say } from './tampered-database.ts';
-
-export interface NamedChange {
-  readonly title: string;
-  readonly on?: 'plain' | 'tiled';
-  readonly tamper: (say: Say) => Promise<void>;
-  readonly expected: readonly [tenant: string | undefined, reason: Reason, index?: number];
-  /** The check without which it is missed. */
-  readonly control?: Check;
-}
-
-const sql = (text: string) => async (say: Say) => void (await say(text));
-const at = (tenant: string, index: number) => `tenant_id = '${tenant}' AND leaf_index = ${index}`;
-const ACME = "tenant_id = 'acme'";
 
 /** Entries and contents from an index on, and streams that begin behind it; the head is moved back. */
 async function cut(say: Say, tenant: string, from: number, more = ''): Promise<void> {
@@ -297,116 +284,4 @@ const FORGERIES: readonly NamedChange[] = [
   },
 ];
 
-const DERIVED: readonly NamedChange[] = [
-  {
-    title: 'a head that says that the log is longer',
-    tamper: sql(`UPDATE heads SET next_index = next_index + 1 WHERE ${ACME}`),
-    expected: ['acme', 'INDEX_MISMATCH', 137],
-    control: 'heads',
-  },
-  {
-    title: 'a head that is another leaf',
-    tamper: sql(`UPDATE heads SET leaf = (SELECT leaf FROM entries WHERE ${at('acme', 3)}) WHERE ${ACME}`),
-    expected: ['acme', 'LEAF_MISMATCH', 137],
-    control: 'heads',
-  },
-  {
-    title: 'a head that is deleted',
-    tamper: sql(`DELETE FROM heads WHERE ${ACME}`),
-    expected: ['acme', 'TRUNCATED', 137],
-    control: 'heads',
-  },
-  {
-    title: 'another time in the row of a stream',
-    tamper: sql(`UPDATE streams SET created_at_ms = created_at_ms + 1 WHERE ${ACME} AND first_index = 42`),
-    expected: ['acme', 'LEAF_MISMATCH', 41],
-    control: 'streams',
-  },
-  {
-    title: 'a stream that begins elsewhere',
-    tamper: sql(`UPDATE streams SET first_index = 44 WHERE ${ACME} AND first_index = 42`),
-    expected: ['acme', 'LEAF_MISMATCH', 41],
-    control: 'streams',
-  },
-  {
-    title: 'the row of a stream that is deleted',
-    tamper: sql(`DELETE FROM streams WHERE ${ACME} AND first_index = 42`),
-    expected: ['acme', 'LEAF_MISMATCH', 41],
-    control: 'streams',
-  },
-  {
-    title: 'the row of a stream that no notice knows',
-    tamper: sql("INSERT INTO streams VALUES ('acme', 120, '01KE0000000000000000000042', 1)"),
-    expected: ['acme', 'LEAF_MISMATCH', 120],
-    control: 'streams',
-  },
-  {
-    title: 'a checkpoint that is replaced by an older one',
-    tamper: sql(
-      `UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE ${ACME} AND size = 40)
-       WHERE ${ACME} AND size = (SELECT max(size) FROM checkpoints WHERE ${ACME})`,
-    ),
-    expected: ['acme', 'ROOT_MISMATCH'],
-    control: 'checkpoints',
-  },
-  {
-    title: 'a checkpoint that is signed by somebody else',
-    tamper: async (say) => {
-      const [row] = await say(`SELECT size, note FROM checkpoints WHERE ${ACME} ORDER BY size DESC LIMIT 1`);
-      const note = signedByStranger(String(row!['note']));
-      await say(`UPDATE checkpoints SET note = $1 WHERE ${ACME} AND size = $2`, [note, row!['size']]);
-    },
-    expected: ['acme', 'KEY_UNKNOWN'],
-    control: 'checkpoints',
-  },
-  {
-    title: 'a checkpoint of another log',
-    tamper: sql(
-      `UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE tenant_id = 'globex' LIMIT 1)
-       WHERE ${ACME} AND size = 40`,
-    ),
-    expected: ['acme', 'ORIGIN_MISMATCH'],
-    control: 'checkpoints',
-  },
-  {
-    title: 'the checkpoint of a sealed stream that is deleted',
-    tamper: sql(`DELETE FROM checkpoints WHERE ${ACME} AND size = 42`),
-    expected: ['acme', 'TRUNCATED', 41],
-    control: 'checkpoints',
-  },
-  {
-    title: 'another hash of a tile',
-    on: 'tiled',
-    tamper: sql("UPDATE tile_hashes SET hash = decode(repeat('00', 32), 'hex')"),
-    expected: ['acme', 'ROOT_MISMATCH', 255],
-    control: 'tiles',
-  },
-  {
-    title: 'the hash of a tile that is deleted',
-    on: 'tiled',
-    tamper: sql('DELETE FROM tile_hashes'),
-    expected: ['acme', 'TRUNCATED', 255],
-    control: 'tiles',
-  },
-  {
-    title: 'the hash of a tile that is not full',
-    on: 'tiled',
-    tamper: sql("INSERT INTO tile_hashes VALUES ('acme', 0, 1, 1, decode(repeat('00', 32), 'hex'))"),
-    expected: ['acme', 'PROOF_INVALID'],
-    control: 'tiles',
-  },
-  {
-    title: 'an epoch that is forgotten',
-    on: 'tiled',
-    tamper: sql('DELETE FROM epochs'),
-    expected: ['acme', 'ORIGIN_MISMATCH'],
-  },
-  {
-    title: 'what keeps a log from forking, taken away',
-    tamper: sql('DROP INDEX entries_by_previous'),
-    expected: [undefined, 'MALFORMED'],
-    control: 'schema',
-  },
-];
-
-export const NAMED_CHANGES = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED];
+export const NAMED_CHANGES = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED_CHANGES];

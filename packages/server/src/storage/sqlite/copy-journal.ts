@@ -1,13 +1,14 @@
 // A copy of a journal, of one state of it, whether a service writes to it or not: what the service acknowledges meanwhile is
 // not in it, and waits for nothing.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { openJournalForReading } from './database.ts';
 
 /** The whole file or none. Throws StartError for data of another version. */
 export function copyJournal(directory: string, file: string): void {
-  const draft = `${file}.${process.pid}.part`;
+  const folder = mkdtempSync(`${file}.draft-`);
+  const draft = join(folder, 'draft');
   // SQLite fills a file that is there and empty: so nobody else can ever read it.
   closeSync(openSync(draft, 'wx', 0o600));
   try {
@@ -20,9 +21,8 @@ export function copyJournal(directory: string, file: string): void {
     sync(draft);
     renameSync(draft, file);
     sync(dirname(file));
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
