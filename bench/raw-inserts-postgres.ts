@@ -3,8 +3,9 @@
 // in the time.
 
 import { Client } from 'pg';
+import { bigints, byteas } from '../packages/server/src/storage/postgres/binary-arrays.ts';
 import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
-import { TermVectors } from '../packages/server/src/storage/postgres/event-index/term-vector.ts';
+import { DocColumns } from '../packages/server/src/storage/postgres/event-index/doc-columns.ts';
 import { provision } from '../packages/server/src/storage/postgres/provision.ts';
 import { POSTGRES } from './backends.ts';
 import { type Made, TERMS_PREFIX } from './made-rows.ts';
@@ -21,10 +22,8 @@ const CONTENTS = `INSERT INTO contents (tenant_id, leaf_index, content_month, te
   FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) AS new (leaf_index, text1, text2, seeds)`;
 const DOCS = `INSERT INTO docs (tenant_id, generation, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
     actor_type, action, actor, resource_type, terms)
-  SELECT 'reading', 1, leaf_index, event_id, at_ms, at_ns, 1, 0, 0, 0, action, actor, resource_type, terms
-  FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::integer[], $5::text[], $6::text[], $7::text[],
-    $8::tsvector[])
-    AS new (leaf_index, event_id, at_ms, at_ns, action, actor, resource_type, terms)`;
+  SELECT 'reading', 1, * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::integer[], $5::smallint[],
+    $6::smallint[], $7::smallint[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::tsvector[])`;
 
 /** How many events a second are written to a log and to an index. */
 export async function rawInserts(rows: readonly Made[]): Promise<number> {
@@ -53,48 +52,39 @@ export async function rawInserts(rows: readonly Made[]): Promise<number> {
   return (1000 * rows.length) / tookMs;
 }
 
-function entriesOf(portion: readonly Made[], at: number): string[] {
-  return [
+function entriesOf(portion: readonly Made[], at: number): Buffer[] {
+  return sent([
     indexes(portion, at),
-    bytes(portion.map(({ entry }) => entry)),
-    bytes(portion.map(({ hash }) => hash)),
-  ];
+    byteas(portion.map(({ entry }) => entry)),
+    byteas(portion.map(({ hash }) => hash)),
+  ]);
 }
 
-function contentsOf(portion: readonly Made[], at: number): string[] {
-  return [
+function contentsOf(portion: readonly Made[], at: number): Buffer[] {
+  return sent([
     indexes(portion, at),
-    bytes(portion.map(({ texts }) => texts[0])),
-    bytes(portion.map(({ texts }) => texts[1])),
-    bytes(portion.map(({ hash }) => hash)),
-  ];
+    byteas(portion.map(({ texts }) => texts[0])),
+    byteas(portion.map(({ texts }) => texts[1])),
+    byteas(portion.map(({ hash }) => hash)),
+  ]);
 }
 
-function docsOf(portion: readonly Made[], at: number): (string | Buffer)[] {
-  const vectors = new TermVectors();
-  for (const { document } of portion) vectors.add(document, TERMS_PREFIX);
-  return [
-    indexes(portion, at),
-    bytes(portion.map(({ entry }) => entry.subarray(36, 52))),
-    list(portion.map(({ document }) => String(document.atMs))),
-    list(portion.map(({ document }) => String(document.atNs))),
-    list(portion.map(({ event }) => event.action)),
-    list(portion.map(({ document }) => document.actor)),
-    list(portion.map(({ event }) => event.resource.resourceType)),
-    // In the binary form, as the service sends them.
-    Buffer.from(vectors.take()),
-  ];
+function docsOf(portion: readonly Made[], at: number): Buffer[] {
+  const columns = new DocColumns();
+  for (const [i, { entry, document, event }] of portion.entries()) {
+    const { action, resource } = event;
+    const eventId = entry.subarray(36, 52);
+    const facts = { classification: 1, kind: 0, action, resourceType: resource.resourceType };
+    columns.add({ index: at + i, eventId, document, ...facts }, TERMS_PREFIX);
+  }
+  return sent(columns.take());
 }
 
-function indexes(portion: readonly Made[], at: number): string {
-  return list(portion.map((_, i) => String(at + i)));
+function indexes(portion: readonly Made[], at: number): Uint8Array {
+  return bigints(portion.map((_, i) => at + i));
 }
 
-/** Arrays as the database reads them; nothing in them has to be escaped. */
-function list(texts: readonly string[]): string {
-  return `{"${texts.join('","')}"}`;
-}
-
-function bytes(values: readonly Buffer[]): string {
-  return list(values.map((value) => `\\\\x${value.toString('hex')}`));
+/** The driver sends as bytes only what comes as a Buffer. */
+function sent(values: readonly Uint8Array[]): Buffer[] {
+  return values.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
 }
