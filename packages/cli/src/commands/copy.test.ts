@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
-import { run, start } from '../testing/command.ts';
+import { run, type Running, start } from '../testing/command.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 import { startLog } from '../testing/running-log.ts';
 
@@ -28,12 +28,14 @@ const HELD_CHECKPOINTS = `SELECT pg_advisory_lock(42);
     'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NEW; END';
   CREATE TRIGGER hold BEFORE INSERT ON tallystick.checkpoints EXECUTE FUNCTION tallystick.hold()`;
 
-/** Waits until somebody waits for a lock in the database. */
-async function somebodyWaits(client: Client): Promise<void> {
+/** Waits until somebody waits for a lock in the database; throws where the one who should has ended. */
+async function somebodyWaits(client: Client, { child, ended }: Running): Promise<void> {
   const waiting =
     "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  while ((await client.query(waiting)).rows.length === 0)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await client.query(waiting)).rows.length === 0) {
+    if (child.exitCode !== null) throw new Error((await ended).stderr);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 describe('tallystick copy', () => {
@@ -50,6 +52,9 @@ describe('tallystick copy', () => {
       rows.join('\n'),
       /^ {2}same {7}\S+\/t\/acme: 5 entries, root [0-9a-f]{64} at size 5, on both sides$/m,
     );
+    const verified = await place.run(['verify', place.data], { Storage__Url: url });
+    assert.equal(verified.code, 0, verified.stdout);
+    assert.match(verified.stdout, /^verified {2}postgres:/);
     const old = await place.run(['serve'], { Server__Port: '0' });
     assert.equal(old.code, 1);
     assert.match(
@@ -77,7 +82,7 @@ describe('tallystick copy', () => {
       // Entries and contents come before them.
       await holding.query(HELD_CHECKPOINTS);
       await using copying = start(['copy'], { env });
-      await somebodyWaits(holding);
+      await somebodyWaits(holding, copying);
       copying.child.kill('SIGKILL');
       assert.equal((await copying.ended).signal, 'SIGKILL');
       await holding.query('DROP FUNCTION tallystick.hold CASCADE');
