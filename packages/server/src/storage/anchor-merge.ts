@@ -67,37 +67,45 @@ function mergedHeads(ones: readonly AnchoredHead[], others: readonly AnchoredHea
 
 /** What is new, held against one another and against what the files were known to have. The first of each origin. */
 export function findForks(news: readonly FileHistory[], known: readonly FileHeads[] = []): AnchorFork[] {
-  const forks: AnchorFork[] = [];
-  for (const origin of new Set(news.flatMap(({ history }) => [...history.keys()]))) {
-    const fork = forkOf(origin, [
-      ...known.flatMap(({ path, heads }) => placed(path, [heads.get(origin) ?? []].flat())),
-      ...news.flatMap(({ path, history }) => placed(path, history.get(origin) ?? [])),
-    ]);
-    if (fork !== undefined) forks.push(fork);
-  }
-  return forks;
+  const origins = new Set<string>();
+  for (const { history } of news) for (const origin of history.keys()) origins.add(origin);
+  return [...origins].flatMap((origin) => forkOf(origin, news, known) ?? []);
 }
 
-interface PlacedHead extends AnchoredHead {
+interface PlacedHead {
+  readonly head: AnchoredHead;
   readonly path: string;
 }
 
-function placed(path: string, heads: readonly AnchoredHead[]): PlacedHead[] {
-  return heads.map((head) => ({ ...head, path }));
-}
-
-function forkOf(origin: string, heads: readonly PlacedHead[]): AnchorFork | undefined {
+function forkOf(
+  origin: string,
+  news: readonly FileHistory[],
+  known: readonly FileHeads[],
+): AnchorFork | undefined {
   const bySize = new Map<number, PlacedHead>();
-  for (const head of heads) {
-    const other = bySize.get(head.size);
-    if (other === undefined) bySize.set(head.size, head);
-    else if (!equalBytes(other.root, head.root)) return asFork(origin, other, head);
+  for (const placed of placedHeads(origin, news, known)) {
+    const other = bySize.get(placed.head.size);
+    if (other === undefined) bySize.set(placed.head.size, placed);
+    else if (!equalBytes(other.head.root, placed.head.root)) return asFork(other, placed);
   }
   return undefined;
 }
 
-function asFork(origin: string, one: PlacedHead, other: PlacedHead): AnchorFork {
-  const at = ({ root, path }: PlacedHead) => `root ${toHex(root)} in ${path}`;
-  const message = `two histories of ${origin} were signed: with ${one.size} entries it has ${at(one)} and ${at(other)}. ${TO_GO_ON}`;
-  return { origin, size: one.size, message };
+function* placedHeads(
+  origin: string,
+  news: readonly FileHistory[],
+  known: readonly FileHeads[],
+): Iterable<PlacedHead> {
+  for (const { path, heads } of known) {
+    const head = heads.get(origin);
+    if (head !== undefined) yield { head, path };
+  }
+  for (const { path, history } of news) for (const head of history.get(origin) ?? []) yield { head, path };
+}
+
+function asFork(one: PlacedHead, other: PlacedHead): AnchorFork {
+  const { origin, size } = one.head;
+  const at = ({ head, path }: PlacedHead) => `root ${toHex(head.root)} in ${path}`;
+  const message = `two histories of ${origin} were signed: with ${size} entries it has ${at(one)} and ${at(other)}. ${TO_GO_ON}`;
+  return { origin, size, message };
 }

@@ -12,13 +12,7 @@ import { equalBytes } from '@tallystick/evidence';
 import { StartError } from '../start-error.ts';
 import type { Anchor, AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
 import { anchorTrouble, openAnchorFile } from './anchor-file.ts';
-import {
-  type AnchorFork,
-  anchorFileOf,
-  type FileHistory,
-  findForks,
-  mergeHistories,
-} from './anchor-merge.ts';
+import { type AnchorFork, anchorFileOf, type FileHistory, mergeHistories } from './anchor-merge.ts';
 import { OtherAnchorFiles } from './anchor-others.ts';
 import { LOCK_FILE, takeProcessLock } from './process-lock.ts';
 
@@ -47,9 +41,9 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
   const own = opening.use(await openAnchorFile(path));
   const others = new OtherAnchorFiles(directory, ownName);
   try {
-    const history = await own.history();
-    const { news } = await others.readNew();
-    return new NodesAnchor({ path, own, others }, [{ path, history }, ...news], opening.move());
+    const all = { path, history: await own.history() };
+    const { news, forks } = await others.readNew({ path, heads: own.heads() }, [all]);
+    return new NodesAnchor({ path, own, others }, { news: [all, ...news], forks }, opening.move());
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -80,6 +74,11 @@ interface NodesAnchorFiles {
   readonly others: OtherAnchorFiles;
 }
 
+interface Found {
+  readonly news: readonly FileHistory[];
+  readonly forks: readonly AnchorFork[];
+}
+
 class NodesAnchor implements Anchor {
   readonly #files: NodesAnchorFiles;
   readonly #opened: AsyncDisposable;
@@ -88,11 +87,11 @@ class NodesAnchor implements Anchor {
   readonly #forks = new Map<string, string>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(files: NodesAnchorFiles, found: readonly FileHistory[], opened: AsyncDisposable) {
+  constructor(files: NodesAnchorFiles, { news, forks }: Found, opened: AsyncDisposable) {
     this.#files = files;
     this.#opened = opened;
-    this.#take(found);
-    this.#refuse(findForks(found));
+    this.#take(news);
+    this.#refuse(forks);
   }
 
   get isNew(): boolean {
@@ -133,10 +132,9 @@ class NodesAnchor implements Anchor {
 
   async #refresh(): Promise<void> {
     const { path, own, others } = this.#files;
-    const { news, known } = await others.readNew();
-    if (news.length === 0) return;
+    const { news, forks } = await others.readNew({ path, heads: own.heads() });
     this.#take(news);
-    this.#refuse(findForks(news, [{ path, heads: own.heads() }, ...known]));
+    this.#refuse(forks);
   }
 
   async #append(wanted: readonly AnchoredHead[]): Promise<void> {

@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import type { AnchoredHead } from '../streams/anchor.ts';
 import { anchorTrouble } from './anchor-file.ts';
 import { type AnchorAddition, AnchorDamage, readAnchorFrom } from './anchor-form.ts';
-import { type FileHeads, type FileHistory, isAnchorFile } from './anchor-merge.ts';
+import {
+  type AnchorFork,
+  type FileHeads,
+  type FileHistory,
+  findForks,
+  isAnchorFile,
+} from './anchor-merge.ts';
 import { codeOf } from './whole-file.ts';
 
 /** By which it is told whether a file has changed. */
@@ -17,6 +23,10 @@ interface FileState {
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
+}
+
+interface NewContent extends AnchorAddition {
+  readonly state: FileState;
 }
 
 interface OtherFile extends Pick<AnchorAddition, 'bytes' | 'closing'> {
@@ -38,23 +48,28 @@ export class OtherAnchorFiles {
   }
 
   /**
-   * What they have that they had not when this was last asked; `known` is what they were known to have before. A file that
-   * is gone, or was put back to an earlier state, takes nothing away. Where a file cannot be read it rejects,
+   * What they have that they had not when this was last asked, and how that forks from the rest, from what this node has, or
+   * from what of its own it has not told before.
+   * A file that is gone, or was put back to an earlier state, takes nothing away. Where a file cannot be read it rejects,
    * and says which.
    */
-  async readNew(): Promise<{ news: FileHistory[]; known: FileHeads[] }> {
-    const known = Array.from(this.#files, ([name, { heads }]) => ({ path: this.#path(name), heads }));
+  async readNew(
+    own: FileHeads,
+    newOfOwn: readonly FileHistory[] = [],
+  ): Promise<{ news: FileHistory[]; forks: AnchorFork[] }> {
     const news: FileHistory[] = [];
-    const read: [string, OtherFile][] = [];
+    const read: [string, NewContent][] = [];
     for (const name of await this.#names()) {
       const found = await this.#readOne(name, this.#files.get(name));
       if (found === undefined) continue;
-      read.push([name, found.file]);
+      read.push([name, found]);
       news.push({ path: this.#path(name), history: found.added });
     }
+    const known = Array.from(this.#files, ([name, { heads }]) => ({ path: this.#path(name), heads }));
+    const forks = news.length === 0 ? [] : findForks([...newOfOwn, ...news], [own, ...known]);
     // Only now: what was read beside one that cannot be read is news the next time, too.
-    for (const [name, file] of read) this.#files.set(name, file);
-    return { news, known };
+    for (const [name, content] of read) this.#files.set(name, withNews(this.#files.get(name), content));
+    return { news, forks };
   }
 
   /** All that they have now. */
@@ -73,7 +88,7 @@ export class OtherAnchorFiles {
   }
 
   /** Undefined where nothing is new. */
-  async #readOne(name: string, before: OtherFile | undefined) {
+  async #readOne(name: string, before: OtherFile | undefined): Promise<NewContent | undefined> {
     const path = this.#path(name);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -92,21 +107,24 @@ export class OtherAnchorFiles {
 }
 
 /** Undefined where it is as it was. */
-async function readFile(path: string, before: OtherFile | undefined) {
+async function readFile(path: string, before: OtherFile | undefined): Promise<NewContent | undefined> {
   // Opened, not only looked at: on NFS that is what makes sure that all that others have closed or synced is seen.
   await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const found = await handle.stat({ bigint: true });
   // A folder of this name is a draft of whoever writes the file.
   if (!found.isFile() || (before !== undefined && isSame(before.state, found))) return undefined;
   const { dev, ino, size, mtimeNs } = found;
-  const { heads = new Map<string, AnchoredHead>() } = before ?? {};
-  const { added, bytes, closing } = await readAddition(handle, before, found);
-  const newest = new Map(heads);
+  return { ...(await readAddition(handle, before, found)), state: { dev, ino, size, mtimeNs } };
+}
+
+/** The same map goes on: there may be ten thousand heads in it, and one that is new. */
+function withNews(before: OtherFile | undefined, { added, ...content }: NewContent): OtherFile {
+  const heads = before?.heads ?? new Map<string, AnchoredHead>();
   for (const [origin, list] of added) {
     const [last, known] = [list.at(-1)!, heads.get(origin)];
-    if (known === undefined || known.size <= last.size) newest.set(origin, last);
+    if (known === undefined || known.size <= last.size) heads.set(origin, last);
   }
-  return { added, file: { state: { dev, ino, size, mtimeNs }, heads: newest, bytes, closing } };
+  return { ...content, heads };
 }
 
 /** What follows upon what was read before, if the file has only grown; else all of it. */
