@@ -9,7 +9,7 @@ import type { Surroundings } from './surroundings.ts';
 
 /** Throws StartError. The data directory must be there. */
 export async function openStorage({ config, clock, random, telemetry }: Surroundings): Promise<Storage> {
-  const { dataDirectory: directory, url } = config.storage;
+  const { dataDirectory: directory, url, distribute } = config.storage;
   const { origin: logOrigin } = config.log;
   const { streams } = config;
   const onFailure = (error: unknown) =>
@@ -26,7 +26,7 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
   const node = { name: nodeName(config), version: readBuild().version };
-  return openPostgresStorage({ url: url.reveal(), ...common, node, onTrouble });
+  return openPostgresStorage({ url: url.reveal(), ...common, node, distribute, onTrouble });
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

@@ -29,6 +29,7 @@ test('settings that must agree are checked together', () => {
       { Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit' },
       /^Storage__OwnerUrl is given without Storage__Url; it is the owner of that database$/,
     ],
+    [{ Storage__Distribute: 'true' }, /^Storage__Distribute is true without Storage__Url; only the tables/],
     [{ Grpc__Port: '8080' }, /^Grpc__Port: 8080 is also Server__Port/],
     [
       { ApiVersions__V1__DeprecationDate: '2027-02-01', ApiVersions__V1__SunsetDate: '2027-01-01' },

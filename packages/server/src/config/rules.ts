@@ -22,6 +22,7 @@ export function brokenRules(written: WrittenSettings): string[] {
 
 const RULES: readonly Rule[] = [
   ownerOfDatabase,
+  distributedDatabase,
   tlsWhole,
   portsApart,
   limitGiven,
@@ -32,6 +33,11 @@ const RULES: readonly Rule[] = [
 function ownerOfDatabase({ isGiven }: WrittenSettings): string | undefined {
   if (!isGiven('Storage__OwnerUrl') || isGiven('Storage__Url')) return undefined;
   return 'Storage__OwnerUrl is given without Storage__Url; it is the owner of that database';
+}
+
+function distributedDatabase({ config, isGiven }: WrittenSettings): string | undefined {
+  if (!config.storage.distribute || isGiven('Storage__Url')) return undefined;
+  return 'Storage__Distribute is true without Storage__Url; only the tables of a database can be spread over machines';
 }
 
 function tlsWhole({ isGiven }: WrittenSettings): string | undefined {

@@ -132,6 +132,11 @@ export const SETTINGS = {
       'that of `Storage__Url`',
       'The same database with the credential of its owner, for `tallystick migrate` and `copy` only; the service does not need it.',
     ),
+    Distribute: setting(
+      flag(),
+      false,
+      'When the tables are made, in a database with the extension Citus: spreads them over its machines by tenant. Those that are there stay as they are.',
+    ),
   },
   Node: {
     Name: optional(

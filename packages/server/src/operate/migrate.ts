@@ -18,11 +18,11 @@ export interface Migrated {
 
 /** Throws StartError, and ConfigError where there is no data directory. No service may use that meanwhile. */
 export async function migrate(config: Config): Promise<Migrated> {
-  const { dataDirectory, url, ownerUrl } = config.storage;
+  const { dataDirectory, url, ownerUrl, distribute } = config.storage;
   if (url !== undefined) {
     // Loaded here: a command over a data directory does not wait for what speaks to databases.
     const { provision } = await import('../storage/postgres/provision.ts');
-    return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() });
+    return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() }, { distribute });
   }
   requireData(config);
   const version = journalVersion(dataDirectory);

@@ -8,7 +8,7 @@ import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { STREAMS } from '../storage/conformance/claims.ts';
 import { PoolCommitter } from '../storage/pool/pool-commitments.ts';
-import { Database, SCHEMA } from '../storage/postgres/database.ts';
+import { Database, type DatabaseOptions, SCHEMA } from '../storage/postgres/database.ts';
 import { createLog } from '../storage/postgres/log.ts';
 import { migrate } from '../storage/postgres/migrate.ts';
 import type { LogReader, LogWriter, StreamLimits } from '../streams/log.ts';
@@ -46,10 +46,14 @@ export async function raw(
   }
 }
 
-export function startLogNode(url: string, streams: StreamLimits = STREAMS): LogNode {
+export function startLogNode(
+  url: string,
+  streams: StreamLimits = STREAMS,
+  more: Pick<DatabaseOptions, 'isDistributed'> = {},
+): LogNode {
   const random = createSystemRandom();
-  const writing = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
-  const reading = new Database({ url, connectionsMax: 2, ...PATIENT_LIMITS });
+  const writing = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS, ...more });
+  const reading = new Database({ url, connectionsMax: 2, ...PATIENT_LIMITS, ...more });
   const nextId = createUlids(systemClock, random);
   const committer = new PoolCommitter(random);
   const parts = {

@@ -70,6 +70,7 @@ export class TamperedDatabase implements AsyncDisposable {
   async #faultsNow({ without, tenant }: Look): Promise<readonly StoreFault[]> {
     await this.#client.query(`SET LOCAL ROLE ${ROLES.Verifier}`);
     const asked = {
+      isDistributed: async () => false,
       query: async ({ name, text }: { name: string; text: string }, values: readonly unknown[] = []) =>
         (await this.#client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows,
     };

@@ -33,11 +33,9 @@ const READ_KEYS = statement('SELECT * FROM api_keys WHERE tenant_id = $1 ORDER B
 // A hash cannot be unique over all tenants, which may be on several machines. So whoever adds a key keeps out others that
 // add one of the same hash, and then looks.
 const HOLD_HASH = statement('SELECT pg_advisory_xact_lock($1::integer, $2::integer)');
+const HAS_HASH = statement('SELECT 1 FROM api_keys WHERE hash = $1 LIMIT 1');
 const ADD_KEY = statement(
-  `INSERT INTO api_keys (${KEY_COLUMNS})
-   SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bytea, $8::bigint, $9::text, $10::bigint,
-     $11::bigint, $12::text
-   WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE hash = $7::bytea)`,
+  `INSERT INTO api_keys (${KEY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 // Before END_KEY, which would see the key as others have left it, but not what they have put in its place.
 const HOLD_KEY = statement('SELECT 1 FROM api_keys WHERE tenant_id = $1 AND key_id = $2 FOR UPDATE');
@@ -45,8 +43,7 @@ const END_KEY = statement(
   `UPDATE api_keys AS old SET expires_at_ms = least(coalesce(expires_at_ms, $1::bigint), $1::bigint)
    WHERE tenant_id = $2 AND key_id = $3 AND revoked_at_ms IS NULL
      AND (expires_at_ms IS NULL OR expires_at_ms > $4::bigint)
-     AND NOT EXISTS (SELECT 1 FROM api_keys AS newer WHERE newer.tenant_id = $2 AND newer.replaces = $3)
-     AND NOT EXISTS (SELECT 1 FROM api_keys AS same WHERE same.hash = $5::bytea)`,
+     AND NOT EXISTS (SELECT 1 FROM api_keys AS newer WHERE newer.tenant_id = $2 AND newer.replaces = $3)`,
 );
 const REVOKE_KEY = statement(
   `UPDATE api_keys SET revoked_at_ms = $1::bigint
@@ -131,7 +128,7 @@ export class AccessTables {
     return this.#changeHolding(tenantId, hash, async (transaction) => {
       const [, ended] = await Promise.all([
         transaction.query(HOLD_KEY, [tenantId, replaces]),
-        transaction.change(END_KEY, [endsAtMs, tenantId, replaces, createdAtMs, hash]),
+        transaction.change(END_KEY, [endsAtMs, tenantId, replaces, createdAtMs]),
       ]);
       return ended > 0 && (await addKey(transaction, next, hash));
     });
@@ -154,6 +151,7 @@ export class AccessTables {
     const scope: Scope = { role: 'Writer', tenants: [tenantId], keyHash };
     return this.#database.inTransaction(scope, async (transaction) => {
       await transaction.query(HOLD_HASH, [HASH_LOCK, beginningOf(keyHash)]);
+      if ((await transaction.query(HAS_HASH, [keyHash])).length > 0) return false;
       return counted(transaction, () => change(transaction));
     });
   }

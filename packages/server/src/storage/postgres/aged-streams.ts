@@ -19,14 +19,14 @@ const FOUND_MAX = 100;
 // A stream is made before its first entry is received: where it is young, the entry need not be looked at. receivedAt
 // stands in an entry as 8 bytes, the highest first, so that they compare like the number.
 const FIND = statement(
-  `SELECT looked.tenant_id, (stream.created_at_ms < $2 AND
-     substring(entry from 29 for 8) < int8send($2)) IS TRUE AS is_aged
-   FROM (SELECT tenant_id FROM heads WHERE tenant_id > $1 AND ($3::smallint[] IS NULL OR share = ANY($3)) ORDER BY tenant_id LIMIT ${LOOKED_AT_MAX}) AS looked
+  `SELECT heads.tenant_id, (CASE WHEN stream.created_at_ms < $2 THEN
+     (SELECT substring(entry from 29 for 8) < int8send($2) FROM entries
+      WHERE entries.tenant_id = heads.tenant_id AND leaf_index = stream.first_index) END) IS TRUE AS is_aged
+   FROM heads
    LEFT JOIN LATERAL (SELECT first_index, created_at_ms FROM streams
-     WHERE streams.tenant_id = looked.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
-   LEFT JOIN entries ON entries.tenant_id = looked.tenant_id AND leaf_index = stream.first_index
-     AND stream.created_at_ms < $2
-   ORDER BY looked.tenant_id`,
+     WHERE streams.tenant_id = heads.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
+   WHERE heads.tenant_id > $1 AND ($3::smallint[] IS NULL OR heads.share = ANY($3))
+   ORDER BY heads.tenant_id LIMIT ${LOOKED_AT_MAX}`,
 );
 
 export class AgedStreams {

@@ -11,7 +11,8 @@ import { EvidenceTables } from './evidence-tables.ts';
 import { logIn } from './log-row.ts';
 import { readInstallation } from './meta.ts';
 import { STREAMS } from './stream-rows.ts';
-import { type Asked, askedAlone, tenantTrees, TreeTables } from './tree-tables.ts';
+import type { Asked } from './by-tenant.ts';
+import { askedAlone, tenantTrees, TreeTables } from './tree-tables.ts';
 import { openForVerifying, verifiedState } from './verified-state.ts';
 
 const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_id = $2`);

@@ -6,6 +6,7 @@ import { Pool, type PoolClient } from 'pg';
 import type { TenantId } from '@tallystick/contract';
 import { orUnavailable, UnknownCommitError } from './away.ts';
 import { COLUMN_TYPES } from './column-types.ts';
+import { areDistributed } from './distribute.ts';
 import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
 
 /** Where all tables are. */
@@ -27,7 +28,7 @@ export function statement(text: string): Statement {
 /** Who asks: a role, and the tenants that it sees, or the key of that hash. Projector and verifier see all of them. */
 export type Scope =
   | {
-      readonly role: Exclude<Role, 'Projector' | 'Searcher' | 'Verifier'>;
+      readonly role: Exclude<Role, 'Projector' | 'Verifier'>;
       readonly tenants: readonly TenantId[];
     }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
@@ -38,6 +39,8 @@ export const PROJECTOR: Scope = { role: 'Projector' };
 export const VERIFIER: Scope = { role: 'Verifier' };
 
 export interface Transaction {
+  /** Whether its tables are spread over machines by tenant. */
+  isDistributed(): Promise<boolean>;
   /** May be asked again before it has answered: the answers come in order. */
   query(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
   /** Of a statement that changes rows: how many. */
@@ -45,9 +48,7 @@ export interface Transaction {
 }
 
 /** One state of the database, for as long as it is read; its connection is nobody else's meanwhile. */
-export interface OpenState extends AsyncDisposable {
-  query: Transaction['query'];
-}
+export interface OpenState extends AsyncDisposable, Pick<Transaction, 'query' | 'isDistributed'> {}
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -60,6 +61,8 @@ export interface DatabaseOptions {
   readonly idleMsMax?: number;
   /** Told of connections that break while nobody uses them. */
   readonly onTrouble?: (error: Error) => void;
+  /** Its tables are spread over machines by tenant; undefined: as the database says. */
+  readonly isDistributed?: boolean;
 }
 
 /** Nobody waits longer for a connection, or for an answer: the caller is told to come again. */
@@ -78,6 +81,8 @@ const SESSION_SETTINGS: readonly string[] = [
   'default_transaction_read_only=off',
   'default_transaction_isolation=read\\ committed',
   'gin_fuzzy_search_limit=0',
+  // Where tables are distributed: the other machines hear what is set for a transaction. Elsewhere it means nothing.
+  'citus.propagate_set_commands=local',
 ];
 
 const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -92,10 +97,12 @@ const PIPELINED = { pipeline: true };
 
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
+  #isDistributed: boolean | undefined;
 
   constructor(options: DatabaseOptions) {
     const { url, connectionsMax, onTrouble } = options;
     const { connectMsMax = CONNECT_MS_MAX, answerMsMax = ANSWER_MS_MAX, idleMsMax = IDLE_MS_MAX } = options;
+    this.#isDistributed = options.isDistributed;
     this.#pool = new Pool({
       connectionString: withSettings(url),
       max: connectionsMax,
@@ -115,11 +122,16 @@ export class Database implements AsyncDisposable {
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
+  /** Whether its tables are spread over machines by tenant: then a transaction is of one tenant, wherever it can be. */
+  async isDistributed(): Promise<boolean> {
+    return this.#isDistributed ?? this.#orUnavailable(async (_, isDistributed) => isDistributed);
+  }
+
   /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
   async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#orUnavailable(async (client) => {
-      begin(client, scope, '', DURABLY);
-      const result = await work(transactionOn(client));
+    return this.#orUnavailable(async (client, isDistributed) => {
+      begin(client, isDistributed, scope, '', DURABLY);
+      const result = await work(transactionOn(client, isDistributed));
       await commit(client);
       return result;
     });
@@ -127,9 +139,9 @@ export class Database implements AsyncDisposable {
 
   /** Reads from one state of the database. */
   async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#orUnavailable(async (client) => {
-      begin(client, scope, ONE_STATE);
-      const result = await read(transactionOn(client));
+    return this.#orUnavailable(async (client, isDistributed) => {
+      begin(client, isDistributed, scope, ONE_STATE);
+      const result = await read(transactionOn(client, isDistributed));
       await client.query('COMMIT');
       return result;
     });
@@ -137,12 +149,14 @@ export class Database implements AsyncDisposable {
 
   /** The state is that of the first statement. */
   async openState(scope: Scope): Promise<OpenState> {
+    const isDistributed = await this.isDistributed();
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw orUnavailable(error);
     });
-    begin(client, scope, ONE_STATE);
-    const transaction = transactionOn(client);
+    begin(client, isDistributed, scope, ONE_STATE);
+    const transaction = transactionOn(client, isDistributed);
     return {
+      isDistributed: () => transaction.isDistributed(),
       query: (asked, values) =>
         transaction.query(asked, values).catch((error: unknown) => {
           throw orUnavailable(error);
@@ -157,9 +171,9 @@ export class Database implements AsyncDisposable {
 
   /** One statement by itself, in one round trip. */
   async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#orUnavailable(async (client) => {
-      begin(client, scope, 'READ ONLY');
-      const rows = transactionOn(client).query(asked, values);
+    return this.#orUnavailable(async (client, isDistributed) => {
+      begin(client, isDistributed, scope, 'READ ONLY');
+      const rows = transactionOn(client, isDistributed).query(asked, values);
       const committed = client.query('COMMIT');
       committed.catch(() => {});
       const found = await rows;
@@ -177,9 +191,12 @@ export class Database implements AsyncDisposable {
     await this.#pool.end();
   }
 
-  async #orUnavailable<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  async #orUnavailable<T>(work: (client: PoolClient, isDistributed: boolean) => Promise<T>): Promise<T> {
     try {
-      return await this.#with(work);
+      return await this.#with(async (client) => {
+        this.#isDistributed ??= await areDistributed(client, SCHEMA);
+        return work(client, this.#isDistributed);
+      });
     } catch (error) {
       throw orUnavailable(error);
     }
@@ -213,18 +230,30 @@ function withSettings(url: string): string {
 }
 
 /** If any of it fails, so does all that follows, up to the commit. */
-function begin(client: PoolClient, scope: Scope, mode: string, ...first: readonly string[]): void {
-  const settings = [...first, `SET LOCAL ROLE ${ROLES[scope.role]}`];
+function begin(
+  client: PoolClient,
+  isDistributed: boolean,
+  scope: Scope,
+  mode: string,
+  ...first: readonly string[]
+): void {
+  const settings = [...first];
   if ('tenants' in scope) settings.push(`SET LOCAL ${TENANTS_SETTING} = ${quoted(scope.tenants.join(','))}`);
   if ('keyHash' in scope)
     settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
-  client.query(`BEGIN ${mode}; ${settings.join('; ')}`).catch(() => {});
+  const texts = isDistributed
+    ? // Other machines are sent the whole text in which something is set. The role is not set there: who has taken it on
+      // logs in by its name; and whoever calls a function of the owner, as the owner.
+      [`BEGIN ${mode}; SELECT set_config('role', '${ROLES[scope.role]}', true)`, ...settings]
+    : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${ROLES[scope.role]}`].join('; ')}`];
+  for (const text of texts) client.query(text).catch(() => {});
 }
 
-function transactionOn(client: PoolClient): Transaction {
+function transactionOn(client: PoolClient, isDistributed: boolean): Transaction {
   const run = ({ name, text }: Statement, values: readonly Value[]) =>
     client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
   return {
+    isDistributed: async () => isDistributed,
     query: async (asked, values = []) => (await run(asked, values)).rows,
     change: async (asked, values = []) => (await run(asked, values)).rowCount ?? 0,
   };

@@ -6,9 +6,9 @@ import type { AlteredEvent, ProofWish, StoredEvidence } from '../../streams/tree
 import { bitsOf } from '../rows/classification-column.ts';
 import { StoredContents } from '../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../rows/stored-evidence.ts';
+import type { Asked } from './by-tenant.ts';
 import { statement } from './database.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, EVENT_ID, MAY_BE_SEEN } from './log-columns.ts';
-import type { Asked } from './tree-tables.ts';
 
 const ONE = statement(
   `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}

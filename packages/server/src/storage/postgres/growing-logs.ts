@@ -18,9 +18,9 @@ import { ROW_BYTES, type TreeState } from '../growing-tree.ts';
 import { blobOf, numberOf, textIn } from '../rows/columns.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../signed-tree.ts';
+import { type Asked, ofTenants, rowForEach } from './by-tenant.ts';
 import { type Database, PROJECTOR, type Row, statement } from './database.ts';
 import {
-  type Asked,
   askedAlone,
   makeOf,
   newestLog,
@@ -82,12 +82,15 @@ const LEAVES = statement(
    JOIN entries ON entries.tenant_id = wish.tenant AND entries.leaf_index = wish.place`,
 );
 // Joined by the database: a row at a time costs more than the hashing.
-const RUNS = statement(
-  `SELECT run.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
+const RUNS = ofTenants(
+  3,
+  (
+    only,
+  ) => `SELECT run.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
    LATERAL (SELECT count(*) AS count,
        count(*) FILTER (WHERE octet_length(entry) = ${ENTRY_BYTES} AND octet_length(leaf) = ${HASH_BYTES}) AS whole,
        string_agg(entry || leaf, ''::bytea ORDER BY leaf_index) AS rows
-     FROM entries WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at) AS run
+     FROM entries WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at${only('tenant_id')}) AS run
    ORDER BY wish.number`,
 );
 
@@ -173,11 +176,10 @@ export class GrowingLogs {
 
   /** The rows of each, entry and leaf one behind the other; a function throws where they are not whole. */
   async runs(wishes: readonly RunWish[]): Promise<(() => Uint8Array)[]> {
-    if (wishes.length === 0) return [];
-    const rows = await this.#asked.query(RUNS, [
-      wishes.map(({ tenant }) => tenant),
-      wishes.map(({ fromIndex }) => fromIndex),
-      wishes.map(({ endIndex }) => endIndex),
+    const rows = await rowForEach(this.#asked, RUNS, wishes, (some) => [
+      some.map(({ tenant }) => tenant),
+      some.map(({ fromIndex }) => fromIndex),
+      some.map(({ endIndex }) => endIndex),
     ]);
     return wishes.map((wish, i) => () => runIn(rows[i], wish));
   }

@@ -1,7 +1,8 @@
 // Appending: one transaction for a whole pool of requests of many tenants. The logs are locked first; keys and ids are
 // looked up after that, so that of two who ask the same thing, on whichever node, one stores and the other finds it. Logs
 // that somebody else has locked wait for the next attempt. What the database refuses is tried again tenant by tenant, so
-// that one bad log fails alone. When anything else is thrown, nothing is known of the commit.
+// that one bad log fails alone. When anything else is thrown, nothing is known of the commit. Where tables are distributed
+// it is one transaction for each tenant from the beginning: a commit then concerns one machine, and needs no other.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import { type Clock, wait } from '../../runtime/clock.ts';
@@ -28,6 +29,7 @@ import { beginEpoch } from './epoch-writer.ts';
 import { Heads, type LockedHeads } from './heads.ts';
 import { HeldShares } from './held-shares.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
+import { Turns } from './turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
   /** The name under which the logs are signed. */
@@ -49,6 +51,8 @@ interface Numbered {
 
 /** So long does a log that somebody else has locked keep requests waiting. */
 const LOCKED_MS_MAX = 5000;
+/** Where each is of one tenant. */
+export const COMMITS_AT_ONCE = 8;
 const PAUSE_MS = 2;
 const PAUSE_MS_MAX = 25;
 const SWEEP_ROWS_MAX = 1000;
@@ -70,8 +74,7 @@ export class Journal {
   readonly #heads: Heads;
   readonly #agedStreams: AgedStreams;
   readonly #months = new Set<number>([contentMonthOf(undefined)]);
-  /** The transaction that the next one waits for. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
@@ -151,6 +154,10 @@ export class Journal {
   }
 
   async #sealTogetherOrEach(tenants: readonly TenantId[], now: AppendTime): Promise<void> {
+    if (tenants.length > 1 && (await this.#database.isDistributed())) {
+      for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
+      return;
+    }
     try {
       await this.#commit(tenants, [], now.steadyNowMs, async ({ streams }, _, tables) => {
         for (const tenant of tenants) {
@@ -168,22 +175,47 @@ export class Journal {
 
   /** Those whose logs somebody else has locked are given back. */
   async #appendOrEach(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    const tenants = tenantsOf(open);
+    const ofEach = tenants.map((tenant) => open.filter(({ request }) => request.tenant === tenant));
+    if (tenants.length > 1 && (await this.#database.isDistributed()))
+      return this.#appendApart(ofEach, given, results);
     try {
       return await this.#appendTogether(open, given, results);
     } catch (error) {
-      const tenants = tenantsOf(open);
       if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
       if (tenants.length === 1) {
         for (const { place } of open) results[place] = { status: 'Faulty', error };
         return [];
       }
       const left: Numbered[] = [];
-      for (const tenant of tenants) {
-        const own = open.filter(({ request }) => request.tenant === tenant);
-        left.push(...(await this.#appendOrEach(own, given, results)));
-      }
+      for (const own of ofEach) left.push(...(await this.#appendOrEach(own, given, results)));
       return left;
     }
+  }
+
+  /**
+   * Each tenant in a transaction of its own. The machine of one may be away: what the others have stored is stored, and must
+   * be answered. Throws if none was.
+   */
+  async #appendApart(ofEach: readonly Numbered[][], given: Given, results: Result[]): Promise<Numbered[]> {
+    const left: Numbered[] = [];
+    const failed = new Map<readonly Numbered[], unknown>();
+    // One after the other, but so many of these at once.
+    const waiting = ofEach.values();
+    const appendNext = async () => {
+      for (const own of waiting) {
+        try {
+          left.push(...(await this.#appendOrEach(own, given, results)));
+        } catch (error) {
+          failed.set(own, error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: COMMITS_AT_ONCE }, appendNext));
+    if (failed.size === ofEach.length) throw [...failed.values()][0];
+    for (const [own, error] of failed)
+      for (const { place } of own) results[place] = { status: 'Faulty', error: perhaps(error) };
+    return left;
   }
 
   async #appendTogether(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
@@ -238,13 +270,6 @@ export class Journal {
     throw lockedTooLong();
   }
 
-  /** Two at once would only lock each other out of the logs that they have in common. */
-  #inTurn<T>(commit: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(commit);
-    this.#last = turn.catch(() => {});
-    return turn;
-  }
-
   /** One transaction upon locked heads; others of this process come before and behind it. */
   async #commit<T>(
     tenants: readonly TenantId[],
@@ -252,7 +277,9 @@ export class Journal {
     steadyNowMs: number,
     work: Work<T>,
   ): Promise<T> {
-    return this.#inTurn(() => this.#commitAlone(tenants, wanted, steadyNowMs, work));
+    // Two at once would only lock each other out of the logs that they have in common.
+    const name = (await this.#database.isDistributed()) ? tenants.join() : '';
+    return this.#turns.take(name, () => this.#commitAlone(tenants, wanted, steadyNowMs, work));
   }
 
   async #commitAlone<T>(
@@ -332,6 +359,15 @@ function tenantsOf(open: readonly Numbered[]): TenantId[] {
 
 function lockedTooLong(): AuditError {
   return new AuditError('SERVICE_UNAVAILABLE', 'The log was written to by others for too long. Try again.');
+}
+
+/** For one whose machine did not answer. */
+function perhaps(cause: unknown): AuditError {
+  return new AuditError(
+    'SERVICE_UNAVAILABLE',
+    'The log cannot be written at the moment; this may be stored or not. Repeat it with the same key or ids.',
+    { cause },
+  );
 }
 
 /** Class 23: what the tables refuse is of one log, and others need not fail with it. */

@@ -2,11 +2,19 @@
 // less: they read the catalogue, which everybody may, and the rest in the roles that they take on. `requireDurable` is
 // for whoever lets events into a database: it refuses one that may forget what it has acknowledged.
 
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryResultRow } from 'pg';
 import { StartError } from '../../start-error.ts';
 import { type Database, SCHEMA } from './database.ts';
+import {
+  areDistributed,
+  type Asking,
+  distributeTables,
+  letRolesIn,
+  requireExtension,
+  settingsOfMachines,
+} from './distribute.ts';
 import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
-import { MIGRATIONS } from './schema.ts';
+import { byPartitions, byShards, MIGRATIONS } from './schema.ts';
 
 /** Any number that nobody else takes: who migrates waits for whoever is at it. */
 export const MIGRATION_LOCK = 0x7461_6c6c;
@@ -23,19 +31,24 @@ export interface Migrated {
   readonly to: number;
 }
 
+export interface MigrateOptions {
+  /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
+  readonly distribute?: boolean;
+}
+
 /** Brings the database to this version; `servedBy` is the user that may take on the roles. Throws StartError. */
-export async function migrate(database: Database, servedBy: string): Promise<Migrated> {
+export async function migrate(
+  database: Database,
+  servedBy: string,
+  options: MigrateOptions = {},
+): Promise<Migrated> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.plainly((client) => migrateOver(unhurried(client), servedBy));
+      return await database.plainly((client) => migrateOver(unhurried(client), servedBy, options));
     } catch (error) {
       if (!isInTheWay(error) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
-}
-
-interface Asking {
-  query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
 }
 
 /** Another may be at it, or tables may be large: an answer has not to come within the time that whoever serves gives it. */
@@ -48,15 +61,28 @@ function unhurried(client: PoolClient): Asking {
   };
 }
 
-async function migrateOver(client: Asking, servedBy: string): Promise<Migrated> {
-  await client.query('BEGIN; SET LOCAL statement_timeout = 0');
+async function migrateOver(
+  client: Asking,
+  servedBy: string,
+  { distribute = false }: MigrateOptions,
+): Promise<Migrated> {
+  await client.query('BEGIN');
+  await client.query('SET LOCAL statement_timeout = 0');
   await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
   for (const role of Object.values(ROLES)) await client.query(makeRole(role));
-  await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}; SET LOCAL search_path = ${SCHEMA}`);
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
   const version = (await hasTables(client)) ? await versionOf(client) : 0;
   requireKnown(version);
-  for (const migration of MIGRATIONS.slice(version)) await client.query(migration);
-  for (const right of rightsOf(SCHEMA)) await client.query(right);
+  const isDistributed = version === 0 ? distribute : await areDistributed(client, SCHEMA);
+  if (distribute) await requireExtension(client);
+  if (distribute && !isDistributed) throw notDistributed();
+  for (const migration of MIGRATIONS.slice(version))
+    await client.query(migration(isDistributed ? byShards : byPartitions));
+  if (isDistributed) {
+    await distributeTables(client, SCHEMA);
+    await letRolesIn(client);
+  }
+  for (const right of rightsOf(SCHEMA, isDistributed)) await client.query(right);
   await client.query(CONTENT_MONTHS);
   await client.query(SECURED_PARTITIONS);
   await client.query(
@@ -116,23 +142,32 @@ export function isDenied(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '42501' || error.code === '22023');
 }
 
+const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'];
+const LOOKED_AT = [...NEVER_OFF, 'server_version_num', 'server_encoding'];
+
 /** Throws StartError for a database that may forget what it has acknowledged, is too old, or cannot hold every text. */
 export async function requireDurable(database: Database): Promise<void> {
-  const { rows } = await database.plainly((client) =>
-    client.query<{ name: string; setting: string }>(
-      `SELECT name, setting FROM pg_settings
-       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num', 'server_encoding')`,
-    ),
-  );
-  const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
+  await database.plainly(async (client) => {
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
+      [LOOKED_AT],
+    );
+    requireKept('the database', new Map(rows.map(({ name, setting }) => [name, setting])));
+    if (!(await areDistributed(client, SCHEMA))) return;
+    for (const [machine, settings] of await settingsOfMachines(client, LOOKED_AT))
+      requireKept(`the machine ${machine} of the database`, settings);
+  });
+}
+
+function requireKept(what: string, settings: ReadonlyMap<string, string>): void {
   if (Number(settings.get('server_version_num')) < SERVER_VERSION_MIN)
-    throw new StartError('the database is older than PostgreSQL 15');
+    throw new StartError(`${what} is older than PostgreSQL 15`);
   const encoding = settings.get('server_encoding');
-  if (encoding !== 'UTF8') throw new StartError(`the database is encoded as ${encoding}; it must be UTF8`);
-  for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
+  if (encoding !== 'UTF8') throw new StartError(`${what} is encoded as ${encoding}; it must be UTF8`);
+  for (const name of NEVER_OFF) {
     if (settings.get(name) !== 'off') continue;
     throw new StartError(
-      `the database has ${name} off: what it acknowledges may be lost, so nothing is stored in it`,
+      `${what} has ${name} off: what it acknowledges may be lost, so nothing is stored in it`,
     );
   }
 }
@@ -150,6 +185,12 @@ async function versionOf(client: Asking): Promise<number> {
     `SELECT value FROM ${SCHEMA}.meta WHERE name = 'schema_version'`,
   );
   return Number(rows[0]?.value ?? 0);
+}
+
+function notDistributed(): StartError {
+  return new StartError(
+    'Storage__Distribute is set, and the tables are there already and in one place: only new ones can be distributed',
+  );
 }
 
 function requireKnown(version: number): void {

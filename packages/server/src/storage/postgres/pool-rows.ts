@@ -1,61 +1,28 @@
-// The rows of a pool on their way to the database: one statement writes all of them. Bytes of all rows go in one piece, and
-// the database takes them apart by place and length, which costs it less than a value for each, and nobody a temporary
-// table. The heads are moved in the same statement, each only from where it was when it was locked.
+// The rows of a pool on their way to the database: one statement writes all of them, and moves the heads, each only from
+// where it was when it was locked. Where tables are distributed it is one for each table, and the rows are of one tenant.
 
-import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
+import assert from 'node:assert/strict';
 import type { DraftOutcome, Once } from '../../streams/log.ts';
-import { SEEDS_BYTES } from '../commitments.ts';
 import type { Head } from '../pool/head.ts';
 import { encodeOutcomes } from '../pool/outcomes.ts';
 import type { NewEntry, NewStream } from '../pool/pool-tables.ts';
 import { contentMonthOf } from './content-month.ts';
-import { statement, type Transaction, type Value } from './database.ts';
+import type { Transaction, Value } from './database.ts';
 import type { LockedHead } from './heads.ts';
 import { numberOf } from '../rows/columns.ts';
-
-// The bytes of a row, in this order; behind them the fingerprint, if there is one, and the two texts.
-const LEAF_AT = ENTRY_BYTES;
-const ROOT1_AT = LEAF_AT + HASH_BYTES;
-const ROOT2_AT = ROOT1_AT + HASH_BYTES;
-const SEEDS_AT = ROOT2_AT + HASH_BYTES;
-const REST_AT = SEEDS_AT + SEEDS_BYTES;
-
-const piece = (at: string, length: number | string) => `substring($1::bytea from ${at} for ${length})`;
-
-const WRITE = statement(
-  `WITH row AS MATERIALIZED (
-     SELECT * FROM unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[],
-       $7::integer[], $8::integer[], $9::integer[], $10::integer[])
-     AS row (tenant_id, leaf_index, classification, content_month, expires_at_ms, at, sent, length1, length2)
-   ), entry AS (
-     INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
-     SELECT tenant_id, leaf_index, classification, content_month, ${piece('at', ENTRY_BYTES)},
-       ${piece(`at + ${LEAF_AT}`, HASH_BYTES)}, ${piece(`at + ${ROOT1_AT}`, HASH_BYTES)},
-       ${piece(`at + ${ROOT2_AT}`, HASH_BYTES)} FROM row
-   ), content AS (
-     INSERT INTO contents
-       (tenant_id, leaf_index, content_month, seeds, sent_fingerprint, text1, text2, expires_at_ms)
-     SELECT tenant_id, leaf_index, content_month, ${piece(`at + ${SEEDS_AT}`, SEEDS_BYTES)},
-       CASE WHEN sent > 0 THEN ${piece(`at + ${REST_AT}`, 'sent')} END,
-       ${piece(`at + ${REST_AT} + sent`, 'length1')}, ${piece(`at + ${REST_AT} + sent + length1`, 'length2')},
-       expires_at_ms FROM row
-   ), stream AS (
-     INSERT INTO streams (tenant_id, first_index, stream_id, created_at_ms)
-     SELECT * FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
-   ), used_key AS (
-     INSERT INTO used_keys (tenant_id, operation, key, fingerprint, expires_at_ms, note, outcomes)
-     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::bytea[], $19::bigint[], $20::text[], $21::bytea[])
-     ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-       expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes
-   ), head AS (
-     UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
-     FROM unnest($22::text[], $23::bigint[], $24::bytea[], $25::bigint[], $26::bytea[])
-       AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
-     WHERE heads.tenant_id = moved.tenant_id AND heads.next_index = moved.from_index
-       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
-     RETURNING 1
-   ) SELECT count(*) AS moved FROM head`,
-);
+import {
+  LEAF_AT,
+  MOVE_HEAD,
+  REST_AT,
+  ROOT1_AT,
+  ROOT2_AT,
+  SEEDS_AT,
+  WRITE,
+  WRITE_CONTENTS,
+  WRITE_ENTRIES,
+  WRITE_KEYS,
+  WRITE_STREAMS,
+} from './pool-statements.ts';
 
 export class PoolRows {
   readonly #bytes: Uint8Array[] = [];
@@ -104,17 +71,49 @@ export class PoolRows {
     const heads: Value[][] = [[], [], [], [], []];
     for (const { head, from } of moved)
       put(heads, [head.tenantId, from.nextIndex, from.leaf ?? null, head.nextIndex, head.previous]);
-    const values = [
-      Buffer.concat(this.#bytes),
-      ...this.#entries,
-      ...this.#streams,
-      ...this.#usedKeys,
-      ...heads,
-    ];
-    const [row] = await transaction.query(WRITE, values);
-    const count = numberOf(row, 'moved');
+    const count = (await transaction.isDistributed())
+      ? await this.#writeOne(transaction, heads)
+      : await this.#writeAll(transaction, heads);
     if (count !== moved.length)
       throw new Error(`${moved.length - count} of ${moved.length} heads were not where they were locked`);
+  }
+
+  /** How many heads were moved. */
+  async #writeAll(transaction: Transaction, heads: readonly Value[][]): Promise<number> {
+    const bytes = Buffer.concat(this.#bytes);
+    const values = [bytes, ...this.#entries, ...this.#streams, ...this.#usedKeys, ...heads];
+    const [row] = await transaction.query(WRITE, values);
+    return numberOf(row, 'moved');
+  }
+
+  /** The same for one tenant, a table at a time; sent one behind the other. */
+  async #writeOne(transaction: Transaction, heads: readonly Value[][]): Promise<number> {
+    const [[entryTenants, ...entries], [streamTenants, ...streams], [keyTenants, ...keys]] = [
+      this.#entries,
+      this.#streams,
+      this.#usedKeys,
+    ] as [Value[][], Value[][], Value[][]];
+    const [tenant, ...others] = new Set(
+      [entryTenants, streamTenants, keyTenants, heads[0]].flatMap((of) => of!),
+    );
+    assert.equal(others.length, 0, 'a transaction is of one tenant');
+    if (tenant === undefined) return 0;
+    const sent: Promise<unknown>[] = [];
+    if (entryTenants!.length > 0) {
+      const values = [Buffer.concat(this.#bytes), tenant, ...entries];
+      sent.push(transaction.change(WRITE_ENTRIES, values), transaction.change(WRITE_CONTENTS, values));
+    }
+    if (streamTenants!.length > 0) sent.push(transaction.change(WRITE_STREAMS, [tenant, ...streams]));
+    if (keyTenants!.length > 0) sent.push(transaction.change(WRITE_KEYS, [tenant, ...keys]));
+    const isMoved = heads[0]!.length > 0;
+    const moved = isMoved
+      ? transaction.change(
+          MOVE_HEAD,
+          heads.map(([value]) => value!),
+        )
+      : 0;
+    const [count] = await Promise.all([moved, ...sent]);
+    return count;
   }
 
   #putBytes(bytes: Uint8Array): void {

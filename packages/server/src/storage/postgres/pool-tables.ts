@@ -10,19 +10,25 @@ import { orTenantFault } from '../pool/tenant-fault.ts';
 import type { KeyAnswer, NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
 import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
-import { type Row, statement, type Transaction } from './database.ts';
+import { ofTenants, rowsFor } from './by-tenant.ts';
+import type { Row, Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
 
-const USED_KEYS = statement(
-  `SELECT used_keys.* FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, operation, key)
-   JOIN used_keys USING (tenant_id, operation, key)`,
+const USED_KEYS = ofTenants(
+  3,
+  (
+    only,
+  ) => `SELECT used_keys.* FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, operation, key)
+   JOIN used_keys ON used_keys.tenant_id = asked.tenant_id AND used_keys.operation = asked.operation
+     AND used_keys.key = asked.key${only('used_keys.tenant_id')}`,
 );
-const EVENTS = statement(
-  `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
+const EVENTS = ofTenants(
+  2,
+  (only) => `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
-   JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id
+   JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id${only('entries.tenant_id')}
    ${WITH_CONTENTS}`,
 );
 
@@ -48,19 +54,15 @@ export class PostgresPoolTables implements PoolTables {
         .map(({ eventId }) => ({ tenant, eventId })),
     );
     const [keyRows, idRows] = await Promise.all([
-      keys.length === 0
-        ? []
-        : transaction.query(USED_KEYS, [
-            keys.map(({ tenant }) => tenant),
-            keys.map(({ operation }) => operation),
-            keys.map(({ key }) => key),
-          ]),
-      ids.length === 0
-        ? []
-        : transaction.query(EVENTS, [
-            ids.map(({ tenant }) => tenant),
-            ids.map(({ eventId }) => eventIdBytes(eventId)),
-          ]),
+      rowsFor(transaction, USED_KEYS, keys, (wanted) => [
+        wanted.map(({ tenant }) => tenant),
+        wanted.map(({ operation }) => operation),
+        wanted.map(({ key }) => key),
+      ]),
+      rowsFor(transaction, EVENTS, ids, (wanted) => [
+        wanted.map(({ tenant }) => tenant),
+        wanted.map(({ eventId }) => eventIdBytes(eventId)),
+      ]),
     ]);
     for (const row of keyRows) this.#takeKey(row, steadyNowMs);
     for (const row of idRows) this.#takeId(row);

@@ -11,6 +11,7 @@ import type { Storage } from '../storage.ts';
 import { createAccessStores } from './access-stores.ts';
 import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
+import { COMMITS_AT_ONCE } from './journal.ts';
 import { createLog } from './log.ts';
 import { HeldShares } from './held-shares.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
@@ -31,6 +32,10 @@ export interface PostgresOptions {
   readonly node?: Omit<NodeSelf, 'instance'>;
   /** Make the tables where there are none; undefined: yes. */
   readonly mayMigrate?: boolean;
+  /** Tables that are made are spread over machines; undefined: they are not. */
+  readonly distribute?: boolean;
+  /** They are; undefined: as the database says. */
+  readonly isDistributed?: boolean;
   /** Told when keys or tenants could not be read or written. */
   readonly onFailure?: (error: unknown) => void;
   /** Told of connections that break while nobody uses them. */
@@ -54,11 +59,16 @@ const ANSWERS = statement('SELECT 1');
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
   const { url, streams, clock, random, onFailure, onTrouble } = options;
   await using parts = new AsyncDisposableStack();
-  const told = onTrouble === undefined ? {} : { onTrouble };
+  const told = {
+    ...(onTrouble === undefined ? {} : { onTrouble }),
+    ...(options.isDistributed === undefined ? {} : { isDistributed: options.isDistributed }),
+  };
   const connect = (connectionsMax: number, more: Partial<DatabaseOptions> = {}) =>
     parts.use(new Database({ url, connectionsMax, ...told, ...more }));
-  const [writing, reading] = [connect(WRITING_CONNECTIONS), connect(READING_CONNECTIONS)];
-  await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading));
+  const reading = connect(READING_CONNECTIONS);
+  await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading, options));
+  const isDistributed = await reading.isDistributed();
+  const writing = connect(WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0));
   const nextId = createUlids(clock, random);
   const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
   const committer = new PoolCommitter(random);

@@ -3,7 +3,15 @@
 
 import { StartError } from '../../start-error.ts';
 import { Database } from './database.ts';
-import { isDenied, migrate, type Migrated, requireDurable, requireReady, versionIn } from './migrate.ts';
+import {
+  isDenied,
+  migrate,
+  type Migrated,
+  type MigrateOptions,
+  requireDurable,
+  requireReady,
+  versionIn,
+} from './migrate.ts';
 
 export interface DatabaseUrls {
   readonly url: string;
@@ -19,13 +27,16 @@ export interface Provisioned extends Migrated {
 }
 
 /** Brings the database to this version, with the rights of the owner, for the user that serves. Throws StartError. */
-export async function provision({ url, ownerUrl }: DatabaseUrls): Promise<Provisioned> {
+export async function provision(
+  { url, ownerUrl }: DatabaseUrls,
+  options: MigrateOptions = {},
+): Promise<Provisioned> {
   await using served = new Database({ url, connectionsMax: 1 });
   const servedBy = await userOf(served, 'Storage__Url');
   await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
   const owner = await userOf(owned, ownerUrl === undefined ? 'Storage__Url' : 'Storage__OwnerUrl');
   for (const database of [served, owned]) await requireDurable(database);
-  const migrated = await migrate(owned, servedBy).catch((cause: unknown) => {
+  const migrated = await migrate(owned, servedBy, options).catch((cause: unknown) => {
     if (!isDenied(cause)) throw cause;
     const hint =
       ownerUrl === undefined
@@ -41,12 +52,12 @@ export async function provision({ url, ownerUrl }: DatabaseUrls): Promise<Provis
 }
 
 /** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
-export async function ensureReady(database: Database): Promise<void> {
+export async function ensureReady(database: Database, options: MigrateOptions = {}): Promise<void> {
   const user = await userOf(database, 'Storage__Url');
   await requireDurable(database);
   if ((await versionIn(database)) === 0) {
     try {
-      await migrate(database, user);
+      await migrate(database, user, options);
     } catch (cause) {
       if (!isDenied(cause)) throw cause;
       throw new StartError(

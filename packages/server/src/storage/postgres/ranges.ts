@@ -6,10 +6,11 @@ import type { StreamsAround } from '../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../fsck/stream-row.ts';
 import { blobOf, textIn } from '../rows/columns.ts';
 import type { LogPlace } from '../rows/log-place.ts';
+import type { Asked } from './by-tenant.ts';
 import { type Database, statement } from './database.ts';
 import { faultOf } from './fsck/damage.ts';
 import { lotOf } from './fsck/rows.ts';
-import { type Asked, askedAlone, readerOf, tenantTrees, TreeTables } from './tree-tables.ts';
+import { askedAlone, readerOf, tenantTrees, TreeTables } from './tree-tables.ts';
 
 const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';

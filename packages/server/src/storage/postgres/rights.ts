@@ -72,9 +72,24 @@ export const COMMON_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
   leases: { Projector: ['SELECT', 'UPDATE'] },
 };
 
-/** Once for each query, not for each row. */
-const OWN_TENANTS = `tenant_id = ANY ((SELECT string_to_array(current_setting('${TENANTS_SETTING}', true), ','))::text[])`;
-const SHOWN_KEY = `hash = decode((SELECT coalesce(current_setting('${KEY_SETTING}', true), '')), 'hex')`;
+const NAMED_TENANTS = `string_to_array(current_setting('${TENANTS_SETTING}', true), ',')`;
+const NAMED_HASH = `coalesce(current_setting('${KEY_SETTING}', true), '')`;
+
+/** A question within a policy is asked once for each query, not for each row; but where tables are distributed, none may be. */
+function policiesOf(isDistributed: boolean): { readonly ownTenants: string; readonly shownKey: string } {
+  const asked = (text: string) => (isDistributed ? text : `(SELECT ${text})`);
+  return {
+    ownTenants: `tenant_id = ANY (${asked(NAMED_TENANTS)}::text[])`,
+    shownKey: `hash = decode(${asked(NAMED_HASH)}, 'hex')`,
+  };
+}
+
+/**
+ * What is read by a search besides docs. Where tables are distributed, whoever searches is the searcher for a whole
+ * transaction, and not for single statements: another role has other connections to other machines, which see another state
+ * of them. So it may read these too, of the tenants of the transaction.
+ */
+const SEARCHED = ['tenants', 'heads', 'streams', 'entries', 'contents', 'views', 'view_keys', 'view_counts'];
 
 /** Who sees the rows of all tenants. */
 function seeingAll(rights: Partial<Record<Role, readonly Right[]>>): string {
@@ -83,8 +98,10 @@ function seeingAll(rights: Partial<Record<Role, readonly Right[]>>): string {
 }
 
 /** All rights anew: run after every migration, and it says the same again. */
-export function rightsOf(schema: string): string[] {
+export function rightsOf(schema: string, isDistributed: boolean): string[] {
   const roles = Object.values(ROLES);
+  const { ownTenants, shownKey } = policiesOf(isDistributed);
+  const seeingOwn = [ROLES.Writer, ROLES.Reader, ROLES.Retention, ...(isDistributed ? [ROLES.Searcher] : [])];
   const statements = [
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${roles.join(', ')}, PUBLIC`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${roles.join(', ')}`,
@@ -95,15 +112,16 @@ export function rightsOf(schema: string): string[] {
       `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
       `ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`,
       `DROP POLICY IF EXISTS own_tenants ON ${table}`,
-      `CREATE POLICY own_tenants ON ${table} TO ${ROLES.Writer}, ${ROLES.Reader}, ${ROLES.Retention} USING (${OWN_TENANTS})`,
+      `CREATE POLICY own_tenants ON ${table} TO ${seeingOwn.join(', ')} USING (${ownTenants})`,
       `DROP POLICY IF EXISTS all_tenants ON ${table}`,
       `CREATE POLICY all_tenants ON ${table} TO ${seeingAll(rights)} USING (true)`,
     );
     statements.push(...grants(table, rights));
+    if (isDistributed && SEARCHED.includes(table)) statements.push(...grants(table, { Searcher: READ }));
   }
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON api_keys',
-    `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${SHOWN_KEY})`,
+    `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${shownKey})`,
   );
   return statements;
 }

@@ -4,30 +4,31 @@
 // tenant. Rights are in rights.ts.
 
 /** So that a large tenant shares its indexes with few others; the number cannot change later. */
-const ENTRY_PARTITIONS = 16;
+const PARTITIONS = 16;
 
-const entryPartitions = Array.from(
-  { length: ENTRY_PARTITIONS },
-  (_, i) => `CREATE TABLE entries_${i} PARTITION OF entries
-    FOR VALUES WITH (MODULUS ${ENTRY_PARTITIONS}, REMAINDER ${i});`,
-).join('\n');
+/** What stands behind the columns of a large table. */
+type Divide = (table: string) => string;
 
-/** For the same reason. */
-const DOC_PARTITIONS = 16;
+/** In one database. */
+export const byPartitions: Divide = (table) => {
+  const partitions = Array.from(
+    { length: PARTITIONS },
+    (_, i) => `CREATE TABLE ${table}_${i} PARTITION OF ${table}
+    FOR VALUES WITH (MODULUS ${PARTITIONS}, REMAINDER ${i});`,
+  );
+  return ` PARTITION BY HASH (tenant_id);\n  ${partitions.join('\n  ')}`;
+};
 
-const docPartitions = Array.from(
-  { length: DOC_PARTITIONS },
-  (_, i) => `CREATE TABLE docs_${i} PARTITION OF docs
-    FOR VALUES WITH (MODULUS ${DOC_PARTITIONS}, REMAINDER ${i});`,
-).join('\n');
+/** Where the tables are distributed, the shards are that already; and partitions by a hash cannot be. */
+export const byShards: Divide = () => ';';
 
 /** The logs are divided among nodes by shares: so many nodes can have a part of the work. The number cannot change later. */
 export const SHARES = 64;
 
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
-export const MIGRATIONS: readonly string[] = [
-  `
+export const MIGRATIONS: readonly ((divided: Divide) => string)[] = [
+  (divided) => `
   CREATE TABLE meta (
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
@@ -120,8 +121,7 @@ export const MIGRATIONS: readonly string[] = [
     root1          bytea NOT NULL,
     root2          bytea NOT NULL,
     PRIMARY KEY (tenant_id, leaf_index)
-  ) PARTITION BY HASH (tenant_id);
-  ${entryPartitions}
+  )${divided('entries')}
   CREATE UNIQUE INDEX entries_by_event ON entries (tenant_id, event_id);
   -- Of two entries that follow upon the same leaf, one is refused.
   CREATE UNIQUE INDEX entries_by_previous ON entries (tenant_id, substring(entry from 53 for 32));
@@ -223,11 +223,10 @@ export const MIGRATIONS: readonly string[] = [
     -- Terms are made by terms.ts: each has the number of the view in front, so that tenants share none.
     terms          tsvector NOT NULL,
     PRIMARY KEY (tenant_id, generation, leaf_index)
-  ) PARTITION BY HASH (tenant_id);
+  )${divided('docs')}
   -- Beside the docs, so that these are few pages to go through, and as they are: to compress them takes longer than to index
   -- them, and saves a quarter.
   ALTER TABLE docs ALTER COLUMN terms SET STORAGE EXTERNAL;
-  ${docPartitions}
   CREATE INDEX docs_by_time ON docs (tenant_id, generation, at_ms, at_ns, leaf_index);
   CREATE INDEX docs_by_event ON docs (tenant_id, generation, event_id);
   CREATE INDEX docs_by_action ON docs (tenant_id, generation, action, at_ms, at_ns, leaf_index);

@@ -6,9 +6,10 @@ import { whenAnswered } from '../answers.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import type { TenantTrees } from '../tenant-trees.ts';
 import * as proofs from '../tree-proofs.ts';
+import type { Asked } from './by-tenant.ts';
 import type { Database } from './database.ts';
 import type { EvidenceTables } from './evidence-tables.ts';
-import { type Asked, readerOf, type SignedLog, tenantTrees, type TreeTables } from './tree-tables.ts';
+import { readerOf, type SignedLog, tenantTrees, type TreeTables } from './tree-tables.ts';
 
 interface ProofTables {
   readonly database: Database;

@@ -7,6 +7,7 @@ import type { CosignedCheckpoint, PublishedLog, StoredCheckpoint } from '../../s
 import { hasGained } from '../gained-signatures.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { checkpointIn } from '../rows/log-place.ts';
+import { ofTenants, rowForEach, rowsFor } from './by-tenant.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
 import { stillHeld } from './held-shares.ts';
 
@@ -39,22 +40,27 @@ const INSERT_TILE_HASHES = statement(
 );
 const INSERT_CHECKPOINTS = statement(
   `INSERT INTO checkpoints (tenant_id, epoch, size, note, published_at_ms)
-   SELECT signed.*, $5::bigint
+   SELECT heads.tenant_id, signed.epoch, signed.size, signed.note, $5::bigint
    FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::text[]) AS signed (tenant_id, epoch, size, note)
+   JOIN heads ON heads.tenant_id = signed.tenant_id
    WHERE signed.size > coalesce((SELECT max(size) FROM checkpoints
-     WHERE checkpoints.tenant_id = signed.tenant_id AND checkpoints.epoch = signed.epoch), 0)
+     WHERE checkpoints.tenant_id = heads.tenant_id AND checkpoints.epoch = signed.epoch), 0)
    ON CONFLICT DO NOTHING`,
 );
-const NEWEST = statement(
-  `SELECT newest.* FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS log (tenant, epoch, number)
+const NEWEST = ofTenants(
+  2,
+  (
+    only,
+  ) => `SELECT newest.* FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS log (tenant, epoch, number)
    LEFT JOIN LATERAL (SELECT size, note, published_at_ms FROM checkpoints
-     WHERE tenant_id = log.tenant AND checkpoints.epoch = log.epoch ORDER BY size DESC LIMIT 1) AS newest ON true
+     WHERE tenant_id = log.tenant AND checkpoints.epoch = log.epoch${only('tenant_id')} ORDER BY size DESC LIMIT 1) AS newest ON true
    ORDER BY log.number`,
 );
 /** Always in the same order, so that no two wait for each other. */
-const LOCK_NOTES = statement(
-  `SELECT checkpoints.tenant_id, checkpoints.epoch, checkpoints.size, note FROM checkpoints
-   WHERE (tenant_id, epoch, size) IN (SELECT * FROM unnest($1::text[], $2::integer[], $3::bigint[]))
+const LOCK_NOTES = ofTenants(
+  3,
+  (only) => `SELECT checkpoints.tenant_id, checkpoints.epoch, checkpoints.size, note FROM checkpoints
+   WHERE (tenant_id, epoch, size) IN (SELECT * FROM unnest($1::text[], $2::integer[], $3::bigint[]))${only('tenant_id')}
    ORDER BY tenant_id, epoch, size FOR UPDATE`,
 );
 const REPLACE_NOTES = statement(
@@ -94,7 +100,9 @@ export class TreePublisher {
   async cosign(checkpoints: readonly CosignedCheckpoint[]): Promise<boolean[]> {
     if (checkpoints.length === 0) return [];
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      const rows = await transaction.query(LOCK_NOTES, columnsOf(checkpoints));
+      // By name, as they are locked.
+      const inOrder = checkpoints.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));
+      const rows = await rowsFor(transaction, LOCK_NOTES, inOrder, columnsOf);
       const stored = new Map(
         rows.map((row) => [
           keyOf(textIn(row, 'tenant_id'), numberOf(row, 'epoch'), numberOf(row, 'size')),
@@ -127,9 +135,9 @@ async function publishIn(
   const locked = transaction.query(LOCK);
   const hashes = insertTileHashes(transaction, logs);
   const checkpoints = insertCheckpoints(transaction, logs, nowMs);
-  const newest = transaction.query(NEWEST, [
-    logs.map(({ tenant }) => tenant),
-    logs.map(({ epoch }) => epoch),
+  const newest = rowForEach(transaction, NEWEST, logs, (some) => [
+    some.map(({ tenant }) => tenant),
+    some.map(({ epoch }) => epoch),
   ]);
   const [, , , rows] = await Promise.all([locked, hashes, checkpoints, newest]);
   return logs.map((log, i) => {

@@ -19,11 +19,9 @@ import { blobOf, numberOf, textIn, textOrNone } from '../rows/columns.ts';
 import { tileIn } from '../rows/joined-hashes.ts';
 import { checkpointIn, type LogPlace } from '../rows/log-place.ts';
 import type { TenantTrees } from '../tenant-trees.ts';
-import { type Database, PROJECTOR, type Row, type Scope, statement, type Transaction } from './database.ts';
+import { type Asked, ofTenants, rowForEach } from './by-tenant.ts';
+import { type Database, PROJECTOR, type Row, type Scope, statement } from './database.ts';
 import { LOG_COLUMNS, logIn } from './log-row.ts';
-
-/** Whoever can be asked: a transaction, or the database for one statement by itself. */
-export type Asked = Pick<Transaction, 'query'>;
 
 /** A log with its newest checkpoint, by one statement. */
 export interface SignedLog {
@@ -79,18 +77,22 @@ const ENTRIES = statement(
 // Joined by the database: a row at a time costs more than the hashing.
 const joined = (hash: string, order: string) => `count(*) AS count,
   count(*) FILTER (WHERE octet_length(${hash}) = ${HASH_BYTES}) AS whole, string_agg(${hash}, ''::bytea ORDER BY ${order}) AS hashes`;
-const LEAF_TILES = statement(
-  `SELECT tile.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
+const LEAF_TILES = ofTenants(
+  3,
+  (
+    only,
+  ) => `SELECT tile.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
    LATERAL (SELECT ${joined('leaf', 'leaf_index')} FROM entries
-     WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at) AS tile
+     WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at${only('tenant_id')}) AS tile
    ORDER BY wish.number`,
 );
-const HASH_TILES = statement(
-  `SELECT tile.* FROM unnest($1::text[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[])
+const HASH_TILES = ofTenants(
+  5,
+  (only) => `SELECT tile.* FROM unnest($1::text[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[])
      WITH ORDINALITY AS wish (tenant, epoch, level, begin_at, end_at, number),
    LATERAL (SELECT ${joined('hash', 'place')} FROM tile_hashes WHERE tenant_id = wish.tenant
      AND tile_hashes.epoch = wish.epoch AND tile_hashes.level = wish.level
-     AND place >= wish.begin_at AND place < wish.end_at) AS tile
+     AND place >= wish.begin_at AND place < wish.end_at${only('tenant_id')}) AS tile
    ORDER BY wish.number`,
 );
 
@@ -235,27 +237,34 @@ export function readerOf(tenant: TenantId): Scope {
 
 /** Each statement by itself. */
 export function askedAlone(database: Database, scope: Scope): Asked {
-  return { query: (asked, values) => database.read(scope, asked, values) };
+  return {
+    query: (asked, values) => database.read(scope, asked, values),
+    isDistributed: () => database.isDistributed(),
+  };
 }
 
 async function leafTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
-  if (wishes.length === 0) return [];
-  const begins = wishes.map(({ log, tile }) => log.firstIndex + tile.index * TILE_WIDTH);
-  return asked.query(LEAF_TILES, [
-    wishes.map(({ log }) => log.tenant),
-    begins,
-    wishes.map(({ tile }, i) => begins[i]! + tile.width),
+  const runs = wishes.map(({ log, tile }) => {
+    const beginAt = log.firstIndex + tile.index * TILE_WIDTH;
+    return { tenant: log.tenant, beginAt, endAt: beginAt + tile.width };
+  });
+  return rowForEach(asked, LEAF_TILES, runs, (some) => [
+    some.map(({ tenant }) => tenant),
+    some.map(({ beginAt }) => beginAt),
+    some.map(({ endAt }) => endAt),
   ]);
 }
 
 async function hashTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
-  if (wishes.length === 0) return [];
-  const begins = wishes.map(({ tile }) => tile.index * TILE_WIDTH);
-  return asked.query(HASH_TILES, [
-    wishes.map(({ log }) => log.tenant),
-    wishes.map(({ log }) => log.epoch),
-    wishes.map(({ tile }) => tile.level),
-    begins,
-    wishes.map(({ tile }, i) => begins[i]! + tile.width),
+  const runs = wishes.map(({ log: { tenant, epoch }, tile: { level, index, width } }) => {
+    const beginAt = index * TILE_WIDTH;
+    return { tenant, epoch, level, beginAt, endAt: beginAt + width };
+  });
+  return rowForEach(asked, HASH_TILES, runs, (some) => [
+    some.map(({ tenant }) => tenant),
+    some.map(({ epoch }) => epoch),
+    some.map(({ level }) => level),
+    some.map(({ beginAt }) => beginAt),
+    some.map(({ endAt }) => endAt),
   ]);
 }

@@ -71,8 +71,10 @@ class Index implements PostgresEventIndex {
     deadline.throwIfPassed();
     const nowMs = this.#clock.now();
     try {
+      // Where tables are distributed, a role that is taken on in between would see another state of them.
+      const role = (await this.#database.isDistributed()) ? 'Searcher' : 'Reader';
       return await this.#slots.run(tenant, deadline, () =>
-        this.#database.inOneState(readerOf(tenant), (transaction) =>
+        this.#database.inOneState({ role, tenants: [tenant] }, (transaction) =>
           this.#untilPassed(transaction, deadline, () =>
             new IndexReader(transaction, deadline, this.#reading).find(tenant, question, nowMs),
           ),

@@ -23,7 +23,7 @@ import { type LoggedPortion, type LoggedRow, rowsAt, rowsBetween } from './logge
 import { markBegun, markComplete } from './rebuilds.ts';
 import { NOT_DURABLY, removeOldPortion } from './old-views.ts';
 import { pauseForOthers } from './pause.ts';
-import { TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
+import { lockViewIn, TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
 export interface FollowerParts {
   readonly database: Database;
@@ -57,9 +57,9 @@ const BEHIND = statement(
 // One that answers comes before what is being made in its place.
 const ADD_VIEWS = statement(
   `INSERT INTO views (tenant_id, generation, state)
-   SELECT new.tenant_id,
-     coalesce((SELECT min(generation) FROM views WHERE views.tenant_id = new.tenant_id), 2) - 1, 'Current'
-   FROM unnest($1::text[]) AS new (tenant_id) ORDER BY new.tenant_id ON CONFLICT DO NOTHING`,
+   SELECT heads.tenant_id,
+     coalesce((SELECT min(generation) FROM views WHERE views.tenant_id = heads.tenant_id), 2) - 1, 'Current'
+   FROM heads WHERE heads.tenant_id = ANY($1::text[]) ORDER BY heads.tenant_id ON CONFLICT DO NOTHING`,
 );
 const LOCK = statement(
   `SELECT ${VIEW_COLUMNS}, state FROM views WHERE tenant_id = $1 AND state IN ('Current', 'Building')
@@ -67,11 +67,6 @@ const LOCK = statement(
 );
 const LOCK_CURRENT = statement(
   `SELECT ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND state = 'Current' FOR UPDATE SKIP LOCKED`,
-);
-const LOCK_BUILDING = statement(
-  `SELECT views.tenant_id, ${VIEW_COLUMNS}, share FROM views
-   JOIN (SELECT tenant_id, share FROM heads) AS head ON head.tenant_id = views.tenant_id
-   WHERE state = 'Building' AND ($1::smallint[] IS NULL OR share = ANY($1)) LIMIT 1 FOR UPDATE OF views SKIP LOCKED`,
 );
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const ADVANCE = statement('UPDATE views SET next_index = $3 WHERE tenant_id = $1 AND generation = $2');
@@ -261,9 +256,7 @@ export class IndexFollower {
   async #build(portion: number, nowMs: number): Promise<Taken> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
       const leases = this.#held.current();
-      const [locked] = await transaction.query(LOCK_BUILDING, [
-        leases === undefined ? null : [...leases.keys()],
-      ]);
+      const locked = await lockViewIn(transaction, 'Building', leases);
       if (locked === undefined) return NOTHING;
       const held = await stillHeld(transaction, leaseOf(locked, leases));
       if (held?.size === 0) return NOTHING;

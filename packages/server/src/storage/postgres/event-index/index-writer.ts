@@ -14,31 +14,35 @@ import { statement, type Transaction, type Value } from '../database.ts';
 import { DocColumns } from './doc-columns.ts';
 import type { OpenView } from './views.ts';
 
+// What is inserted is joined with the head of the tenant: a distributed database sees by it that all is on one machine.
 const INSERT_DOCS = statement(
   `INSERT INTO docs (tenant_id, generation, leaf_index, event_id, at_ms, at_ns, classification, kind, outcome,
                      actor_type, action, actor, resource_type, terms)
-   SELECT $1, $2, *
-   FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::integer[], $7::smallint[], $8::smallint[], $9::smallint[],
-               $10::smallint[], $11::text[], $12::text[], $13::text[], $14::tsvector[])`,
+   SELECT heads.tenant_id, $2, new.*
+   FROM heads, unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::integer[], $7::smallint[], $8::smallint[],
+                      $9::smallint[], $10::smallint[], $11::text[], $12::text[], $13::text[], $14::tsvector[]) AS new
+   WHERE heads.tenant_id = $1`,
 );
 // Mostly they are there already and say the same: those are not even locked.
 const INSERT_KEYS = statement(
   `INSERT INTO view_keys (tenant_id, generation, kind, text, label, open_label)
-   SELECT $1, $2, new.kind, new.text, new.label, new.open_label
-   FROM unnest($3::smallint[], $4::text[], $5::text[], $6::text[]) AS new (kind, text, label, open_label)
-   LEFT JOIN view_keys AS known ON known.tenant_id = $1 AND known.generation = $2
+   SELECT heads.tenant_id, $2, new.kind, new.text, new.label, new.open_label
+   FROM heads
+   CROSS JOIN unnest($3::smallint[], $4::text[], $5::text[], $6::text[]) AS new (kind, text, label, open_label)
+   LEFT JOIN view_keys AS known ON known.tenant_id = heads.tenant_id AND known.generation = $2
      AND known.kind = new.kind AND known.text = new.text
-   WHERE known.text IS NULL OR new.label <> known.label OR new.open_label <> known.open_label
-     OR new.label IS NOT NULL AND known.label IS NULL OR new.open_label IS NOT NULL AND known.open_label IS NULL
+   WHERE heads.tenant_id = $1 AND (known.text IS NULL OR new.label <> known.label OR new.open_label <> known.open_label
+     OR new.label IS NOT NULL AND known.label IS NULL OR new.open_label IS NOT NULL AND known.open_label IS NULL)
    ON CONFLICT (tenant_id, generation, kind, text) DO UPDATE
      SET label = coalesce(excluded.label, view_keys.label),
          open_label = coalesce(excluded.open_label, view_keys.open_label)`,
 );
 const ADD_COUNTS = statement(
   `INSERT INTO view_counts (tenant_id, generation, span, time, classification, kind, counted, value, count)
-   SELECT $1, $2, span, time, classification, kind, counted, value, count
-   FROM unnest($3::smallint[], $4::integer[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[], $9::bigint[])
+   SELECT heads.tenant_id, $2, span, time, classification, kind, counted, value, count
+   FROM heads, unnest($3::smallint[], $4::integer[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[], $9::bigint[])
      AS new (span, time, classification, kind, counted, value, count)
+   WHERE heads.tenant_id = $1
    ON CONFLICT (tenant_id, generation, counted, span, time, classification, kind, value)
      DO UPDATE SET count = view_counts.count + excluded.count`,
 );

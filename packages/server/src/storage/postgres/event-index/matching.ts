@@ -23,7 +23,7 @@ import { type Known, type Plan, Planner, readable } from '../../event-index/plan
 import { timeSpanOf } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Row, type Statement, statement, type Transaction, type Value } from '../database.ts';
+import { type Row, statement, type Transaction, type Value } from '../database.ts';
 import { ROLES } from '../rights.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { once, Parameters } from './parameters.ts';
@@ -63,7 +63,7 @@ const KEY_TEXTS = statement(
 const AS_SEARCHER = once(`SET LOCAL ROLE ${ROLES.Searcher}`);
 const AS_READER = once(`SET LOCAL ROLE ${ROLES.Reader}`);
 
-/** Everything within one transaction of a reader. */
+/** Everything within one transaction of a reader; of a searcher, where tables are distributed. */
 export class Matcher {
   readonly transaction: Transaction;
   readonly #deadline: Deadline;
@@ -130,7 +130,14 @@ export class Matcher {
 
   /** Statements that find docs by their terms: they name the tenant. */
   async byTerms(text: string, values: readonly Value[]): Promise<Row[]> {
-    return this.#as(AS_SEARCHER, once(text), values);
+    this.#deadline.throwIfPassed();
+    if (await this.transaction.isDistributed()) return this.transaction.query(once(text), values);
+    const [, rows] = await Promise.all([
+      this.transaction.query(AS_SEARCHER),
+      this.transaction.query(once(text), values),
+      this.transaction.query(AS_READER),
+    ]);
+    return rows;
   }
 
   /** Which of these events, as this reader sees them, are asked for. */
@@ -182,16 +189,6 @@ export class Matcher {
     if (from !== undefined) parts.push(`(d.at_ms, d.at_ns) >= (${mark(from.atMs)}, ${mark(from.atNs)})`);
     if (to !== undefined) parts.push(`(d.at_ms, d.at_ns) <= (${mark(to.atMs)}, ${mark(to.atNs)})`);
     return parts.join(' AND ');
-  }
-
-  async #as(role: Statement, asked: Statement, values: readonly Value[]): Promise<Row[]> {
-    this.#deadline.throwIfPassed();
-    const [, rows] = await Promise.all([
-      this.transaction.query(role),
-      this.transaction.query(asked, values),
-      this.transaction.query(AS_READER),
-    ]);
-    return rows;
   }
 
   /** What the plan finds, without an order. It is for `byTerms`. */

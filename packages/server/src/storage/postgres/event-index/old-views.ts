@@ -2,18 +2,15 @@
 
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Database, PROJECTOR, statement } from '../database.ts';
-import { VIEW_COLUMNS } from './views.ts';
+import { lockViewIn } from './views.ts';
 
 const REMOVED_PORTION = 2000;
 
 // What is lost with a crash is made again, with its position.
 export const NOT_DURABLY = statement('SET LOCAL synchronous_commit = off');
-const LOCK_OLD = statement(
-  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE state = 'Old' LIMIT 1 FOR UPDATE SKIP LOCKED`,
-);
 const REMOVE_DOCS = statement(
-  `DELETE FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index IN (
-     SELECT leaf_index FROM docs WHERE tenant_id = $1 AND generation = $2 LIMIT ${REMOVED_PORTION})`,
+  `DELETE FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index = ANY (ARRAY(
+     SELECT leaf_index FROM docs WHERE tenant_id = $1 AND generation = $2 LIMIT ${REMOVED_PORTION}))`,
 );
 const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
   statement(`DELETE FROM ${table} WHERE tenant_id = $1 AND generation = $2`),
@@ -23,7 +20,7 @@ const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
 export async function removeOldPortion(database: Database): Promise<boolean> {
   return database.inTransaction(PROJECTOR, async (transaction) => {
     await transaction.query(NOT_DURABLY);
-    const [old] = await transaction.query(LOCK_OLD);
+    const old = await lockViewIn(transaction, 'Old');
     if (old === undefined) return false;
     const own = [textIn(old, 'tenant_id'), numberOf(old, 'generation')];
     const removed = await transaction.change(REMOVE_DOCS, own);

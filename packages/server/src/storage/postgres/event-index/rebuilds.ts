@@ -12,7 +12,8 @@ export type RebuildRequest = Pick<Rebuild, 'operationId' | 'requestedAtMs' | 're
 // It comes after all others that the tenant ever had. Of two who ask at once, the second finds one in the making.
 const ADD_VIEW = statement(
   `INSERT INTO views (tenant_id, generation, state)
-   SELECT $1, greatest(coalesce(max(views.generation), 1), $2) + 1, 'Building' FROM views WHERE views.tenant_id = $1
+   SELECT heads.tenant_id, greatest(coalesce((SELECT max(generation) FROM views
+       WHERE views.tenant_id = heads.tenant_id), 1), $2) + 1, 'Building' FROM heads WHERE heads.tenant_id = $1
    ON CONFLICT DO NOTHING RETURNING generation`,
 );
 const LAST = statement(

@@ -4,8 +4,9 @@
 import { hash } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { TermMemory, ViewTerms } from '../../event-index/terms.ts';
-import { blobOf, numberOf } from '../../rows/columns.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction } from '../database.ts';
+import type { Leases } from '../held-shares.ts';
 
 export interface View {
   readonly tenant: TenantId;
@@ -30,6 +31,33 @@ export function viewIn(tenant: TenantId, row: Row): View {
     nextIndex: numberOf(row, 'next_index'),
     largeDocs: numberOf(row, 'large_docs'),
   };
+}
+
+const TRIED_MAX = 100;
+
+// Found first and locked after that, one by one: a distributed database locks rows only where it is told the tenant.
+const IN_STATE = statement(
+  `SELECT views.tenant_id, views.generation, heads.share FROM views JOIN heads ON heads.tenant_id = views.tenant_id
+   WHERE views.state = $1 AND ($2::smallint[] IS NULL OR heads.share = ANY($2)) ORDER BY views.tenant_id LIMIT ${TRIED_MAX}`,
+);
+const LOCK_IN_STATE = statement(
+  `SELECT tenant_id, ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND generation = $2 AND state = $3
+   FOR UPDATE SKIP LOCKED`,
+);
+
+/** The row of one that nobody else has, with its share: one of these, if some are named. */
+export async function lockViewIn(
+  transaction: Transaction,
+  state: 'Building' | 'Old',
+  leases?: Leases,
+): Promise<Row | undefined> {
+  const shares = leases === undefined ? null : [...leases.keys()];
+  for (const found of await transaction.query(IN_STATE, [state, shares])) {
+    const own = [textIn(found, 'tenant_id'), numberOf(found, 'generation'), state];
+    const [locked] = await transaction.query(LOCK_IN_STATE, own);
+    if (locked !== undefined) return { ...locked, share: found['share'] };
+  }
+  return undefined;
 }
 
 /** So many bits of a hash: views that share a number share no row, and are told apart by tenant and generation. */

@@ -7,7 +7,7 @@ import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../f
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../database.ts';
-import type { Asked } from '../tree-tables.ts';
+import type { Asked } from '../by-tenant.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
 import { FIRST_INTEGER, LAST_INTEGER, LotsAhead } from './rows.ts';

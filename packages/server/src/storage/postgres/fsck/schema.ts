@@ -5,7 +5,7 @@
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
 import { SCHEMA, statement } from '../database.ts';
-import type { Asked } from '../tree-tables.ts';
+import type { Asked } from '../by-tenant.ts';
 
 interface Table {
   /** With their types, by name; `!` where there is always a value, `=` where the database makes it. */

@@ -4,7 +4,7 @@
 import { fault } from '../../fsck/store-fault.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../database.ts';
-import type { Asked } from '../tree-tables.ts';
+import type { Asked } from '../by-tenant.ts';
 
 /** With the column that says where in the log a row belongs. */
 const TABLES_OF_TENANTS = {

@@ -7,7 +7,7 @@ import type { CheckpointRow, EpochRow, LogEnd, LogOf, TreeRows } from '../../fsc
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../database.ts';
-import type { Asked } from '../tree-tables.ts';
+import type { Asked } from '../by-tenant.ts';
 import { FIRST_INTEGER } from './rows.ts';
 
 const OF_LOG = 'tenant_id = $1 AND epoch = $2';

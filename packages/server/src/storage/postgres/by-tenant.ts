@@ -1,0 +1,55 @@
+// Statements about many tenants at once, which a distributed database would have to gather from many machines, or refuses to.
+// There they are asked for each tenant by itself, whose name says which machine it is.
+
+import type { TenantId } from '@tallystick/contract';
+import { type Row, type Statement, statement, type Transaction, type Value } from './database.ts';
+
+/** Whoever can be asked: a transaction, or the database for one statement by itself. */
+export type Asked = Pick<Transaction, 'query' | 'isDistributed'>;
+
+/** One text in two forms. */
+export interface TenantsStatement {
+  readonly ofMany: Statement;
+  /** Its last parameter is the tenant. */
+  readonly ofOne: Statement;
+}
+
+/** `only` is put behind a condition: that a column is the tenant, as a parameter behind so many others. */
+export function ofTenants(
+  parameters: number,
+  text: (only: (column: string) => string) => string,
+): TenantsStatement {
+  return {
+    ofMany: statement(text(() => '')),
+    ofOne: statement(text((column) => ` AND ${column} = $${parameters + 1}`)),
+  };
+}
+
+/** The rows for all wishes; those of a tenant are in the order of its wishes, if the statement gives them so. */
+export async function rowsFor<W extends { readonly tenant: TenantId }>(
+  asked: Asked,
+  { ofMany, ofOne }: TenantsStatement,
+  wishes: readonly W[],
+  valuesOf: (wishes: readonly W[]) => readonly Value[],
+): Promise<Row[]> {
+  if (wishes.length === 0) return [];
+  if (!(await asked.isDistributed())) return asked.query(ofMany, valuesOf(wishes));
+  const rows: Row[] = [];
+  for (const [tenant, own] of Map.groupBy(wishes, (wish) => wish.tenant))
+    rows.push(...(await asked.query(ofOne, [...valuesOf(own), tenant])));
+  return rows;
+}
+
+/** The same for a statement that gives a row for each wish: in the order of the wishes. */
+export async function rowForEach<W extends { readonly tenant: TenantId }>(
+  asked: Asked,
+  statements: TenantsStatement,
+  wishes: readonly W[],
+  valuesOf: (wishes: readonly W[]) => readonly Value[],
+): Promise<Row[]> {
+  const rows = await rowsFor(asked, statements, wishes, valuesOf);
+  if (!(await asked.isDistributed())) return rows;
+  const inGroups = [...Map.groupBy(wishes, (wish) => wish.tenant).values()].flat();
+  const rowOf = new Map(inGroups.map((wish, i) => [wish, rows[i]!]));
+  return wishes.map((wish) => rowOf.get(wish)!);
+}
