@@ -1,0 +1,81 @@
+// The claims of every backend on PostgreSQL: what they are, and the place that they are held to.
+
+import { Pool } from 'pg';
+import { systemClock } from '../runtime/clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { SEED_BYTES } from '../storage/commitments.ts';
+import { type LogRow, type Place, STREAMS } from '../storage/conformance/claims.ts';
+import { epochClaims } from '../storage/conformance/epochs.ts';
+import { byteClaims } from '../storage/conformance/log-bytes.ts';
+import { chainClaims } from '../storage/conformance/log-chain.ts';
+import { idClaims } from '../storage/conformance/log-ids.ts';
+import { keyClaims } from '../storage/conformance/log-keys.ts';
+import { sealRequestClaims } from '../storage/conformance/seal-requests.ts';
+import { streamReadClaims } from '../storage/conformance/stream-reads.ts';
+import { streamSealClaims } from '../storage/conformance/stream-seals.ts';
+import { tenantClaims } from '../storage/conformance/tenants.ts';
+import { treeClaims } from '../storage/conformance/tree.ts';
+import { treeProofClaims } from '../storage/conformance/tree-proofs.ts';
+import { SCHEMA } from '../storage/postgres/database.ts';
+import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
+
+/** The backend on a database whose tables are there and empty. */
+export function placeAt(url: string): Place & AsyncDisposable {
+  // Some connections, however much is asked for at once: the server has an end of them.
+  const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });
+  const raw = async (sql: string, values: unknown[]) =>
+    (await pool.query<Record<string, unknown>>(sql, values)).rows;
+  return {
+    open: (streams) =>
+      openPostgresStorage({
+        url,
+        logOrigin: 'audit.example.com',
+        streams: { ...STREAMS, ...streams },
+        clock: systemClock,
+        random: createSystemRandom(),
+        mayMigrate: false,
+      }),
+    async rows(tenant) {
+      const rows = await raw(
+        `SELECT leaf_index, entry, leaf, root1, root2, text1, text2, seeds
+         FROM entries JOIN contents USING (tenant_id, leaf_index) WHERE tenant_id = $1 ORDER BY leaf_index`,
+        [tenant],
+      );
+      return rows.map((row): LogRow => {
+        const bytes = (column: string) => Uint8Array.from(row[column] as Buffer);
+        return {
+          index: Number(row['leaf_index']),
+          entry: bytes('entry'),
+          leaf: bytes('leaf'),
+          roots: [bytes('root1'), bytes('root2')],
+          texts: [bytes('text1'), bytes('text2')],
+          seeds: [bytes('seeds').subarray(0, SEED_BYTES), bytes('seeds').subarray(SEED_BYTES)],
+        };
+      });
+    },
+    async removeContent(tenant, index) {
+      await raw('DELETE FROM contents WHERE tenant_id = $1 AND leaf_index = $2', [tenant, index]);
+    },
+    async alterContent(tenant, index, text) {
+      await raw(
+        `UPDATE contents SET text2 = convert_to($3, 'UTF8') WHERE tenant_id = $1 AND leaf_index = $2`,
+        [tenant, index, text],
+      );
+    },
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+export const CLAIMS = [
+  chainClaims,
+  keyClaims,
+  idClaims,
+  byteClaims,
+  tenantClaims,
+  treeClaims,
+  treeProofClaims,
+  streamSealClaims,
+  sealRequestClaims,
+  streamReadClaims,
+  epochClaims,
+].flatMap((claims) => Object.entries(claims));
