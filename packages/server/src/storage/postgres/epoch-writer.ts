@@ -27,6 +27,9 @@ const INSERT = statement(
   'INSERT INTO epochs (tenant_id, epoch, first_index, previous_checkpoint) VALUES ($1, $2, $3, $4)',
 );
 
+// What a node has said of the log that is over; none runs, or it would not be over.
+const FORGET_REFUSALS = statement('DELETE FROM refused_logs WHERE tenant_id = $1');
+
 /** In the transaction in which the head was locked. */
 export async function beginEpoch(
   parts: EpochParts,
@@ -41,6 +44,7 @@ export async function beginEpoch(
   if (verdict.status !== 'Needed') return verdict;
   const values = [head.tenantId, verdict.epoch, head.nextIndex, verdict.text];
   await parts.transaction.change(INSERT, values);
+  await parts.transaction.change(FORGET_REFUSALS, [head.tenantId]);
   return beginLog(verdict, request, head, parts.streamWriter, parts, nowMs);
 }
 

@@ -95,6 +95,7 @@ describe('the catalogue', () => {
         'rebuilds tallystick_projector UPDATE',
         'refused_logs tallystick_projector DELETE',
         'refused_logs tallystick_projector UPDATE',
+        'refused_logs tallystick_writer DELETE',
         'tenants tallystick_writer UPDATE',
         'used_keys tallystick_projector DELETE',
         'used_keys tallystick_writer DELETE',

@@ -49,7 +49,8 @@ export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonl
   checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE, Verifier: READ },
   tile_hashes: { Reader: READ, Projector: ADD, Verifier: READ },
   epochs: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-  refused_logs: { Projector: ALL },
+  // Whoever begins a new log lets go of what was said of the one before.
+  refused_logs: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
   views: { Writer: ADD, Reader: READ, Projector: ALL },
   docs: { Reader: READ, Projector: ALL, Searcher: READ },
   view_keys: { Reader: READ, Projector: ALL },
