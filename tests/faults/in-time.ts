@@ -29,6 +29,7 @@ export async function startInTime(
   dataDirectory: string,
   nowMs = START_MS,
   overrides: Overrides = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<TimedService> {
   const clock = createFakeClock(nowMs);
   const settings = {
@@ -36,6 +37,7 @@ export async function startInTime(
     Storage__DataDirectory: dataDirectory,
     // Whoever lets a day pass waits for all that falls due in it; checkpoints are not what these tests are about.
     Log__CheckpointInterval: 'PT1M',
+    ...env,
   };
   const app = await startTestApp(settings, { clock, ...overrides });
   const client = new Client(app.url);

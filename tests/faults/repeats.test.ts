@@ -3,18 +3,19 @@
 
 import assert from 'node:assert/strict';
 import { connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
 import { test } from 'node:test';
+import { type Backend, BACKENDS } from './backends.ts';
 import { type Ask, Client, event } from './client.ts';
-import { eventsOf, markersIn, readLog } from './read-log.ts';
-import { startService, temporaryFolder } from './running.ts';
+import { DAY_MS, START_MS, startInTime } from './in-time.ts';
+import { markersIn } from './read-log.ts';
+import { startService } from './running.ts';
 import { SIZE } from './size.ts';
 
-test(`${SIZE.parallelRepeats} identical requests at once, for each of ${SIZE.keys} keys: one 201 and one event`, async () => {
-  using folder = temporaryFolder();
-  const dataDirectory = join(folder.path, 'data');
+const EVENT = 1;
+
+async function requireStoredOnce({ start, readLog }: Backend): Promise<void> {
   {
-    await using service = await startService({ dataDirectory });
+    await using service = await startService(start);
     using client = new Client(service.url, SIZE.parallelRepeats);
     for (let key = 0; key < SIZE.keys; key++) {
       const ask: Ask = { key: `key-${key}`, body: event(`marker-${key}`) };
@@ -25,17 +26,16 @@ test(`${SIZE.parallelRepeats} identical requests at once, for each of ${SIZE.key
       assert.equal(new Set(replies.map(({ body }) => (body as { eventId: string }).eventId)).size, 1);
     }
   }
-  const counts = markersIn(readLog(dataDirectory));
+  const counts = markersIn(await readLog());
   assert.equal(counts.size, SIZE.keys);
   assert.deepEqual(
     [...counts.values()].filter((count) => count !== 1),
     [],
   );
-});
+}
 
-test('an answer that is lost after the commit, then a restart: the repeat gets the first answer and stores nothing', async () => {
-  using folder = temporaryFolder();
-  const dataDirectory = join(folder.path, 'data');
+async function requireAnsweredAgain({ start, readLog }: Backend): Promise<void> {
+  const stored = async () => (await readLog()).get('acme')!.filter(({ kind }) => kind === EVENT);
   const single: Ask = { key: 'once', body: event('single') };
   const batch: Ask = {
     key: 'once',
@@ -43,16 +43,16 @@ test('an answer that is lost after the commit, then a restart: the repeat gets t
     body: { events: [event('b-0'), { ...event('b-1'), action: 'wrong' }, event('b-2')] },
   };
   {
-    await using service = await startService({ dataDirectory });
+    await using service = await startService(start);
     const proxy = await eatAnswers(service.port);
     using client = new Client(`http://127.0.0.1:${proxy.port}`);
     await assert.rejects(client.ask(single));
     await assert.rejects(client.ask(batch));
     proxy.server.close();
   }
-  const eventIds = eventsOf(dataDirectory, 'acme').map(({ eventId }) => eventId);
+  const eventIds = (await stored()).map(({ eventId }) => eventId);
   assert.equal(eventIds.length, 3);
-  await using service = await startService({ dataDirectory });
+  await using service = await startService(start);
   using client = new Client(service.url);
   const again = await client.ask(single);
   assert.equal(again.status, 200);
@@ -73,8 +73,8 @@ test('an answer that is lost after the commit, then a restart: the repeat gets t
   );
   const other = await client.ask({ key: 'once', body: event('other') });
   assert.equal(other.status, 409);
-  assert.equal(eventsOf(dataDirectory, 'acme').length, 3);
-});
+  assert.equal((await stored()).length, 3);
+}
 
 /** Passes requests on; where the answer begins, cuts the connection. */
 function eatAnswers(port: number): Promise<{ server: Server; port: number }> {
@@ -95,3 +95,36 @@ function eatAnswers(port: number): Promise<{ server: Server; port: number }> {
     });
   });
 }
+
+for (const [name, open] of Object.entries(BACKENDS)) {
+  test(`${SIZE.parallelRepeats} identical requests at once on ${name}, for each of ${SIZE.keys} keys: one 201 and one event`, async () => {
+    await using backend = await open();
+    await requireStoredOnce(backend);
+  });
+
+  test(`an answer that is lost on ${name} after the commit, then a restart: the repeat gets the first answer and stores nothing`, async () => {
+    await using backend = await open();
+    await requireAnsweredAgain(backend);
+  });
+
+  test(`a key on ${name} lives for 24 hours, to the millisecond`, async () => {
+    await using backend = await open();
+    const { dataDirectory, env } = backend.start;
+    const statuses = [];
+    for (const shiftMs of [0, DAY_MS - 1, DAY_MS]) {
+      await using service = await startInTime(dataDirectory, START_MS + shiftMs, {}, env);
+      statuses.push((await service.send('once', { key: 'key' })).status);
+    }
+    assert.deepEqual(statuses, [201, 200, 201]);
+  });
+}
+
+test('control: requests without a key are stored as often as they come, and this sees it', async () => {
+  await using backend = await BACKENDS.PostgreSQL();
+  {
+    await using service = await startService(backend.start);
+    using client = new Client(service.url);
+    await Promise.all([1, 2].map(() => client.ask({ body: event('keyless') })));
+  }
+  assert.equal(markersIn(await backend.readLog()).get('keyless'), 2);
+});
