@@ -1,4 +1,4 @@
-// What somebody does to a database on purpose, and what must be found of it.
+// A change that somebody makes to a database on purpose, as its superuser, with what must be found of it.
 
 import type { Reason } from '@tallystick/evidence';
 import type { Check } from '../../../../packages/server/src/storage/fsck/checks.ts';

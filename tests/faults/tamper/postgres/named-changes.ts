@@ -3,7 +3,7 @@
 
 import { KINDS } from '@tallystick/evidence';
 import { purgeTextsOf } from '../forgeries.ts';
-import { DERIVED_CHANGES } from './derived-changes.ts';
+import { DERIVED_ROWS } from './derived-rows.ts';
 import { forgedEvent, moveHead, replaceEvent, writeForged } from './forger.ts';
 import { ACME, at, type NamedChange, sql } from './named-change.ts';
 import type { Say } from './tampered-database.ts';
@@ -284,4 +284,4 @@ const FORGERIES: readonly NamedChange[] = [
   },
 ];
 
-export const NAMED_CHANGES = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED_CHANGES];
+export const NAMED_CHANGES: readonly NamedChange[] = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED_ROWS];

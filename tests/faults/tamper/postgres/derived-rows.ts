@@ -1,9 +1,9 @@
-// Changes to rows that follow from the entries: heads, streams, checkpoints, hashes of tiles.
+// Rows of a database that follow from the log, changed so that they say something else; and the schema.
 
 import { signedByStranger } from '../derived-rows.ts';
 import { ACME, at, type NamedChange, sql } from './named-change.ts';
 
-export const DERIVED_CHANGES: readonly NamedChange[] = [
+export const DERIVED_ROWS: readonly NamedChange[] = [
   {
     title: 'a head that says that the log is longer',
     tamper: sql(`UPDATE heads SET next_index = next_index + 1 WHERE ${ACME}`),
