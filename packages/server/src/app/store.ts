@@ -15,8 +15,7 @@ import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
-import { openNodesAnchor } from '../storage/anchor-nodes.ts';
+import { openNodesAnchor, openOwnAnchor } from '../storage/anchor-nodes.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
@@ -177,7 +176,7 @@ function openAnchor(config: Config): Promise<Anchor> {
   const { dataDirectory, url } = config.storage;
   const place = config.log.anchor ?? dataDirectory;
   return url === undefined
-    ? openAnchorFile(place)
+    ? openOwnAnchor(place)
     : openNodesAnchor({ directory: place, node: nodeName(config) });
 }
 

@@ -110,16 +110,23 @@ describe('a service that was copied', () => {
       logs.map(({ origin }) => origin.replace('audit.example.com/t/', '')),
       ['acme', 'acme/1', 'beta', 'gamma', 'idle'],
     );
-    await using app = await store.start(url);
-    const behind = await allAnswers(app, store, asked);
-    for (const tenant of TENANTS) {
-      assert.ok(Object.keys(before.get(tenant)!).length > 10);
-      for (const [question, answer] of Object.entries(before.get(tenant)!))
-        requireSame(behind.get(tenant)![question]!, answer, `${tenant} ${question}`);
+    {
+      await using app = await store.start(url);
+      const behind = await allAnswers(app, store, asked);
+      for (const tenant of TENANTS) {
+        assert.ok(Object.keys(before.get(tenant)!).length > 10);
+        for (const [question, answer] of Object.entries(before.get(tenant)!))
+          requireSame(behind.get(tenant)![question]!, answer, `${tenant} ${question}`);
+      }
+      const old = await checkpointOf(app, 'acme');
+      await requireRepeated(app, store);
+      await requireGrown(app, old);
     }
-    const old = await checkpointOf(app, 'acme');
-    await requireRepeated(app, store);
-    await requireGrown(app, old);
+    // Whoever starts the old one all the same is stopped by what the new one has anchored.
+    rmSync(join(store.directory, MOVED_FILE));
+    await using app = await store.start();
+    const { code, text } = await adminCaller(app, 'acme').post('/api/v1/audit-events', EVENT);
+    assert.equal(code, '503 SERVICE_UNAVAILABLE', text);
   });
 });
 

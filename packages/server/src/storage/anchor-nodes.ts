@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { equalBytes } from '@tallystick/evidence';
 import { StartError } from '../start-error.ts';
 import type { Anchor, AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
-import { anchorTrouble, openAnchorFile } from './anchor-file.ts';
+import { ANCHOR_FILE, anchorTrouble, openAnchorFile } from './anchor-file.ts';
 import { type AnchorFork, anchorFileOf, type FileHistory, mergeHistories } from './anchor-merge.ts';
 import { OtherAnchorFiles } from './anchor-others.ts';
 import { LOCK_FILE, takeProcessLock } from './process-lock.ts';
@@ -43,6 +43,30 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
   try {
     const all = { path, history: await own.history() };
     const { news, forks } = await others.readNew({ path, heads: own.heads() }, [all]);
+    return new NodesAnchor({ path, own, others }, { news: [all, ...news], forks }, opening.move());
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/**
+ * For a service that is alone on its data directory: its own file, `anchor`, and beside it what nodes have anchored who have
+ * served its logs from a database. A store that those were copied from must not go on behind their backs. Throws StartError.
+ */
+export async function openOwnAnchor(place: string): Promise<Anchor> {
+  await using opening = new AsyncDisposableStack();
+  const own = opening.use(await openAnchorFile(place));
+  const isDirectory = (await stat(place)).isDirectory();
+  const path = isDirectory ? join(place, ANCHOR_FILE) : place;
+  const others = new OtherAnchorFiles(place, ANCHOR_FILE);
+  try {
+    const all = { path, history: await own.history() };
+    const found = isDirectory ? await others.readNew({ path, heads: own.heads() }, [all]) : undefined;
+    if (found === undefined || found.news.length === 0) {
+      opening.move();
+      return own;
+    }
+    const { news, forks } = found;
     return new NodesAnchor({ path, own, others }, { news: [all, ...news], forks }, opening.move());
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
