@@ -39,11 +39,31 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
   opening.use(takeProcessLock(join(directory, LOCK_FILE), 'Shared', aloneMessage));
   const path = join(directory, ownName);
   const own = opening.use(await openAnchorFile(path));
-  const others = new OtherAnchorFiles(directory, ownName);
+  return await withOthers({ path, own, others: new OtherAnchorFiles(directory, ownName) }, opening);
+}
+
+/**
+ * For a service that is alone on its data directory: its own file, `anchor`, and beside it what nodes have anchored who have
+ * served its logs from a database. A store that those were copied from must not go on behind their backs. Throws StartError.
+ */
+export async function openOwnAnchor(place: string): Promise<Anchor> {
+  await using opening = new AsyncDisposableStack();
+  const own = opening.use(await openAnchorFile(place));
+  if (!(await stat(place)).isDirectory()) {
+    opening.move();
+    return own;
+  }
+  const others = new OtherAnchorFiles(place, ANCHOR_FILE);
+  return await withOthers({ path: join(place, ANCHOR_FILE), own, others }, opening);
+}
+
+/** Whoever opens waits for it: what is opened is moved only then. */
+async function withOthers(files: NodesAnchorFiles, opening: AsyncDisposableStack): Promise<Anchor> {
+  const { path, own, others } = files;
   try {
     const all = { path, history: await own.history() };
     const { news, forks } = await others.readNew({ path, heads: own.heads() }, [all]);
-    return new NodesAnchor({ path, own, others }, { news: [all, ...news], forks }, opening.move());
+    return new NodesAnchor(files, { news: [all, ...news], forks }, opening.move());
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
