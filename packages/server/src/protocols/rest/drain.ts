@@ -24,7 +24,7 @@ const HEAD_MS_MAX = 2000;
 export async function drain(server: HttpServer, times: DrainTimes, clock: Clock): Promise<number> {
   if (times.acceptGraceMs > 0) await wait(clock, times.acceptGraceMs);
   const before = server.open.bytesRead();
-  await seeArrived();
+  await seeArrived(server);
   const closed = new AbortController();
   // http.Server's own close would end idle connections at once.
   NetServer.prototype.close.call(server, () => closed.abort());
@@ -33,7 +33,7 @@ export async function drain(server: HttpServer, times: DrainTimes, clock: Clock)
 
   await wait(clock, times.idleGraceMs, closed.signal);
   while (!closed.signal.aborted && elapsedMs() < times.timeoutMs) {
-    await seeArrived();
+    await seeArrived(server);
     // Node's own way to close what is idle would cut answers that are not read to their end yet.
     server.open.closeResting(elapsedMs() < HEAD_MS_MAX ? before : undefined);
     await wait(clock, LOOK_MS, closed.signal);
@@ -45,9 +45,20 @@ export async function drain(server: HttpServer, times: DrainTimes, clock: Clock)
   return cut;
 }
 
-/** Once for what has come to be read, and once for what is begun with it. */
-async function seeArrived(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+/** Turns of the process in which nobody comes any more: one for what is to be read, and one for what is begun with it. */
+const QUIET_TURNS = 2;
+/** Twice as many as can wait to be accepted, of which each turn accepts one. */
+const TURNS_MAX = 1024;
+
+async function seeArrived(server: NetServer): Promise<void> {
+  let quiet = 0;
+  const onCome = () => (quiet = 0);
+  server.on('connection', onCome);
+  for (let turn = 0; turn < TURNS_MAX && quiet < QUIET_TURNS; turn++) {
+    quiet += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  server.off('connection', onCome);
 }
 
 function connectionsOf(server: NetServer): Promise<number> {
