@@ -6,13 +6,19 @@
 // Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which whoever
 // must be alone takes for himself.
 
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { equalBytes } from '@tallystick/evidence';
 import { StartError } from '../start-error.ts';
 import type { Anchor, AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
 import { ANCHOR_FILE, anchorTrouble, openAnchorFile } from './anchor-file.ts';
-import { type AnchorFork, anchorFileOf, type FileHistory, mergeHistories } from './anchor-merge.ts';
+import {
+  type AnchorFork,
+  anchorFileOf,
+  type FileHistory,
+  isAnchorFile,
+  mergeHistories,
+} from './anchor-merge.ts';
 import { OtherAnchorFiles } from './anchor-others.ts';
 import { LOCK_FILE, takeProcessLock } from './process-lock.ts';
 
@@ -49,12 +55,17 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
 export async function openOwnAnchor(place: string): Promise<Anchor> {
   await using opening = new AsyncDisposableStack();
   const own = opening.use(await openAnchorFile(place));
-  if (!(await stat(place)).isDirectory()) {
+  if (!(await stat(place)).isDirectory() || !(await isShared(place))) {
     opening.move();
     return own;
   }
   const others = new OtherAnchorFiles(place, ANCHOR_FILE);
   return await withOthers({ path: join(place, ANCHOR_FILE), own, others }, opening);
+}
+
+/** Others have a file there. */
+async function isShared(directory: string): Promise<boolean> {
+  return (await readdir(directory)).some((name) => name !== ANCHOR_FILE && isAnchorFile(name));
 }
 
 /** Whoever opens waits for it: what is opened is moved only then. */
@@ -64,30 +75,6 @@ async function withOthers(files: NodesAnchorFiles, opening: AsyncDisposableStack
     const all = { path, history: await own.history() };
     const { news, forks } = await others.readNew({ path, heads: own.heads() }, [all]);
     return new NodesAnchor(files, { news: [all, ...news], forks }, opening.move());
-  } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-/**
- * For a service that is alone on its data directory: its own file, `anchor`, and beside it what nodes have anchored who have
- * served its logs from a database. A store that those were copied from must not go on behind their backs. Throws StartError.
- */
-export async function openOwnAnchor(place: string): Promise<Anchor> {
-  await using opening = new AsyncDisposableStack();
-  const own = opening.use(await openAnchorFile(place));
-  const isDirectory = (await stat(place)).isDirectory();
-  const path = isDirectory ? join(place, ANCHOR_FILE) : place;
-  const others = new OtherAnchorFiles(place, ANCHOR_FILE);
-  try {
-    const all = { path, history: await own.history() };
-    const found = isDirectory ? await others.readNew({ path, heads: own.heads() }, [all]) : undefined;
-    if (found === undefined || found.news.length === 0) {
-      opening.move();
-      return own;
-    }
-    const { news, forks } = found;
-    return new NodesAnchor({ path, own, others }, { news: [all, ...news], forks }, opening.move());
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
