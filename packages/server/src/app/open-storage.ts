@@ -15,9 +15,9 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const onFailure = (error: unknown) =>
     telemetry.error('keys or tenants could not be read or written', error);
   const common = { logOrigin, streams, clock, random, onFailure };
+  const onIndexTrouble = (what: string, error: Error | undefined) =>
+    error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
   if (url === undefined) {
-    const onIndexTrouble = (what: string, error: Error | undefined) =>
-      error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
     const ways = { threads: true, exclusive: true, onIndexTrouble, onFatal };
     return openSqliteStorage({ directory, ...common, ...ways });
   }
@@ -26,7 +26,8 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
   const node = { name: nodeName(config), version: readBuild().version };
-  return openPostgresStorage({ url: url.reveal(), ...common, node, distribute, onTrouble });
+  const threads = { onFatal, onIndexTrouble };
+  return openPostgresStorage({ url: url.reveal(), ...common, node, threads, distribute, onTrouble });
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

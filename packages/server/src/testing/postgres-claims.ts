@@ -17,10 +17,10 @@ import { tenantClaims } from '../storage/conformance/tenants.ts';
 import { treeClaims } from '../storage/conformance/tree.ts';
 import { treeProofClaims } from '../storage/conformance/tree-proofs.ts';
 import { SCHEMA } from '../storage/postgres/database.ts';
-import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
+import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';
 
-/** The backend on a database whose tables are there and empty. */
-export function placeAt(url: string): Place & AsyncDisposable {
+/** The backend on a database whose tables are there and empty; undefined: without threads. */
+export function placeAt(url: string, threads?: ThreadsOptions): Place & AsyncDisposable {
   // Some connections, however much is asked for at once: the server has an end of them.
   const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });
   const raw = async (sql: string, values: unknown[]) =>
@@ -34,6 +34,7 @@ export function placeAt(url: string): Place & AsyncDisposable {
         clock: systemClock,
         random: createSystemRandom(),
         mayMigrate: false,
+        ...(threads && { threads }),
       }),
     async rows(tenant) {
       const rows = await raw(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { AuditError } from '@tallystick/contract';
 import type { AppendFault, AppendRequest, AppendResult, Draft, DraftOutcome } from '../../streams/log.ts';
 import { nextId } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
@@ -74,6 +75,10 @@ test('results come out of their message as they went in', () => {
     fc.array(outcome, { maxLength: 5 }).map((outcomes): AppendResult => ({ status: 'Done', outcomes })),
     record({ status: fc.constant('KeyReused' as const) }),
     fc.string().map((message): AppendFault => ({ status: 'Faulty', error: new Error(message) })),
+    fc.string().map((message): AppendFault => {
+      const error = new AuditError('SERVICE_UNAVAILABLE', message);
+      return { status: 'Faulty', error };
+    }),
     record({
       fingerprint: hash,
       expiresAtMs: whole,

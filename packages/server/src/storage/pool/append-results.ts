@@ -1,6 +1,7 @@
 // The results of a pool of append requests as one message, the answer to append-message. Event ids are not sent
 // back: whoever asked has them.
 
+import { AuditError, type ErrorCode } from '@tallystick/contract';
 import type { AppendFault, AppendRequest, AppendResult, DraftOutcome } from '../../streams/log.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
 import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
@@ -15,7 +16,7 @@ export function encodeResults(
   for (const result of results) {
     out.u8(STATUSES.indexOf(result.status));
     if (result.status === 'Done') writeDone(out, result.outcomes);
-    else if (result.status === 'Faulty') out.text(result.error.message);
+    else if (result.status === 'Faulty') writeFault(out, result.error);
     else if (result.status === 'Repeated') {
       const { fingerprint, expiresAtMs, note, outcomes } = result.used;
       out.bytes(fingerprint);
@@ -54,8 +55,20 @@ function readResult(message: ByteReader, request: AppendRequest): AppendResult |
     case 'KeyReused':
       return { status };
     case 'Faulty':
-      return { status, error: new Error(message.text()) };
+      return { status, error: readFault(message) };
   }
+}
+
+/** The code is that of an AuditError, empty for any other. */
+function writeFault(out: ByteWriter, error: Error): void {
+  out.text(error instanceof AuditError ? error.code : '');
+  out.text(error.message);
+}
+
+function readFault(message: ByteReader): Error {
+  const code = message.text();
+  const why = message.text();
+  return code === '' ? new Error(why) : new AuditError(code as ErrorCode, why);
 }
 
 function writeDone(out: ByteWriter, outcomes: readonly DraftOutcome[]): void {

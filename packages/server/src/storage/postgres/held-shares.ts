@@ -8,6 +8,9 @@ import { statement, type Transaction } from './database.ts';
 /** By share, the token. */
 export type Leases = ReadonlyMap<number, number>;
 
+/** For so long, and no longer if nothing else is said. */
+export type HandOn = (leases: Leases, remainingNs: number) => void;
+
 // It keeps others from taking the share, and not its holder from keeping it for longer.
 const HELD = statement(
   `SELECT leases.share FROM unnest($1::smallint[], $2::bigint[]) AS held (share, token)
@@ -18,6 +21,7 @@ export class HeldShares {
   #leases: Leases | undefined;
   #untilNs = 0;
   readonly #nowNs: () => number;
+  readonly #handOn: HandOn[] = [];
 
   private constructor(leases: Leases | undefined, nowNs: () => number) {
     this.#leases = leases;
@@ -34,9 +38,31 @@ export class HeldShares {
     return new HeldShares(new Map(), nowNs);
   }
 
+  /** Whether they are some, as they are given and taken. */
+  get areDivided(): boolean {
+    return this.#leases !== undefined;
+  }
+
   set(leases: Leases, untilNs: number): void {
     this.#leases = leases;
     this.#untilNs = untilNs;
+    for (const handOn of this.#handOn) this.tell(handOn);
+  }
+
+  /** As another has handed them on. */
+  setFor(leases: Leases, remainingNs: number): void {
+    this.set(leases, this.#nowNs() + remainingNs);
+  }
+
+  /** To a thread, which has a clock of its own: what is held, now and whenever that changes. */
+  handOnTo(handOn: HandOn): void {
+    this.#handOn.push(handOn);
+    this.tell(handOn);
+  }
+
+  /** What is held now. */
+  tell(handOn: HandOn): void {
+    if (this.#leases !== undefined) handOn(this.#leases, this.#untilNs - this.#nowNs());
   }
 
   /** Undefined: all. After their time is over it has none, even if nobody could tell it. */

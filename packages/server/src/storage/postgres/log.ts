@@ -14,10 +14,24 @@ export interface LogParts extends JournalOptions {
   readonly committer: PoolCommitter;
 }
 
+/** All of it in this thread. */
 export function createLog(parts: LogParts): LogWriter & LogReader {
-  const { writing, reading, committer, logOrigin } = parts;
-  const journal = new Journal(writing, parts);
+  return createLogWith(writesHere(parts), parts);
+}
+
+/** With one who writes, wherever that is. */
+export function createLogWith(
+  writer: LogWriter,
+  { reading, logOrigin }: Pick<LogParts, 'reading' | 'logOrigin'>,
+): LogWriter & LogReader {
   const tables = new LogTables(reading, logOrigin);
+  return { ...writer, forTenant: (tenant) => tables.forTenant(tenant) };
+}
+
+/** In this thread. */
+export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
+  const { writing, committer } = parts;
+  const journal = new Journal(writing, parts);
   return {
     append: (requests, now, onHeld) => {
       const pool = decodePool(encodePool(requests, now));
@@ -30,6 +44,5 @@ export function createLog(parts: LogParts): LogWriter & LogReader {
     sealAged: (now, except) => journal.sealAged(now, except),
     sweepUsedKeys: (steadyNowMs) => journal.sweepUsedKeys(steadyNowMs),
     probe: () => journal.probe(),
-    forTenant: (tenant) => tables.forTenant(tenant),
   };
 }

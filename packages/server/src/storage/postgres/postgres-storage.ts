@@ -11,14 +11,16 @@ import type { Storage } from '../storage.ts';
 import { createAccessStores } from './access-stores.ts';
 import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
+import { ThreadedFollower } from './event-index/threaded-follower.ts';
 import { COMMITS_AT_ONCE } from './journal.ts';
-import { createLog } from './log.ts';
+import { createLogWith, writesHere } from './log.ts';
 import { HeldShares } from './held-shares.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { Newscast } from './newscast.ts';
 import { type NodeSelf, PostgresNodes } from './nodes.ts';
 import { ensureReady } from './provision.ts';
+import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
 
 export interface PostgresOptions {
@@ -30,6 +32,8 @@ export interface PostgresOptions {
   readonly random: Random;
   /** Takes part among others under this name, and looks after its share of the logs; undefined: after all of them. */
   readonly node?: Omit<NodeSelf, 'instance'>;
+  /** The service's way: threads that append and that bring the index after the log; undefined: this one does. */
+  readonly threads?: ThreadsOptions;
   /** Make the tables where there are none; undefined: yes. */
   readonly mayMigrate?: boolean;
   /** Tables that are made are spread over machines; undefined: they are not. */
@@ -42,7 +46,16 @@ export interface PostgresOptions {
   readonly onTrouble?: (error: Error) => void;
 }
 
+export interface ThreadsOptions {
+  /** Told when the one that appends has died: the process cannot go on. */
+  readonly onFatal: (error: Error) => void;
+  /** Told of what concerns the index alone: the log goes on. */
+  readonly onIndexTrouble: (what: string, error: Error) => void;
+}
+
 const WRITING_CONNECTIONS = 2;
+/** One who follows, and one who tries an event again. */
+const FOLLOWING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
@@ -68,12 +81,17 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const reading = connect(READING_CONNECTIONS);
   await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading, options));
   const isDistributed = await reading.isDistributed();
-  const writing = connect(WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0));
+  const writers = WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0);
   const nextId = createUlids(clock, random);
-  const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
   const committer = new PoolCommitter(random);
+  const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
   const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
-  const log = createLog({ writing, reading, committer, logOrigin, streams, clock, random, nextId, held });
+  const connecting = { url, isDistributed };
+  const writing = { connecting: { ...connecting, connectionsMax: writers }, logOrigin, streams, held };
+  const writer = options.threads
+    ? parts.use(await startWriter({ ...writing, onCrash: options.threads.onFatal }))
+    : writesHere({ ...writing, writing: connect(writers), committer, clock, random, nextId });
+  const log = createLogWith(writer, { reading, logOrigin });
   const access = createAccessStores(reading, {
     clock,
     random,
@@ -85,6 +103,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     clock,
     nextId,
     held,
+    ...(options.threads && { follower: parts.use(followerInThread(connecting, held, options.threads)) }),
   });
   const nodes = options.node && takingPart(options.node);
   function takingPart(node: Omit<NodeSelf, 'instance'>): Nodes {
@@ -108,4 +127,17 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     answers: async () => void (await asking.read(PROJECTOR, ANSWERS)),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+function followerInThread(
+  database: Pick<DatabaseOptions, 'url' | 'isDistributed'>,
+  held: HeldShares,
+  { onIndexTrouble: onTrouble }: ThreadsOptions,
+): ThreadedFollower {
+  const connecting = {
+    ...database,
+    connectionsMax: FOLLOWING_CONNECTIONS,
+    answerMsMax: SEARCH_MS_MAX,
+  };
+  return new ThreadedFollower({ connecting, held, onTrouble });
 }

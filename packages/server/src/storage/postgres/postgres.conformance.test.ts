@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLAIMS, placeAt } from '../../testing/postgres-claims.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { epochClaims } from '../conformance/epochs.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import type { ThreadsOptions } from './postgres-storage.ts';
 
 let server: PostgresServer;
 let migrated: string;
@@ -18,6 +21,39 @@ describe('PostgreSQL', () => {
   for (const [claim, holds] of CLAIMS) {
     it(claim, async () => {
       await using place = placeAt(await server.createDatabase(migrated));
+      await holds(place);
+    });
+  }
+});
+
+/**
+ * Every form in which the thread that appends is asked and answers, at once and one by one. What it decides it decides by the
+ * same code; and to start threads takes longer than what is claimed here.
+ */
+const THROUGH_THE_THREAD = new Set([
+  'a request with a fault of its own is left out, and the others of its pool are appended',
+  'a request repeated under its key gets what was answered first, and stores nothing',
+  'another request under a used key is told so, and stores nothing',
+  'of many that come at once under one key, exactly one stores',
+  'keys whose window has ended are swept away in portions, the others stay',
+  'an atomic request with a conflict appends nothing; one without appends all',
+  'hashed, stored and returned are the same bytes, whatever the event',
+  'a stream is sealed once, also when many ask at the same time',
+  'streams that nobody comes to are sealed when their day is over, all others are left',
+  Object.keys(epochClaims)[0]!,
+]);
+
+const fatal = (...[error]: Parameters<ThreadsOptions['onFatal']>) => {
+  throw error;
+};
+const THREADS: ThreadsOptions = { onFatal: fatal, onIndexTrouble: (_, error) => fatal(error) };
+
+describe('PostgreSQL with threads', () => {
+  const chosen = CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));
+  it('chooses claims that there are', () => assert.equal(chosen.length, THROUGH_THE_THREAD.size));
+  for (const [claim, holds] of chosen) {
+    it(claim, async () => {
+      await using place = placeAt(await server.createDatabase(migrated), THREADS);
       await holds(place);
     });
   }

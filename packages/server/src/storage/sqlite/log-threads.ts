@@ -1,31 +1,29 @@
-// The log of the service, main's side: appends go to the writer thread as one buffer that changes hands and comes
-// back with the results in it, to be used again; those of large pools by way of the commitments thread. Reads go to
-// the reader thread.
+// The log of the service, main's side: appends go to the writer thread, those of large pools by way of the commitments
+// thread. Reads go to the reader thread.
 
 import { MessageChannel } from 'node:worker_threads';
 import type { Growth, Standing, TreeReader, TreeWriter } from '../../streams/tree.ts';
 import type {
   AppendRequest,
-  EpochResult,
   LogReader,
   LogWriter,
-  SealResult,
   StoredEvent,
   StoredStream,
   StreamLimits,
   UsedKey,
 } from '../../streams/log.ts';
 import type { AccessWrite } from './access.ts';
-import { encodePool } from '../pool/append-message.ts';
-import { decodeResults } from '../pool/append-results.ts';
+import { writesThrough } from '../pool/writer-messages.ts';
 import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
 import { RangeThread } from './ranges.ts';
 import type { ReaderData, ReaderMessage } from './reader-thread.ts';
-import { startThread, type ThreadHandle } from './thread.ts';
+import { type ThreadHandle, threadsBeside } from '../thread.ts';
 import { publishedSizes } from './tree-growth.ts';
 import { treeReader } from './tree-reads.ts';
 import type { TreeData, TreeMessage } from './tree-thread.ts';
 import type { WriterData, WriterMessage } from './writer-thread.ts';
+
+const startThread = threadsBeside(import.meta.url);
 
 /** The log and the writing side of access, wherever they run. */
 export interface SqliteLog extends AsyncDisposable {
@@ -43,9 +41,6 @@ export interface LogThreadsOptions {
   readonly onCrash: (error: Error) => void;
 }
 
-/** A buffer that only an uncommonly large pool needed is not kept, nor more of them than are commonly under way. */
-const ROOM_BYTES_MAX = 8 * 1024 * 1024;
-const ROOMS_MAX = 2;
 const LARGE_POOL_DRAFTS = 128;
 
 export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogThreadsOptions): SqliteLog {
@@ -61,28 +56,14 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
   const reader = startThread<ReaderMessage>('reader-thread', readerData, onCrash);
   const growth = startThread<TreeMessage>('tree-thread', treeData, onCrash);
   const ranges = new RangeThread(treeData, onCrash);
-  const rooms: ArrayBuffer[] = [];
   return {
     opened: Promise.all([writer.opened, commitments.opened, reader.opened, growth.opened]),
     log: {
-      async append(requests, now) {
-        const pool = encodePool(requests, now, rooms.pop());
-        const answer = isLarge(requests)
-          ? await commitments.ask({ pool }, [pool], writer)
-          : await writer.ask({ verb: 'Append', pool }, [pool]);
-        if (!(answer instanceof ArrayBuffer)) throw new Error('the writer answered something else');
-        const results = decodeResults(answer, requests);
-        if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);
-        return results;
-      },
-      // The writer answers what the journal gave it, so these casts only repeat its types.
-      seal: async (request, now) => (await writer.ask({ verb: 'Seal', request, now })) as SealResult,
-      beginEpoch: async (request, now) =>
-        (await writer.ask({ verb: 'BeginEpoch', request, now })) as EpochResult,
-      sealAged: async (now, except = []) => (await writer.ask({ verb: 'SealAged', now, except })) === true,
-      sweepUsedKeys: async (steadyNowMs) =>
-        (await writer.ask({ verb: 'SweepUsedKeys', steadyNowMs })) === true,
-      probe: async () => void (await writer.ask({ verb: 'Probe' })),
+      ...writesThrough(writer, (pool, requests) =>
+        isLarge(requests)
+          ? commitments.ask({ pool }, [pool], writer)
+          : writer.ask({ verb: 'Append', pool }, [pool]),
+      ),
       ...readsThrough(reader),
     },
     tree: {

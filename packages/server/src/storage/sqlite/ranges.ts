@@ -2,7 +2,9 @@
 
 import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import type { RangeData, RangeMessage, RangeStep } from './range-thread.ts';
-import { startThread, type ThreadHandle } from './thread.ts';
+import { type ThreadHandle, threadsBeside } from '../thread.ts';
+
+const startThread = threadsBeside(import.meta.url);
 
 export class RangeThread implements AsyncDisposable {
   readonly #data: RangeData;

@@ -1,18 +1,18 @@
 // The writer thread: owns the one connection of the service that writes to journal.db. Entry of a worker.
 
 import { type MessagePort, workerData } from 'node:worker_threads';
-import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import type { AppendTime, EpochRequest, SealRequest, StreamLimits } from '../../streams/log.ts';
+import type { StreamLimits } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import type { AccessWrite } from './access.ts';
 import { decodePool } from '../pool/append-message.ts';
 import { encodeResults } from '../pool/append-results.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { type PoolCommitments, PoolCommitter } from '../pool/pool-commitments.ts';
-import { serveThread, type ThreadWork } from './thread.ts';
+import type { LogWriterMessage } from '../pool/writer-messages.ts';
+import { serveThread, type ThreadWork } from '../thread.ts';
 
 export interface WriterData {
   readonly directory: string;
@@ -23,15 +23,10 @@ export interface WriterData {
 }
 
 export type WriterMessage =
-  | { readonly verb: 'Append'; readonly pool: ArrayBuffer; readonly commitments?: PoolCommitments }
-  | { readonly verb: 'Seal'; readonly request: SealRequest; readonly now: AppendTime }
-  | { readonly verb: 'BeginEpoch'; readonly request: EpochRequest; readonly now: AppendTime }
-  | { readonly verb: 'SealAged'; readonly now: AppendTime; readonly except: readonly TenantId[] }
+  | LogWriterMessage
   | { readonly verb: 'Access'; readonly change: AccessWrite }
   | { readonly verb: 'Publish'; readonly logs: readonly PublishedLog[]; readonly nowMs: number }
-  | { readonly verb: 'Cosign'; readonly checkpoints: readonly CosignedCheckpoint[] }
-  | { readonly verb: 'SweepUsedKeys'; readonly steadyNowMs: number }
-  | { readonly verb: 'Probe' };
+  | { readonly verb: 'Cosign'; readonly checkpoints: readonly CosignedCheckpoint[] };
 
 const { directory, logOrigin, streams, fromCommitments } = workerData as WriterData;
 const random = createSystemRandom();

@@ -28,11 +28,15 @@ export interface EventIndexOptions {
   readonly searchesMax?: number;
   /** So many that match are counted and sorted; past it the order is walked. */
   readonly gatheredMax?: number;
+  /** Brings the views after the log; undefined: this thread does, as the following says. */
+  readonly follower?: FollowerOfIndex;
   /** How many events the follower takes of a log at once. */
   readonly portion?: number;
   /** The logs that are followed; undefined: all. */
   readonly held?: HeldShares;
 }
+
+type FollowerOfIndex = Pick<IndexFollower, 'turn' | 'reprocess'>;
 
 const SEARCHES_MAX = 4;
 
@@ -49,7 +53,7 @@ class Index implements PostgresEventIndex {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #slots: SearchSlots;
   readonly #reading: ReaderParts;
-  readonly #follower: IndexFollower;
+  readonly #follower: FollowerOfIndex;
 
   constructor(options: EventIndexOptions) {
     this.#database = options.database;
@@ -60,7 +64,7 @@ class Index implements PostgresEventIndex {
       stored: new StoredEvents(),
       gatheredMax: options.gatheredMax ?? LIMITS.listExactTotalMax,
     };
-    this.#follower = new IndexFollower(options);
+    this.#follower = options.follower ?? new IndexFollower(options);
   }
 
   turn(): Promise<FollowerTurn> {

@@ -7,7 +7,6 @@
 import type { TenantId } from '@tallystick/contract';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { eventIn } from '../../event-index/logged-event.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
 import { HeldShares, type Leases, stillHeld } from '../held-shares.ts';
@@ -19,10 +18,18 @@ import {
   removeLetters,
 } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
-import { type LoggedPortion, type LoggedRow, rowsAt, rowsBetween } from './logged-events.ts';
+import { rowsAt } from './logged-events.ts';
+import {
+  addAll,
+  ATTEMPTS_MAX,
+  isOfEvent,
+  PIECE_BYTES,
+  readPiece,
+  type Reasons,
+  refusalOf,
+} from './pieces.ts';
 import { markBegun, markComplete } from './rebuilds.ts';
 import { NOT_DURABLY, removeOldPortion } from './old-views.ts';
-import { pauseForOthers } from './pause.ts';
 import { lockViewIn, TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
 export interface FollowerParts {
@@ -37,15 +44,8 @@ export interface FollowerParts {
 
 /** At most: large enough that a commit and counts cost little of it, small enough that nobody waits long for the view. */
 const PORTION = 4000;
-/** Of a portion, so many are read and written at once: while the database writes some, documents are made of the next. */
-const PIECE = 500;
-const PIECE_BYTES = 8 * 1024 * 1024;
 /** How many tenants are looked after in a turn; the others come in the next. */
 const TENANTS_MAX = 100;
-/** Between these, what is on its way to the database and from there has a turn, and so have requests. */
-const DOCUMENTS_AT_ONCE = 20;
-/** A failure that comes back so often is one of the event itself. */
-const ATTEMPTS_MAX = 3;
 
 // In any order: so no tenant waits for ever behind the same others, and nodes begin with different ones.
 const BEHIND = statement(
@@ -300,76 +300,9 @@ function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
   return leases && new Map([[share, leases.get(share) ?? -1]]);
 }
 
-/** By index, why it cannot be indexed. */
-type Reasons = ReadonlyMap<number, string>;
-
 /** What was taken of a log. */
 interface Indexed {
   readonly indexes: readonly number[];
   readonly failed: Reasons;
   readonly nextIndex: number;
-}
-
-/** The next rows of a log, and where those behind them begin; fewer than were wanted if they are so large. */
-interface Piece extends LoggedPortion {
-  readonly nextIndex: number;
-}
-
-async function readPiece(
-  transaction: Transaction,
-  { tenant }: View,
-  fromIndex: number,
-  end: number,
-): Promise<Piece> {
-  const endIndex = Math.min(end, fromIndex + PIECE);
-  const range = { fromIndex, endIndex, bytesMax: PIECE_BYTES };
-  const { rows, isCut } = await rowsBetween(transaction, tenant, range);
-  return { rows, isCut, nextIndex: isCut ? rows.at(-1)!.index + 1 : endIndex };
-}
-
-/** Why some could not be indexed. */
-async function addAll(written: WrittenPortion, rows: readonly LoggedRow[]): Promise<Reasons> {
-  const failed = new Map<number, string>();
-  for (const [i, row] of rows.entries()) {
-    if (i % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
-    const reason = reasonAgainst(() => {
-      const event = eventIn(row);
-      if (event !== undefined) written.add(row.index, event);
-    });
-    if (reason !== undefined) failed.set(row.index, reason);
-  }
-  return failed;
-}
-
-function reasonAgainst(work: () => void): string | undefined {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      work();
-      return undefined;
-    } catch (error) {
-      if (attempt === ATTEMPTS_MAX) return error instanceof Error ? error.message : String(error);
-    }
-  }
-}
-
-const SAVE = statement('SAVEPOINT before_one');
-const BACK = statement('ROLLBACK TO SAVEPOINT before_one');
-
-/** Why the database refuses what an event says; undefined if it does not. */
-async function refusalOf(transaction: Transaction, write: () => Promise<void>): Promise<string | undefined> {
-  await transaction.query(SAVE);
-  try {
-    await write();
-    return undefined;
-  } catch (error) {
-    if (!isOfEvent(error)) throw error;
-    await transaction.query(BACK);
-    return error.message;
-  }
-}
-
-/** Data that it does not take (22), rows that stand in the way (23), and what is too large (54). Else it is at fault itself. */
-function isOfEvent(error: unknown): error is Error {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return typeof error.code === 'string' && /^(22|23|54)/.test(error.code);
 }

@@ -9,9 +9,11 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { codeOf, startThread, type ThreadHandle } from '../thread.ts';
+import { codeOf, type ThreadHandle, threadsBeside } from '../../thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 import type { SearchData, SearchMessage } from './search-thread.ts';
+
+const startThread = threadsBeside(import.meta.url);
 
 export interface EventIndexOptions {
   readonly directory: string;
@@ -175,7 +177,7 @@ class ThreadedIndex implements SqliteEventIndex {
       const { directory, onTrouble } = this.#options;
       const data: IndexData = { directory, isDamaged: this.#isDiscarded };
       this.#isDiscarded = false;
-      const started = startThread<IndexMessage>('event-index/index-thread', data, (error) =>
+      const started = startThread<IndexMessage>('index-thread', data, (error) =>
         onTrouble('the index thread has died', error),
       );
       writer = this.#writer = started;
@@ -229,7 +231,7 @@ class Searcher implements AsyncDisposable {
     if (this.#thread === undefined || this.#thread.crash !== undefined) {
       const { directory, logOrigin, onTrouble } = this.#options;
       const data: SearchData = { directory, logOrigin };
-      this.#thread = startThread<SearchMessage>('event-index/search-thread', data, (error) =>
+      this.#thread = startThread<SearchMessage>('search-thread', data, (error) =>
         onTrouble('a search thread has died', error),
       );
       // Whoever asks is told; nobody waits for this alone.

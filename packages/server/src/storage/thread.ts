@@ -1,10 +1,11 @@
-// Worker threads that answer messages, each thread one by one and in order, and the handles by which main asks them. A
-// message may hand over ArrayBuffers instead of cloning them, and a thread may hand a question on to another, which
-// then answers it. When a thread dies, everybody who waits for it is told, and so is whoever started it: what it was
-// doing is unknown.
+// Worker threads that answer messages, and the handles by which main asks them. What a thread does at once it does one by one
+// and in order; answers that take time may overtake one another. A message may hand over ArrayBuffers instead of cloning them,
+// and a thread may hand a question on to another, which then answers it. When a thread dies, everybody who waits for it is
+// told, and so is whoever started it: what it was doing is unknown.
 
 import { AssertionError } from 'node:assert';
 import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { AuditError, type ErrorCode, type ErrorDetail } from '@tallystick/contract';
 import { EvidenceError, type Reason } from '@tallystick/evidence';
 
 export interface ThreadHandle<Message> extends AsyncDisposable {
@@ -31,7 +32,13 @@ interface Failure {
   readonly error: Error;
   readonly code: string;
   /** There if it is an EvidenceError. */
-  readonly evidence: { readonly reason: Reason; readonly index: number | undefined } | undefined;
+  readonly evidence?: { readonly reason: Reason; readonly index: number | undefined };
+  /** There if it is an AuditError. */
+  readonly audit?: {
+    readonly code: ErrorCode;
+    readonly details: readonly ErrorDetail[];
+    readonly retryAfterSeconds?: number;
+  };
 }
 
 interface Asked {
@@ -45,20 +52,22 @@ interface Asked {
 const asked = new Map<number, Asked>();
 let lastNumber = 0;
 
-/** Starts the file of that name beside this one, a source or a built one as this is. */
-export function startThread<Message>(
-  name: string,
-  data: unknown,
-  onCrash: (error: Error) => void,
-  handOver: readonly Transferable[] = [],
-): ThreadHandle<Message> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`./${name}.${extension}`, import.meta.url), {
-    workerData: data,
-    transferList: [...handOver],
-    name,
-  });
-  return new WorkerHandle<Message>(name, worker, onCrash);
+/** Starts threads whose files are beside this one, the URL of a module: sources or built ones, as that is. */
+export function threadsBeside(module: string) {
+  const extension = module.endsWith('.ts') ? 'ts' : 'js';
+  return <Message>(
+    name: string,
+    data: unknown,
+    onCrash: (error: Error) => void,
+    handOver: readonly Transferable[] = [],
+  ): ThreadHandle<Message> => {
+    const worker = new Worker(new URL(`./${name}.${extension}`, module), {
+      workerData: data,
+      transferList: [...handOver],
+      name,
+    });
+    return new WorkerHandle<Message>(name, worker, onCrash);
+  };
 }
 
 class WorkerHandle<Message> implements ThreadHandle<Message> {
@@ -136,9 +145,12 @@ function settle(reply: Reply): void {
   else waiting.resolve(reply.value);
 }
 
-function errorOf({ error, code, evidence }: Failure): Error {
-  if (evidence === undefined) return Object.assign(error, { code });
-  return new EvidenceError(evidence.reason, error.message, { index: evidence.index, cause: error });
+function errorOf({ error, code, evidence, audit }: Failure): Error {
+  if (evidence !== undefined)
+    return new EvidenceError(evidence.reason, error.message, { index: evidence.index, cause: error });
+  if (audit === undefined) return Object.assign(error, { code });
+  const { code: errorCode, ...facts } = audit;
+  return new AuditError(errorCode, error.message, { ...facts, cause: error.cause ?? error });
 }
 
 function rejectAll(thread: Answering, error: Error): void {
@@ -164,39 +176,53 @@ interface HandedOn {
   readonly handOver: readonly Transferable[];
 }
 
+type Answered = Answer | HandedOn;
+
 export interface ThreadWork<Message> {
-  readonly answer: (message: Message) => Answer | HandedOn;
-  readonly stop: () => void;
+  readonly answer: (message: Message) => Answered | Promise<Answered>;
+  /** Called once all that was asked is answered. */
+  readonly stop: () => void | Promise<void>;
 }
 
 /** The other end, inside the thread; `from` is where questions arrive that another thread hands on. */
 export function serveThread<Message>({ answer, stop }: ThreadWork<Message>, from?: MessagePort): void {
   const port = parentPort;
   if (port === null) throw new Error('this file is the entry of a worker thread');
-  const take = ({ number, message }: { number: number; message: Message | typeof OPENED | typeof STOP }) => {
+  const underWay = new Set<Promise<void>>();
+  const reply = (number: number, answered: Answered) => {
+    if ('to' in answered) {
+      answered.to.postMessage({ number, message: answered.message } satisfies Question, answered.handOver);
+    } else port.postMessage({ number, value: answered.value } satisfies Reply, answered.handOver ?? []);
+  };
+  const fail = (number: number, error: unknown) => {
+    // A broken invariant: better to end than to go on with a log that we doubt.
+    if (error instanceof AssertionError) throw error;
+    port.postMessage({ number, ...failureOf(error) } satisfies Reply);
+  };
+  const end = async (number: number) => {
     try {
-      if (message === OPENED) {
-        port.postMessage({ number, value: undefined });
-        return;
-      }
-      if (message === STOP) {
-        try {
-          stop();
-          port.postMessage({ number, value: undefined });
-        } finally {
-          port.close();
-          from?.close();
-        }
-        return;
-      }
-      const answered = answer(message);
-      if ('to' in answered) {
-        answered.to.postMessage({ number, message: answered.message } satisfies Question, answered.handOver);
-      } else port.postMessage({ number, value: answered.value } satisfies Reply, answered.handOver ?? []);
+      await Promise.all(underWay);
+      await stop();
+      port.postMessage({ number, value: undefined });
     } catch (error) {
-      // A broken invariant: better to end than to go on with a log that we doubt.
-      if (error instanceof AssertionError) throw error;
-      port.postMessage({ number, ...failureOf(error) } satisfies Reply);
+      fail(number, error);
+    } finally {
+      port.close();
+      from?.close();
+    }
+  };
+  const take = ({ number, message }: { number: number; message: Message | typeof OPENED | typeof STOP }) => {
+    if (message === STOP) return void end(number);
+    try {
+      const answered = message === OPENED ? { value: undefined } : answer(message);
+      if (!(answered instanceof Promise)) return reply(number, answered);
+      const settled = answered
+        .then((value) => reply(number, value))
+        .catch((error: unknown) => fail(number, error))
+        .finally(() => underWay.delete(settled));
+      underWay.add(settled);
+    } catch (error) {
+      fail(number, error);
     }
   };
   port.on('message', take);
@@ -215,10 +241,16 @@ const SQLITE_CODES: Readonly<Record<number, string>> = {
 };
 
 function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error))
-    return { error: new Error(String(error)), code: 'Error', evidence: undefined };
-  const evidence = error instanceof EvidenceError ? { reason: error.reason, index: error.index } : undefined;
-  return { error, code: codeOf(error), evidence };
+  if (!(error instanceof Error)) return { error: new Error(String(error)), code: 'Error' };
+  const failure = { error, code: codeOf(error) };
+  if (error instanceof EvidenceError)
+    return { ...failure, evidence: { reason: error.reason, index: error.index } };
+  if (!(error instanceof AuditError)) return failure;
+  const { code, details, retryAfterSeconds } = error;
+  return {
+    ...failure,
+    audit: { code, details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+  };
 }
 
 /** What failed, in one word: of SQLite, of the system, or the error's name. */
