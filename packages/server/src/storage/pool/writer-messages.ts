@@ -3,6 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type {
+  AppendAnswer,
   AppendRequest,
   AppendTime,
   EpochRequest,
@@ -31,15 +32,28 @@ type SendPool = (pool: ArrayBuffer, requests: readonly AppendRequest[]) => Promi
 const ROOM_BYTES_MAX = 8 * 1024 * 1024;
 const ROOMS_MAX = 2;
 
-/** `send` is for pools that take another way. */
+/** In the place of all results, where some requests wait for logs that somebody else holds. */
+export interface HeldPool {
+  /** By which the buffer with all results is asked for. */
+  readonly ticket: number;
+  /** Of the requests that are decided. */
+  readonly places: readonly number[];
+  /** Their results. */
+  readonly decided: ArrayBuffer;
+}
+
+/** `send` is for pools that take another way, `askRest` for a writer that lets some of a pool wait. */
 export function writesThrough(
   writer: Pick<ThreadHandle<LogWriterMessage>, 'ask'>,
   send: SendPool = (pool) => writer.ask({ verb: 'Append', pool }, [pool]),
+  askRest?: (ticket: number) => Promise<unknown>,
 ): LogWriter {
   const rooms: ArrayBuffer[] = [];
   return {
-    async append(requests, now) {
-      const answer = await send(encodePool(requests, now, rooms.pop()), requests);
+    async append(requests, now, onHeld) {
+      const first = await send(encodePool(requests, now, rooms.pop()), requests);
+      if (isHeld(first)) onHeld?.(decidedIn(first, requests));
+      const answer = isHeld(first) ? await askRest?.(first.ticket) : first;
       if (!(answer instanceof ArrayBuffer)) throw new Error('the writer answered something else');
       const results = decodeResults(answer, requests);
       if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);
@@ -53,4 +67,19 @@ export function writesThrough(
     sweepUsedKeys: async (steadyNowMs) => (await writer.ask({ verb: 'SweepUsedKeys', steadyNowMs })) === true,
     probe: async () => void (await writer.ask({ verb: 'Probe' })),
   };
+}
+
+function isHeld(answer: unknown): answer is HeldPool {
+  return typeof answer === 'object' && answer !== null && 'ticket' in answer;
+}
+
+function decidedIn(
+  { places, decided }: HeldPool,
+  requests: readonly AppendRequest[],
+): Map<number, AppendAnswer> {
+  const results = decodeResults(
+    decided,
+    places.map((place) => requests[place]!),
+  );
+  return new Map(places.map((place, i) => [place, results[i]!]));
 }

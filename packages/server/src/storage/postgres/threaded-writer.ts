@@ -23,5 +23,6 @@ export async function startWriter(parts: ThreadedWriterParts): Promise<LogWriter
     // Of a thread that is no more, others are told.
     thread.ask({ verb: 'Held', leases, remainingNs }).catch(() => {});
   });
-  return { ...writesThrough(thread), [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose]() };
+  const writer = writesThrough(thread, undefined, (ticket) => thread.ask({ verb: 'Rest', ticket }));
+  return { ...writer, [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose]() };
 }

@@ -3,14 +3,16 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Client } from 'pg';
 import { AuditError } from '@tallystick/contract';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { until } from '../../testing/until.ts';
-import { append, draftOf, NOW_MS, now, openWith, request, STREAMS } from '../conformance/claims.ts';
+import type { OnHeld } from '../../streams/log.ts';
+import { append, draftOf, NOW_MS, now, openWith, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import type { Storage } from '../storage.ts';
-import { Database } from './database.ts';
+import { Database, SCHEMA } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openPostgresStorage, type PostgresOptions } from './postgres-storage.ts';
 
@@ -84,6 +86,23 @@ test('the thread follows the logs that its node holds, from when it holds them u
   await append(storage, request('acme', [draftOf(EVENT)]));
   await storage.nodes!.leave();
   assert.equal((await storage.index.turn()).taken, 0);
+});
+
+test('of a pool with a log that somebody holds, the others are told at once', async () => {
+  const url = await migratedOn(server);
+  await using storage = await openWith({ open: () => open(url) } as never, 'acme', 'beta');
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query(`BEGIN; SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = 'acme' FOR UPDATE`);
+  const { promise: told, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
+  const requests = [request('acme', [draftOf(EVENT)]), request('beta', [draftOf(EVENT), draftOf(EVENT)])];
+  const appended = storage.log.append(requests, now(), onHeld);
+  const decided = await told;
+  await holder.query('ROLLBACK');
+  await holder.end();
+  const [acme, beta] = await appended;
+  assert.deepEqual([...decided], [[1, beta]]);
+  assert.deepEqual([acme!.status, placedIn(beta).length], ['Done', 2]);
 });
 
 test('what was asked before the end is answered, and nothing after it', async () => {
