@@ -36,6 +36,10 @@ async function compare(world: World) {
   let refreshes = 0;
   const warnings: string[] = [];
   const stops: [string, number][] = [];
+  const refresh = async () => {
+    world.onRefresh?.(++refreshes);
+    known = [...world.anchored];
+  };
   const comparison = await AnchorComparison.make({
     anchor: {
       get isNew() {
@@ -44,10 +48,7 @@ async function compare(world: World) {
       heads: () => new Map(known.map((each) => [each.origin, each])),
       forks: () => world.forks ?? new Map(),
       history: async () => Map.groupBy(known, ({ origin }) => origin),
-      async refresh() {
-        world.onRefresh?.(++refreshes);
-        known = [...world.anchored];
-      },
+      refresh,
     },
     tree: {
       async standings() {
@@ -67,7 +68,7 @@ async function compare(world: World) {
     telemetry: { warn: (message) => void warnings.push(message) },
     logOrigin: LOG_ORIGIN,
   });
-  return { comparison, warnings, stops };
+  return { comparison, warnings, stops, refresh };
 }
 
 test('nodes that go on between the two looks are no sign of anything', async () => {
@@ -134,6 +135,29 @@ test('a log that is taken over has to pass through what was anchored of it and n
   assert.deepEqual([found, stops, comparison.unsettled], [[], [['acme', 5]], ['acme']]);
   const heads = [head('acme', 5, 1), head('acme', 7)];
   assert.match(JSON.stringify(comparison.judge({ tenant: 'acme', heads })), /OtherHistory/);
+});
+
+test('what another has anchored meanwhile of a log that is read here, it has to pass through', async () => {
+  const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
+  const { comparison, stops, refresh } = await compare(world);
+  const grown = (...sizes: number[]) => ({
+    tenant: 'acme',
+    epoch: 0,
+    heads: sizes.map((size) => head('acme', size)),
+  });
+  assert.equal(await comparison.mustPass(grown(9)), false, 'what was anchored is known');
+  world.anchored = [head('acme', 7)];
+  await refresh();
+  assert.equal(await comparison.mustPass(grown(6)), false, 'it has not come so far');
+  assert.equal(await comparison.mustPass(grown(7, 9)), false, 'it is among those that are signed');
+  assert.equal(await comparison.mustPass(grown(9)), true);
+  assert.deepEqual([stops, comparison.unsettled], [[['acme', 7]], ['acme']]);
+  assert.equal(comparison.judge(grown(7, 9)), 'Sound');
+  assert.equal(await comparison.mustPass(grown(11)), false, 'it has passed');
+  world.anchored = [head('acme', 12)];
+  await refresh();
+  comparison.anchored([head('acme', 12)]);
+  assert.equal(await comparison.mustPass(grown(13)), false, 'it was this node');
 });
 
 test('a fork that nodes have anchored refuses its log, and no other', async () => {

@@ -54,6 +54,8 @@ export class AnchorComparison {
   /** While logs are compared, once one needs it. */
   #history: AnchorHistory | undefined;
   #standings: readonly Standing[] = [];
+  /** By origin, how much was anchored that is known to be in the log, by this node or after a look at it. */
+  readonly #known = new Map<string, number>();
   /** Signed beyond what was anchored of them when that was read. */
   readonly #ahead: Standing[] = [];
   readonly #unreadable = new Map<TenantId, string>();
@@ -107,8 +109,32 @@ export class AnchorComparison {
     if (size < anchored.size) return 'NotYet';
     this.#unsettled.delete(tenant);
     const then = heads.find((head) => head.size === anchored.size);
-    if (then !== undefined && equalBytes(then.root, anchored.root)) return 'Sound';
-    return otherHistory(standing, anchored, partingAt(anchored, then?.root));
+    if (then === undefined || !equalBytes(then.root, anchored.root))
+      return otherHistory(standing, anchored, partingAt(anchored, then?.root));
+    this.#known.set(anchored.origin, anchored.size);
+    return 'Sound';
+  }
+
+  /** This node has anchored these. */
+  anchored(heads: readonly AnchoredHead[]): void {
+    for (const { origin, size } of heads) this.#known.set(origin, size);
+  }
+
+  /**
+   * Whether another has anchored a head of this log that nobody has held it against: then it must be read through that one
+   * before anything of it is signed.
+   */
+  async mustPass({ tenant, epoch, heads }: Pick<GrownLog, 'tenant' | 'epoch' | 'heads'>): Promise<boolean> {
+    const { origin, size } = heads.at(-1)!;
+    const anchored = this.#parts.anchor.heads().get(origin);
+    if (anchored === undefined || anchored.size > size) return false;
+    if (anchored.size <= (this.#known.get(origin) ?? 0)) return false;
+    // One of those that are about to be signed is compared by itself.
+    if (heads.some((head) => head.size === anchored.size)) return false;
+    const standing = { tenant, origin, epoch, firstIndex: 0, entries: size, checkpoint: undefined };
+    this.#unsettled.set(tenant, { standing, anchored: { ...anchored, epoch } });
+    await this.#parts.tree.stopAt(tenant, anchored.size);
+    return true;
   }
 
   /** Logs that another node has signed until now, read after the anchor was refreshed; what is found of them. */
@@ -155,6 +181,7 @@ export class AnchorComparison {
             ? await this.#compare(tenant, standing, anchored)
             : forked(standing ?? noneOf(tenant), anchored, fork);
         if (disagreement !== undefined) this.#found.push(disagreement);
+        else if (!this.#unsettled.has(tenant)) this.#known.set(anchored.origin, anchored.size);
       } catch (error) {
         if (!(error instanceof EvidenceError)) throw error;
         this.#unreadable.set(tenant, error.message);

@@ -18,7 +18,7 @@ import { openSigningKeys } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createTelemetry } from '../telemetry.ts';
-import type { Anchor } from './anchor.ts';
+import type { Anchor, AnchoredHead } from './anchor.ts';
 import { createCheckpointer } from './checkpointer.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
@@ -343,6 +343,44 @@ test('a bit of an entry that flips before it is signed is found, and nothing of 
   assert.match(store.checkpointer.refusalOf('acme')!, /entry 4 is not what was hashed/);
   assert.equal((await store.latest('acme'))!.size, 3);
   assert.ok(store.lines.some((line) => line.includes('"tenant":"acme"')));
+  await store.close();
+});
+
+test('a log that is taken over is not signed before it was compared, however often that fails', async () => {
+  let failures = 0;
+  let isTaken = false;
+  const elsewhere = new Map<string, AnchoredHead>();
+  const store = await open(newPlace(), {
+    // Another node has anchored more of acme than there is.
+    anchor: (anchor) => ({
+      isNew: false,
+      heads: () => new Map([...anchor.heads(), ...elsewhere]),
+      forks: () => anchor.forks(),
+      refresh: () => anchor.refresh(),
+      async history() {
+        if (++failures <= 2) throw new Error('not mounted');
+        return anchor.history();
+      },
+      append: (heads) => anchor.append(heads),
+      [Symbol.asyncDispose]: async () => {},
+    }),
+    tree: (tree) => ({
+      ...tree,
+      async readGrowth() {
+        if (elsewhere.size === 0 || isTaken) return tree.readGrowth();
+        isTaken = true;
+        return { grown: [], faults: [], hasMore: true, taken: await tree.standings() };
+      },
+    }),
+  });
+  await store.fill('acme', 3);
+  await store.covers('acme', 3);
+  const [origin] = store.anchor.heads().keys();
+  elsewhere.set(origin!, { origin: origin!, size: 9, root: new Uint8Array(32) });
+  await store.fill('acme', 2);
+  await until(() => store.checkpointer.refusalOf('acme') !== undefined);
+  assert.equal(failures, 3);
+  assert.equal((await store.latest('acme'))!.size, 3);
   await store.close();
 });
 

@@ -100,6 +100,8 @@ class TurningCheckpointer implements Checkpointer {
   readonly #refused = new Map<TenantId, string>();
   readonly #waiters = new CheckpointWaiters();
   #comparison: AnchorComparison | undefined;
+  /** Logs that were taken over and not held against the anchor yet. */
+  readonly #uncompared = new Set<TenantId>();
   #loop: Loop | undefined;
   #failure: unknown;
   /** On the monotonic clock: no turn signs before. */
@@ -231,20 +233,27 @@ class TurningCheckpointer implements Checkpointer {
     const { tree, anchor } = this.#parts;
     // Before logs are looked at: what is anchored by then is in them.
     await anchor.refresh();
+    // What could not be compared in the last turn is looked at anew, before anything else of it is read.
+    if (this.#uncompared.size > 0) await this.#takeOver(await tree.standings());
     const { grown, faults, hasMore, taken } = await tree.readGrowth();
     for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
-    if (taken !== undefined) await this.#takeOver(taken);
+    if (taken !== undefined) {
+      for (const { tenant } of taken) this.#uncompared.add(tenant);
+      await this.#takeOver(taken);
+    }
     return { sound: grown.filter((log) => this.#isSound(log) && !log.isElsewhere), hasMore };
   }
 
   /** Whoever had these logs before may have anchored more of them than it came to store. */
-  async #takeOver(taken: readonly Standing[]): Promise<void> {
+  async #takeOver(standings: readonly Standing[]): Promise<void> {
     assert(this.#comparison !== undefined, 'settled before it is started');
+    const taken = standings.filter(({ tenant }) => this.#uncompared.has(tenant));
     const { found, unreadable } = await this.#comparison.compareTaken(taken);
     for (const [tenant, why] of unreadable) this.#refuse(tenant, `${why}.`);
     for (const { tenant, message } of found) this.#refuse(tenant, message);
     for (const { tenant, checkpoint } of taken)
       if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
+    this.#uncompared.clear();
   }
 
   /** Whoever waits may wait for a checkpoint that is another node's to make. */
@@ -260,11 +269,13 @@ class TurningCheckpointer implements Checkpointer {
     const { anchor } = this.#parts;
     if (logs.length === 0) return [];
     await anchor.refresh();
-    return logs.filter(({ tenant, heads }) => {
-      const fork = forkIn(heads, anchor);
-      if (fork !== undefined) this.#refuse(tenant, fork);
-      return fork === undefined;
-    });
+    const sound: GrownLog[] = [];
+    for (const log of logs) {
+      const fork = forkIn(log.heads, anchor);
+      if (fork !== undefined) this.#refuse(log.tenant, fork);
+      else if (!(await this.#comparison!.mustPass(log))) sound.push(log);
+    }
+    return sound;
   }
 
   /** With the time that it took, without what others had in between. */
@@ -293,7 +304,9 @@ class TurningCheckpointer implements Checkpointer {
     const heads = logs
       .map((log) => log.heads.at(-1)!)
       .filter(({ origin, size }) => size >= (anchored.get(origin)?.size ?? 0));
-    if (heads.length > 0) await anchor.append(heads);
+    if (heads.length === 0) return;
+    await anchor.append(heads);
+    this.#comparison!.anchored(heads);
   }
 
   async #publish(logs: readonly PublishedLog[]): Promise<void> {
