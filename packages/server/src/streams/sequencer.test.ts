@@ -60,28 +60,35 @@ const sound = { figures: () => ({ refusedTenants: 0, failure: undefined }) };
 test('those whose logs somebody else holds keep nobody waiting, and are answered in the end', async () => {
   const { sequencer, pools } = build();
   const answered: string[] = [];
-  const send = (name: string) =>
-    sequencer.append(request()).then(
+  const send = (name: string, tenant = 'acme') =>
+    sequencer.append({ ...request(), tenant }).then(
       () => answered.push(name),
       () => answered.push(`${name} fails`),
     );
-  const first = ['a', 'b', 'c'].map(send);
+  const first = ['a', 'b', 'c'].map((name) => send(name));
   await turn();
   pools[0]!.hold(0, 2);
   await turn();
   assert.deepEqual(answered, ['a', 'c']);
   assert.deepEqual(sequencer.figures(), { waitingDrafts: 1, commitMs: 0, failure: undefined });
-  // The next pool is not kept waiting by it.
-  const more = ['d', 'e'].map(send);
+  // The next pool is not kept waiting by it; and what else comes for that log waits for it here.
+  const more = ['d', 'e'].map((name) => send(name, 'globex'));
+  const same = send('f');
   await turn();
-  for (const pool of pools.slice(1)) pool.finish();
+  assert.deepEqual(
+    pools.map(({ size }) => size),
+    [3, 2],
+  );
+  pools[1]!.finish();
   await Promise.all(more);
   assert.deepEqual(answered, ['a', 'c', 'd', 'e']);
   const stopped = sequencer[Symbol.asyncDispose]().then(() => answered.push('stopped'));
   await turn();
   pools[0]!.fail(new Error('gone'));
-  await Promise.all([...first, stopped]);
-  assert.deepEqual(answered, ['a', 'c', 'd', 'e', 'b fails', 'stopped']);
+  await turn();
+  pools[2]!.finish();
+  await Promise.all([...first, same, stopped]);
+  assert.deepEqual(answered, ['a', 'c', 'd', 'e', 'b fails', 'f', 'stopped']);
 });
 
 test('what comes while a pool is committed makes up the next pool', async () => {

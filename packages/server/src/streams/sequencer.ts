@@ -90,6 +90,8 @@ class PoolingSequencer implements Sequencer {
   readonly #waitingOf = new Map<TenantId, Load>();
   /** Requests that are not answered yet. */
   #unanswered = 0;
+  /** Whose logs somebody else holds, by how many pools wait for them: what else comes for them waits in the queue. */
+  readonly #held = new Map<TenantId, number>();
   /** The pools under way, in the order in which they were handed over. */
   readonly #underWay = new Set<{ readonly beganNs: number }>();
   /** Pending while anything waits or is under way; undefined when nothing does. */
@@ -176,7 +178,11 @@ class PoolingSequencer implements Sequencer {
   }
 
   #handOver(): void {
-    while (this.#queue.length > 0 && this.#mayHandOver()) void this.#commit(this.#takePool());
+    while (this.#mayHandOver()) {
+      const pool = this.#takePool();
+      if (pool.length === 0) break;
+      void this.#commit(pool);
+    }
     if (this.#unanswered > 0) return;
     this.#busy?.resolve();
     this.#busy = undefined;
@@ -193,13 +199,20 @@ class PoolingSequencer implements Sequencer {
     let drafts = 0;
     let bytes = 0;
     let count = 0;
-    for (const waiting of this.#queue) {
+    const free =
+      this.#held.size === 0
+        ? this.#queue
+        : this.#queue.filter(({ request }) => !this.#held.has(request.tenant));
+    for (const waiting of free) {
       drafts += waiting.request.drafts.length;
       bytes += waiting.bytes;
       if (count > 0 && (drafts > poolDraftsMax || bytes > poolBytesMax)) break;
       count += 1;
     }
-    const pool = this.#queue.splice(0, count);
+    const pool = free.slice(0, count);
+    const taken = new Set(pool);
+    if (free === this.#queue) this.#queue.splice(0, count);
+    else this.#queue = this.#queue.filter((waiting) => !taken.has(waiting));
     for (const { request } of pool) this.#queuedDrafts -= request.drafts.length;
     return pool;
   }
@@ -219,8 +232,11 @@ class PoolingSequencer implements Sequencer {
       leave(waiting);
       settle(waiting, result);
     };
+    let held: ReadonlySet<TenantId> = new Set();
     const onHeld: OnHeld = (decided) => {
       for (const [place, result] of decided) answer(pool[place]!, result);
+      held = new Set([...open].map(({ request }) => request.tenant));
+      this.#hold(held, 1);
       if (decided.size > 0) this.#options.onCommitted?.();
       // What is left waits for somebody else, not for the disk: others come before it.
       this.#over(commit);
@@ -240,7 +256,16 @@ class PoolingSequencer implements Sequencer {
       this.#options.onFailure?.(error);
     } finally {
       for (const waiting of open) leave(waiting);
+      this.#hold(held, -1);
       this.#over(commit);
+    }
+  }
+
+  #hold(tenants: ReadonlySet<TenantId>, pools: 1 | -1): void {
+    for (const tenant of tenants) {
+      const count = (this.#held.get(tenant) ?? 0) + pools;
+      if (count > 0) this.#held.set(tenant, count);
+      else this.#held.delete(tenant);
     }
   }
 
