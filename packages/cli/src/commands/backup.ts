@@ -21,7 +21,7 @@ export function backupCommand(): Command {
         const { file: path, bytes } = server.backUp(config, file);
         const size = `${(bytes / MEGABYTE).toFixed(1)} MB`;
         process.stdout.write(
-          `wrote  ${path} (${size})\nTry it: put it as journal.db into a directory with signing-keys, and run tallystick verify on that.\n`,
+          `wrote  ${path} (${size})\nTry it: put it as journal.db into a directory with signing-keys, and run tallystick verify on that with --anchor.\n`,
         );
       });
     });

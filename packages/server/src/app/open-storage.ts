@@ -1,7 +1,12 @@
 // The backend of the service: PostgreSQL where a URL names one, else the embedded one in the data directory. Keys and the
 // anchor are files in either case: whoever may change the database must not be able to sign.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { readBuild } from '../config/build.ts';
+import { StartError } from '../start-error.ts';
+import { readMove } from '../storage/moved-store.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nodeName } from './node-name.ts';
@@ -21,6 +26,7 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
     const ways = { threads: true, exclusive: true, onIndexTrouble, onFatal };
     return openSqliteStorage({ directory, ...common, ...ways });
   }
+  requireMovedFrom(directory);
   // Loaded where it is needed: most have no database, and a start costs a millisecond for each file.
   const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
   const onTrouble = (error: Error) =>
@@ -33,4 +39,12 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */
 function onFatal(error: Error): void {
   throw error;
+}
+
+/** Its events would be out of sight, and not in the database. Throws StartError. */
+function requireMovedFrom(directory: string): void {
+  if (!existsSync(join(directory, JOURNAL_FILE)) || readMove(directory) !== undefined) return;
+  throw new StartError(
+    `${directory} holds the log of an embedded store, which is not in the database: \`tallystick copy\` moves it there; or name another data directory`,
+  );
 }

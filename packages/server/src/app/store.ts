@@ -153,6 +153,7 @@ export async function openData(
   // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
   const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
   const standings = await patiently(() => opened.tree.standings());
+  if (config.storage.url !== undefined) requireOwnDatabase(anchor, standings);
   if (!anchor.isNew || standings.some(isSigned)) await requireSigningKeys(directory);
   const keys = await openSigningKeys(directory, clock.now());
   await patiently(() => requireSigner(opened, keys.keys(), directory));
@@ -169,6 +170,15 @@ export async function openData(
     );
   }
   return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Whoever names another database by mistake would begin anew in it, and find out when somebody misses the events. */
+function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly Standing[]): void {
+  const { size } = anchor.heads();
+  if (size === 0 || standings.length > 0) return;
+  throw new StartError(
+    `the anchor knows of ${size} signed ${size === 1 ? 'log' : 'logs'}, and the database has none: look at Storage__Url, or put back a copy of the database; for a new installation name another data directory and another Log__Anchor`,
+  );
 }
 
 /** One file, which this service has for itself, or one of each node that serves from the database. Throws StartError. */

@@ -66,7 +66,7 @@ class BeatingMembership implements Membership {
       backOffMsMax: BACK_OFF_MS_MAX,
       turn: () => this.#beat(this.#nodes!),
       onFailure: ({ error }) =>
-        telemetry.warn('this node cannot take part at the moment: others look after its logs', {
+        telemetry.warn('this node cannot be heard at the moment: if that lasts, others look after its logs', {
           cause: String(error),
         }),
       onBroken: (error) => telemetry.error('this node does not take part any more', error),

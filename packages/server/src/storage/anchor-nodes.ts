@@ -55,7 +55,10 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
 export async function openOwnAnchor(place: string): Promise<Anchor> {
   await using opening = new AsyncDisposableStack();
   const own = opening.use(await openAnchorFile(place));
-  if (!(await stat(place)).isDirectory() || !(await isShared(place))) {
+  const shared = await isShared(place).catch((error: unknown) => {
+    throw new StartError(anchorTrouble(place, error), { cause: error });
+  });
+  if (!shared) {
     opening.move();
     return own;
   }
@@ -65,6 +68,7 @@ export async function openOwnAnchor(place: string): Promise<Anchor> {
 
 /** Others have a file there. */
 async function isShared(directory: string): Promise<boolean> {
+  if (!(await stat(directory)).isDirectory()) return false;
   return (await readdir(directory)).some((name) => name !== ANCHOR_FILE && isAnchorFile(name));
 }
 

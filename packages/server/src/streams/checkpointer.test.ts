@@ -1,108 +1,17 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
-import { createSigning, type Signing } from '../keys/signing.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createSystemRandom } from '../runtime/random.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
 import { createLateAnchor } from '../storage/late-anchor.ts';
-import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
-import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { headOf, newPlace, openCheckpointed as open } from '../testing/checkpointed-store.ts';
+import { NOW_MS } from '../storage/conformance/claims.ts';
 import type { Storage } from '../storage/storage.ts';
-import { createTelemetry } from '../telemetry.ts';
-import type { Anchor, AnchoredHead } from './anchor.ts';
-import { createCheckpointer } from './checkpointer.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
-/** What a test that failed has left open would keep the process from ending. */
-const stacks: AsyncDisposableStack[] = [];
-after(async () => {
-  for (const stack of stacks) await stack.disposeAsync();
-  rmSync(folder, { recursive: true });
-});
-
-interface Around {
-  readonly anchor?: (anchor: Anchor) => Anchor;
-  readonly tree?: (tree: Storage['tree']) => Storage['tree'];
-  readonly sign?: (signing: Signing) => Signing['sign'];
-  readonly intervalMs?: number;
-  readonly clock?: Clock;
-}
-
-/** A store with real files, its checkpointer settled and running. */
-async function open(directory: string, around: Around = {}) {
-  const stack = new AsyncDisposableStack();
-  stacks.push(stack);
-  const random = createSystemRandom();
-  const storage = stack.use(
-    await openSqliteStorage({
-      directory,
-      logOrigin: 'audit.example.com',
-      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
-      clock: systemClock,
-      random,
-      threads: false,
-      exclusive: false,
-      onFatal: assert.fail,
-    }),
-  );
-  const lines: string[] = [];
-  const telemetry = createTelemetry({
-    level: 'Info',
-    form: 'json',
-    secrets: [],
-    clock: systemClock,
-    write: (line) => void lines.push(line),
-  });
-  const signing = createSigning(systemClock);
-  signing.use(await openSigningKeys(directory, NOW_MS));
-  const file = stack.use(await openAnchorFile(directory));
-  const checkpointer = stack.use(
-    createCheckpointer({
-      tree: around.tree?.(storage.tree) ?? storage.tree,
-      anchor: around.anchor?.(file) ?? file,
-      signing: {
-        reload: () => signing.reload(),
-        sign: around.sign?.(signing) ?? ((head) => signing.sign(head)),
-      },
-      clock: around.clock ?? systemClock,
-      random,
-      telemetry,
-      intervalMs: around.intervalMs ?? 5,
-    }),
-  );
-  await checkpointer.settle(storage.logOrigin);
-  checkpointer.start();
-  const fill = async (tenant: string, count: number) => {
-    await storage.tenants.ensure(tenant, NOW_MS);
-    await append(
-      storage,
-      request(
-        tenant,
-        Array.from({ length: count }, () => draftOf()),
-      ),
-    );
-  };
-  const latest = async (tenant: string) => (await storage.tree.tree(tenant))?.latest();
-  const covers = async (tenant: string, size: number) =>
-    checkpointer.covers(
-      { tenant, size, deadline: new Deadline() },
-      async () => ((await latest(tenant))?.size ?? 0) >= size,
-    );
-  const close = () => stack.disposeAsync();
-  return { storage, signing, anchor: file, checkpointer, lines, fill, latest, covers, close };
-}
-
-const newPlace = () => mkdtempSync(join(folder, 'data-'));
-const headOf = (anchor: Anchor, tenant: string) => anchor.heads().get(`audit.example.com/t/${tenant}`);
+import type { Anchor } from './anchor.ts';
 
 test('what was appended is signed, anchored and stored, each tenant by itself', async () => {
   const store = await open(newPlace());
@@ -343,44 +252,6 @@ test('a bit of an entry that flips before it is signed is found, and nothing of 
   assert.match(store.checkpointer.refusalOf('acme')!, /entry 4 is not what was hashed/);
   assert.equal((await store.latest('acme'))!.size, 3);
   assert.ok(store.lines.some((line) => line.includes('"tenant":"acme"')));
-  await store.close();
-});
-
-test('a log that is taken over is not signed before it was compared, however often that fails', async () => {
-  let failures = 0;
-  let isTaken = false;
-  const elsewhere = new Map<string, AnchoredHead>();
-  const store = await open(newPlace(), {
-    // Another node has anchored more of acme than there is.
-    anchor: (anchor) => ({
-      isNew: false,
-      heads: () => new Map([...anchor.heads(), ...elsewhere]),
-      forks: () => anchor.forks(),
-      refresh: () => anchor.refresh(),
-      async history() {
-        if (++failures <= 2) throw new Error('not mounted');
-        return anchor.history();
-      },
-      append: (heads) => anchor.append(heads),
-      [Symbol.asyncDispose]: async () => {},
-    }),
-    tree: (tree) => ({
-      ...tree,
-      async readGrowth() {
-        if (elsewhere.size === 0 || isTaken) return tree.readGrowth();
-        isTaken = true;
-        return { grown: [], faults: [], hasMore: true, taken: await tree.standings() };
-      },
-    }),
-  });
-  await store.fill('acme', 3);
-  await store.covers('acme', 3);
-  const [origin] = store.anchor.heads().keys();
-  elsewhere.set(origin!, { origin: origin!, size: 9, root: new Uint8Array(32) });
-  await store.fill('acme', 2);
-  await until(() => store.checkpointer.refusalOf('acme') !== undefined);
-  assert.equal(failures, 3);
-  assert.equal((await store.latest('acme'))!.size, 3);
   await store.close();
 });
 

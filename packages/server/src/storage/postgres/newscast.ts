@@ -17,6 +17,7 @@ const CHANNEL = 'tallystick';
 const GATHER_MS = 50;
 const AGAIN_MS = 1000;
 const ANSWER_MS_MAX = 5000;
+const FAREWELL_MS = 1000;
 
 export class Newscast implements AsyncDisposable {
   readonly #options: NewscastOptions;
@@ -53,8 +54,9 @@ export class Newscast implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();
-    await this.#client?.end().catch(() => {});
-    await this.#listening;
+    // A database that stands still says no farewell: nobody waits for it.
+    const ended = Promise.all([this.#client?.end().catch(() => {}), this.#listening]);
+    await Promise.race([ended, wait(this.#options.clock, FAREWELL_MS)]);
   }
 
   async #send(): Promise<void> {

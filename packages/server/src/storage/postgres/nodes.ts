@@ -1,5 +1,5 @@
-// How a node takes part on PostgreSQL: a row that says when it was last heard of, and leases of shares of the logs. All times
-// are those of the database, whatever the clocks of the nodes say. Nobody waits for anybody: a share in which something is
+// How a node takes part on PostgreSQL: a row that says when it was last heard of, and leases of shares of the logs. Who is
+// gone, and since when, is told by the clock of the database, whatever those of the nodes say. Nobody waits for anybody: a share in which something is
 // being written at the moment is taken or given up a beat later.
 
 import type { TenantId } from '@tallystick/contract';
@@ -83,8 +83,7 @@ export class PostgresNodes implements Nodes {
   readonly #parts: NodeParts;
   readonly #startedAtMs: number;
   readonly #leaseMs: number;
-  /** What of its refusals the others can read. */
-  readonly #told = new Set<TenantId>();
+  #hasRefused = false;
 
   constructor(parts: NodeParts) {
     this.#parts = parts;
@@ -97,11 +96,11 @@ export class PostgresNodes implements Nodes {
     const before = held.current();
     // Counted from when it was asked: then it cannot be longer than the database holds it.
     const untilNs = clock.monotonicNs() + this.#leaseMs * 1e6;
-    const news = [...refused].filter(([tenant]) => !this.#told.has(tenant));
+    this.#hasRefused ||= refused.size > 0;
     const { leases, nodes, elsewhere, given } = await database.inTransaction(PROJECTOR, (transaction) =>
-      this.#beatIn(transaction, news),
+      // All of them each time: another node may have taken this one for gone, and let go of what it had said.
+      this.#beatIn(transaction, [...refused]),
     );
-    for (const [tenant] of news) this.#told.add(tenant);
     held.set(leases, untilNs);
     if (given > 0) newscast.tell('SharesFreed');
     return {
@@ -117,7 +116,7 @@ export class PostgresNodes implements Nodes {
     await database.inTransaction(PROJECTOR, async (transaction) => {
       await transaction.change(FREE, [self.instance]);
       // Its refusals stay for a while, in which whoever takes over finds them out for itself.
-      if (this.#told.size === 0) await transaction.change(GO, [self.instance]);
+      if (!this.#hasRefused) await transaction.change(GO, [self.instance]);
     });
     await newscast.tellAtOnce('SharesFreed');
   }

@@ -1,6 +1,6 @@
 // Stores what was signed: checkpoints with the hashes of the tiles that are full by then, in one commit. A checkpoint that
 // is not larger than the newest one is left out, so that none is ever taken back; a stored one only ever gains signatures.
-// Other nodes sign the same logs. Whoever publishes is alone meanwhile: otherwise two could each find theirs the largest.
+// While a lease changes hands, another node may sign the same log. Whoever publishes is alone meanwhile: otherwise two could each find theirs the largest.
 
 import type { TenantId } from '@tallystick/contract';
 import type { CosignedCheckpoint, PublishedLog, StoredCheckpoint } from '../../streams/tree.ts';

@@ -1,7 +1,7 @@
 // A copy of a journal, of one state of it, whether a service writes to it or not: what the service acknowledges meanwhile is
 // not in it, and waits for nothing.
 
-import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openJournalForReading } from './database.ts';
 
@@ -19,7 +19,8 @@ export function copyJournal(directory: string, file: string): void {
       db.prepare('VACUUM INTO ?').run(draft);
     }
     sync(draft);
-    renameSync(draft, file);
+    // Unlike a rename, a link never replaces what is there.
+    linkSync(draft, file);
     sync(dirname(file));
   } finally {
     rmSync(folder, { recursive: true, force: true });

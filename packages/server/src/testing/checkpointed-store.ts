@@ -1,0 +1,102 @@
+// A store with real files and its checkpointer, for tests; what is around either can be put in its place.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { createSigning, type Signing } from '../keys/signing.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { openAnchorFile } from '../storage/anchor-file.ts';
+import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
+import { openSigningKeys } from '../storage/signing-key-files.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Anchor } from '../streams/anchor.ts';
+import { createCheckpointer } from '../streams/checkpointer.ts';
+import { createTelemetry } from '../telemetry.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
+/** What a test that failed has left open would keep the process from ending. */
+const stacks: AsyncDisposableStack[] = [];
+after(async () => {
+  for (const stack of stacks) await stack.disposeAsync();
+  rmSync(folder, { recursive: true });
+});
+
+export interface Around {
+  readonly anchor?: (anchor: Anchor) => Anchor;
+  readonly tree?: (tree: Storage['tree']) => Storage['tree'];
+  readonly sign?: (signing: Signing) => Signing['sign'];
+  readonly intervalMs?: number;
+  readonly clock?: Clock;
+}
+
+/** A store with real files, its checkpointer settled and running. */
+export async function openCheckpointed(directory: string, around: Around = {}) {
+  const stack = new AsyncDisposableStack();
+  stacks.push(stack);
+  const random = createSystemRandom();
+  const storage = stack.use(
+    await openSqliteStorage({
+      directory,
+      logOrigin: 'audit.example.com',
+      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
+      clock: systemClock,
+      random,
+      threads: false,
+      exclusive: false,
+      onFatal: assert.fail,
+    }),
+  );
+  const lines: string[] = [];
+  const telemetry = createTelemetry({
+    level: 'Info',
+    form: 'json',
+    secrets: [],
+    clock: systemClock,
+    write: (line) => void lines.push(line),
+  });
+  const signing = createSigning(systemClock);
+  signing.use(await openSigningKeys(directory, NOW_MS));
+  const file = stack.use(await openAnchorFile(directory));
+  const checkpointer = stack.use(
+    createCheckpointer({
+      tree: around.tree?.(storage.tree) ?? storage.tree,
+      anchor: around.anchor?.(file) ?? file,
+      signing: {
+        reload: () => signing.reload(),
+        sign: around.sign?.(signing) ?? ((head) => signing.sign(head)),
+      },
+      clock: around.clock ?? systemClock,
+      random,
+      telemetry,
+      intervalMs: around.intervalMs ?? 5,
+    }),
+  );
+  await checkpointer.settle(storage.logOrigin);
+  checkpointer.start();
+  const fill = async (tenant: string, count: number) => {
+    await storage.tenants.ensure(tenant, NOW_MS);
+    await append(
+      storage,
+      request(
+        tenant,
+        Array.from({ length: count }, () => draftOf()),
+      ),
+    );
+  };
+  const latest = async (tenant: string) => (await storage.tree.tree(tenant))?.latest();
+  const covers = async (tenant: string, size: number) =>
+    checkpointer.covers(
+      { tenant, size, deadline: new Deadline() },
+      async () => ((await latest(tenant))?.size ?? 0) >= size,
+    );
+  const close = () => stack.disposeAsync();
+  return { storage, signing, anchor: file, checkpointer, lines, fill, latest, covers, close };
+}
+
+export const newPlace = () => mkdtempSync(join(folder, 'data-'));
+export const headOf = (anchor: Anchor, tenant: string) => anchor.heads().get(`audit.example.com/t/${tenant}`);
