@@ -50,6 +50,8 @@ export class AnchorComparison {
   readonly #parts: ComparisonParts;
   /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
   readonly #unsettled = new Map<TenantId, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
+  /** Logs that this node has written to before they came to be unsettled, as all nodes still do. */
+  readonly #writtenTo = new Set<TenantId>();
   readonly #found: Disagreement[] = [];
   /** While logs are compared, once one needs it. */
   #history: AnchorHistory | undefined;
@@ -96,8 +98,13 @@ export class AnchorComparison {
     return [...this.#unsettled.keys()];
   }
 
-  isUnsettled(tenant: TenantId): boolean {
-    return this.#unsettled.has(tenant);
+  /** Those that nobody writes to here until they are judged. Others are not signed until then, and go on. */
+  get withheld(): readonly TenantId[] {
+    return this.unsettled.filter((tenant) => !this.#writtenTo.has(tenant));
+  }
+
+  isWithheld(tenant: TenantId): boolean {
+    return this.#unsettled.has(tenant) && !this.#writtenTo.has(tenant);
   }
 
   /** Whether the history of a log, as it was read back, is the one that was anchored, as far as that went. */
@@ -131,6 +138,7 @@ export class AnchorComparison {
     if (anchored.size <= (this.#known.get(origin) ?? 0)) return false;
     // One of those that are about to be signed is compared by itself.
     if (heads.some((head) => head.size === anchored.size)) return false;
+    if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const standing = { tenant, origin, epoch, firstIndex: 0, entries: size, checkpoint: undefined };
     this.#unsettled.set(tenant, { standing, anchored: { ...anchored, epoch } });
     await this.#parts.tree.stopAt(tenant, anchored.size);
@@ -143,6 +151,7 @@ export class AnchorComparison {
     readonly unreadable: ReadonlyMap<TenantId, string>;
   }> {
     const tenants = new Set(taken.map(({ tenant }) => tenant));
+    for (const tenant of tenants) if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const before = this.#found.length;
     await this.#compareEach(newestByTenant(this.#parts, tenants), taken);
     return {

@@ -49,7 +49,7 @@ export interface Checkpointer extends AsyncDisposable {
   start(): void;
   /** Why nothing may be appended to the tenant's log, nor be proven of it; undefined: it may. */
   refusalOf(tenant: TenantId): string | undefined;
-  /** All that have a refusal; also while a log is being compared with its anchor. */
+  /** All that have a refusal; also while a log is being compared with its anchor after a start. */
   refusedTenants(): readonly TenantId[];
   /** What this node has found out by itself, and why. */
   findings(): ReadonlyMap<TenantId, string>;
@@ -151,13 +151,13 @@ class TurningCheckpointer implements Checkpointer {
 
   refusalOf(tenant: TenantId): string | undefined {
     const refusal = this.#refused.get(tenant) ?? this.#parts.elsewhere?.refusalElsewhere(tenant);
-    if (refusal !== undefined || !this.#comparison?.isUnsettled(tenant)) return refusal;
+    if (refusal !== undefined || !this.#comparison?.isWithheld(tenant)) return refusal;
     return COMPARING;
   }
 
   refusedTenants(): readonly TenantId[] {
     const elsewhere = this.#parts.elsewhere?.refusedElsewhere() ?? [];
-    return [...new Set([...this.#refused.keys(), ...elsewhere, ...(this.#comparison?.unsettled ?? [])])];
+    return [...new Set([...this.#refused.keys(), ...elsewhere, ...(this.#comparison?.withheld ?? [])])];
   }
 
   findings(): ReadonlyMap<TenantId, string> {
