@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createLateAnchor } from '../storage/late-anchor.ts';
