@@ -8,7 +8,8 @@ import { Client } from 'pg';
 import { Database, SCHEMA } from '../../packages/server/src/storage/postgres/database.ts';
 import { migrate } from '../../packages/server/src/storage/postgres/migrate.ts';
 import { TENANT_TABLES } from '../../packages/server/src/storage/postgres/rights.ts';
-import { CLAIMS, placeAt } from '../../packages/server/src/testing/postgres-claims.ts';
+import { ALL_CLAIMS } from '../../packages/server/src/storage/conformance/all-claims.ts';
+import { placeAt } from '../../packages/server/src/testing/postgres-claims.ts';
 
 const url = process.env['CITUS_URL'] ?? '';
 const user = decodeURIComponent(new URL(url || 'postgres://nobody@nowhere').username);
@@ -30,7 +31,7 @@ async function empty(): Promise<void> {
 }
 
 describe('Citus', () => {
-  for (const [claim, holds] of CLAIMS) {
+  for (const [claim, holds] of ALL_CLAIMS) {
     it(claim, async () => {
       await empty();
       await using place = placeAt(url);

@@ -5,17 +5,6 @@ import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { SEED_BYTES } from '../storage/commitments.ts';
 import { type LogRow, type Place, STREAMS } from '../storage/conformance/claims.ts';
-import { epochClaims } from '../storage/conformance/epochs.ts';
-import { byteClaims } from '../storage/conformance/log-bytes.ts';
-import { chainClaims } from '../storage/conformance/log-chain.ts';
-import { idClaims } from '../storage/conformance/log-ids.ts';
-import { keyClaims } from '../storage/conformance/log-keys.ts';
-import { sealRequestClaims } from '../storage/conformance/seal-requests.ts';
-import { streamReadClaims } from '../storage/conformance/stream-reads.ts';
-import { streamSealClaims } from '../storage/conformance/stream-seals.ts';
-import { tenantClaims } from '../storage/conformance/tenants.ts';
-import { treeClaims } from '../storage/conformance/tree.ts';
-import { treeProofClaims } from '../storage/conformance/tree-proofs.ts';
 import { SCHEMA } from '../storage/postgres/database.ts';
 import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';
 
@@ -66,17 +55,3 @@ export function placeAt(url: string, threads?: ThreadsOptions): Place & AsyncDis
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }
-
-export const CLAIMS = [
-  chainClaims,
-  keyClaims,
-  idClaims,
-  byteClaims,
-  tenantClaims,
-  treeClaims,
-  treeProofClaims,
-  streamSealClaims,
-  sealRequestClaims,
-  streamReadClaims,
-  epochClaims,
-].flatMap((claims) => Object.entries(claims));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLAIMS, placeAt } from '../../testing/postgres-claims.ts';
+import { ALL_CLAIMS } from '../conformance/all-claims.ts';
+import { placeAt } from '../../testing/postgres-claims.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { epochClaims } from '../conformance/epochs.ts';
 import { Database } from './database.ts';
@@ -18,7 +19,7 @@ before(async () => {
 after(() => server?.[Symbol.asyncDispose]());
 
 describe('PostgreSQL', () => {
-  for (const [claim, holds] of CLAIMS) {
+  for (const [claim, holds] of ALL_CLAIMS) {
     it(claim, async () => {
       await using place = placeAt(await server.createDatabase(migrated));
       await holds(place);
@@ -49,7 +50,7 @@ const fatal = (...[error]: Parameters<ThreadsOptions['onFatal']>) => {
 const THREADS: ThreadsOptions = { onFatal: fatal, onIndexTrouble: (_, error) => fatal(error) };
 
 describe('PostgreSQL with threads', () => {
-  const chosen = CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));
+  const chosen = ALL_CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));
   it('chooses claims that there are', () => assert.equal(chosen.length, THROUGH_THE_THREAD.size));
   for (const [claim, holds] of chosen) {
     it(claim, async () => {

@@ -6,19 +6,9 @@ import { after, describe, it } from 'node:test';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
+import { ALL_CLAIMS } from '../conformance/all-claims.ts';
 import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../commitments.ts';
-import { epochClaims } from '../conformance/epochs.ts';
-import { byteClaims } from '../conformance/log-bytes.ts';
-import { chainClaims } from '../conformance/log-chain.ts';
-import { idClaims } from '../conformance/log-ids.ts';
-import { keyClaims } from '../conformance/log-keys.ts';
-import { sealRequestClaims } from '../conformance/seal-requests.ts';
-import { streamReadClaims } from '../conformance/stream-reads.ts';
-import { streamSealClaims } from '../conformance/stream-seals.ts';
-import { tenantClaims } from '../conformance/tenants.ts';
-import { treeClaims } from '../conformance/tree.ts';
-import { treeProofClaims } from '../conformance/tree-proofs.ts';
 import { watched } from '../conformance/watched.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
@@ -84,20 +74,6 @@ function placeFor(threads: boolean): Place {
   };
 }
 
-const CLAIMS = [
-  chainClaims,
-  keyClaims,
-  idClaims,
-  byteClaims,
-  tenantClaims,
-  treeClaims,
-  treeProofClaims,
-  streamSealClaims,
-  sealRequestClaims,
-  streamReadClaims,
-  epochClaims,
-].flatMap((claims) => Object.entries(claims));
-
 /**
  * What the writer decides alone, one request after another, by the same code in a thread as in process, and answers in
  * a form that crosses in other claims. Everything else runs both ways: whatever crosses in a form of its own, comes at
@@ -123,11 +99,11 @@ const DECIDED_BY_THE_WRITER = new Set([
 ]);
 
 describe('SQLite in process', () => {
-  for (const [claim, holds] of CLAIMS) it(claim, () => holds(placeFor(false)));
+  for (const [claim, holds] of ALL_CLAIMS) it(claim, () => holds(placeFor(false)));
 });
 
 describe('SQLite with threads', () => {
-  for (const [claim, holds] of CLAIMS) {
+  for (const [claim, holds] of ALL_CLAIMS) {
     if (!DECIDED_BY_THE_WRITER.has(claim)) it(claim, () => holds(placeFor(true)));
   }
 
@@ -137,7 +113,7 @@ describe('SQLite with threads', () => {
   });
 
   it('leaves out only claims that there are', () => {
-    const titles = new Set(CLAIMS.map(([claim]) => claim));
+    const titles = new Set(ALL_CLAIMS.map(([claim]) => claim));
     assert.deepEqual(
       [...DECIDED_BY_THE_WRITER].filter((claim) => !titles.has(claim)),
       [],

@@ -1,7 +1,7 @@
 // What of the tables of the database is evidence, and why the rest is not. A table that comes new to the schema must find its
 // place here; tests/faults/tamper-postgres.test.ts goes red until it does.
 
-import type { EvidenceColumns, NotEvidence } from '../../fsck/evidence-columns.ts';
+import { type EvidenceColumns, NEVER_EVIDENCE, type NotEvidence } from '../../fsck/evidence-columns.ts';
 
 export const EVIDENCE_COLUMNS: EvidenceColumns = {
   meta: { value: 'that of `log_origin`: the name is in the genesis of every log, and in every checkpoint' },
@@ -61,27 +61,9 @@ export const EVIDENCE_COLUMNS: EvidenceColumns = {
 const OF_THE_INDEX = 'a part of the index of events, which is made from the log, and can be made again';
 
 export const NOT_EVIDENCE: NotEvidence = {
-  'meta.name': 'the names of settings; without `log_origin` nothing can be verified',
-  'meta.value (all but log_origin)': 'facts about the installation that no log speaks of',
-  'tenants.tier': 'how the tenant is treated, not what was logged',
-  'tenants.region': 'how the tenant is treated, not what was logged',
-  'tenants.status': 'how the tenant is treated, not what was logged',
-  'tenants.default_classification': 'for events to come; those accepted have theirs in the text',
-  'tenants.default_retention': 'for events to come; what is purged is purged under a notice',
-  'tenants.fingerprint_key': 'recognises repeated requests',
-  'tenants.created_at_ms': 'no log speaks of it',
-  'tenants.updated_at_ms': 'no log speaks of it',
+  ...NEVER_EVIDENCE,
   'heads.share': 'which node looks after the log; the database makes it of the name',
-  'entries.classification (content purged)': 'who might see what is gone for everybody',
   'entries.content_month (content purged)': 'where a content was that is gone',
-  'contents.seeds (of an empty group)': 'salts of units that are not there',
-  'contents.sent_fingerprint': 'recognises repeated requests',
-  'contents.expires_at_ms': 'when the content may be purged, which never happens without a notice',
-  'streams.stream_id (first of a log, not sealed)': 'no notice names it before one seals it',
-  'checkpoints.published_at_ms': 'when it was stored; a checkpoint says nothing of time',
-  'checkpoints.note (cosignatures)': 'for whoever holds the keys of the witnesses',
-  api_keys: 'who may ask; changes of keys are notices in the log',
-  used_keys: 'recognises repeated requests, for a day',
   nodes: 'processes that serve now',
   leases: 'which of them looks after which logs',
   refused_logs: 'what they have found; whoever verifies finds it again',

@@ -1,0 +1,27 @@
+// Every claim, by what it says: each backend is held to all of them.
+
+import { epochClaims } from './epochs.ts';
+import { byteClaims } from './log-bytes.ts';
+import { chainClaims } from './log-chain.ts';
+import { idClaims } from './log-ids.ts';
+import { keyClaims } from './log-keys.ts';
+import { sealRequestClaims } from './seal-requests.ts';
+import { streamReadClaims } from './stream-reads.ts';
+import { streamSealClaims } from './stream-seals.ts';
+import { tenantClaims } from './tenants.ts';
+import { treeClaims } from './tree.ts';
+import { treeProofClaims } from './tree-proofs.ts';
+
+export const ALL_CLAIMS = [
+  chainClaims,
+  keyClaims,
+  idClaims,
+  byteClaims,
+  tenantClaims,
+  treeClaims,
+  treeProofClaims,
+  streamSealClaims,
+  sealRequestClaims,
+  streamReadClaims,
+  epochClaims,
+].flatMap((claims) => Object.entries(claims));
