@@ -23,16 +23,16 @@ const INSERT_DOCS = statement(
                       $9::smallint[], $10::smallint[], $11::text[], $12::text[], $13::text[], $14::tsvector[]) AS new
    WHERE heads.tenant_id = $1`,
 );
-// Mostly they are there already and say the same: those are not even locked.
+// Mostly they are there already and say the same: those are not even locked. Each is looked up by itself, which OFFSET makes
+// sure of: a join would go through all that the view knows as long as the database does not know how many these are.
 const INSERT_KEYS = statement(
   `INSERT INTO view_keys (tenant_id, generation, kind, text, label, open_label)
    SELECT heads.tenant_id, $2, new.kind, new.text, new.label, new.open_label
-   FROM heads
-   CROSS JOIN unnest($3::smallint[], $4::text[], $5::text[], $6::text[]) AS new (kind, text, label, open_label)
-   LEFT JOIN view_keys AS known ON known.tenant_id = heads.tenant_id AND known.generation = $2
-     AND known.kind = new.kind AND known.text = new.text
-   WHERE heads.tenant_id = $1 AND (known.text IS NULL OR new.label <> known.label OR new.open_label <> known.open_label
-     OR new.label IS NOT NULL AND known.label IS NULL OR new.open_label IS NOT NULL AND known.open_label IS NULL)
+   FROM heads CROSS JOIN unnest($3::smallint[], $4::text[], $5::text[], $6::text[]) AS new (kind, text, label, open_label)
+   WHERE heads.tenant_id = $1 AND NOT EXISTS (SELECT 1 FROM view_keys AS known
+     WHERE known.tenant_id = heads.tenant_id AND known.generation = $2 AND known.kind = new.kind AND known.text = new.text
+       AND coalesce(new.label = known.label, new.label IS NULL)
+       AND coalesce(new.open_label = known.open_label, new.open_label IS NULL) OFFSET 0)
    ON CONFLICT (tenant_id, generation, kind, text) DO UPDATE
      SET label = coalesce(excluded.label, view_keys.label),
          open_label = coalesce(excluded.open_label, view_keys.open_label)`,
