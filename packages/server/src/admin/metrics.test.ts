@@ -38,7 +38,12 @@ function build() {
       tree: { head: () => Promise.resolve(undefined) },
     },
     sequencer: {
-      figures: () => ({ waitingDrafts: 5, commitMs: 1500, failure: { atMs: 0, error: new Error('x') } }),
+      figures: () => ({
+        waitingDrafts: 5,
+        commitMs: 1500,
+        pressedMsAgo: 0,
+        failure: { atMs: 0, error: new Error('x') },
+      }),
     },
     checkpointer: { figures: () => ({ refusedTenants: 2, failure: new Error('x') }), refusalOf: () => 'why' },
     witnessing: { figures: () => ({ contradictedLogs: 3, openLogs: 4 }) },

@@ -40,6 +40,9 @@ import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
+/** So long after a pool had to wait for the one before, appending still counts as having all hands full. */
+const PRESSED_MS = 100;
+
 export interface Store {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
@@ -91,8 +94,14 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     onWanted: () => membership.tell('CheckpointWanted'),
     elsewhere: membership,
   });
-  const following = { name: 'the index of events', work: storage.index, clock, random, telemetry };
-  const projector = createFollower(following);
+  const projector = createFollower({
+    name: 'the index of events',
+    work: storage.index,
+    clock,
+    random,
+    telemetry,
+    isPressed: () => sequencer.figures().pressedMsAgo < PRESSED_MS,
+  });
   const sequencer = createSequencer({
     writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),
     clock,

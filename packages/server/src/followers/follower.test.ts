@@ -7,8 +7,12 @@ import type { FollowerTurn } from './follower-work.ts';
 
 const TURN: FollowerTurn = { isMore: true, taken: 4000, setAside: [] };
 
-/** When it took its turns within 1.2 seconds, and the first one that found nothing more to do. */
-async function turnsOf(turns: readonly FollowerTurn[]): Promise<number[]> {
+/** When it took its turns within some seconds, and the first one that found nothing more to do. */
+async function turnsOf(
+  turns: readonly FollowerTurn[],
+  isPressedAt: (ms: number) => boolean = () => false,
+  isWoken = false,
+): Promise<number[]> {
   const clock = createFakeClock(0);
   const taken: number[] = [];
   const telemetry = { error: assert.fail, warn: assert.fail };
@@ -20,9 +24,13 @@ async function turnsOf(turns: readonly FollowerTurn[]): Promise<number[]> {
     clock,
     random: createSystemRandom(),
     telemetry,
+    isPressed: () => isPressedAt(clock.now()),
   });
   follower.start();
-  for (let i = 0; i < 60; i++) await clock.advance(i % 5 === 4 ? 100 : 0);
+  for (let i = 0; i < 300; i++) {
+    if (isWoken) follower.wake();
+    await clock.advance(i % 5 === 4 ? 100 : 0);
+  }
   return taken.slice(0, turns.length + 1);
 }
 
@@ -32,4 +40,14 @@ test('it goes on at once while there is more', async () => {
 
 test('what arrives one by one is gathered, and nobody need wake it', async () => {
   assert.deepEqual(await turnsOf([{ ...TURN, isMore: false, taken: 1 }]), [0, 1050]);
+});
+
+test('it stands back while appending has all hands full', async () => {
+  const one = { ...TURN, isMore: false };
+  assert.deepEqual(await turnsOf([one, one], (ms) => ms < 700), [700, 1750, 2800]);
+});
+
+test('it stands back for two seconds at most, and not at all when it is behind', async () => {
+  const one = { ...TURN, isMore: false };
+  assert.deepEqual(await turnsOf([TURN, TURN, one], () => true, true), [2000, 2000, 2000, 4000]);
 });

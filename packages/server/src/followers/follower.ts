@@ -1,5 +1,6 @@
 // The loop of every follower: one portion after the other while there are any, then a pause that an append cuts short.
-// After a failure it waits, longer each time. What was set aside is told.
+// After a failure it waits, longer each time. What was set aside is told. Appending comes first: while that has all hands
+// full, a follower that is not far behind stands back.
 
 import type { Check } from '../admin/health.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
@@ -15,6 +16,8 @@ export interface FollowerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
+  /** Whether appending has all hands full; undefined: never. */
+  readonly isPressed?: () => boolean;
 }
 
 export interface Follower extends AsyncDisposable {
@@ -29,12 +32,25 @@ export interface Follower extends AsyncDisposable {
 /** Nobody need wake it: this is for what was appended by another process, or while it failed. */
 const PACE_MS = 1000;
 const GATHER_MS = 50;
+/**
+ * Who appends is waited for by a caller, who follows is not: so long may it stand back, and look again so often. Well below
+ * the five seconds that views may be behind.
+ */
+const STAND_BACK_MS_MAX = 2000;
+const LOOK_MS = 25;
 const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
-export function createFollower({ name, work, clock, random, telemetry }: FollowerParts): Follower {
+export function createFollower(parts: FollowerParts): Follower {
+  const { name, work, clock, random, telemetry, isPressed = () => false } = parts;
   let failure: unknown;
   let loop: Loop | undefined;
+  /** Since when it is behind, as far as it was told. */
+  let behindNs: number | undefined;
+  const standBack = async (signal: AbortSignal) => {
+    const endNs = (behindNs ?? clock.monotonicNs()) + STAND_BACK_MS_MAX * 1e6;
+    while (isPressed() && clock.monotonicNs() < endNs && !signal.aborted) await wait(clock, LOOK_MS, signal);
+  };
   const start = () => {
     loop ??= startLoop({
       clock,
@@ -43,8 +59,14 @@ export function createFollower({ name, work, clock, random, telemetry }: Followe
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
       async turn(signal) {
+        await standBack(signal);
+        if (signal.aborted) return;
+        behindNs = undefined;
+        const beganNs = clock.monotonicNs();
         const { isMore, taken, setAside } = await work.turn();
         failure = undefined;
+        // Before anything of which it was told meanwhile.
+        if (isMore) behindNs = beganNs - STAND_BACK_MS_MAX * 1e6;
         const [first] = setAside;
         if (first !== undefined) {
           telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
@@ -66,7 +88,10 @@ export function createFollower({ name, work, clock, random, telemetry }: Followe
   };
   return {
     start,
-    wake: () => loop?.wake(),
+    wake() {
+      behindNs ??= clock.monotonicNs();
+      loop?.wake();
+    },
     failure: () => failure,
     async [Symbol.asyncDispose]() {
       await loop?.[Symbol.asyncDispose]();

@@ -70,7 +70,12 @@ test('those whose logs somebody else holds keep nobody waiting, and are answered
   pools[0]!.hold(0, 2);
   await turn();
   assert.deepEqual(answered, ['a', 'c']);
-  assert.deepEqual(sequencer.figures(), { waitingDrafts: 1, commitMs: 0, failure: undefined });
+  assert.deepEqual(sequencer.figures(), {
+    waitingDrafts: 1,
+    commitMs: 0,
+    pressedMsAgo: Infinity,
+    failure: undefined,
+  });
   // The next pool is not kept waiting by it; and what else comes for that log waits for it here.
   const more = ['d', 'e'].map((name) => send(name, 'globex'));
   const same = send('f');
@@ -131,6 +136,7 @@ test('what is worth a commit of its own is handed over while another pool is bei
   await turn();
   assert.deepEqual(sizes(), [1, 2], 'two are under way');
   assert.equal(sequencer.figures().commitMs, 5, 'of the oldest one');
+  assert.equal(sequencer.figures().pressedMsAgo, 5, 'since a second one was full beside it');
   pools[0]!.finish();
   await turn();
   assert.deepEqual(sizes(), [1, 2, 1]);
@@ -247,6 +253,7 @@ test('when a pool fails, everybody in it is told so, and the next pool is tried'
   assert.deepEqual(sequencer.figures(), {
     waitingDrafts: 1,
     commitMs: 0,
+    pressedMsAgo: Infinity,
     failure: { atMs: clock.now(), error: cause },
   });
   await assert.rejects(logCheck({ sequencer, checkpointer: sound }).run(), cause);

@@ -24,6 +24,8 @@ export interface SequencerFigures {
   readonly waitingDrafts: number;
   /** How long the oldest commit under way has taken so far; zero when there is none. */
   readonly commitMs: number;
+  /** How long ago the next pool was full before the one before it was durable. */
+  readonly pressedMsAgo: number;
   /** The failure since which no commit has succeeded. */
   readonly failure: { readonly atMs: number; readonly error: unknown } | undefined;
 }
@@ -69,7 +71,7 @@ interface Load {
 const LIMITS: SequencerLimits = {
   waitingDraftsMax: 20_000,
   waitingBytesMax: 64 * 1024 * 1024,
-  poolDraftsMax: 2000,
+  poolDraftsMax: 1000,
   poolBytesMax: 4 * 1024 * 1024,
   poolDraftsMin: 16,
 };
@@ -97,6 +99,7 @@ class PoolingSequencer implements Sequencer {
   /** Pending while anything waits or is under way; undefined when nothing does. */
   #busy: PromiseWithResolvers<void> | undefined;
   #failure: SequencerFigures['failure'];
+  #pressedNs = Number.NEGATIVE_INFINITY;
   #isSoon = false;
   #isStopping = false;
 
@@ -108,8 +111,10 @@ class PoolingSequencer implements Sequencer {
   figures(): SequencerFigures {
     const { clock } = this.#options;
     const [oldest] = this.#underWay;
-    const commitMs = oldest === undefined ? 0 : (clock.monotonicNs() - oldest.beganNs) / 1e6;
-    return { waitingDrafts: this.#waiting.drafts, commitMs, failure: this.#failure };
+    const nowNs = clock.monotonicNs();
+    const commitMs = oldest === undefined ? 0 : (nowNs - oldest.beganNs) / 1e6;
+    const pressedMsAgo = (nowNs - this.#pressedNs) / 1e6;
+    return { waitingDrafts: this.#waiting.drafts, commitMs, pressedMsAgo, failure: this.#failure };
   }
 
   async probe(): Promise<void> {
@@ -222,6 +227,7 @@ class PoolingSequencer implements Sequencer {
     const requests = pool.map(({ request }) => request);
     const commit = { beganNs: clock.monotonicNs() };
     this.#underWay.add(commit);
+    if (this.#underWay.size === POOLS_UNDER_WAY_MAX) this.#pressedNs = commit.beganNs;
     const open = new Set(pool);
     const leave = (waiting: Waiting) => {
       open.delete(waiting);
