@@ -17,6 +17,8 @@ const COUNT_AT = 12;
 const HEAD_BYTES = 20;
 const NULL_LENGTH = -1;
 const BYTES_AT_FIRST = 4096;
+/** Enough for a number with its length. */
+const ELEMENT_BYTES_AT_FIRST = 12;
 const ASCII_END = 0x80;
 /** What a UTF-16 unit takes at most. */
 const UNIT_BYTES_MAX = 3;
@@ -50,7 +52,7 @@ function arrayOf<T>(
   values: readonly (T | null)[],
   put: (array: ArrayBytes, value: T) => void,
 ): Uint8Array {
-  const array = new ArrayBytes(type);
+  const array = new ArrayBytes(type, HEAD_BYTES + ELEMENT_BYTES_AT_FIRST * values.length);
   for (const value of values) {
     if (value === null) {
       array.addNull();
@@ -65,11 +67,13 @@ function arrayOf<T>(
 
 /** One that is being written, element by element. */
 export class ArrayBytes {
-  #bytes = Buffer.allocUnsafe(BYTES_AT_FIRST);
+  #bytes: Buffer;
   #end = HEAD_BYTES;
   #count = 0;
 
-  constructor(type: number) {
+  /** It grows where `bytesAtFirst` is not enough. */
+  constructor(type: number, bytesAtFirst = BYTES_AT_FIRST) {
+    this.#bytes = Buffer.allocUnsafe(bytesAtFirst);
     for (const [i, value] of [1, 0, type, 0, 1].entries()) this.#bytes.writeInt32BE(value, 4 * i);
   }
 

@@ -88,7 +88,7 @@ const SESSION_SETTINGS: readonly string[] = [
 const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
-const DURABLY = 'SET LOCAL synchronous_commit = on';
+export const DURABLY = 'SET LOCAL synchronous_commit = on';
 
 const WARNING_CLASS = '01';
 
@@ -230,7 +230,7 @@ function withSettings(url: string): string {
 }
 
 /** If any of it fails, so does all that follows, up to the commit. */
-function begin(
+export function begin(
   client: PoolClient,
   isDistributed: boolean,
   scope: Scope,
@@ -249,7 +249,7 @@ function begin(
   for (const text of texts) client.query(text).catch(() => {});
 }
 
-function transactionOn(client: PoolClient, isDistributed: boolean): Transaction {
+export function transactionOn(client: PoolClient, isDistributed: boolean): Transaction {
   const run = ({ name, text }: Statement, values: readonly Value[]) =>
     client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
   return {
@@ -268,14 +268,23 @@ function bound(value: Value): unknown {
       : value;
 }
 
+export interface Notice {
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+export function isWarning({ code }: Notice): boolean {
+  return code?.startsWith(WARNING_CLASS) === true;
+}
+
 /**
  * A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. One whose wait for a synchronous standby
  * was called off answers as if it were there, behind a warning; there is no other that a COMMIT gives.
  */
 async function commit(client: PoolClient): Promise<void> {
   let warning: string | undefined;
-  const onNotice = ({ code, message = '' }: { code?: string | undefined; message?: string | undefined }) => {
-    if (code?.startsWith(WARNING_CLASS)) warning = message;
+  const onNotice = (notice: Notice) => {
+    if (isWarning(notice)) warning = notice.message ?? '';
   };
   client.on('notice', onNotice);
   try {

@@ -55,7 +55,7 @@ const READ = statement(
 
 export class Heads {
   readonly #logOrigin: string;
-  /** As they were committed. */
+  /** As they were committed, or will be once what is under way is. */
   readonly #known = new Map<TenantId, Head>();
 
   constructor(logOrigin: string) {
@@ -83,14 +83,27 @@ export class Heads {
     return { heads, skipped: await this.#skipped(transaction, tenants, places), faults };
   }
 
-  /** What was locked is committed as it stands now. */
-  committed(locked: Iterable<LockedHead>): void {
+  /** Where these are by all that is known here, if that is known of each; nobody has locked them. */
+  remembered(tenants: readonly TenantId[]): LockedHeads | undefined {
+    const heads = new Map<TenantId, LockedHead>();
+    for (const tenant of tenants) {
+      const head = this.#known.get(tenant);
+      if (head === undefined) return undefined;
+      const { nextIndex, previous } = head;
+      const leaf = nextIndex === 0 ? undefined : previous;
+      heads.set(tenant, { head: copyOf(head), from: { nextIndex, leaf } });
+    }
+    return { heads, skipped: new Set(), faults: [] };
+  }
+
+  /** They are committed as they stand now, or will be: before they are moved again it is held against what is stored. */
+  remember(locked: Iterable<LockedHead>): void {
     if (this.#known.size > HEADS_REMEMBERED_MAX) this.#known.clear();
     for (const { head } of locked) this.#known.set(head.tenantId, head);
   }
 
-  forget(): void {
-    this.#known.clear();
+  forget(tenants: Iterable<TenantId> = this.#known.keys()): void {
+    for (const tenant of tenants) this.#known.delete(tenant);
   }
 
   /** Whether what is known of it is where it stands now. */

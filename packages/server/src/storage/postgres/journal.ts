@@ -1,11 +1,13 @@
-// Appending: one transaction for a whole pool of requests of many tenants. The logs are locked first; keys and ids are
-// looked up after that, so that of two who ask the same thing, on whichever node, one stores and the other finds it. Logs
-// that somebody else has locked wait for the next attempt. What the database refuses is tried again tenant by tenant, so
-// that one bad log fails alone. When anything else is thrown, nothing is known of the commit. Where tables are distributed
-// it is one transaction for each tenant from the beginning: a commit then concerns one machine, and needs no other.
+// Appending: one transaction for a whole pool of requests of many tenants. Where nothing is to be looked up, it is one
+// statement that is sent while the pool before is still being committed (append-at-once.ts). Otherwise, and for what that could
+// not store, the logs are locked first; keys and ids are looked up after that, so that of two who ask the same thing, on
+// whichever node, one stores and the other finds it. Logs that somebody else has locked wait for the next attempt. What the
+// database refuses is tried again tenant by tenant, so that one bad log fails alone. When anything else is thrown, nothing is
+// known of the commit. Where tables are distributed it is one transaction for each tenant from the beginning: a commit then
+// concerns one machine, and needs no other.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
-import { type Clock, wait } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type {
   AppendAnswer,
@@ -16,18 +18,21 @@ import type {
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
-import type { AppendPool, PooledRequest } from '../pool/append-message.ts';
+import type { AppendPool } from '../pool/append-message.ts';
 import type { Head } from '../pool/head.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import { PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { TenantFault } from '../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
+import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { contentMonthOf } from './content-month.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
 import { beginEpoch } from './epoch-writer.ts';
 import { Heads, type LockedHeads } from './heads.ts';
 import { HeldShares } from './held-shares.ts';
+import { Line } from './line.ts';
+import { createPatience } from './patience.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
 import { Turns } from './turns.ts';
 
@@ -42,19 +47,8 @@ export interface JournalOptions extends StreamWriterOptions {
 
 type Result = AppendAnswer;
 
-/** A request with its place in the pool and that of its first draft in the commitments. */
-interface Numbered {
-  readonly request: PooledRequest;
-  readonly place: number;
-  readonly firstRow: number;
-}
-
-/** So long does a log that somebody else has locked keep requests waiting. */
-const LOCKED_MS_MAX = 5000;
 /** Where each is of one tenant. */
 export const COMMITS_AT_ONCE = 8;
-const PAUSE_MS = 2;
-const PAUSE_MS_MAX = 25;
 const SWEEP_ROWS_MAX = 1000;
 
 const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
@@ -75,11 +69,15 @@ export class Journal {
   readonly #agedStreams: AgedStreams;
   readonly #months = new Set<number>([contentMonthOf(undefined)]);
   readonly #turns = new Turns();
+  readonly #line: Line;
+  readonly #atOnce: AppendAtOnce;
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
+    this.#line = new Line(database);
+    this.#atOnce = new AppendAtOnce({ line: this.#line, heads: this.#heads, writing: options });
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
   }
 
@@ -98,7 +96,8 @@ export class Journal {
       row += request.drafts.length;
     }
     await this.#ensureMonths(open);
-    const patience = this.#patience();
+    open = await this.#appendAtOnce(open, { commitments, now }, results);
+    const patience = createPatience(this.#options);
     for (let attempt = 0; open.length > 0; attempt++) {
       open = await this.#appendOrEach(open, { commitments, now }, results);
       if (open.length === 0) break;
@@ -170,6 +169,25 @@ export class Journal {
       if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
       // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
       if (tenants.length > 1) for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
+    }
+  }
+
+  /** Those that it could not store are given back. */
+  async #appendAtOnce(open: Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    if (open.length === 0 || !canBeAtOnce(open) || (await this.#database.isDistributed())) return open;
+    // Only sent in its turn: the next one need not wait for the answer.
+    const sent = await this.#turns.take('', async () => this.#atOnce.send(open, given));
+    if (sent === undefined) return open;
+    try {
+      const stored = await sent.stored;
+      const isStored = ({ request }: Numbered) => stored.has(request.tenant);
+      this.#heads.forget(tenantsOf(open.filter((each) => !isStored(each))));
+      for (const { place } of open.filter(isStored)) results[place] = sent.decided.get(place)!;
+      return open.filter((each) => !isStored(each));
+    } catch (error) {
+      this.#forget();
+      if (!isRefusal(error)) throw error;
+      return open;
     }
   }
 
@@ -251,7 +269,7 @@ export class Journal {
     steadyNowMs: number,
     work: Work<T>,
   ): Promise<T> {
-    const patience = this.#patience();
+    const patience = createPatience(this.#options);
     do {
       const done = await this.#commit(
         [tenant],
@@ -279,7 +297,10 @@ export class Journal {
   ): Promise<T> {
     // Two at once would only lock each other out of the logs that they have in common.
     const name = (await this.#database.isDistributed()) ? tenants.join() : '';
-    return this.#turns.take(name, () => this.#commitAlone(tenants, wanted, steadyNowMs, work));
+    return this.#turns.take(name, async () => {
+      await this.#line.idle();
+      return this.#commitAlone(tenants, wanted, steadyNowMs, work);
+    });
   }
 
   async #commitAlone<T>(
@@ -298,14 +319,18 @@ export class Journal {
         if (!tables.rows.isEmpty) await tables.rows.write(transaction, locked.heads.values());
         return done;
       });
-      this.#heads.committed(locked?.heads.values() ?? []);
+      this.#heads.remember(locked?.heads.values() ?? []);
       return result;
     } catch (error) {
-      this.#heads.forget();
-      // A database that was restored may not have all of them.
-      this.#months.clear();
+      this.#forget();
       throw error;
     }
+  }
+
+  #forget(): void {
+    this.#heads.forget();
+    // A database that was restored may not have all of them.
+    this.#months.clear();
   }
 
   /** The partitions that the content of these will go to. */
@@ -320,24 +345,6 @@ export class Journal {
       this.#months.add(month);
     }
   }
-
-  /** Pauses; false when that was enough. */
-  #patience(): () => Promise<boolean> {
-    const { clock, random } = this.#options;
-    const endNs = clock.monotonicNs() + LOCKED_MS_MAX * 1e6;
-    let pauseMs = PAUSE_MS;
-    return async () => {
-      if (clock.monotonicNs() > endNs) return false;
-      await wait(clock, pauseMs * (0.5 + random.fraction()));
-      pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 2);
-      return true;
-    };
-  }
-}
-
-interface Given {
-  readonly commitments: PoolCommitments;
-  readonly now: AppendTime;
 }
 
 type Work<T> = (
@@ -350,11 +357,6 @@ type Work<T> = (
 /** Those that are still open have no result, and no place in it. */
 function decidedIn(results: readonly Result[]): Map<number, Result> {
   return new Map([...results.entries()].filter(([, result]) => result !== undefined));
-}
-
-/** In order, so that nobody waits for anybody crosswise. */
-function tenantsOf(open: readonly Numbered[]): TenantId[] {
-  return [...new Set(open.map(({ request }) => request.tenant))].sort();
 }
 
 function lockedTooLong(): AuditError {

@@ -32,16 +32,13 @@ const INSERT_KEYS =
 const OR_REPLACE_KEY = `ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
   expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
 
+const ROWS_OF_ALL = `unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[],
+  $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})`;
+const WRITTEN_ROWS = `entry AS (${INSERT_ENTRIES}, tenant_id FROM row), content AS (${INSERT_CONTENTS}, tenant_id FROM row)`;
+
 /** All rows of all tenants, and their heads. */
 export const WRITE = statement(
-  `WITH row AS MATERIALIZED (
-     SELECT * FROM unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[],
-       $7::integer[], $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})
-   ), entry AS (
-     ${INSERT_ENTRIES}, tenant_id FROM row
-   ), content AS (
-     ${INSERT_CONTENTS}, tenant_id FROM row
-   ), stream AS (
+  `WITH row AS MATERIALIZED (SELECT * FROM ${ROWS_OF_ALL}), ${WRITTEN_ROWS}, stream AS (
      ${INSERT_STREAMS}
      SELECT * FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
    ), used_key AS (
@@ -53,9 +50,37 @@ export const WRITE = statement(
      FROM unnest($22::text[], $23::bigint[], $24::bytea[], $25::bigint[], $26::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
      WHERE heads.tenant_id = moved.tenant_id AND heads.next_index = moved.from_index
-       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
+       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($22)
      RETURNING 1
    ) SELECT count(*) AS moved FROM head`,
+);
+
+/**
+ * The same without a lock before: a log is locked here, if it is where it was thought to be and nobody else has it. Of the others
+ * nothing is written. Gives the tenants whose logs were. Named once more where heads are looked up: the database would not know
+ * that they are few.
+ */
+export const WRITE_AT_ONCE = statement(
+  `WITH moved AS MATERIALIZED (
+     SELECT * FROM unnest($15::text[], $16::bigint[], $17::bytea[], $18::bigint[], $19::bytea[])
+       AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
+   ), locked AS MATERIALIZED (
+     SELECT heads.tenant_id FROM heads JOIN moved ON moved.tenant_id = heads.tenant_id
+       AND heads.next_index = moved.from_index AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
+     WHERE heads.tenant_id = ANY($15) FOR UPDATE OF heads SKIP LOCKED
+   ), row AS MATERIALIZED (
+     SELECT row.* FROM ${ROWS_OF_ALL} JOIN locked ON locked.tenant_id = row.tenant_id
+   ), ${WRITTEN_ROWS}, stream AS (
+     ${INSERT_STREAMS}
+     SELECT stream.* FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
+       AS stream (tenant_id, first_index, stream_id, created_at_ms)
+     JOIN locked ON locked.tenant_id = stream.tenant_id
+   ), head AS (
+     UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
+     FROM moved JOIN locked ON locked.tenant_id = moved.tenant_id
+     WHERE heads.tenant_id = moved.tenant_id AND heads.tenant_id = ANY($15)
+     RETURNING heads.tenant_id
+   ) SELECT tenant_id FROM head`,
 );
 
 // Where tables are distributed: of one tenant, a statement for each table. What is inserted is joined with the head, by which

@@ -85,7 +85,9 @@ export class PostgresPoolTables implements PoolTables {
   putEntry(head: Head, entry: NewEntry): void {
     const { draft, index, receivedAtMs } = entry;
     const { eventId, sentFingerprint: fingerprint } = draft;
-    this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint });
+    // Nobody looks for one that was made here.
+    if (fingerprint !== undefined)
+      this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint });
     this.rows.putEntry(head, entry);
   }
 

@@ -1,0 +1,133 @@
+// Appending upon heads that are only remembered, while others write to the same logs.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { TenantId } from '@tallystick/contract';
+import { Client } from 'pg';
+import { shownEvent } from '../../query/testing/shown-event.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { createUlids } from '../../runtime/ids.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import type { AppendRequest, LogWriter } from '../../streams/log.ts';
+import { draftOf } from '../event-index/testing/plain-definition.ts';
+import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { SCHEMA } from './database.ts';
+import { IndexedLogs, NOW_MS } from './event-index/testing/indexed-log.ts';
+import { writesHere } from './log.ts';
+
+const random = createSystemRandom();
+const nextId = createUlids(systemClock, random);
+const NOW = { nowMs: NOW_MS, steadyNowMs: 0 };
+
+let logs: IndexedLogs;
+before(async () => {
+  logs = await IndexedLogs.open();
+});
+after(() => logs?.[Symbol.asyncDispose]());
+
+/** Somebody who remembers heads of their own. */
+function newWriter(): LogWriter {
+  return writesHere({
+    writing: logs.database,
+    committer: new PoolCommitter(random),
+    logOrigin: 'index.test',
+    streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
+    clock: systemClock,
+    random,
+    nextId,
+  });
+}
+
+/** With ids that are made here, so that nothing is to be looked up. */
+function request(tenant: TenantId, count = 1): AppendRequest {
+  const drafts = Array.from({ length: count }, () => {
+    const { eventId: _, ...said } = shownEvent();
+    return draftOf(said, nextId);
+  });
+  return { tenant, drafts, atomic: true };
+}
+
+async function append(writer: LogWriter, ...requests: AppendRequest[]): Promise<number[]> {
+  const answers = await writer.append(requests, NOW);
+  return answers.flatMap((answer) => {
+    if (answer.status !== 'Done') throw new Error(`not appended: ${JSON.stringify(answer)}`);
+    return answer.outcomes.map((outcome) => ('index' in outcome ? outcome.index : -1));
+  });
+}
+
+async function entriesOf(tenant: TenantId): Promise<number> {
+  const [row] = await logs.raw(
+    'SELECT count(*)::integer AS count, max(leaf_index)::integer + 1 AS next FROM entries WHERE tenant_id = $1',
+    [tenant],
+  );
+  assert.equal(row?.['count'], row?.['next'] ?? 0);
+  return Number(row?.['count']);
+}
+
+test('requests have no fingerprint of what was sent, and so are stored at once', () => {
+  assert.equal(request('acme').drafts[0]?.sentFingerprint, undefined);
+});
+
+test('pools that are handed over one behind the other come behind each other', async () => {
+  const tenant = await logs.newTenant();
+  const writer = newWriter();
+  assert.deepEqual(await append(writer, request(tenant)), [0]);
+  const pools = Array.from({ length: 20 }, () => append(writer, request(tenant, 3)));
+  assert.deepEqual(
+    (await Promise.all(pools)).flat(),
+    Array.from({ length: 60 }, (_, i) => 1 + i),
+  );
+});
+
+test('a log that somebody else has moved on is gone on with from where it is', async () => {
+  const tenant = await logs.newTenant();
+  const [one, other] = [newWriter(), newWriter()];
+  const places: number[] = [];
+  for (const writer of [one, other, one, one, other, other, one])
+    places.push(...(await append(writer, request(tenant, 2))));
+  assert.deepEqual(
+    places,
+    Array.from({ length: 14 }, (_, i) => i),
+  );
+});
+
+test('two who write to the same logs at once give each place once', async () => {
+  const tenants = [await logs.newTenant(), await logs.newTenant(), await logs.newTenant()];
+  const writers = [newWriter(), newWriter()];
+  const writing = writers.map(async (writer) => {
+    for (let i = 0; i < 20; i++)
+      await Promise.all([
+        append(writer, ...tenants.map((tenant) => request(tenant))),
+        append(writer, request(tenants[i % 3]!, 2)),
+      ]);
+  });
+  await Promise.all(writing);
+  let entries = 0;
+  for (const tenant of tenants) entries += await entriesOf(tenant);
+  assert.equal(entries, 2 * 20 * (3 + 2));
+});
+
+test('of a pool, the log that somebody holds waits alone', async () => {
+  const [held, free] = [await logs.newTenant(), await logs.newTenant()];
+  const writer = newWriter();
+  await append(writer, request(held), request(free));
+  const holder = new Client({ connectionString: logs.url });
+  await holder.connect();
+  try {
+    await holder.query('BEGIN');
+    await holder.query(`SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = $1 FOR UPDATE`, [held]);
+    let decided: readonly number[] = [];
+    const waiting = writer.append([request(held), request(free)], NOW, (those) => {
+      decided = [...those.keys()];
+      void holder.query('ROLLBACK');
+    });
+    assert.deepEqual(
+      (await waiting).map(({ status }) => status),
+      ['Done', 'Done'],
+    );
+    assert.deepEqual(decided, [1]);
+  } finally {
+    await holder.end();
+  }
+  assert.deepEqual([await entriesOf(held), await entriesOf(free)], [2, 2]);
+});

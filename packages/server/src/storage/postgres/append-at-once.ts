@@ -1,0 +1,77 @@
+// Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
+// the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
+// done again, upon locked heads. For requests that look nothing up: neither a key nor an id that the caller has given.
+
+import type { TenantId } from '@tallystick/contract';
+import type { AppendAnswer, AppendTime } from '../../streams/log.ts';
+import type { PooledRequest } from '../pool/append-message.ts';
+import type { PoolCommitments } from '../pool/pool-commitments.ts';
+import { PoolWriter } from '../pool/pool-writer.ts';
+import type { StreamWriterOptions } from '../pool/stream-writer.ts';
+import { textIn } from '../rows/columns.ts';
+import type { Heads } from './heads.ts';
+import type { Line } from './line.ts';
+import { WRITE_AT_ONCE } from './pool-statements.ts';
+import { PostgresPoolTables } from './pool-tables.ts';
+
+/** A request with its place in the pool and that of its first draft in the commitments. */
+export interface Numbered {
+  readonly request: PooledRequest;
+  readonly place: number;
+  readonly firstRow: number;
+}
+
+export interface Given {
+  readonly commitments: PoolCommitments;
+  readonly now: AppendTime;
+}
+
+export interface SentPool {
+  /** What becomes of each request, by its place, if it is stored. */
+  readonly decided: ReadonlyMap<number, AppendAnswer>;
+  /** The tenants whose requests are durable. When it rejects, nothing is known of the commit, unless the tables refused it. */
+  readonly stored: Promise<ReadonlySet<TenantId>>;
+}
+
+export interface AppendAtOnceParts {
+  readonly line: Line;
+  readonly heads: Heads;
+  readonly writing: StreamWriterOptions;
+}
+
+export function canBeAtOnce(open: readonly Numbered[]): boolean {
+  return open.every(
+    ({ request: { once, drafts } }) =>
+      once === undefined && drafts.every(({ sentFingerprint }) => sentFingerprint === undefined),
+  );
+}
+
+/** In order, so that nobody waits for anybody crosswise. */
+export function tenantsOf(open: readonly Numbered[]): TenantId[] {
+  return [...new Set(open.map(({ request }) => request.tenant))].sort();
+}
+
+export class AppendAtOnce {
+  readonly #parts: AppendAtOnceParts;
+
+  constructor(parts: AppendAtOnceParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined, and nothing is sent, if the head of one of them is not known here. */
+  send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
+    const { line, heads, writing } = this.#parts;
+    const tenants = tenantsOf(open);
+    const remembered = heads.remembered(tenants);
+    if (remembered === undefined) return undefined;
+    const tables = new PostgresPoolTables(remembered);
+    const writer = new PoolWriter(tables, writing);
+    const decided = new Map<number, AppendAnswer>();
+    for (const { request, place, firstRow } of open)
+      decided.set(place, writer.append(request, { commitments, firstRow, now }));
+    const values = tables.rows.valuesAtOnce(remembered.heads.values());
+    const rows = line.commit({ role: 'Writer', tenants }, WRITE_AT_ONCE, values);
+    heads.remember(remembered.heads.values());
+    return { decided, stored: rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id')))) };
+  }
+}
