@@ -17,20 +17,9 @@ import {
 } from './processes/processes.ts';
 import { figureRow, inTurns, type LoadContender, ratioRow, type Turns } from './turns.ts';
 
-interface Pace {
-  readonly rounds: number;
-  /** So long may the index come after the log before a turn. */
-  readonly restMsMax: number;
-}
-
-/**
- * On PostgreSQL the index takes longer for what arrives in a turn than a turn does: it is at work in each of them whatever is
- * waited for. So nothing is, and how far it is behind is said.
- */
-const PACES: Readonly<Record<Backend['name'], Pace>> = {
-  SQLite: { rounds: 8, restMsMax: 600_000 },
-  PostgreSQL: { rounds: 6, restMsMax: 0 },
-};
+const ROUNDS: Readonly<Record<Backend['name'], number>> = { SQLite: 8, PostgreSQL: 6 };
+/** So long is waited before a turn for the index to come after the log. */
+const REST_MS_MAX = 600_000;
 
 const single = { connections: 64, eventsPerRequest: 1, apiKey: ADMIN_KEY };
 const batch = { connections: 8, eventsPerRequest: 500, apiKey: ADMIN_KEY };
@@ -54,8 +43,7 @@ async function measureIngest(backend: Backend): Promise<Row[]> {
   await using service = await startService(undefined, [], opened.settings);
   await using bare = await startBareRoute();
   const { postgres } = opened;
-  const { rounds, restMsMax } = PACES[backend.name];
-  const rest = { rounds, before: () => untilIndexed(service, restMsMax) };
+  const rest = { rounds: ROUNDS[backend.name], before: () => untilIndexed(service) };
   const here = { port: service.port, path: '/api/v1/audit-events' };
   const quiet = { without: postgres === undefined ? [service] : [service, postgres.server] };
 
@@ -104,10 +92,9 @@ async function stagedCopy({ server, url }: OpenPostgres, service: RunningService
 }
 
 /** A connection for each time: the service closes one that is idle. */
-async function untilIndexed(service: RunningService, msMax: number): Promise<void> {
-  if (msMax === 0) return;
+async function untilIndexed(service: RunningService): Promise<void> {
   using caller = new Caller(service, ADMIN_KEY, TENANT);
-  await caller.untilIndexed(msMax);
+  await caller.untilIndexed(REST_MS_MAX);
 }
 
 async function lagRow(what: string, service: RunningService): Promise<Row> {

@@ -58,6 +58,7 @@ async function taken({ name, turn, without = [] }: LoadContender, durationMs: nu
     for (const each of without) await each.freeze();
     const seen = await turn(durationMs);
     if (Object.keys(seen.refused).length > 0) throw new Error(`${name}: ${JSON.stringify(seen.refused)}`);
+    process.stderr.write(`  ${name}: ${Math.round(seen.eventsPerSecond)}/s\n`);
     return seen;
   } finally {
     for (const each of without.toReversed()) await each.thaw();
