@@ -36,6 +36,9 @@ const LOCK = statement(
   'SELECT tenant_id, next_index, leaf FROM heads WHERE tenant_id = ANY($1) ORDER BY tenant_id FOR UPDATE SKIP LOCKED',
 );
 const THERE = statement('SELECT tenant_id FROM heads WHERE tenant_id = ANY($1)');
+/** Each looked up by itself: a join might go through all entries there are. */
+const entryAt = (index: string, name: string) => `LEFT JOIN LATERAL (SELECT entry, leaf FROM entries
+     WHERE entries.tenant_id = heads.tenant_id AND entries.leaf_index = ${index} LIMIT 1) AS ${name} ON true`;
 // Asked after the lock is taken, by a statement of its own: it sees what was committed before.
 const READ = statement(
   `SELECT heads.tenant_id, heads.next_index, newest.entry, newest.leaf,
@@ -43,13 +46,13 @@ const READ = statement(
      stream.stream_id, stream.first_index AS stream_first_index,
      first.entry AS first_entry, first.leaf AS first_leaf, before.entry AS before_entry, before.leaf AS before_leaf
    FROM heads
-   LEFT JOIN entries AS newest ON newest.tenant_id = heads.tenant_id AND newest.leaf_index = heads.next_index - 1
+   ${entryAt('heads.next_index - 1', 'newest')}
    LEFT JOIN LATERAL (SELECT epoch, first_index, previous_checkpoint FROM epochs
      WHERE epochs.tenant_id = heads.tenant_id ORDER BY epoch DESC LIMIT 1) AS log ON true
    LEFT JOIN LATERAL (SELECT stream_id, first_index FROM streams
      WHERE streams.tenant_id = heads.tenant_id ORDER BY first_index DESC LIMIT 1) AS stream ON true
-   LEFT JOIN entries AS first ON first.tenant_id = heads.tenant_id AND first.leaf_index = stream.first_index
-   LEFT JOIN entries AS before ON before.tenant_id = heads.tenant_id AND before.leaf_index = stream.first_index - 1
+   ${entryAt('stream.first_index', 'first')}
+   ${entryAt('stream.first_index - 1', 'before')}
    WHERE heads.tenant_id = ANY($1)`,
 );
 

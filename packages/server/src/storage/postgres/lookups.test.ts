@@ -5,10 +5,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, type Scope, statement } from './database.ts';
+import { Heads } from './heads.ts';
 import { ENTRIES_WITH_CONTENTS, EVENT_ID } from './log-columns.ts';
 import { migrate } from './migrate.ts';
 
 const ENTRIES = 20_000;
+const SMALL_LOGS = 1000;
 
 const SOME_IDS = statement(
   'SELECT substring(entry from 37 for 16) AS id FROM entries WHERE leaf_index % 4000 = 1 ORDER BY leaf_index',
@@ -33,6 +35,18 @@ before(async () => {
     await client.query(
       `INSERT INTO contents (tenant_id, leaf_index, content_month, text1, text2, seeds)
        SELECT tenant_id, leaf_index, content_month, '', '', '' FROM entries`,
+    );
+    // Others with one entry each.
+    await client.query(
+      `INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
+       SELECT 'small-' || i, 0, 1, 0, substring(decode(${noise}, 'hex') from 1 for 116), '', '', ''
+       FROM generate_series(1, ${SMALL_LOGS}) AS i`,
+    );
+    await client.query(
+      `INSERT INTO heads (tenant_id, next_index) SELECT tenant_id, max(leaf_index) + 1 FROM entries GROUP BY tenant_id`,
+    );
+    await client.query(
+      `INSERT INTO streams (tenant_id, first_index, stream_id, created_at_ms) SELECT tenant_id, 0, 'first', 0 FROM heads`,
     );
     await client.query('ANALYZE');
   });
@@ -77,6 +91,22 @@ test('an id leads to its entry, for whoever reads and for whoever appends', asyn
       );
       const [looked] = await transaction.query(LOOKED_AT);
       assert.ok(Number(looked?.['rows']) < 50, `${scope.role} looks at ${Number(looked?.['rows'])} rows`);
+    });
+  }
+});
+
+test('heads of logs are read by their newest entries and no others', async () => {
+  const tenants = ['acme', ...Array.from({ length: 60 }, (_, i) => `small-${10 * i + 1}`)];
+  for (let turn = 0; turn < 8; turn++) {
+    await database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
+      const [before] = await transaction.query(LOOKED_AT);
+      // What they are made of is noise, so none of these logs can be gone on with.
+      const { faults } = await new Heads('lookups.test').lock(transaction, tenants);
+      assert.equal(faults.length, tenants.length);
+      const [after] = await transaction.query(LOOKED_AT);
+      const looked = Number(after?.['rows']) - Number(before?.['rows']);
+      // Where there are few it goes through them.
+      assert.ok(looked < ENTRIES / 2, `${looked} rows are looked at`);
     });
   }
 });

@@ -16,19 +16,22 @@ import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
 
+// Each looked up by itself, which LIMIT makes sure of: a join might go through all that there is.
 const USED_KEYS = ofTenants(
   3,
   (
     only,
   ) => `SELECT used_keys.* FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, operation, key)
-   JOIN used_keys ON used_keys.tenant_id = asked.tenant_id AND used_keys.operation = asked.operation
-     AND used_keys.key = asked.key${only('used_keys.tenant_id')}`,
+   JOIN LATERAL (SELECT * FROM used_keys WHERE used_keys.tenant_id = asked.tenant_id
+     AND used_keys.operation = asked.operation AND used_keys.key = asked.key${only('used_keys.tenant_id')} LIMIT 1)
+     AS used_keys ON true`,
 );
 const EVENTS = ofTenants(
   2,
   (only) => `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
-   JOIN entries ON entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id${only('entries.tenant_id')}
+   JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id${only('entries.tenant_id')} LIMIT 1)
+     AS entries ON true
    ${WITH_CONTENTS}`,
 );
 

@@ -37,7 +37,9 @@ const COUNT_ALL = statement(
 );
 const PLACES = statement(
   `SELECT ${COLUMNS} FROM unnest($3::bigint[]) WITH ORDINALITY AS asked (index, place)
-   JOIN docs AS d ON d.tenant_id = $1 AND d.generation = $2 AND d.leaf_index = asked.index ORDER BY asked.place`,
+   JOIN LATERAL (SELECT * FROM docs
+     WHERE docs.tenant_id = $1 AND docs.generation = $2 AND docs.leaf_index = asked.index LIMIT 1) AS d ON true
+   ORDER BY asked.place`,
 );
 
 export class Finder {

@@ -59,7 +59,8 @@ const WAITING_MAX = 10_000;
 const WAITING = statement(
   `SELECT entry AS waiting FROM heads
    LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
-   JOIN entries ON entries.tenant_id = heads.tenant_id AND entries.leaf_index = coalesce(views.next_index, 0)
+   JOIN LATERAL (SELECT entry FROM entries WHERE entries.tenant_id = heads.tenant_id
+     AND entries.leaf_index = coalesce(views.next_index, 0) LIMIT 1) AS entries ON true
    WHERE heads.next_index > coalesce(views.next_index, 0) LIMIT ${WAITING_MAX}`,
 );
 const docAt = (order: string) =>
