@@ -95,6 +95,14 @@ describe('a user who is not the owner', () => {
     await serveAt(url);
   });
 
+  test('is told that there is nothing to be migrated, where that is so', async () => {
+    const ownerUrl = await server.createDatabase();
+    const { user, url } = await userOf(ownerUrl);
+    const { place } = await provision({ url, ownerUrl });
+    const nothing = { from: VERSION, to: VERSION, servedBy: user, place };
+    assert.deepEqual(await provision({ url, ownerUrl: undefined }), nothing);
+  });
+
   test('sees and changes nothing without taking on a role', async () => {
     const ownerUrl = await server.createDatabase();
     const { url } = await userOf(ownerUrl);
@@ -247,7 +255,12 @@ describe('what an operator can mend is one clear line', () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     const other = await server.createDatabase();
-    await assert.rejects(provision({ url, ownerUrl: other }), { message: /the database has no tables/ });
+    await assert.rejects(provision({ url, ownerUrl: other }), {
+      name: 'StartError',
+      message: 'Storage__Url and Storage__OwnerUrl are not of the same database',
+    });
+    await using database = new Database({ url: other, connectionsMax: 1 });
+    assert.equal(await versionIn(database), 0);
     await assert.rejects(provision({ url, ownerUrl: undefined }), {
       name: 'StartError',
       message: new RegExp(`^the user ${user} may not migrate the database .*Storage__OwnerUrl`),

@@ -12,6 +12,7 @@ import {
   requireReady,
   versionIn,
 } from './migrate.ts';
+import { MIGRATIONS } from './schema.ts';
 
 export interface DatabaseUrls {
   readonly url: string;
@@ -36,8 +37,12 @@ export async function provision(
   await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
   const owner = await userOf(owned, ownerUrl === undefined ? 'Storage__Url' : 'Storage__OwnerUrl');
   for (const database of [served, owned]) await requireDurable(database);
-  const migrated = await migrate(owned, servedBy, options).catch((cause: unknown) => {
+  if (ownerUrl !== undefined) await requireSame(served, owned);
+  const migrated = await migrate(owned, servedBy, options).catch(async (cause: unknown) => {
     if (!isDenied(cause)) throw cause;
+    const version = await versionIn(served);
+    // There is nothing to be done.
+    if (version === MIGRATIONS.length) return { from: version, to: version };
     const hint =
       ownerUrl === undefined
         ? '; Storage__OwnerUrl may name one that may'
@@ -46,9 +51,29 @@ export async function provision(
       cause,
     });
   });
-  // As it will be served: this fails too where the two URLs are not of the same database.
+  // As it will be served.
   await requireReady(served);
   return { ...migrated, servedBy, place: placeOf(url) };
+}
+
+/** A lock that one has taken is known to whoever is in the same database, and to nobody else. */
+async function requireSame(served: Database, owned: Database): Promise<void> {
+  const isTaken = await served.plainly(async (client) => {
+    const { rows } = await client.query<{ key: string }>(
+      `SELECT key, pg_advisory_lock(key) FROM (SELECT (random() * 2 ^ 52)::bigint AS key) AS any_key`,
+    );
+    try {
+      return await owned.plainly(async (other) => {
+        const tried = await other.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
+          rows[0]!.key,
+        ]);
+        return !tried.rows[0]!.free;
+      });
+    } finally {
+      await client.query('SELECT pg_advisory_unlock_all()');
+    }
+  });
+  if (!isTaken) throw new StartError('Storage__Url and Storage__OwnerUrl are not of the same database');
 }
 
 /** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
