@@ -37,6 +37,9 @@ const SHOWN_MS = 10 * 60_000;
 const REFUSED_MS = 30_000;
 
 const ms = (count: number) => `interval '${count} milliseconds'`;
+/** Of a time that was set by this clock: it is past, or so far off that the clock must have been set back since. */
+const isOver = (time: string, leaseMs: string) =>
+  `(${time} <= clock_timestamp() OR ${time} > clock_timestamp() + 2 * ${leaseMs} * interval '1 millisecond')`;
 
 const SAY = statement(
   `INSERT INTO nodes (instance, name, version, started_at_ms, seen_at) VALUES ($1, $2, $3, $4, clock_timestamp())
@@ -50,7 +53,7 @@ const KEEP = statement(
 const LIST = statement(
   `SELECT instance, name, version, started_at_ms,
      (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms,
-     seen_at < clock_timestamp() - $1 * interval '1 millisecond' AS is_gone,
+     ${isOver("seen_at + $1 * interval '1 millisecond'", '$1')} AS is_gone,
      (SELECT count(*) FROM leases WHERE leases.instance = nodes.instance AND until > clock_timestamp()) AS shares
    FROM nodes ORDER BY name, instance`,
 );
@@ -61,7 +64,7 @@ const GIVE_UP = statement(
 );
 const TAKE = statement(
   `UPDATE leases SET instance = $1, token = token + 1, until = clock_timestamp() + $3 * interval '1 millisecond'
-   WHERE share IN (SELECT share FROM leases WHERE until IS NULL OR until <= clock_timestamp()
+   WHERE share IN (SELECT share FROM leases WHERE until IS NULL OR ${isOver('until', '$3')}
      ORDER BY share LIMIT $2 FOR UPDATE SKIP LOCKED)
    RETURNING share, token`,
 );
