@@ -78,6 +78,7 @@ async function serve(
       `Tallystick ${version} is ready.`,
       `  address  ${address}`,
       `  data     ${data}`,
+      ...databaseLines(config),
       ...keyLines(firstKey, isKeyGiven),
       '',
       'Send an event:',
@@ -88,6 +89,13 @@ async function serve(
   telemetry.info('ready', { address, version, environment: config.environment });
   const signal = await stop;
   telemetry.info('draining', { signal });
+}
+
+/** Without credentials: whatever starts the service may keep what it prints. */
+function databaseLines({ storage }: LoadedConfig['config']): string[] {
+  if (storage.url === undefined) return [];
+  const { host, pathname } = new URL(storage.url.reveal());
+  return [`  database postgres://${host}${pathname}`];
 }
 
 function keyLines(firstKey: string | undefined, isGiven: boolean): string[] {

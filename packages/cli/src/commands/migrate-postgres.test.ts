@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
+import { start } from '../testing/command.ts';
 import { emptyPlace } from '../testing/place.ts';
 
 let server: PostgresServer;
@@ -61,5 +62,17 @@ describe('tallystick migrate, with a database', () => {
       assert.equal(code, 2);
       assert.match(stderr, /^tallystick: there is no data in /);
     }
+  });
+});
+
+describe('tallystick serve, with a database', () => {
+  it('says where that is, and no password', async () => {
+    const url = await server.createDatabase();
+    const env = { Server__Port: '0', Storage__Url: url.replace('postgres@', 'postgres:hunter2@') };
+    await using service = start(['serve'], { env });
+    const shown = url.replace('postgres@', '');
+    const [said] = await service.prints(/is ready[^]*Send an event/);
+    assert.ok(said.includes(`\n  database ${shown}\n`), said);
+    assert.doesNotMatch(said, /hunter2/);
   });
 });

@@ -77,8 +77,8 @@ export function verifyCommand(): Command {
       'of a data directory or a database: this tenant alone; with the address of a service: whose log',
     )
     .option(
-      '--anchor <file>',
-      'of a data directory or a database: where the anchor is, if Log__Anchor keeps it elsewhere',
+      '--anchor <path>',
+      'of a data directory or a database: where the anchor is, if Log__Anchor keeps it elsewhere: a file, or the directory that has those of all nodes',
     )
     .option(
       '--entries',
