@@ -10,7 +10,7 @@ import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
 import { secretTexts } from './config/secret.ts';
 import { instant, systemClock } from './runtime/clock.ts';
-import { StartError } from './start-error.ts';
+import { StartError, StoppedError } from './start-error.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 
 export interface RunOptions {
@@ -39,14 +39,16 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   const telemetry = telemetryFor(loaded);
   exitOnSurprises(telemetry);
   const stopSignal = listenForSignals();
+  const stopping = new AbortController();
+  void stopSignal.then(() => stopping.abort());
   using _ = limitStop(stopSignal, options.stopMsMax ?? STOP_MS_MAX, telemetry);
   try {
     // Only the service itself waits for all of it to be loaded: the other commands come by this file for the settings.
     const { createApp } = await import('./app/app.ts');
-    await using app = await createApp(loaded.config, telemetry);
+    await using app = await createApp(loaded.config, telemetry, { stopping: stopping.signal });
     await serve(app, loaded, telemetry, stopSignal);
   } catch (error) {
-    return explain(error, telemetry);
+    if (!(error instanceof StoppedError)) return explain(error, telemetry);
   }
   telemetry.info('stopped');
   return EXIT.stopped;

@@ -1,5 +1,11 @@
-// The server cannot start, for a reason that an operator can mend. The message is one clear line.
+// Why a start comes to an end: the server cannot start, for a reason that an operator can mend, in one clear line; or it was
+// told to stop.
 
 export class StartError extends Error {
   override readonly name = 'StartError';
+}
+
+/** It was told to stop before it was ready. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
 import { start } from '../testing/command.ts';
 import { emptyPlace } from '../testing/place.ts';
@@ -74,5 +75,34 @@ describe('tallystick serve, with a database', () => {
     const [said] = await service.prints(/is ready[^]*Send an event/);
     assert.ok(said.includes(`\n  database ${shown}\n`), said);
     assert.doesNotMatch(said, /hunter2/);
+  });
+
+  it('stops when it is told to, also while it waits for a database that has no room', async () => {
+    await using narrow = await startPostgres({
+      max_connections: '4',
+      max_wal_senders: '0',
+      superuser_reserved_connections: '0',
+      reserved_connections: '0',
+    });
+    const crowd: Client[] = [];
+    try {
+      for (;;) {
+        const client = new Client({ connectionString: narrow.url() });
+        await client.connect();
+        crowd.push(client);
+      }
+    } catch (error) {
+      assert.match(String(error), /too many clients/);
+    }
+    await using service = start(['serve'], { env: { Server__Port: '0', Storage__Url: narrow.url() } });
+    let said = '';
+    for await (const chunk of service.child.stderr!) {
+      said += String(chunk);
+      if (said.includes('the database is busy')) break;
+    }
+    service.child.kill('SIGTERM');
+    const { code, stdout } = await service.ended;
+    assert.deepEqual([code, stdout], [0, '']);
+    await Promise.all(crowd.map((client) => client.end()));
   });
 });

@@ -52,14 +52,15 @@ export async function createApp(
   telemetry: Telemetry,
   overrides: Overrides = {},
 ): Promise<App> {
-  const { clock = systemClock, random = createSystemRandom() } = overrides;
+  const { clock = systemClock, random = createSystemRandom(), stopping } = overrides;
   const nextId = createUlids(clock, random);
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);
   const validate = createValidate();
   const meter = createMeter(clock);
-  const surroundings = { config, clock, random, nextId, telemetry, validate, witnessPolicy, meter };
+  const around = { clock, random, nextId, telemetry, stopping };
+  const surroundings = { ...around, config, validate, witnessPolicy, meter };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
   const database = config.storage.url === undefined ? undefined : storage;

@@ -3,6 +3,7 @@
 // an operator is to see it.
 
 import { type Clock, wait } from '../runtime/clock.ts';
+import { StoppedError } from '../start-error.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 const PATIENCE_MS = 300_000;
@@ -13,10 +14,13 @@ const BUSY = /^(53|57P03|57P01|25006)/;
 export interface BusyParts {
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'warn'>;
+  /** Aborted when the service is told to stop. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /** What `work` gives; it is tried again while the database is busy, and must leave nothing behind when it fails. */
-export async function whileBusy<T>({ clock, telemetry }: BusyParts, work: () => Promise<T>): Promise<T> {
+export async function whileBusy<T>(parts: BusyParts, work: () => Promise<T>): Promise<T> {
+  const { clock, telemetry, stopping } = parts;
   const endNs = clock.monotonicNs() + PATIENCE_MS * 1e6;
   for (let attempt = 0; ; attempt++) {
     try {
@@ -25,7 +29,9 @@ export async function whileBusy<T>({ clock, telemetry }: BusyParts, work: () => 
       const reason = busyReason(error);
       if (reason === undefined || clock.monotonicNs() > endNs) throw error;
       if (attempt === 0) telemetry.warn('the database is busy; the start waits for it', { cause: reason });
-      await wait(clock, PAUSE_MS);
+      await wait(clock, PAUSE_MS, stopping);
+      if (stopping?.aborted)
+        throw new StoppedError('told to stop while the database was busy', { cause: error });
     }
   }
 }

@@ -21,10 +21,12 @@ export interface Surroundings {
   readonly validate: Validate;
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
+  /** Aborted when the service is told to stop. */
+  readonly stopping: AbortSignal | undefined;
 }
 
-/** What a test may put in place of the real thing. */
-export interface Overrides {
+/** What a test may put in place of the real thing, and what only the process knows. */
+export interface Overrides extends Partial<Pick<Surroundings, 'stopping'>> {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly authenticate?: Authenticate;
