@@ -53,13 +53,12 @@ export async function createApp(
   overrides: Overrides = {},
 ): Promise<App> {
   const { clock = systemClock, random = createSystemRandom(), stopping } = overrides;
-  const nextId = createUlids(clock, random);
+  const around = { clock, random, nextId: createUlids(clock, random), telemetry, stopping };
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);
   const validate = createValidate();
   const meter = createMeter(clock);
-  const around = { clock, random, nextId, telemetry, stopping };
   const surroundings = { ...around, config, validate, witnessPolicy, meter };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
@@ -88,7 +87,7 @@ export async function createApp(
   };
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
-  const server = createRestServer({ gateway, ids: { random, nextId }, telemetry, tls, isTls });
+  const server = createRestServer({ gateway, ids: around, telemetry, tls, isTls });
 
   const built = new AsyncDisposableStack();
   built.use(storage);
