@@ -9,6 +9,7 @@ import type { PostgresServer } from '../packages/server/src/testing/postgres-ser
 import { startBenchPostgres } from './backends.ts';
 import { CORES, coresBetween, cpuSeconds, type Share } from './cpu.ts';
 import { type Benchmark, median, type Row } from './measure.ts';
+import { untilIndexed } from './processes/caller.ts';
 import type { Load, LoadSeen } from './processes/load.ts';
 import { ADMIN_KEY, applyLoad, type RunningService, startService } from './processes/processes.ts';
 import { figureRow, inTurns, type LoadContender, ratioRow } from './turns.ts';
@@ -71,7 +72,12 @@ async function compared(kind: Kind, server: PostgresServer, one: Nodes, two: Nod
       meters[i]!.during(() => Promise.all(loads.map((load) => applyLoad({ ...load, durationMs }))));
     return { name, turn: async (ms) => together(await turn(ms)), without: (i === 0 ? two : one).running };
   });
-  const [single = [], anywhere = [], apart = []] = await inTurns(contenders, { rounds: ROUNDS });
+  const [single = [], anywhere = [], apart = []] = await inTurns(contenders, {
+    rounds: ROUNDS,
+    async before() {
+      for (const { running } of [one, two]) await untilIndexed(running[0]!, ADMIN_KEY);
+    },
+  });
   const against = { against: 'one node', beside: single, goal: '>= 1.3 where processors are left' };
   return [
     figureRow(`${kind}: one node`, single),

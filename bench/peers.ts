@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBenchPostgres } from './backends.ts';
 import type { Benchmark, Row } from './measure.ts';
+import { untilIndexed } from './processes/caller.ts';
 import type { Load } from './processes/load.ts';
 import { ADMIN_KEY, applyLoad, type Running, startPeer, startService } from './processes/processes.ts';
 import { figureRow, inTurns, ratioRow, type Turns } from './turns.ts';
@@ -59,7 +60,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** All but the one whose turn it is stand still: indexing goes on behind the service, and is paid for in its own turns. */
+/** All but the one whose turn it is stand still, after what the service indexes behind a turn is done. */
 async function compared(kind: Kind, ours: readonly Taker[], theirs: readonly Taker[]): Promise<Row[]> {
   const takers = [...ours, ...theirs];
   const turns = await inTurns(
@@ -68,7 +69,12 @@ async function compared(kind: Kind, ours: readonly Taker[], theirs: readonly Tak
       turn: (durationMs) => applyLoad(loadOf(kind, taker, durationMs)),
       without: takers.filter((other) => other !== taker),
     })),
-    { rounds: ROUNDS },
+    {
+      rounds: ROUNDS,
+      async before() {
+        for (const our of ours) await untilIndexed(our, ADMIN_KEY);
+      },
+    },
   );
   const seen = new Map<Taker, Turns>(takers.map((taker, i) => [taker, turns[i]!]));
   return [

@@ -11,6 +11,12 @@ export interface Asked {
 
 const INDEXED_MS_MAX = 600_000;
 
+/** A connection for each time: the service closes one that is idle. */
+export async function untilIndexed(service: { readonly port: number }, platformKey: string): Promise<void> {
+  using caller = new Caller(service, platformKey, 'any');
+  await caller.untilAllIndexed();
+}
+
 export class Caller implements Disposable {
   readonly #connection: Connection;
   readonly #headers: string;
@@ -38,6 +44,17 @@ export class Caller implements Disposable {
     const lag = /^X-Projection-Lag-Ms: (\d+)/im.exec(head);
     if (lag === null) throw new Error(`a list does not say how far the index is behind: ${head}`);
     return Number(lag[1]);
+  }
+
+  /** Until the index has come after the logs of all tenants; for a platform key. */
+  async untilAllIndexed(msMax = INDEXED_MS_MAX): Promise<void> {
+    const deadline = performance.now() + msMax;
+    for (;;) {
+      const { projections } = await this.get<{ projections: { lagMs: number }[] }>('/api/v1/status');
+      if (projections.every(({ lagMs }) => lagMs === 0)) return;
+      if (performance.now() > deadline) throw new Error('the index does not come after the logs');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
   }
 
   /** Until the index has come after the log: what it has left to do would be taken for the cost of what is measured next. */
