@@ -124,6 +124,19 @@ test('a node that was killed before the clock of the database was set back is ta
   assert.deepEqual(await sharesOf(one, two), [32, 32]);
 });
 
+test('a node that was killed and is there again is shown once', async () => {
+  await using one = await open('one');
+  await using killed = await open('two');
+  await sharesOf(one, killed);
+  await silence('two');
+  const shown = async () =>
+    (await beat(one)).nodes.map(({ name, isGone }) => `${name} ${isGone ? 'gone' : 'there'}`);
+  assert.deepEqual(await shown(), ['one there', 'two gone']);
+  await using again = await open('two');
+  await beat(again);
+  assert.deepEqual(await shown(), ['one there', 'two there']);
+});
+
 test('a node that is silent is taken over, with what it was told of its logs', async () => {
   await using one = await open('one');
   await using two = await open('two');

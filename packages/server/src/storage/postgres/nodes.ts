@@ -147,7 +147,7 @@ export class PostgresNodes implements Nodes {
           ]),
     ]);
     const leases = new Map(kept.map(leaseIn));
-    const nodes = listed.map((row) => stateIn(row, instance));
+    const nodes = withoutFormer(listed.map((row) => stateIn(row, instance)));
     const given = await this.#evenOut(transaction, leases, nodes.filter(({ isGone }) => !isGone).length);
     const shares = leases.size;
     return {
@@ -171,6 +171,12 @@ export class PostgresNodes implements Nodes {
     for (const row of given) leases.delete(numberOf(row, 'share'));
     return given.length;
   }
+}
+
+/** One that is gone and has been started again is shown as it is now. */
+function withoutFormer(nodes: readonly NodeState[]): NodeState[] {
+  const serving = new Set(nodes.filter(({ isGone }) => !isGone).map(({ name }) => name));
+  return nodes.filter(({ isGone, name }) => !isGone || !serving.has(name));
 }
 
 function leaseIn(row: Row): readonly [number, number] {
