@@ -69,7 +69,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const signing = createSigning(clock);
   const steadyNowMs = createSteadyTime(clock);
   const { ms: intervalMs } = config.log.checkpointInterval;
-  const witnesses = witnessesOf(storage, surroundings);
+  const witnesses = witnessesOf(storage, surroundings, () => membership.areOthers());
   const { witnessing } = witnesses;
   const membership = createMembership({
     nodes: () => storage.nodes,
@@ -136,10 +136,12 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 function witnessesOf(
   { tree }: LateStorage,
   { witnessPolicy: policy, clock, random, telemetry }: Surroundings,
+  areOthers: () => boolean,
 ): Pick<Store, 'witnessing' | 'witnessed' | 'newestWitnessed'> {
   const witnessed = createWitnessed(policy);
   if (policy === undefined) return { witnessing: undefined, witnessed, newestWitnessed: NOBODY_WITNESSES };
-  const newestWitnessed = createNewestWitnessed({ witnessed, trees: tree });
+  const others = { areThere: areOthers, clock };
+  const newestWitnessed = createNewestWitnessed({ witnessed, trees: tree, others });
   const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, clock });
   const onCosigned = newestWitnessed.cosigned.bind(newestWitnessed);
   const parts = { policy, trees: tree, writer: tree, ask, clock, random, telemetry, onCosigned };

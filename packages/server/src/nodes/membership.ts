@@ -25,6 +25,8 @@ export interface Membership extends AsyncDisposable {
   /** The others, if there are any. */
   tell(news: News): void;
   nodes(): readonly NodeState[];
+  /** Other nodes serve at the moment. */
+  areOthers(): boolean;
   /** Why another node refuses the log of a tenant; undefined: none does. */
   refusalElsewhere(tenant: TenantId): string | undefined;
   refusedElsewhere(): Iterable<TenantId>;
@@ -74,7 +76,11 @@ class BeatingMembership implements Membership {
   }
 
   tell(news: News): void {
-    if (this.#latest.nodes.some(({ isSelf, isGone }) => !isSelf && !isGone)) this.#nodes?.tell(news);
+    if (this.areOthers()) this.#nodes?.tell(news);
+  }
+
+  areOthers(): boolean {
+    return this.#latest.nodes.some(({ isSelf, isGone }) => !isSelf && !isGone);
   }
 
   nodes(): readonly NodeState[] {

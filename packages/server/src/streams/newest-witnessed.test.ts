@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createNewestWitnessed } from './newest-witnessed.ts';
+import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createNewestWitnessed, type NewestWitnessedParts } from './newest-witnessed.ts';
 import type { StoredCheckpoint } from './tree.ts';
 
 /** A log with checkpoints at the sizes from 1 on, some of them cosigned by as many witnesses as are said. */
-function world(limits: { checkpointsMax?: number; portion?: number; tenantsMax?: number } = {}) {
+function world(
+  limits: { checkpointsMax?: number; portion?: number; tenantsMax?: number } = {},
+  others?: NewestWitnessedParts['others'],
+) {
   const cosigners = new Map<number, number>();
   const asked: number[] = [];
   const noteOf = (size: number) => `${size} by ${cosigners.get(size) ?? 0}`;
@@ -24,6 +28,7 @@ function world(limits: { checkpointsMax?: number; portion?: number; tenantsMax?:
       },
     },
     limits: { portion: 10, ...limits },
+    ...(others && { others }),
   });
   const head = (size: number, epoch = 0) => ({
     origin: `log/t/acme/${epoch}`,
@@ -81,6 +86,27 @@ test('a cosignature that comes while the store is looked through counts', async 
   const looking = newest.sizeOf('acme', head(100));
   cosign(99, 2);
   assert.equal(await looking, 99);
+});
+
+test('where other nodes ask witnesses too, it is looked again in a while, down to what is known', async () => {
+  const clock = createFakeClock(0);
+  let areThere = true;
+  const { newest, asked, cosigners, head } = world({}, { areThere: () => areThere, clock });
+  cosigners.set(90, 2);
+  assert.equal(await newest.sizeOf('acme', head(100)), 90);
+  assert.deepEqual(asked.splice(0), [100]);
+  cosigners.set(140, 2);
+  assert.equal(await newest.sizeOf('acme', head(150)), 90, 'not each time');
+  await clock.advance(2001);
+  assert.equal(await newest.sizeOf('acme', head(150)), 140);
+  assert.deepEqual(asked.splice(0), [150]);
+  await clock.advance(2001);
+  assert.equal(await newest.sizeOf('acme', head(155)), 140);
+  assert.deepEqual(asked.splice(0), [155, 145]);
+  areThere = false;
+  await clock.advance(2001);
+  assert.equal(await newest.sizeOf('acme', head(156)), 140);
+  assert.deepEqual(asked, []);
 });
 
 test('the look back has an end, and logs that nobody asks for are forgotten', async () => {

@@ -1,10 +1,12 @@
 // Which checkpoint of a log is the newest that enough witnesses have cosigned. What it covers is `Witnessed`, and is proven
 // under it, however many checkpoints have come since: a witness that is away takes nothing from what it has seen.
 //
-// It is remembered, because witnesses are asked by this process alone, which is told of each cosignature. Only of a log that
-// nothing is known of, as after a start, the store is looked through, newest first and not without an end.
+// It is remembered, because whoever asks witnesses is told of each cosignature. Only of a log that nothing is known of, as after a
+// start, the store is looked through, newest first and not without an end. Where other nodes ask too, it is looked again once
+// in a while, down to what is known.
 
 import type { TenantId } from '@tallystick/contract';
+import type { Clock } from '../runtime/clock.ts';
 import type { CosignedCheckpoint, LogHead, LogSize, TreeReader } from './tree.ts';
 import type { Witnessed } from './witnessed.ts';
 
@@ -21,6 +23,8 @@ export interface NewestWitnessedParts {
   readonly witnessed: Pick<Witnessed, 'isWitnessed'>;
   readonly trees: Pick<TreeReader, 'cosigned'>;
   readonly limits?: Partial<LookBackLimits>;
+  /** Undefined: nobody else asks witnesses. */
+  readonly others?: { readonly areThere: () => boolean; readonly clock: Pick<Clock, 'monotonicNs'> };
 }
 
 export interface LookBackLimits {
@@ -31,6 +35,8 @@ export interface LookBackLimits {
   readonly tenantsMax: number;
 }
 
+/** For so long what another node has been told may not be known here. */
+const OLD_MS = 2000;
 const LIMITS: LookBackLimits = { checkpointsMax: 100_000, portion: 1000, tenantsMax: 10_000 };
 
 export function createNewestWitnessed(parts: NewestWitnessedParts): NewestWitnessed {
@@ -50,6 +56,8 @@ class RememberedWitnessed implements NewestWitnessed {
   /** By tenant, by epoch. The tenant that was asked for least recently stands first. */
   readonly #sizes = new Map<TenantId, Map<number, number>>();
   readonly #looking = new Map<string, Promise<number>>();
+  /** By origin, when the store was last looked through; only where others are. */
+  readonly #lookedNs = new Map<string, number>();
 
   constructor(parts: NewestWitnessedParts) {
     this.#parts = parts;
@@ -60,8 +68,9 @@ class RememberedWitnessed implements NewestWitnessed {
     if (latest === undefined) return 0;
     if (this.#parts.witnessed.isWitnessed(latest.note)) return this.#remember(tenant, epoch, latest.size);
     const known = this.#sizes.get(tenant)?.get(epoch);
-    if (known !== undefined) return this.#remember(tenant, epoch, known);
-    const looking = this.#looking.get(origin) ?? this.#look(tenant, { epoch, size: latest.size }, origin);
+    if (known !== undefined && !this.#isOld(origin)) return this.#remember(tenant, epoch, known);
+    const looking =
+      this.#looking.get(origin) ?? this.#look(tenant, { epoch, size: latest.size }, origin, known ?? 0);
     this.#looking.set(origin, looking);
     return looking;
   }
@@ -85,18 +94,28 @@ class RememberedWitnessed implements NewestWitnessed {
     return largest;
   }
 
-  async #look(tenant: TenantId, { epoch, size }: LogSize, origin: string): Promise<number> {
+  #isOld(origin: string): boolean {
+    const { others } = this.#parts;
+    if (others === undefined || !others.areThere()) return false;
+    const lookedNs = this.#lookedNs.get(origin) ?? Number.NEGATIVE_INFINITY;
+    return others.clock.monotonicNs() - lookedNs > OLD_MS * 1e6;
+  }
+
+  async #look(tenant: TenantId, below: LogSize, origin: string, known: number): Promise<number> {
+    const { others } = this.#parts;
+    if (this.#lookedNs.size > this.#limits.tenantsMax) this.#lookedNs.clear();
+    if (others !== undefined) this.#lookedNs.set(origin, others.clock.monotonicNs());
     try {
-      return this.#remember(tenant, epoch, await this.#newestBelow(tenant, { epoch, size }));
+      return this.#remember(tenant, below.epoch, await this.#newestBelow(tenant, below, known));
     } finally {
       this.#looking.delete(origin);
     }
   }
 
-  async #newestBelow(tenant: TenantId, { epoch, size }: LogSize): Promise<number> {
+  async #newestBelow(tenant: TenantId, { epoch, size }: LogSize, known: number): Promise<number> {
     const { portion, checkpointsMax } = this.#limits;
     let below = size;
-    for (let looked = 0; looked < checkpointsMax; looked += portion) {
+    for (let looked = 0; looked < checkpointsMax && below > known; looked += portion) {
       const { cosigned, lookedTo } = await this.#parts.trees.cosigned(
         tenant,
         { epoch, size: below },
