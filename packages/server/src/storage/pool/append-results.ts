@@ -59,16 +59,17 @@ function readResult(message: ByteReader, request: AppendRequest): AppendResult |
   }
 }
 
-/** The code is that of an AuditError, empty for any other. */
+/** The code is that of an AuditError, empty for any other; the cause is for the diagnostics, empty for none. */
 function writeFault(out: ByteWriter, error: Error): void {
   out.text(error instanceof AuditError ? error.code : '');
   out.text(error.message);
+  out.text(error.cause instanceof Error ? error.cause.message : '');
 }
 
 function readFault(message: ByteReader): Error {
-  const code = message.text();
-  const why = message.text();
-  return code === '' ? new Error(why) : new AuditError(code as ErrorCode, why);
+  const [code, why, cause] = [message.text(), message.text(), message.text()];
+  const because = cause === '' ? {} : { cause: new Error(cause) };
+  return code === '' ? new Error(why, because) : new AuditError(code as ErrorCode, why, because);
 }
 
 function writeDone(out: ByteWriter, outcomes: readonly DraftOutcome[]): void {
