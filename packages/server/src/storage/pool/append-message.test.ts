@@ -74,14 +74,12 @@ test('results come out of their message as they went in', () => {
   const result = fc.oneof(
     fc.array(outcome, { maxLength: 5 }).map((outcomes): AppendResult => ({ status: 'Done', outcomes })),
     record({ status: fc.constant('KeyReused' as const) }),
-    fc
-      .tuple(fc.string(), fc.string({ minLength: 1 }))
-      .map(
-        ([message, cause]): AppendFault => ({
-          status: 'Faulty',
-          error: new Error(message, { cause: new Error(`because ${cause}`) }),
-        }),
-      ),
+    fc.tuple(fc.string(), fc.string({ minLength: 1 })).map(
+      ([message, cause]): AppendFault => ({
+        status: 'Faulty',
+        error: new Error(message, { cause: new Error(`because ${cause}`) }),
+      }),
+    ),
     fc.string().map((message): AppendFault => {
       const error = new AuditError('SERVICE_UNAVAILABLE', message);
       return { status: 'Faulty', error };

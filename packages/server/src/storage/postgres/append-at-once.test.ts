@@ -11,7 +11,7 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest, LogWriter } from '../../streams/log.ts';
 import { draftOf } from '../event-index/testing/plain-definition.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { SCHEMA } from './database.ts';
+import { Database, SCHEMA } from './database.ts';
 import { IndexedLogs, NOW_MS } from './event-index/testing/indexed-log.ts';
 import { writesHere } from './log.ts';
 
@@ -26,9 +26,9 @@ before(async () => {
 after(() => logs?.[Symbol.asyncDispose]());
 
 /** Somebody who remembers heads of their own. */
-function newWriter(): LogWriter {
+function newWriter(writing = logs.database): LogWriter {
   return writesHere({
-    writing: logs.database,
+    writing,
     committer: new PoolCommitter(random),
     logOrigin: 'index.test',
     streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
@@ -130,4 +130,43 @@ test('of a pool, the log that somebody holds waits alone', async () => {
     await holder.end();
   }
   assert.deepEqual([await entriesOf(held), await entriesOf(free)], [2, 2]);
+});
+
+test('what is stored is answered, also when the rest of the pool cannot be', async () => {
+  const [moved, free] = [await logs.newTenant(), await logs.newTenant()];
+  const writer = newWriter();
+  await append(writer, request(moved), request(free));
+  await append(newWriter(), request(moved));
+  await logs.raw('REVOKE SELECT ON epochs FROM tallystick_writer');
+  const [ofMoved, ofFree] = await writer.append([request(moved), request(free)], NOW);
+  await logs.raw('GRANT SELECT ON epochs TO tallystick_writer');
+  assert.equal(ofFree?.status, 'Done');
+  assert.equal(ofMoved?.status, 'Faulty');
+  assert.equal((ofMoved as { error: { code?: string } }).error.code, 'SERVICE_UNAVAILABLE');
+  assert.deepEqual([await entriesOf(moved), await entriesOf(free)], [2, 2]);
+});
+
+test('whoever writes to a log without end does not keep others from it', async () => {
+  const tenant = await logs.newTenant();
+  // Each with connections that commit as slowly as where a standby is waited for.
+  const url = new URL(logs.url);
+  url.searchParams.set('options', '-c commit_delay=60000 -c commit_siblings=0');
+  await using one = new Database({ url: url.href, connectionsMax: 3 });
+  await using two = new Database({ url: url.href, connectionsMax: 3 });
+  const [busy, other] = [newWriter(one), newWriter(two)];
+  let isOver = false;
+  const keepBusy = async () => {
+    while (!isOver) await append(busy, request(tenant));
+  };
+  const writing = [keepBusy(), keepBusy(), keepBusy()];
+  const tookMs: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    const began = performance.now();
+    await append(other, request(tenant));
+    tookMs.push(performance.now() - began);
+  }
+  isOver = true;
+  await Promise.all(writing);
+  await entriesOf(tenant);
+  assert.ok(Math.max(...tookMs) < 3000, `each took ${tookMs.map(Math.round).join(', ')} ms`);
 });

@@ -11,7 +11,7 @@ import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { textIn } from '../rows/columns.ts';
 import type { Heads } from './heads.ts';
 import type { Line } from './line.ts';
-import { WRITE_AT_ONCE } from './pool-statements.ts';
+import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE } from './pool-statements.ts';
 import { PostgresPoolTables } from './pool-tables.ts';
 
 /** A request with its place in the pool and that of its first draft in the commitments. */
@@ -70,7 +70,8 @@ export class AppendAtOnce {
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
     const values = tables.rows.valuesAtOnce(remembered.heads.values());
-    const rows = line.commit({ role: 'Writer', tenants }, WRITE_AT_ONCE, values);
+    const settings = tenants.length > FEW_TENANTS ? [PLANNED_FOR_MANY] : [];
+    const rows = line.commit({ role: 'Writer', tenants }, WRITE_AT_ONCE, values, ...settings);
     heads.remember(remembered.heads.values());
     return { decided, stored: rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id')))) };
   }

@@ -91,6 +91,7 @@ const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
 export const DURABLY = 'SET LOCAL synchronous_commit = on';
 
 const WARNING_CLASS = '01';
+const NO_TRANSACTION = '25P01';
 
 /** The types of the package do not know it yet. */
 const PIPELINED = { pipeline: true };
@@ -273,8 +274,9 @@ export interface Notice {
   readonly message?: string | undefined;
 }
 
+/** Also when there was nothing to commit: its BEGIN was called off, and what followed ran by itself. */
 export function isWarning({ code }: Notice): boolean {
-  return code?.startsWith(WARNING_CLASS) === true;
+  return code?.startsWith(WARNING_CLASS) === true || code === NO_TRANSACTION;
 }
 
 /**

@@ -32,9 +32,10 @@ export interface LockedHeads {
 
 const HEADS_REMEMBERED_MAX = 50_000;
 
-const LOCK = statement(
-  'SELECT tenant_id, next_index, leaf FROM heads WHERE tenant_id = ANY($1) ORDER BY tenant_id FOR UPDATE SKIP LOCKED',
-);
+const LOCK_TEXT =
+  'SELECT tenant_id, next_index, leaf FROM heads WHERE tenant_id = ANY($1) ORDER BY tenant_id FOR UPDATE';
+const LOCK = statement(`${LOCK_TEXT} SKIP LOCKED`);
+const LOCK_WAITING = statement(LOCK_TEXT);
 const THERE = statement('SELECT tenant_id FROM heads WHERE tenant_id = ANY($1)');
 /** Each looked up by itself: a join might go through all entries there are. */
 const entryAt = (index: string, name: string) => `LEFT JOIN LATERAL (SELECT entry, leaf FROM entries
@@ -65,23 +66,28 @@ export class Heads {
     this.#logOrigin = logOrigin;
   }
 
-  async lock(transaction: Transaction, tenants: readonly TenantId[]): Promise<LockedHeads> {
+  /** With `waitMs` it waits for so long, and then throws; for one tenant only. */
+  async lock(transaction: Transaction, tenants: readonly TenantId[], waitMs?: number): Promise<LockedHeads> {
+    if (waitMs !== undefined) await transaction.query(statement(`SET LOCAL lock_timeout = ${waitMs}`));
     const places = new Map<TenantId, HeadPlace>();
-    for (const row of await transaction.query(LOCK, [tenants])) {
+    for (const row of await transaction.query(waitMs === undefined ? LOCK : LOCK_WAITING, [tenants])) {
       const place = { nextIndex: numberOf(row, 'next_index'), leaf: blobOrNone(row, 'leaf') };
       places.set(textIn(row, 'tenant_id'), place);
     }
     const faults: TenantFault[] = [];
     const heads = new Map<TenantId, LockedHead>();
-    const unknown = [...places]
-      .filter(([tenant, place]) => !this.#isAt(tenant, place))
-      .map(([tenant]) => tenant);
-    const read = unknown.length === 0 ? [] : await transaction.query(READ, [unknown]);
-    for (const row of read) this.#take(row, faults);
+    const unknown: TenantId[] = [];
     for (const [tenant, from] of places) {
-      const head = this.#known.get(tenant);
+      const head = this.#knownAt(tenant, from);
       // Moved on by the pool; what is known is what was committed.
-      if (head !== undefined) heads.set(tenant, { head: copyOf(head), from });
+      if (head === undefined) unknown.push(tenant);
+      else heads.set(tenant, { head: copyOf(head), from });
+    }
+    const read = unknown.length === 0 ? [] : await transaction.query(READ, [unknown]);
+    for (const row of read) {
+      const head = this.#headIn(row, faults);
+      const from = places.get(textIn(row, 'tenant_id'));
+      if (head !== undefined && from !== undefined) heads.set(head.tenantId, { head, from });
     }
     return { heads, skipped: await this.#skipped(transaction, tenants, places), faults };
   }
@@ -109,22 +115,23 @@ export class Heads {
     for (const tenant of tenants) this.#known.delete(tenant);
   }
 
-  /** Whether what is known of it is where it stands now. */
-  #isAt(tenant: TenantId, { nextIndex, leaf }: HeadPlace): boolean {
+  /** What is known of it, if that is where it stands now. */
+  #knownAt(tenant: TenantId, { nextIndex, leaf }: HeadPlace): Head | undefined {
     const head = this.#known.get(tenant);
-    if (head === undefined || head.nextIndex !== nextIndex) return false;
-    return leaf === undefined ? nextIndex === 0 : equalBytes(head.previous, leaf);
+    if (head === undefined || head.nextIndex !== nextIndex) return undefined;
+    const isAt = leaf === undefined ? nextIndex === 0 : equalBytes(head.previous, leaf);
+    return isAt ? head : undefined;
   }
 
-  #take(row: Row, faults: TenantFault[]): void {
+  #headIn(row: Row, faults: TenantFault[]): Head | undefined {
     const tenantId = textIn(row, 'tenant_id');
-    this.#known.delete(tenantId);
     try {
-      this.#known.set(tenantId, headIn(row, tenantId, this.#logOrigin));
+      return headIn(row, tenantId, this.#logOrigin);
     } catch (error) {
       if (error instanceof TenantFault) faults.push(error);
       else if (error instanceof EvidenceError) faults.push(new TenantFault(tenantId, error.message, error));
       else throw error;
+      return undefined;
     }
   }
 

@@ -19,21 +19,19 @@ import type {
   SealResult,
 } from '../../streams/log.ts';
 import type { AppendPool } from '../pool/append-message.ts';
-import type { Head } from '../pool/head.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
-import { PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { TenantFault } from '../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { contentMonthOf } from './content-month.ts';
-import { type Database, PROJECTOR, statement, type Transaction } from './database.ts';
+import { type Database, PROJECTOR, statement } from './database.ts';
 import { beginEpoch } from './epoch-writer.ts';
-import { Heads, type LockedHeads } from './heads.ts';
+import { Heads } from './heads.ts';
 import { HeldShares } from './held-shares.ts';
 import { Line } from './line.ts';
-import { createPatience } from './patience.ts';
-import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
+import { LockedCommits, type Wish, type Work } from './locked-commits.ts';
+import { Patience } from './patience.ts';
 import { Turns } from './turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
@@ -69,15 +67,16 @@ export class Journal {
   readonly #agedStreams: AgedStreams;
   readonly #months = new Set<number>([contentMonthOf(undefined)]);
   readonly #turns = new Turns();
-  readonly #line: Line;
   readonly #atOnce: AppendAtOnce;
+  readonly #locked: LockedCommits;
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
-    this.#line = new Line(database);
-    this.#atOnce = new AppendAtOnce({ line: this.#line, heads: this.#heads, writing: options });
+    const parts = { line: new Line(database), heads: this.#heads, turns: this.#turns, writing: options };
+    this.#atOnce = new AppendAtOnce(parts);
+    this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
   }
 
@@ -97,35 +96,51 @@ export class Journal {
     }
     await this.#ensureMonths(open);
     open = await this.#appendAtOnce(open, { commitments, now }, results);
-    const patience = createPatience(this.#options);
-    for (let attempt = 0; open.length > 0; attempt++) {
-      open = await this.#appendOrEach(open, { commitments, now }, results);
-      if (open.length === 0) break;
-      // Nobody else need wait for these.
-      if (attempt === 0) onHeld?.(decidedIn(results));
-      if (await patience()) continue;
-      for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
-      break;
+    try {
+      await this.#appendLocked(open, { commitments, now }, results, onHeld);
+    } catch (error) {
+      // What is stored is stored, and must be answered.
+      if (open.length === requests.length) throw error;
+      for (const { place } of open) results[place] ??= { status: 'Faulty', error: perhaps(error) };
     }
     return results;
   }
 
+  /** Until all are decided. */
+  async #appendLocked(
+    wanted: readonly Numbered[],
+    given: Given,
+    results: Result[],
+    onHeld: OnHeld | undefined,
+  ): Promise<void> {
+    const patience = new Patience(this.#options);
+    let open = wanted;
+    for (let attempt = 0; open.length > 0; attempt++) {
+      open = patience.isLong
+        ? await this.#appendWaiting(open, given, results)
+        : await this.#appendOrEach(open, given, results);
+      if (open.length === 0) break;
+      // Nobody else need wait for these.
+      if (attempt === 0) onHeld?.(decidedIn(results));
+      if (await patience.pause()) continue;
+      for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
+      break;
+    }
+  }
+
   async seal(request: SealRequest, now: AppendTime): Promise<SealResult> {
     const { tenant, streamId, once } = request;
-    return this.#untilLocked(
-      tenant,
-      [{ tenant, once, drafts: [] }],
-      now.steadyNowMs,
-      async (writer, transaction) => {
-        const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
-        return writer.seal(request, now, isThere);
-      },
-    );
+    const wish = { wanted: [{ tenant, once, drafts: [] }], steadyNowMs: now.steadyNowMs };
+    return this.#untilLocked(tenant, wish, async (writer, transaction) => {
+      const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
+      return writer.seal(request, now, isThere);
+    });
   }
 
   async beginEpoch(request: EpochRequest, { nowMs, steadyNowMs }: AppendTime): Promise<EpochResult> {
     const { tenant } = request;
-    return this.#untilLocked(tenant, [], steadyNowMs, async ({ streams }, transaction, tables) => {
+    const wish = { wanted: [], steadyNowMs };
+    return this.#untilLocked(tenant, wish, async ({ streams }, transaction, tables) => {
       const head = tables.head(tenant);
       if (head === undefined) return { status: 'Unknown' };
       return beginEpoch({ ...this.#options, transaction, streamWriter: streams }, request, head, nowMs);
@@ -158,7 +173,8 @@ export class Journal {
       return;
     }
     try {
-      await this.#commit(tenants, [], now.steadyNowMs, async ({ streams }, _, tables) => {
+      const wish = { tenants, wanted: [], steadyNowMs: now.steadyNowMs };
+      await this.#locked.commit(wish, async ({ streams }, _, tables) => {
         for (const tenant of tenants) {
           const head = tables.head(tenant);
           // An append may have been faster, or somebody may be at it.
@@ -166,7 +182,7 @@ export class Journal {
         }
       });
     } catch (error) {
-      if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
+      if (!isOfOneLog(error)) throw error;
       // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
       if (tenants.length > 1) for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
     }
@@ -200,7 +216,7 @@ export class Journal {
     try {
       return await this.#appendTogether(open, given, results);
     } catch (error) {
-      if (!isRefusal(error) && !(error instanceof TenantFault)) throw error;
+      if (!isOfOneLog(error)) throw error;
       if (tenants.length === 1) {
         for (const { place } of open) results[place] = { status: 'Faulty', error };
         return [];
@@ -237,94 +253,46 @@ export class Journal {
   }
 
   async #appendTogether(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
-    const { commitments, now } = given;
-    const requests = open.map(({ request }) => request);
-    const decided = new Map<number, Result>();
-    const locked = await this.#commit(
-      tenantsOf(open),
-      requests,
-      now.steadyNowMs,
-      async (writer, _, __, heads) => {
-        for (const { request, place, firstRow } of open) {
-          if (heads.skipped.has(request.tenant)) continue;
-          const fault = heads.faults.find(({ tenant }) => tenant === request.tenant);
-          decided.set(
-            place,
-            fault === undefined
-              ? writer.append(request, { commitments, firstRow, now })
-              : { status: 'Faulty', error: fault },
-          );
-        }
-        return heads;
-      },
-    );
+    const decided = await this.#locked.commit(wishOf(open, given), decidesOn(open, given));
     for (const [place, result] of decided) results[place] = result;
-    return open.filter(({ request }) => locked.skipped.has(request.tenant));
+    return open.filter(({ place }) => !decided.has(place));
+  }
+
+  /** That of one tenant, whose log is waited for; those that are still open are given back. */
+  async #appendWaiting(
+    open: readonly Numbered[],
+    given: Given,
+    results: Result[],
+  ): Promise<readonly Numbered[]> {
+    const own = open.filter(({ request }) => request.tenant === open[0]!.request.tenant);
+    const decided = await this.#locked
+      .commitWaiting(wishOf(own, given), decidesOn(own, given))
+      .catch((error: unknown) => {
+        if (!isOfOneLog(error)) throw error;
+        return undefined;
+      });
+    if (decided === undefined) return this.#appendOrEach(open, given, results);
+    for (const [place, result] of decided) results[place] = result;
+    return open.filter(({ place }) => !decided.has(place));
   }
 
   /** One tenant's log, as soon as nobody else has it. */
-  async #untilLocked<T>(
-    tenant: TenantId,
-    wanted: readonly Wanted[],
-    steadyNowMs: number,
-    work: Work<T>,
-  ): Promise<T> {
-    const patience = createPatience(this.#options);
+  async #untilLocked<T>(tenant: TenantId, asked: Omit<Wish, 'tenants'>, work: Work<T>): Promise<T> {
+    const patience = new Patience(this.#options);
+    const wish = { tenants: [tenant], ...asked };
+    const unlessSkipped: Work<{ value: T } | undefined> = async (writer, transaction, tables, heads) => {
+      const [fault] = heads.faults;
+      if (fault !== undefined) throw fault;
+      if (heads.skipped.has(tenant)) return undefined;
+      return { value: await work(writer, transaction, tables, heads) };
+    };
     do {
-      const done = await this.#commit(
-        [tenant],
-        wanted,
-        steadyNowMs,
-        async (writer, transaction, tables, heads) => {
-          const [fault] = heads.faults;
-          if (fault !== undefined) throw fault;
-          return heads.skipped.has(tenant)
-            ? undefined
-            : { value: await work(writer, transaction, tables, heads) };
-        },
-      );
+      const done = patience.isLong
+        ? await this.#locked.commitWaiting(wish, unlessSkipped)
+        : await this.#locked.commit(wish, unlessSkipped);
       if (done !== undefined) return done.value;
-    } while (await patience());
+    } while (await patience.pause());
     throw lockedTooLong();
-  }
-
-  /** One transaction upon locked heads; others of this process come before and behind it. */
-  async #commit<T>(
-    tenants: readonly TenantId[],
-    wanted: readonly Wanted[],
-    steadyNowMs: number,
-    work: Work<T>,
-  ): Promise<T> {
-    // Two at once would only lock each other out of the logs that they have in common.
-    const name = (await this.#database.isDistributed()) ? tenants.join() : '';
-    return this.#turns.take(name, async () => {
-      await this.#line.idle();
-      return this.#commitAlone(tenants, wanted, steadyNowMs, work);
-    });
-  }
-
-  async #commitAlone<T>(
-    tenants: readonly TenantId[],
-    wanted: readonly Wanted[],
-    steadyNowMs: number,
-    work: Work<T>,
-  ): Promise<T> {
-    let locked: LockedHeads | undefined;
-    try {
-      const result = await this.#database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
-        locked = await this.#heads.lock(transaction, tenants);
-        const tables = new PostgresPoolTables(locked);
-        await tables.load(transaction, wanted, steadyNowMs);
-        const done = await work(new PoolWriter(tables, this.#options), transaction, tables, locked);
-        if (!tables.rows.isEmpty) await tables.rows.write(transaction, locked.heads.values());
-        return done;
-      });
-      this.#heads.remember(locked?.heads.values() ?? []);
-      return result;
-    } catch (error) {
-      this.#forget();
-      throw error;
-    }
   }
 
   #forget(): void {
@@ -347,12 +315,28 @@ export class Journal {
   }
 }
 
-type Work<T> = (
-  writer: PoolWriter<Head>,
-  transaction: Transaction,
-  tables: PostgresPoolTables,
-  heads: LockedHeads,
-) => Promise<T>;
+function wishOf(open: readonly Numbered[], { now }: Given): Wish {
+  const wanted = open.map(({ request }) => request);
+  return { tenants: tenantsOf(open), wanted, steadyNowMs: now.steadyNowMs };
+}
+
+/** Gives what becomes of them, by their places; of those whose logs were passed by nothing. */
+function decidesOn(open: readonly Numbered[], { commitments, now }: Given): Work<Map<number, Result>> {
+  return async (writer, _transaction, _tables, { skipped, faults }) => {
+    const decided = new Map<number, Result>();
+    for (const { request, place, firstRow } of open) {
+      if (skipped.has(request.tenant)) continue;
+      const error = faults.find(({ tenant }) => tenant === request.tenant);
+      decided.set(
+        place,
+        error === undefined
+          ? writer.append(request, { commitments, firstRow, now })
+          : { status: 'Faulty', error },
+      );
+    }
+    return decided;
+  };
+}
 
 /** Those that are still open have no result, and no place in it. */
 function decidedIn(results: readonly Result[]): Map<number, Result> {
@@ -372,7 +356,12 @@ function perhaps(cause: unknown): AuditError {
   );
 }
 
-/** Class 23: what the tables refuse is of one log, and others need not fail with it. */
+/** Others need not fail with it. */
+function isOfOneLog(error: unknown): error is Error {
+  return isRefusal(error) || error instanceof TenantFault;
+}
+
+/** Class 23: what the tables refuse is of one log. */
 function isRefusal(error: unknown): error is Error {
   return (
     error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('23')

@@ -21,6 +21,7 @@ interface Asked {
   readonly scope: Scope;
   readonly statement: Statement;
   readonly values: readonly Value[];
+  readonly settings: readonly string[];
   readonly answer: PromiseWithResolvers<Row[]>;
 }
 
@@ -40,9 +41,14 @@ export class Line {
     this.#database = database;
   }
 
-  /** The rows of the statement, once they are durable. */
-  commit(scope: Scope, statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    const asked = { scope, statement, values, answer: Promise.withResolvers<Row[]>() };
+  /** The rows of the statement, once they are durable. The settings are for this transaction. */
+  commit(
+    scope: Scope,
+    statement: Statement,
+    values: readonly Value[],
+    ...settings: readonly string[]
+  ): Promise<Row[]> {
+    const asked = { scope, statement, values, settings, answer: Promise.withResolvers<Row[]>() };
     if (this.#client === undefined) this.#waiting.push(asked);
     else this.#send(this.#client, asked);
     this.#serving ??= this.#serve();
@@ -85,9 +91,9 @@ export class Line {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  #send(client: PoolClient, { scope, statement, values, answer }: Asked): void {
+  #send(client: PoolClient, { scope, statement, values, settings, answer }: Asked): void {
     this.#underWay += 1;
-    begin(client, false, scope, '', DURABLY);
+    begin(client, false, scope, '', DURABLY, ...settings);
     const rows = transactionOn(client, false).query(statement, values);
     const committed = client.query('COMMIT');
     void this.#settle(answer, rows, committed);

@@ -1,9 +1,11 @@
-// How long somebody waits for a log that somebody else has locked: in pauses that grow, up to an end.
+// How long somebody looks for a log that somebody else has locked: with pauses that grow, up to an end.
 
 import { type Clock, wait } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 
 const WAITED_MS_MAX = 5000;
+/** After so long it does not help to look more often. */
+const LONG_MS = 200;
 const PAUSE_MS = 2;
 const PAUSE_MS_MAX = 25;
 
@@ -12,14 +14,30 @@ export interface PatienceParts {
   readonly random: Random;
 }
 
-/** What it gives pauses, and is false when that was enough. */
-export function createPatience({ clock, random }: PatienceParts): () => Promise<boolean> {
-  const endNs = clock.monotonicNs() + WAITED_MS_MAX * 1e6;
-  let pauseMs = PAUSE_MS;
-  return async () => {
-    if (clock.monotonicNs() > endNs) return false;
-    await wait(clock, pauseMs * (0.5 + random.fraction()));
-    pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 2);
+export class Patience {
+  readonly #parts: PatienceParts;
+  readonly #beganNs: number;
+  #pauseMs = PAUSE_MS;
+
+  constructor(parts: PatienceParts) {
+    this.#parts = parts;
+    this.#beganNs = parts.clock.monotonicNs();
+  }
+
+  get isLong(): boolean {
+    return this.#waitedMs > LONG_MS;
+  }
+
+  /** False, and at once, when that was enough. */
+  async pause(): Promise<boolean> {
+    if (this.#waitedMs > WAITED_MS_MAX) return false;
+    const { clock, random } = this.#parts;
+    await wait(clock, this.#pauseMs * (0.5 + random.fraction()));
+    this.#pauseMs = Math.min(PAUSE_MS_MAX, this.#pauseMs * 2);
     return true;
-  };
+  }
+
+  get #waitedMs(): number {
+    return (this.#parts.clock.monotonicNs() - this.#beganNs) / 1e6;
+  }
 }

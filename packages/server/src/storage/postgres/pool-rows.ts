@@ -8,12 +8,14 @@ import { encodeOutcomes } from '../pool/outcomes.ts';
 import type { NewEntry, NewStream } from '../pool/pool-tables.ts';
 import { contentMonthOf } from './content-month.ts';
 import { bigints, byteas, integers, smallints, texts } from './binary-arrays.ts';
-import type { Transaction, Value } from './database.ts';
+import { statement, type Transaction, type Value } from './database.ts';
 import type { LockedHead } from './heads.ts';
 import { numberOf } from '../rows/columns.ts';
 import {
+  FEW_TENANTS,
   LEAF_AT,
   MOVE_HEAD,
+  PLANNED_FOR_MANY,
   REST_AT,
   ROOT1_AT,
   ROOT2_AT,
@@ -119,6 +121,7 @@ export class PoolRows {
       ...encoded(USED_KEY_COLUMNS, this.#usedKeys),
       ...encoded(HEAD_COLUMNS, heads),
     ];
+    if (heads[0]!.length > FEW_TENANTS) await transaction.query(statement(PLANNED_FOR_MANY));
     const [row] = await transaction.query(WRITE, values);
     return numberOf(row, 'moved');
   }

@@ -32,6 +32,13 @@ const INSERT_KEYS =
 const OR_REPLACE_KEY = `ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
   expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
 
+/**
+ * For the statements below, where they are about more tenants than a few: the database plans them for a few, and would compare each
+ * with each.
+ */
+export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
+export const FEW_TENANTS = 8;
+
 const ROWS_OF_ALL = `unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[],
   $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})`;
 const WRITTEN_ROWS = `entry AS (${INSERT_ENTRIES}, tenant_id FROM row), content AS (${INSERT_CONTENTS}, tenant_id FROM row)`;

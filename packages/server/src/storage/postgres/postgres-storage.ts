@@ -53,7 +53,8 @@ export interface ThreadsOptions {
   readonly onIndexTrouble: (what: string, error: Error) => void;
 }
 
-const WRITING_CONNECTIONS = 2;
+/** For pools, for one that waits for a log that somebody else has, and for all else. */
+const WRITING_CONNECTIONS = 3;
 /** One who follows, and one who tries an event again. */
 const FOLLOWING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
