@@ -10,8 +10,8 @@ import { orTenantFault } from '../pool/tenant-fault.ts';
 import type { KeyAnswer, NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
 import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
-import { ofTenants, rowsFor } from './by-tenant.ts';
-import type { Row, Transaction } from './database.ts';
+import { ofTenants, rowsFor, type TenantsStatement } from './by-tenant.ts';
+import { type Row, statement, type Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
@@ -26,14 +26,17 @@ const USED_KEYS = ofTenants(
      AND used_keys.operation = asked.operation AND used_keys.key = asked.key${only('used_keys.tenant_id')} LIMIT 1)
      AS used_keys ON true`,
 );
-const EVENTS = ofTenants(
-  2,
-  (only) => `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
+const eventsBy = (join: string) => `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
-   JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id${only('entries.tenant_id')} LIMIT 1)
-     AS entries ON true
-   ${WITH_CONTENTS}`,
-);
+   ${join} ${WITH_CONTENTS}`;
+const BY_ID = `entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id`;
+const EVENTS: TenantsStatement = {
+  ofMany: statement(
+    eventsBy(`JOIN LATERAL (SELECT * FROM entries WHERE ${BY_ID} LIMIT 1) AS entries ON true`),
+  ),
+  // A distributed database refuses a LIMIT there.
+  ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
+};
 
 export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts'>;
 

@@ -57,10 +57,9 @@ const REBUILDING = statement(`SELECT 1 FROM views WHERE state = 'Building' LIMIT
 /** More tenants than these are not asked how long they wait. */
 const WAITING_MAX = 10_000;
 const WAITING = statement(
-  `SELECT entry AS waiting FROM heads
-   LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
-   JOIN LATERAL (SELECT entry FROM entries WHERE entries.tenant_id = heads.tenant_id
-     AND entries.leaf_index = coalesce(views.next_index, 0) LIMIT 1) AS entries ON true
+  `SELECT (SELECT entry FROM entries WHERE entries.tenant_id = heads.tenant_id
+     AND entries.leaf_index = coalesce(views.next_index, 0)) AS waiting
+   FROM heads LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
    WHERE heads.next_index > coalesce(views.next_index, 0) LIMIT ${WAITING_MAX}`,
 );
 const docAt = (order: string) =>
