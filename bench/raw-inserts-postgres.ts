@@ -75,7 +75,7 @@ function docsOf(portion: readonly Made[], at: number): Buffer[] {
     const { action, resource } = event;
     const eventId = entry.subarray(36, 52);
     const facts = { classification: 1, kind: 0, action, resourceType: resource.resourceType };
-    columns.add({ index: at + i, eventId, document, ...facts }, TERMS_PREFIX);
+    columns.add({ view: 0, index: at + i, eventId, document, ...facts }, TERMS_PREFIX);
   }
   return sent(columns.take());
 }

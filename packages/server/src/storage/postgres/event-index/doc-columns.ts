@@ -5,6 +5,8 @@ import type { Document } from '../../event-index/document.ts';
 import { TermVectors } from './term-vector.ts';
 
 export interface Doc {
+  /** The place of its view. */
+  readonly view: number;
   readonly index: number;
   readonly eventId: Uint8Array;
   readonly document: Document;
@@ -26,6 +28,10 @@ export class DocColumns {
   add(doc: Doc, prefix: string): boolean {
     this.#docs.push(doc);
     return this.#vectors.add(doc.document, prefix);
+  }
+
+  views(): number[] {
+    return this.#docs.map(({ view }) => view);
   }
 
   /** In the order of the columns of docs, behind the tenant and the generation. */

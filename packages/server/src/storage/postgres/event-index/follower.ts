@@ -238,7 +238,7 @@ export class IndexFollower {
   }
 
   async #begin(transaction: Transaction, view: View): Promise<WrittenPortion> {
-    return new WrittenPortion(await this.#terms.open(transaction, view));
+    return new WrittenPortion([await this.#terms.open(transaction, view)]);
   }
 
   async #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {

@@ -81,14 +81,18 @@ export class IndexedLogs implements AsyncDisposable {
 
   /** One whose log is empty. */
   async newTenant(): Promise<TenantId> {
-    const tenant = `tenant-${++this.#tenants}`;
-    const key = 'decode(repeat(md5($1), 2), $2)';
+    return (await this.newTenants(1))[0]!;
+  }
+
+  async newTenants(count: number): Promise<TenantId[]> {
+    const tenants = Array.from({ length: count }, () => `tenant-${++this.#tenants}`);
     await this.raw(
-      `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms, updated_at_ms) VALUES ($1, ${key}, 0, 0)`,
-      [tenant, 'hex'],
+      `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms, updated_at_ms)
+       SELECT tenant, decode(repeat(md5(tenant), 2), 'hex'), 0, 0 FROM unnest($1::text[]) AS tenant`,
+      [tenants],
     );
-    await this.raw('INSERT INTO heads (tenant_id) VALUES ($1)', [tenant]);
-    return tenant;
+    await this.raw('INSERT INTO heads (tenant_id) SELECT unnest($1::text[])', [tenants]);
+    return tenants;
   }
 
   /** One with these events in its log, which are indexed. */
