@@ -5,6 +5,7 @@ import { LIMITS, type TenantId } from '@tallystick/contract';
 import type { HeldLetter, LettersWish } from '../../../admin/dead-letters.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction } from '../database.ts';
+import { ATTEMPTS_MAX, type Reasons } from './pieces.ts';
 
 /** An event that was passed over. */
 export interface IndexLetter extends HeldLetter {
@@ -14,16 +15,6 @@ export interface IndexLetter extends HeldLetter {
 
 /** Behind every id. */
 const LAST_ID = '~';
-
-export interface FailedEvent {
-  readonly messageId: string;
-  readonly tenant: TenantId;
-  readonly index: number;
-  readonly reason: string;
-  /** How often it was tried this time. */
-  readonly attempts: number;
-  readonly nowMs: number;
-}
 
 const ADD = statement(
   `INSERT INTO dead_letters (tenant_id, message_id, leaf_index, reason, attempts, first_failed_ms, last_failed_ms)
@@ -46,11 +37,17 @@ export const LETTER_COUNT_OF_ALL = statement('SELECT count(*) AS count FROM dead
 const REASON_LENGTH_MAX = 1000;
 const NUL = '\u0000';
 
-/** One that is there already has failed again. */
-export async function addLetter(transaction: Transaction, failed: FailedEvent): Promise<void> {
-  const { tenant, messageId, index, attempts, nowMs } = failed;
-  const reason = failed.reason.replaceAll(NUL, ' ').slice(0, REASON_LENGTH_MAX);
-  await transaction.change(ADD, [tenant, messageId, index, reason, attempts, nowMs]);
+/** Events that are passed over. One that is there already has failed again. */
+export async function addLetters(
+  transaction: Transaction,
+  tenant: TenantId,
+  failed: Reasons,
+  { nextId, nowMs }: { readonly nextId: () => string; readonly nowMs: number },
+): Promise<void> {
+  for (const [index, why] of failed) {
+    const reason = why.replaceAll(NUL, ' ').slice(0, REASON_LENGTH_MAX);
+    await transaction.change(ADD, [tenant, nextId(), index, reason, ATTEMPTS_MAX, nowMs]);
+  }
 }
 
 export async function lettersOf(

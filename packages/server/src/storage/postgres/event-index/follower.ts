@@ -1,17 +1,17 @@
-// Brings the views after the log: tenant by tenant, each from where its view ends to where its log does, and the position
-// is saved in the same commit as what was indexed. The entries of a tenant become visible in their order, so none is passed
-// by that is committed late. Each node does this for the logs in its shares. Where two should do it at once, who has locked
-// the row of a view adds to it, and the other passes on to the next. In the same turns views are made anew, behind the ones that answer meanwhile, old ones are removed
-// portion by portion, and dead letters whose time is over are let go.
+// Brings the views after the log: tenant by tenant, small ones together, each from where its view ends to where its log does.
+// The position is saved in the same commit as what was indexed. The entries of a tenant become visible in their order, so
+// none is passed by that is committed late. Each node follows the logs in its shares. Where two should do it at once, who has
+// locked the row of a view adds to it, the other passes on. In the same turns views are made anew, behind the ones that
+// answer meanwhile, old ones are removed portion by portion, and dead letters whose time is over are let go.
 
 import type { TenantId } from '@tallystick/contract';
-import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
+import type { FollowerTurn } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
-import { HeldShares, type Leases, stillHeld } from '../held-shares.ts';
+import { type Database, PROJECTOR, statement, type Transaction } from '../database.ts';
+import { HeldShares, stillHeld } from '../held-shares.ts';
 import {
-  addLetter,
+  addLetters,
   findLetter,
   type IndexLetter,
   removeExpiredLetters,
@@ -19,17 +19,12 @@ import {
 } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { rowsAt } from './logged-events.ts';
-import {
-  addAll,
-  ATTEMPTS_MAX,
-  isOfEvent,
-  PIECE_BYTES,
-  readPiece,
-  type Reasons,
-  refusalOf,
-} from './pieces.ts';
+import { BEHIND_MAX, gathered, leaseOf, type LogBehind, LogsBehind } from './logs-behind.ts';
+import { addAll, isOfEvent, PIECE_BYTES, readPiece, type Reasons, refusalOf } from './pieces.ts';
 import { markBegun, markComplete } from './rebuilds.ts';
 import { NOT_DURABLY, removeOldPortion } from './old-views.ts';
+import { takeTogether } from './small-logs.ts';
+import { NOTHING, setAsideOf, type Taken } from './taken.ts';
 import { lockViewIn, TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
 export interface FollowerParts {
@@ -44,23 +39,9 @@ export interface FollowerParts {
 
 /** At most: large enough that a commit and counts cost little of it, small enough that nobody waits long for the view. */
 const PORTION = 4000;
-/** How many tenants are looked after in a turn; the others come in the next. */
-const TENANTS_MAX = 100;
+/** How many logs are taken one by one in a turn; the others come in the next. */
+const ALONE_MAX = 100;
 
-// In any order: so no tenant waits for ever behind the same others, and nodes begin with different ones.
-const BEHIND = statement(
-  `SELECT heads.tenant_id, heads.share, views.generation IS NULL AS is_new FROM heads
-   LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
-   WHERE heads.next_index > coalesce(views.next_index, 0) AND ($1::smallint[] IS NULL OR heads.share = ANY($1))
-   ORDER BY random() LIMIT ${TENANTS_MAX}`,
-);
-// One that answers comes before what is being made in its place.
-const ADD_VIEWS = statement(
-  `INSERT INTO views (tenant_id, generation, state)
-   SELECT heads.tenant_id,
-     coalesce((SELECT min(generation) FROM views WHERE views.tenant_id = heads.tenant_id), 2) - 1, 'Current'
-   FROM heads WHERE heads.tenant_id = ANY($1::text[]) ORDER BY heads.tenant_id ON CONFLICT DO NOTHING`,
-);
 const LOCK = statement(
   `SELECT ${VIEW_COLUMNS}, state FROM views WHERE tenant_id = $1 AND state IN ('Current', 'Building')
    ORDER BY generation FOR UPDATE`,
@@ -72,20 +53,6 @@ const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const ADVANCE = statement('UPDATE views SET next_index = $3 WHERE tenant_id = $1 AND generation = $2');
 const SET_STATE = statement('UPDATE views SET state = $3 WHERE tenant_id = $1 AND generation = $2');
 const HAS_DOC = statement('SELECT 1 FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index = $3');
-/** A log whose view is behind, and the lease of its share. */
-interface LogBehind {
-  readonly tenant: TenantId;
-  readonly lease: Leases | undefined;
-}
-
-/** What became of a portion. */
-interface Taken {
-  readonly count: number;
-  readonly isMore: boolean;
-  readonly setAside: readonly SetAside[];
-}
-
-const NOTHING: Taken = { count: 0, isMore: false, setAside: [] };
 
 export class IndexFollower {
   readonly #database: Database;
@@ -94,6 +61,7 @@ export class IndexFollower {
   readonly #portion: number;
   readonly #held: HeldShares;
   readonly #terms = new TermsOfViews();
+  readonly #behind: LogsBehind;
 
   constructor({ database, clock, nextId, portion = PORTION, held = HeldShares.all() }: FollowerParts) {
     this.#database = database;
@@ -101,19 +69,19 @@ export class IndexFollower {
     this.#nextId = nextId;
     this.#portion = portion;
     this.#held = held;
+    this.#behind = new LogsBehind(database, held);
   }
 
   /** One portion of each: of the logs that have gone on, of a view that is being made, of one that is going away. */
   async turn(): Promise<FollowerTurn> {
     const nowMs = this.#clock.now();
-    const behind = await this.#behind();
     const taken: Taken[] = [];
-    for (const log of behind) taken.push(await this.#orFewer((portion) => this.#follow(log, portion, nowMs)));
+    const isLeft = await this.#followAll(taken, nowMs);
     await this.#database.inTransaction(PROJECTOR, (transaction) => removeExpiredLetters(transaction, nowMs));
     const built = await this.#orFewer((portion) => this.#build(portion, nowMs));
     const isRemoving = await removeOldPortion(this.#database);
     return {
-      isMore: behind.length === TENANTS_MAX || isRemoving || [built, ...taken].some(({ isMore }) => isMore),
+      isMore: isLeft || isRemoving || [built, ...taken].some(({ isMore }) => isMore),
       taken: taken.reduce((sum, { count }) => sum + count, 0),
       setAside: taken.flatMap(({ setAside }) => setAside),
     };
@@ -143,16 +111,36 @@ export class IndexFollower {
     });
   }
 
-  /** Whose logs have gone on. Those who had no view have one now. */
-  async #behind(): Promise<LogBehind[]> {
-    const leases = this.#held.current();
-    const rows = await this.#database.read(PROJECTOR, BEHIND, [
-      leases === undefined ? null : [...leases.keys()],
-    ]);
-    const fresh = rows.filter((row) => row['is_new'] === true).map((row) => textIn(row, 'tenant_id'));
-    if (fresh.length > 0)
-      await this.#database.inTransaction(PROJECTOR, (transaction) => transaction.change(ADD_VIEWS, [fresh]));
-    return rows.map((row) => ({ tenant: textIn(row, 'tenant_id'), lease: leaseOf(row, leases) }));
+  /** Small ones many at a time, large ones one by one; true if some were left for the next turn. */
+  async #followAll(taken: Taken[], nowMs: number): Promise<boolean> {
+    const behind = await this.#behind.find();
+    const isDistributed = await this.#database.isDistributed();
+    const { together, alone } = isDistributed
+      ? { together: [], alone: behind }
+      : gathered(behind, this.#portion);
+    for (const logs of together) taken.push(...(await this.#followTogether(logs, nowMs)));
+    for (const log of alone.slice(0, ALONE_MAX)) taken.push(await this.#followAlone(log, nowMs));
+    return behind.length === BEHIND_MAX || alone.length > ALONE_MAX;
+  }
+
+  /** Where the database refuses an event, only its log is to suffer from it. */
+  async #followTogether(logs: readonly LogBehind[], nowMs: number): Promise<Taken[]> {
+    const taking = { terms: this.#terms, portion: this.#portion, nextId: this.#nextId, nowMs };
+    try {
+      const taken = await this.#database.inTransaction(PROJECTOR, (transaction) =>
+        takeTogether(transaction, logs, taking),
+      );
+      return [taken];
+    } catch (error) {
+      if (!isOfEvent(error)) throw error;
+    }
+    const taken: Taken[] = [];
+    for (const log of logs) taken.push(await this.#followAlone(log, nowMs));
+    return taken;
+  }
+
+  #followAlone(log: LogBehind, nowMs: number): Promise<Taken> {
+    return this.#orFewer((portion) => this.#follow(log, portion, nowMs));
   }
 
   /** What the database refuses is tried again with fewer events, until it is one alone. */
@@ -179,11 +167,7 @@ export class IndexFollower {
       const end = numberOf(head, 'next_index');
       if (view.nextIndex >= end) return NOTHING;
       const { failed, nextIndex } = await this.#indexPortion(transaction, view, { end, portion, nowMs });
-      const setAside = [...failed].map(([index, reason]) => ({
-        tenantId: tenant,
-        sequence: index + 1,
-        reason,
-      }));
+      const setAside = setAsideOf(tenant, failed);
       return { count: nextIndex - view.nextIndex, isMore: nextIndex < end, setAside };
     });
   }
@@ -241,11 +225,8 @@ export class IndexFollower {
     return new WrittenPortion([await this.#terms.open(transaction, view)]);
   }
 
-  async #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {
-    for (const [index, reason] of failed) {
-      const messageId = this.#nextId();
-      await addLetter(transaction, { tenant, messageId, index, reason, attempts: ATTEMPTS_MAX, nowMs });
-    }
+  #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {
+    return addLetters(transaction, tenant, failed, { nextId: this.#nextId, nowMs });
   }
 
   async #hasDoc(transaction: Transaction, { tenant, generation }: View, index: number): Promise<boolean> {
@@ -292,12 +273,6 @@ export class IndexFollower {
     const [head] = await transaction.query(HEAD, [tenant]);
     return head !== undefined && numberOf(head, 'next_index') > 0;
   }
-}
-
-/** That of the share in a row. */
-function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
-  const share = numberOf(row, 'share');
-  return leases && new Map([[share, leases.get(share) ?? -1]]);
 }
 
 /** What was taken of a log. */

@@ -3,8 +3,9 @@
 import type { TenantId } from '@tallystick/contract';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOrNone, numberOf, readOr } from '../../rows/columns.ts';
+import { bigints, texts } from '../binary-arrays.ts';
 import { type Row, statement, type Transaction } from '../database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from '../log-columns.ts';
+import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, WITH_CONTENTS } from '../log-columns.ts';
 
 /** A row of the log, not looked into yet; `stored` is the row as it came. */
 export interface LoggedRow extends EventRow {
@@ -39,6 +40,24 @@ const AT = statement(
      WINDOW w AS (ORDER BY asked.place)
    ) AS portion WHERE ${within('$3')} ORDER BY place`,
 );
+/**
+ * Asked before `rowsOfMany`, in its transaction: by a plan from when there were few entries, all of them might be gone through
+ * for each log.
+ */
+export const BY_INDEX = statement('SET LOCAL enable_seqscan = off');
+// Of each log by itself, which LIMIT makes sure of: a join might go through all entries there are.
+const RANGES = statement(
+  `SELECT * FROM (
+     SELECT ${COLUMNS}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
+       sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS asked (tenant_id, from_index, end_index, place)
+     JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = asked.tenant_id
+       AND entries.leaf_index >= asked.from_index AND entries.leaf_index < asked.end_index
+       ORDER BY entries.leaf_index LIMIT $4) AS entries ON true
+     ${WITH_CONTENTS}
+     WINDOW w AS (ORDER BY asked.place, entries.leaf_index)
+   ) AS portion WHERE ${within('$5')} ORDER BY place`,
+);
 
 export interface LoggedPortion {
   readonly rows: readonly LoggedRow[];
@@ -54,6 +73,38 @@ export async function rowsBetween(
 ): Promise<LoggedPortion> {
   const rows = await transaction.query(RANGE, [tenant, range.fromIndex, range.endIndex, range.bytesMax]);
   return { rows: rows.map(loggedRow), isCut: isCut(rows) };
+}
+
+/** From one index to before another. */
+export interface LogRange {
+  readonly tenant: TenantId;
+  readonly fromIndex: number;
+  readonly endIndex: number;
+}
+
+/** A row of one of several logs. */
+export interface LoggedOfMany extends LoggedRow {
+  /** That of its range among those that were asked for. */
+  readonly place: number;
+}
+
+/** Of some logs, one log after the other. Not where tables are distributed. */
+export async function rowsOfMany(
+  transaction: Transaction,
+  ranges: readonly LogRange[],
+  bytesMax: number,
+): Promise<{ readonly rows: readonly LoggedOfMany[]; readonly isCut: boolean }> {
+  const rows = await transaction.query(RANGES, [
+    texts(ranges.map(({ tenant }) => tenant)),
+    bigints(ranges.map(({ fromIndex }) => fromIndex)),
+    bigints(ranges.map(({ endIndex }) => endIndex)),
+    Math.max(0, ...ranges.map(({ fromIndex, endIndex }) => endIndex - fromIndex)),
+    bytesMax,
+  ]);
+  return {
+    rows: rows.map((row) => ({ ...loggedRow(row), place: numberOf(row, 'asked_place') - 1 })),
+    isCut: isCut(rows),
+  };
 }
 
 /** Those at these indexes, in their order, and how many were looked for. One that is not there is left out. */

@@ -38,14 +38,18 @@ export async function readPiece(
   return { rows, isCut, nextIndex: isCut ? rows.at(-1)!.index + 1 : endIndex };
 }
 
-/** Why some could not be indexed. */
-export async function addAll(written: WrittenPortion, rows: readonly LoggedRow[]): Promise<Reasons> {
+/** Why some could not be indexed. They are of the view at `place`, and so many were `done` before. */
+export async function addAll(
+  written: WrittenPortion,
+  rows: readonly LoggedRow[],
+  { place = 0, done = 0 }: { readonly place?: number; readonly done?: number } = {},
+): Promise<Reasons> {
   const failed = new Map<number, string>();
   for (const [i, row] of rows.entries()) {
-    if (i % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
+    if ((done + i) % DOCUMENTS_AT_ONCE === DOCUMENTS_AT_ONCE - 1) await pauseForOthers();
     const reason = reasonAgainst(() => {
       const event = eventIn(row);
-      if (event !== undefined) written.add(row.index, event);
+      if (event !== undefined) written.add(row.index, event, place);
     });
     if (reason !== undefined) failed.set(row.index, reason);
   }

@@ -68,7 +68,8 @@ function numberOfView({ tenant, generation }: View): number {
   return hash('sha256', `${tenant} ${generation}`, 'buffer').readUIntBE(0, NUMBER_BYTES);
 }
 
-const SECRET = statement('SELECT fingerprint_key FROM tenants WHERE tenant_id = $1');
+const SECRET = statement('SELECT tenant_id, fingerprint_key FROM tenants WHERE tenant_id = $1');
+const SECRETS = statement('SELECT tenant_id, fingerprint_key FROM tenants WHERE tenant_id = ANY($1::text[])');
 
 /** The terms of views, whose secrets are those of their tenants. */
 export class TermsOfViews {
@@ -76,17 +77,40 @@ export class TermsOfViews {
   #memory = new TermMemory();
 
   async open(transaction: Transaction, view: View): Promise<OpenView> {
+    return (await this.#open([view], () => transaction.query(SECRET, [view.tenant])))[0]!;
+  }
+
+  /** Not where tables are distributed. */
+  async openAll(transaction: Transaction, views: readonly View[]): Promise<OpenView[]> {
+    return this.#open(views, (tenants) => transaction.query(SECRETS, [tenants]));
+  }
+
+  async #open(
+    views: readonly View[],
+    readSecrets: (tenants: readonly TenantId[]) => Promise<Row[]>,
+  ): Promise<OpenView[]> {
     if (this.#memory.isFull) {
       this.#remembered.clear();
       this.#memory = new TermMemory();
     }
-    const name = `${view.tenant} ${view.generation}`;
-    let terms = this.#remembered.get(name);
-    if (terms === undefined) {
-      const [row] = await transaction.query(SECRET, [view.tenant]);
-      terms = new ViewTerms(numberOfView(view), blobOf(row, 'fingerprint_key'), this.#memory);
-      this.#remembered.set(name, terms);
-    }
-    return { ...view, terms };
+    // What is found now is kept: it may be forgotten by another while the rest is read.
+    const known = views.map((view) => this.#remembered.get(nameOf(view)));
+    const unknown = views.filter((_, i) => known[i] === undefined).map(({ tenant }) => tenant);
+    const rows = unknown.length === 0 ? [] : await readSecrets(unknown);
+    const rowOf = new Map(rows.map((row) => [textIn(row, 'tenant_id'), row]));
+    return views.map((view, i) => ({
+      ...view,
+      terms: known[i] ?? this.#remember(view, rowOf.get(view.tenant)),
+    }));
   }
+
+  #remember(view: View, row: Row | undefined): ViewTerms {
+    const terms = new ViewTerms(numberOfView(view), blobOf(row, 'fingerprint_key'), this.#memory);
+    this.#remembered.set(nameOf(view), terms);
+    return terms;
+  }
+}
+
+function nameOf({ tenant, generation }: View): string {
+  return `${tenant} ${generation}`;
 }
