@@ -16,7 +16,7 @@ export interface Piece extends LoggedPortion {
 }
 
 /** Of a portion, so many are read and written at once: while the database writes some, documents are made of the next. */
-const PIECE = 500;
+export const PIECE = 500;
 export const PIECE_BYTES = 8 * 1024 * 1024;
 /** Between these, what is on its way to the database and from there has a turn, and so have requests. */
 const DOCUMENTS_AT_ONCE = 20;

@@ -10,7 +10,7 @@ import { WrittenPortion } from './index-writer.ts';
 import { BY_INDEX, type LoggedOfMany, type LogRange, rowsOfMany } from './logged-events.ts';
 import { type LogBehind, SMALL_COUNT_MAX } from './logs-behind.ts';
 import { NOT_DURABLY } from './old-views.ts';
-import { addAll, type Reasons } from './pieces.ts';
+import { addAll, PIECE, type Reasons } from './pieces.ts';
 import { NOTHING, setAsideOf, type Taken } from './taken.ts';
 import { type TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
@@ -61,7 +61,7 @@ export async function takeTogether(
     rowsOfMany(transaction, ranges, BYTES_MAX),
   ]);
   const written = new WrittenPortion(views);
-  const failed = await addToViews(written, rows);
+  const failed = await addToViews(transaction, written, rows);
   await written.write(transaction);
   for (const [place, reasons] of failed)
     await addLetters(transaction, ranges[place]!.tenant, reasons, taking);
@@ -116,18 +116,27 @@ function leasesOf(logs: readonly LogBehind[]): Leases | undefined {
   return new Map(logs.flatMap(({ lease }) => [...lease!]));
 }
 
-/** By the place of the log, why some could not be indexed. */
+/** By the place of the log, why some could not be indexed. While the database writes some, documents are made of the next. */
 async function addToViews(
+  transaction: Transaction,
   written: WrittenPortion,
   rows: readonly LoggedOfMany[],
 ): Promise<ReadonlyMap<number, Reasons>> {
   const failed = new Map<number, Reasons>();
+  let writing: Promise<unknown> | undefined;
   let done = 0;
+  let doneBefore = 0;
   for (const [place, own] of Map.groupBy(rows, (row) => row.place)) {
     const reasons = await addAll(written, own, { place, done });
     if (reasons.size > 0) failed.set(place, reasons);
     done += own.length;
+    if (done - doneBefore < PIECE) continue;
+    doneBefore = done;
+    await writing;
+    writing = written.writeDocs(transaction);
+    writing.catch(() => {});
   }
+  await writing;
   return failed;
 }
 
