@@ -154,9 +154,9 @@ test('whoever writes to a log without end does not keep others from it', async (
   await using one = new Database({ url: url.href, connectionsMax: 3 });
   await using two = new Database({ url: url.href, connectionsMax: 3 });
   const [busy, other] = [newWriter(one), newWriter(two)];
-  let isOver = false;
+  const over = new AbortController();
   const keepBusy = async () => {
-    while (!isOver) await append(busy, request(tenant));
+    while (!over.signal.aborted) await append(busy, request(tenant));
   };
   const writing = [keepBusy(), keepBusy(), keepBusy()];
   const tookMs: number[] = [];
@@ -165,7 +165,7 @@ test('whoever writes to a log without end does not keep others from it', async (
     await append(other, request(tenant));
     tookMs.push(performance.now() - began);
   }
-  isOver = true;
+  over.abort();
   await Promise.all(writing);
   await entriesOf(tenant);
   assert.ok(Math.max(...tookMs) < 3000, `each took ${tookMs.map(Math.round).join(', ')} ms`);
