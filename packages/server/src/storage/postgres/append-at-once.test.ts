@@ -6,13 +6,18 @@ import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
 import { shownEvent } from '../../query/testing/shown-event.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest, LogWriter } from '../../streams/log.ts';
 import { draftOf } from '../event-index/testing/plain-definition.ts';
+import { decodePool, encodePool } from '../pool/append-message.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from './database.ts';
 import { IndexedLogs, NOW_MS } from './event-index/testing/indexed-log.ts';
+import { Heads } from './heads.ts';
+import type { Line } from './line.ts';
 import { writesHere } from './log.ts';
 
 const random = createSystemRandom();
@@ -105,6 +110,35 @@ test('two who write to the same logs at once give each place once', async () => 
   let entries = 0;
   for (const tenant of tenants) entries += await entriesOf(tenant);
   assert.equal(entries, 2 * 20 * (3 + 2));
+});
+
+test('a log that was missed is left to those who lock it, for a second', async () => {
+  const clock = createFakeClock(0);
+  const heads = new Heads('index.test');
+  const line = { commit: async () => [] } as unknown as Line;
+  const committer = new PoolCommitter(random);
+  const streams = { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 };
+  const atOnce = new AppendAtOnce({ line, heads, clock, writing: { streams, nextId, committer, random } });
+  const { requests } = decodePool(encodePool([request('acme')], NOW));
+  const open = [{ request: requests[0]!, place: 0, firstRow: 0 }];
+  const isSent = () => {
+    const previous = new Uint8Array(32);
+    const head = {
+      tenantId: 'acme',
+      logFirstIndex: 0,
+      nextIndex: 0,
+      previous,
+      receivedAtMs: 0,
+      stream: undefined,
+    };
+    heads.remember([{ head, from: { nextIndex: 0, leaf: undefined } }]);
+    return atOnce.send(open, { commitments: committer.make(requests), now: NOW }) !== undefined;
+  };
+  assert.equal(isSent(), true);
+  atOnce.missed(['acme']);
+  assert.equal(isSent(), false);
+  await clock.advance(1001);
+  assert.equal(isSent(), true);
 });
 
 test('of a pool, the log that somebody holds waits alone', async () => {

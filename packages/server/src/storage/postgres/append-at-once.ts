@@ -1,8 +1,10 @@
 // Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
 // the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
-// done again, upon locked heads. For requests that look nothing up: neither a key nor an id that the caller has given.
+// done again, upon locked heads. For requests that look nothing up: neither a key nor an id that the caller has given. And not
+// for logs that another node writes to at the same time: there it would mostly be in vain.
 
 import type { TenantId } from '@tallystick/contract';
+import type { Clock } from '../../runtime/clock.ts';
 import type { AppendAnswer, AppendTime } from '../../streams/log.ts';
 import type { PooledRequest } from '../pool/append-message.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
@@ -37,7 +39,12 @@ export interface AppendAtOnceParts {
   readonly line: Line;
   readonly heads: Heads;
   readonly writing: StreamWriterOptions;
+  readonly clock: Pick<Clock, 'monotonicNs'>;
 }
+
+/** After a log was found elsewhere than it was thought to be, it is locked first for so long. */
+const SHARED_MS = 1000;
+const SHARED_MAX = 10_000;
 
 export function canBeAtOnce(open: readonly Numbered[]): boolean {
   return open.every(
@@ -53,15 +60,26 @@ export function tenantsOf(open: readonly Numbered[]): TenantId[] {
 
 export class AppendAtOnce {
   readonly #parts: AppendAtOnceParts;
+  /** Logs that others have written to, and when that was noticed. */
+  readonly #sharedNs = new Map<TenantId, number>();
 
   constructor(parts: AppendAtOnceParts) {
     this.#parts = parts;
   }
 
-  /** Undefined, and nothing is sent, if the head of one of them is not known here. */
+  /** These were not where they were thought to be. */
+  missed(tenants: readonly TenantId[]): void {
+    if (this.#sharedNs.size > SHARED_MAX) this.#sharedNs.clear();
+    const nowNs = this.#parts.clock.monotonicNs();
+    for (const tenant of tenants) this.#sharedNs.set(tenant, nowNs);
+    this.#parts.heads.forget(tenants);
+  }
+
+  /** Undefined, and nothing is sent, if one of them is shared with others, or its head is not known here. */
   send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
     const { line, heads, writing } = this.#parts;
     const tenants = tenantsOf(open);
+    if (tenants.some((tenant) => this.#isShared(tenant))) return undefined;
     const remembered = heads.remembered(tenants);
     if (remembered === undefined) return undefined;
     const tables = new PostgresPoolTables(remembered);
@@ -74,5 +92,13 @@ export class AppendAtOnce {
     const rows = line.commit({ role: 'Writer', tenants }, WRITE_AT_ONCE, values, ...settings);
     heads.remember(remembered.heads.values());
     return { decided, stored: rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id')))) };
+  }
+
+  #isShared(tenant: TenantId): boolean {
+    const sinceNs = this.#sharedNs.get(tenant);
+    if (sinceNs === undefined) return false;
+    if (this.#parts.clock.monotonicNs() - sinceNs < SHARED_MS * 1e6) return true;
+    this.#sharedNs.delete(tenant);
+    return false;
   }
 }

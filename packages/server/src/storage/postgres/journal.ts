@@ -75,7 +75,7 @@ export class Journal {
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
     const parts = { line: new Line(database), heads: this.#heads, turns: this.#turns, writing: options };
-    this.#atOnce = new AppendAtOnce(parts);
+    this.#atOnce = new AppendAtOnce({ ...parts, clock: options.clock });
     this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
   }
@@ -197,7 +197,7 @@ export class Journal {
     try {
       const stored = await sent.stored;
       const isStored = ({ request }: Numbered) => stored.has(request.tenant);
-      this.#heads.forget(tenantsOf(open.filter((each) => !isStored(each))));
+      this.#atOnce.missed(tenantsOf(open.filter((each) => !isStored(each))));
       for (const { place } of open.filter(isStored)) results[place] = sent.decided.get(place)!;
       return open.filter((each) => !isStored(each));
     } catch (error) {
