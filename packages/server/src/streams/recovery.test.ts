@@ -13,7 +13,7 @@ import { openAnchorFile } from '../storage/anchor-file.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
 import { fill } from '../storage/conformance/tree.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { openPlainStore } from '../testing/plain-store.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { testCall } from '../testing/test-call.ts';
 import { createCheckpointer } from './checkpointer.ts';
@@ -33,18 +33,7 @@ const anchorOf = (directory: string) => join(directory, 'anchor');
 async function open(directory: string) {
   const stack = new AsyncDisposableStack();
   const random = createSystemRandom();
-  const storage = stack.use(
-    await openSqliteStorage({
-      directory,
-      logOrigin: 'audit.example.com',
-      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
-      clock: systemClock,
-      random,
-      threads: false,
-      exclusive: false,
-      onFatal: assert.fail,
-    }),
-  );
+  const storage = stack.use(await openPlainStore(directory));
   const anchor = stack.use(await openAnchorFile(directory));
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);

@@ -11,7 +11,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
 import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { openPlainStore } from '../testing/plain-store.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { until } from '../testing/until.ts';
 import type { Anchor } from './anchor.ts';
@@ -26,18 +26,7 @@ async function open() {
   await using opening = new AsyncDisposableStack();
   const directory = mkdtempSync(join(folder, 'data-'));
   const random = createSystemRandom();
-  const storage = opening.use(
-    await openSqliteStorage({
-      directory,
-      logOrigin: 'audit.example.com',
-      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
-      clock: systemClock,
-      random,
-      threads: false,
-      exclusive: false,
-      onFatal: assert.fail,
-    }),
-  );
+  const storage = opening.use(await openPlainStore(directory));
   const told: Growth[] = [];
   const { tree } = storage;
   const node = {

@@ -1,6 +1,5 @@
 // A store with real files and its checkpointer, for tests; what is around either can be put in its place.
 
-import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +9,9 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
-import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
+import { NOW_MS } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { fillLog, openPlainStore } from './plain-store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor } from '../streams/anchor.ts';
 import { createCheckpointer } from '../streams/checkpointer.ts';
@@ -39,18 +38,7 @@ export async function openCheckpointed(directory: string, around: Around = {}) {
   const stack = new AsyncDisposableStack();
   stacks.push(stack);
   const random = createSystemRandom();
-  const storage = stack.use(
-    await openSqliteStorage({
-      directory,
-      logOrigin: 'audit.example.com',
-      streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
-      clock: systemClock,
-      random,
-      threads: false,
-      exclusive: false,
-      onFatal: assert.fail,
-    }),
-  );
+  const storage = stack.use(await openPlainStore(directory));
   const lines: string[] = [];
   const telemetry = createTelemetry({
     level: 'Info',
@@ -78,16 +66,7 @@ export async function openCheckpointed(directory: string, around: Around = {}) {
   );
   await checkpointer.settle(storage.logOrigin);
   checkpointer.start();
-  const fill = async (tenant: string, count: number) => {
-    await storage.tenants.ensure(tenant, NOW_MS);
-    await append(
-      storage,
-      request(
-        tenant,
-        Array.from({ length: count }, () => draftOf()),
-      ),
-    );
-  };
+  const fill = (tenant: string, count: number) => fillLog(storage, tenant, count);
   const latest = async (tenant: string) => (await storage.tree.tree(tenant))?.latest();
   const covers = async (tenant: string, size: number) =>
     checkpointer.covers(

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import { append, draftOf, NOW_MS, request } from '../conformance/claims.ts';
+import { NOW_MS } from '../conformance/claims.ts';
+import { fillLog } from '../../testing/plain-store.ts';
 import { noteOf } from '../conformance/tree.ts';
 import type { Storage } from '../storage.ts';
 import { JOURNAL_FILE } from './database.ts';
@@ -26,17 +27,6 @@ const open = (directory: string) =>
     exclusive: false,
     onFatal: assert.fail,
   });
-
-async function fill(storage: Storage, tenant: string, count: number): Promise<void> {
-  await storage.tenants.ensure(tenant, NOW_MS);
-  await append(
-    storage,
-    request(
-      tenant,
-      Array.from({ length: count }, () => draftOf()),
-    ),
-  );
-}
 
 async function publishAll(storage: Storage): Promise<void> {
   const { grown } = await storage.tree.readGrowth();
@@ -69,9 +59,9 @@ test('what is wrong with one log is its own fault, and the others are read', asy
     const directory = mkdtempSync(join(folder, 'data-'));
     {
       await using storage = await open(directory);
-      for (const tenant of ['acme', 'other']) await fill(storage, tenant, 256);
+      for (const tenant of ['acme', 'other']) await fillLog(storage, tenant, 256);
       await publishAll(storage);
-      for (const tenant of ['acme', 'other']) await fill(storage, tenant, 100);
+      for (const tenant of ['acme', 'other']) await fillLog(storage, tenant, 100);
     }
     change(directory, sql);
     await using storage = await open(directory);
@@ -86,7 +76,7 @@ test('what is wrong with one log is its own fault, and the others are read', asy
       [[['other', 356]], ['acme'], false],
       what,
     );
-    await fill(storage, 'other', 1);
+    await fillLog(storage, 'other', 1);
     assert.equal((await storage.tree.readGrowth()).grown[0]!.heads.at(-1)!.size, 357, what);
   }
 });
@@ -96,11 +86,11 @@ test('many logs that are behind are read in one turn, together with what is new'
   const tenants = Array.from({ length: 300 }, (_, i) => `tenant-${i}`);
   {
     await using storage = await open(directory);
-    for (const tenant of tenants) await fill(storage, tenant, 1);
+    for (const tenant of tenants) await fillLog(storage, tenant, 1);
   }
   await using storage = await open(directory);
   await storage.tree.standings();
-  await fill(storage, 'fresh', 1);
+  await fillLog(storage, 'fresh', 1);
   const { grown, hasMore } = await storage.tree.readGrowth();
   assert.deepEqual([grown.length, hasMore], [301, false]);
 });

@@ -5,10 +5,8 @@ import { after, before, test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { Client } from 'pg';
 import { parseQuery } from '../../../query/query-parser.ts';
-import { shownEvent } from '../../../query/testing/shown-event.ts';
-import type { Said } from '../../event-index/testing/plain-definition.ts';
 import { SCHEMA } from '../database.ts';
-import { IndexedLogs, NOW_MS, requireFound } from './testing/indexed-log.ts';
+import { events, IndexedLogs, NOW_MS, requireFound } from './testing/indexed-log.ts';
 
 const NO_TIME = 'no time at all';
 
@@ -17,14 +15,6 @@ before(async () => {
   logs = await IndexedLogs.open();
 });
 after(() => logs?.[Symbol.asyncDispose]());
-
-function events(count: number, note = 'refund'): Said[] {
-  return Array.from({ length: count }, (_, i) => {
-    // Each gets an id of its own.
-    const { eventId: _id, ...said } = shownEvent({ context: {}, payload: { note, number: i } });
-    return said;
-  });
-}
 
 const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
 const REQUEST = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };

@@ -3,13 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TenantId } from '@tallystick/contract';
-import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { PATIENT_LIMITS } from '../../../testing/postgres-server.ts';
-import type { Said } from '../../event-index/testing/plain-definition.ts';
 import { Database } from '../database.ts';
 import { HeldShares } from '../held-shares.ts';
 import { SHARES } from '../schema.ts';
-import { IndexedLogs, requireFound } from './testing/indexed-log.ts';
+import { events, IndexedLogs, requireFound } from './testing/indexed-log.ts';
 
 const NO_TIME = 'no time at all';
 const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
@@ -19,14 +17,6 @@ before(async () => {
   logs = await IndexedLogs.open();
 });
 after(() => logs?.[Symbol.asyncDispose]());
-
-function events(count: number, note = 'refund'): Said[] {
-  return Array.from({ length: count }, (_, i) => {
-    // Each gets an id of its own.
-    const { eventId: _id, ...said } = shownEvent({ context: {}, payload: { note, number: i } });
-    return said;
-  });
-}
 
 /** Some with an event each, which are not indexed. */
 async function smallLogs(count: number): Promise<TenantId[]> {

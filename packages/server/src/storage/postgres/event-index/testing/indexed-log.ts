@@ -5,6 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
 import type { Found, Question } from '../../../../events/event-index.ts';
 import type { QueriedEvent } from '../../../../query/queried-event.ts';
+import { shownEvent } from '../../../../query/testing/shown-event.ts';
 import { systemClock } from '../../../../runtime/clock.ts';
 import { Deadline } from '../../../../runtime/deadline.ts';
 import { createUlids } from '../../../../runtime/ids.ts';
@@ -30,6 +31,14 @@ export const NOW_MS = Date.UTC(2026, 5, 1);
 const LOG_ORIGIN = 'index.test';
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
+
+/** Each gets an id of its own. */
+export function events(count: number, note = 'refund'): Said[] {
+  return Array.from({ length: count }, (_, i) => {
+    const { eventId: _id, ...said } = shownEvent({ context: {}, payload: { note, number: i } });
+    return said;
+  });
+}
 
 export class IndexedLogs implements AsyncDisposable {
   readonly url: string;
