@@ -19,6 +19,7 @@ import { IndexedLogs, NOW_MS } from './event-index/testing/indexed-log.ts';
 import { Heads } from './heads.ts';
 import type { Line } from './line.ts';
 import { writesHere } from './log.ts';
+import { WRITE_AT_ONCE } from './pool-statements.ts';
 
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
@@ -69,8 +70,19 @@ async function entriesOf(tenant: TenantId): Promise<number> {
   return Number(row?.['count']);
 }
 
-test('requests have no fingerprint of what was sent, and so are stored at once', () => {
-  assert.equal(request('acme').drafts[0]?.sentFingerprint, undefined);
+test('once a head is known, requests that look nothing up are stored without a lock before', async () => {
+  const tenant = await logs.newTenant();
+  await using database = new Database({ url: logs.url, connectionsMax: 1 });
+  const writer = newWriter(database);
+  for (let i = 0; i < 4; i++) await append(writer, request(tenant));
+  // Each connection knows how often it has carried out what it has prepared.
+  const { rows } = await database.plainly((client) =>
+    client.query<{ times: number }>(
+      'SELECT (generic_plans + custom_plans)::integer AS times FROM pg_prepared_statements WHERE name = $1',
+      [WRITE_AT_ONCE.name],
+    ),
+  );
+  assert.deepEqual(rows, [{ times: 3 }]);
 });
 
 test('pools that are handed over one behind the other come behind each other', async () => {
