@@ -272,8 +272,8 @@ const CONTENT_MONTHS = `
   SELECT ${SCHEMA}.ensure_content_month(0);
 `;
 
-// The policies of a table hold for whoever goes through it. Nobody has rights on a partition itself; if somebody had, there
-// would be no row to see.
+// The policies of a table hold for whoever goes through it. Nobody but the searcher, for whom it has a policy, has rights on a
+// partition itself; if somebody had, there would be no row to see.
 const SECURED_PARTITIONS = `DO $$ DECLARE part regclass; BEGIN
   FOR part IN SELECT inhrelid::regclass FROM pg_inherits
     WHERE inhparent IN (${Object.keys(TENANT_TABLES)

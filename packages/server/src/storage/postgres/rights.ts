@@ -2,6 +2,8 @@
 // sees only the tenants that were named for the transaction. A node logs in as one user, and takes on for each transaction
 // the role that it needs and no more.
 
+import { partsOf } from './schema.ts';
+
 /** Roles that a transaction takes on; none of them can log in, owns anything, or passes by the policies of rows. */
 export const ROLES = {
   /** Appends to logs, and changes keys and tenants. */
@@ -120,6 +122,13 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
     statements.push(...grants(table, rights));
     if (isDistributed && SEARCHED.includes(table)) statements.push(...grants(table, { Searcher: READ }));
   }
+  // By terms, docs are found in a part of them.
+  for (const part of isDistributed ? [] : partsOf('docs'))
+    statements.push(
+      `DROP POLICY IF EXISTS all_tenants ON ${part}`,
+      `CREATE POLICY all_tenants ON ${part} TO ${ROLES.Searcher} USING (true)`,
+      ...grants(part, { Searcher: READ }),
+    );
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON api_keys',
     `CREATE POLICY shown_key ON api_keys FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${shownKey})`,

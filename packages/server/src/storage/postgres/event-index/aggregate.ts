@@ -104,22 +104,20 @@ export class Aggregator {
     match: Match,
     question: Question,
   ): Promise<{ readonly counts: readonly Counts[]; readonly isCut: boolean }> {
-    const columns = aggregations.map((aggregation, i) => `${RULES[aggregation].column}::text AS value${i}`);
-    const each = aggregations.map((_, i) => `(${i}, value${i})`).join(', ');
+    const columns = aggregations.map((aggregation, i) => `${RULES[aggregation].column} AS value${i}`);
+    const texts = aggregations.map((_, i) => `value${i}::text AS text${i}`);
+    const sets = aggregations.map((_, i) => `(value${i})`);
     const { sql, parameters } = await this.#newestColumns(columns.join(', '), match, question);
     const limit = parameters.mark(LIMITS.aggregationExactMatchesMax);
+    // A row has a text in the one column by which it was counted; that of all together has none.
     const text = `WITH newest AS MATERIALIZED (${sql} ORDER BY d.leaf_index DESC LIMIT ${limit}::bigint + 1),
-        counted AS MATERIALIZED (SELECT * FROM newest LIMIT ${limit})
-      SELECT place, value, count(*) AS count FROM counted, LATERAL (VALUES ${each}) AS each (place, value)
-      GROUP BY place, value
-      UNION ALL SELECT -1, '', count(*) FROM newest`;
+        counted AS (SELECT * FROM newest LIMIT ${limit})
+      SELECT ${texts.join(', ')}, count(*) AS count FROM counted GROUP BY GROUPING SETS (${sets.join(', ')})
+      UNION ALL SELECT ${aggregations.map(() => 'NULL').join(', ')}, count(*) FROM newest`;
     const rows = await this.#matcher.byTerms(text, parameters.values);
-    const found = numberOf(
-      rows.find((row) => numberOf(row, 'place') === -1),
-      'count',
-    );
-    const counts = aggregations.map((_, i) => countsIn(rows.filter((row) => numberOf(row, 'place') === i)));
-    return { counts, isCut: found > LIMITS.aggregationExactMatchesMax };
+    const counts = aggregations.map((_, i) => countsIn(rows, `text${i}`));
+    const found = rows.find((row) => aggregations.every((_, i) => row[`text${i}`] === null));
+    return { counts, isCut: numberOf(found, 'count') > LIMITS.aggregationExactMatchesMax };
   }
 
   /** Where each must be looked at first, it is. */
@@ -220,6 +218,8 @@ export class Aggregator {
   }
 }
 
-function countsIn(rows: readonly Row[]): Counts {
-  return new Map(rows.map((row) => [textIn(row, 'value'), numberOf(row, 'count')]));
+/** Of the rows that have a text in this column. */
+function countsIn(rows: readonly Row[], column = 'value'): Counts {
+  const counted = rows.filter((row) => row[column] !== null);
+  return new Map(counted.map((row) => [textIn(row, column), numberOf(row, 'count')]));
 }

@@ -10,6 +10,7 @@ import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement } from '../database.ts';
 import type { Matcher, Matching } from './matching.ts';
 import { once, Parameters } from './parameters.ts';
+import { inItsOrder } from './plans.ts';
 import type { OpenView } from './views.ts';
 
 /** What a question comes to. */
@@ -79,6 +80,7 @@ export class Finder {
       SELECT d.*, counted.total FROM counted LEFT JOIN page AS d ON true ORDER BY ${steps.sql}`;
     const rows = await this.matcher.byTerms(text, parameters.values);
     const total = numberOf(rows[0], 'total');
+    this.matcher.rememberCount(matching, this.#gatheredMax + 1, total);
     const page = rows.filter((row) => row['leaf_index'] !== null).map(placeIn);
     const isWhole = total <= this.#gatheredMax && order !== 'Relevance';
     return { matching, total, docs: undefined, page: isWhole ? page : undefined };
@@ -169,7 +171,7 @@ export class Finder {
         FROM (SELECT ${COLUMNS}, d.terms FROM docs AS d WHERE ${condition}${after}
               ORDER BY ${order.sql} LIMIT ${parameters.mark(limit)}) AS d
       ) AS walked WHERE is_chosen OR place = whole ORDER BY place`;
-    const rows = await this.matcher.transaction.query(once(text), parameters.values);
+    const rows = await inItsOrder(this.matcher.transaction, once(text), parameters.values);
     const end = rows.at(-1);
     return {
       chosen: rows.filter((row) => row['is_chosen'] === true).map(placeIn),

@@ -18,14 +18,16 @@ import type { Deadline } from '../../../runtime/deadline.ts';
 import { eventStillIn } from '../../event-index/logged-event.ts';
 import type { Bounds } from '../../event-index/known.ts';
 import { nothingFor } from '../../event-index/nothing-found.ts';
-import { blobOrNone, numberOf, numberOrNone } from '../../rows/columns.ts';
+import { blobOrNone, numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
+import { partOf } from '../schema.ts';
 import { Aggregator } from './aggregate.ts';
 import { Finder, type Match } from './finder.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { Matcher, type ViewFacts } from './matching.ts';
 import { pauseForOthers } from './pause.ts';
+import { inItsOrder, PLANNED } from './plans.ts';
 import { type OpenView, type TermsOfViews, VIEW_COLUMNS, viewIn } from './views.ts';
 
 /** Of stored text: a page of large events has fewer of them. */
@@ -71,6 +73,7 @@ const FACTS = statement(
   `SELECT ${docAt('ASC')} AS first_ms, ${docAt('DESC')} AS last_ms,
      ${entryAt('ASC')} AS first_entry, ${entryAt('DESC')} AS last_entry`,
 );
+const DOCS_PART = statement(`SELECT ${partOf('docs', '$1')} AS part`);
 
 export interface ReaderParts {
   readonly terms: TermsOfViews;
@@ -115,7 +118,10 @@ export class IndexReader {
   }
 
   async find(tenant: TenantId, question: Question, nowMs: number): Promise<Found> {
-    const [row] = await this.#transaction.query(STATE, [tenant]);
+    const [, [row]] = await Promise.all([
+      this.#transaction.query(PLANNED),
+      this.#transaction.query(STATE, [tenant]),
+    ]);
     const state = stateOf(row, nowMs);
     if (row === undefined || row['generation'] === null) return { ...nothingFor(question), state };
     const view = await this.#parts.terms.open(this.#transaction, viewIn(tenant, row));
@@ -146,8 +152,14 @@ export class IndexReader {
   }
 
   async #factsOf({ tenant, generation }: OpenView): Promise<ViewFacts> {
-    const [row] = await this.#transaction.query(FACTS, [tenant, generation]);
-    return { bounds: boundsIn(row), receivedBounds: receivedBoundsIn(row) };
+    const transaction = this.#transaction;
+    const isDistributed = await transaction.isDistributed();
+    const [[row], [parted]] = await Promise.all([
+      inItsOrder(transaction, FACTS, [tenant, generation]),
+      isDistributed ? [] : transaction.query(DOCS_PART, [tenant]),
+    ]);
+    const docsPart = parted && textIn(parted, 'part');
+    return { docsPart, bounds: boundsIn(row), receivedBounds: receivedBoundsIn(row) };
   }
 
   async #eventsOf(

@@ -43,6 +43,8 @@ export interface Matching {
 
 /** What is known of a view before a question is put to it. */
 export interface ViewFacts {
+  /** The partition that the docs of the tenant are in; undefined where tables are distributed. */
+  readonly docsPart: string | undefined;
   /** Undefined where there is no event. */
   readonly bounds: Bounds | undefined;
   readonly receivedBounds: Bounds | undefined;
@@ -69,6 +71,8 @@ export class Matcher {
   readonly #deadline: Deadline;
   readonly #facts: ViewFacts;
   readonly #texts = new Map<string, readonly string[]>();
+  /** By what was counted, up to its limit. */
+  readonly #counts = new Map<string, number>();
 
   constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline) {
     this.transaction = transaction;
@@ -122,10 +126,17 @@ export class Matcher {
   /** How many the plan finds, up to the limit. */
   async countAtMost(matching: Matching, limit: number): Promise<number> {
     if (matching.plan.of === 'None') return 0;
+    const known = this.#counts.get(countedAs(matching, limit));
+    if (known !== undefined) return known;
     const { sql, parameters } = this.found(matching, 'd.leaf_index');
     const text = `SELECT count(*) AS count FROM (${sql} LIMIT ${parameters.mark(limit)}) AS found`;
     const [row] = await this.byTerms(text, parameters.values);
     return numberOf(row, 'count');
+  }
+
+  /** So many were found by the plan already: they need not be counted again for their weight. */
+  rememberCount(matching: Matching, limit: number, count: number): void {
+    this.#counts.set(countedAs(matching, limit), count);
   }
 
   /** Statements that find docs by their terms: they name the tenant. */
@@ -179,25 +190,32 @@ export class Matcher {
   }
 
   /** What docs must be, with docs as `d`; without their terms. */
-  condition({ view, kinds, classes, filters }: Matching, parameters: Parameters): string {
-    const { from, to } = timeSpanOf(filters.timeRange);
-    const mark = (value: Value) => parameters.mark(value);
-    const parts = [`d.tenant_id = ${mark(view.tenant)}`, `d.generation = ${mark(view.generation)}`];
-    if (kinds.length < KINDS.length) parts.push(`d.kind = ANY(${mark(kinds)}::smallint[])`);
-    if (classes.length < CLASSIFICATIONS.length)
-      parts.push(`d.classification = ANY(${mark(classes)}::smallint[])`);
-    if (from !== undefined) parts.push(`(d.at_ms, d.at_ns) >= (${mark(from.atMs)}, ${mark(from.atNs)})`);
-    if (to !== undefined) parts.push(`(d.at_ms, d.at_ns) <= (${mark(to.atMs)}, ${mark(to.atNs)})`);
-    return parts.join(' AND ');
+  condition(matching: Matching, parameters: Parameters): string {
+    const { tenant, generation } = matching.view;
+    const own = [`d.tenant_id = ${parameters.mark(tenant)}`, `d.generation = ${parameters.mark(generation)}`];
+    return [...own, ...propertiesOf(matching, parameters)].join(' AND ');
   }
 
   /** What the plan finds, without an order. It is for `byTerms`. */
   found(matching: Matching, columns: string): { readonly sql: string; readonly parameters: Parameters } {
     const parameters = new Parameters();
-    const condition = this.condition(matching, parameters);
-    const { plan } = matching;
-    const words = plan.of === 'Some' ? ` AND d.terms @@ ${parameters.mark(plan.match)}::tsquery` : '';
-    return { sql: `SELECT ${columns} FROM docs AS d WHERE ${condition}${words}`, parameters };
+    const { plan, view } = matching;
+    const select = `SELECT ${columns} FROM`;
+    if (plan.of !== 'Some')
+      return { sql: `${select} docs AS d WHERE ${this.condition(matching, parameters)}`, parameters };
+    const { docsPart } = this.#facts;
+    // The database holds it for cheap to go through all docs of the tenant and read the terms of each, which are kept apart
+    // from them. So the tenant is compared in a way that leaves it only the index of terms, in its own part of the docs.
+    const own =
+      docsPart === undefined
+        ? [this.condition(matching, parameters)]
+        : [
+            `d.tenant_id || '' = ${parameters.mark(view.tenant)}`,
+            `d.generation + 0 = ${parameters.mark(view.generation)}`,
+            ...propertiesOf(matching, parameters),
+          ];
+    const conditions = [...own, `d.terms @@ ${parameters.mark(plan.match)}::tsquery`];
+    return { sql: `${select} ${docsPart ?? 'docs'} AS d WHERE ${conditions.join(' AND ')}`, parameters };
   }
 
   /** What the plan finds, newest first, of what is older than `beyond`. */
@@ -234,6 +252,27 @@ export class Matcher {
     const { bounds, receivedBounds } = this.#facts;
     return hourTermsBetween(time, time === 'timestamp' ? bounds : receivedBounds, first, last);
   }
+}
+
+function countedAs({ plan, kinds, classes, filters }: Matching, limit: number): string {
+  return JSON.stringify([plan, kinds, classes, filters.timeRange, limit]);
+}
+
+function propertiesOf({ kinds, classes, filters }: Matching, parameters: Parameters): string[] {
+  const { from, to } = timeSpanOf(filters.timeRange);
+  const mark = (value: Value) => parameters.mark(value);
+  const parts: string[] = [];
+  if (kinds.length < KINDS.length) parts.push(`d.kind = ANY(${mark(kinds)}::smallint[])`);
+  if (classes.length < CLASSIFICATIONS.length)
+    parts.push(`d.classification = ANY(${mark(classes)}::smallint[])`);
+  if (from !== undefined) parts.push(timeCondition('>=', mark(from.atMs), mark(from.atNs)));
+  if (to !== undefined) parts.push(timeCondition('<=', mark(to.atMs), mark(to.atNs)));
+  return parts;
+}
+
+/** By milliseconds alone, too: from pairs, the database does not tell how few lie between two of them. */
+function timeCondition(operator: '>=' | '<=', atMs: string, atNs: string): string {
+  return `d.at_ms ${operator} ${atMs} AND (d.at_ms, d.at_ns) ${operator} (${atMs}, ${atNs})`;
 }
 
 /** Docs that have none of their terms are found by every question, and each of them is looked at. */
