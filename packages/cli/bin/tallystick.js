@@ -28,6 +28,7 @@ if (isOld) {
 } else if (inRepository && !readsSources()) {
   startAgain(process.execPath, process.execArgv);
 } else {
+  endWithLauncher();
   // Stripping types and compiling is most of a short command's time; the result is kept for the next one.
   const { directory } = (await import('node:module')).enableCompileCache?.() ?? {};
   // Threads find what is kept by their environment alone; without it each compiles for itself.
@@ -53,11 +54,18 @@ function readsSources() {
   return import.meta.resolve('@tallystick/server').endsWith('.ts');
 }
 
+/** A launcher that is killed can pass nothing on; that it is gone is seen by the channel to it. */
+function endWithLauncher() {
+  if (process.channel === undefined) return;
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 /** Runs the command in a child that stands in for this process: same terminal, same signals, same exit code. */
 function startAgain(node, flags) {
   const condition = inRepository ? ['--conditions=source'] : [];
   const args = [...flags, ...condition, launcher, ...process.argv.slice(2)];
-  const child = spawn(node, args, { stdio: 'inherit' });
+  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`tallystick: cannot start ${node}: ${error.message}\n`);

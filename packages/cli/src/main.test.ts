@@ -43,6 +43,15 @@ test('the launcher finds the sources by itself, and passes on signals and the ex
   assert.equal((await run(['config'], { flags: [], env: { Server__Port: 'x' } })).code, 2);
 });
 
+test('the service does not outlive its launcher, however that ends', async () => {
+  await using service = await serve({ flags: [] });
+  service.child.kill('SIGKILL');
+  // Both write to it, so it ends with the last one.
+  const { signal, stderr } = await service.ended;
+  assert.equal(signal, 'SIGKILL');
+  assert.match(stderr, /"message":"stopped"/);
+});
+
 test('what is compiled is kept for threads as for the command itself', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-launcher-'));
   for (const name of ['bin', 'dist']) mkdirSync(join(folder, name));
