@@ -1,7 +1,7 @@
 // Several services on one PostgreSQL database, with one data directory: each serves, and they keep one anchor together.
 
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -97,6 +97,24 @@ test('two that start at once on an empty data directory both serve, with one key
       lines.filter(({ level }) => level === 'Error'),
       [],
     );
+});
+
+test('a node that has lost its anchor leaves its logs to another, which signs them', async () => {
+  const [url, directory] = [await server.createDatabase(), join(folder, 'anchor-lost')];
+  await using a = await start(url, directory, 'a');
+  const own = join(folder, 'anchor-lost-own');
+  cpSync(join(directory, 'signing-keys'), join(own, 'signing-keys'), { recursive: true });
+  chmodSync(join(own, 'signing-keys'), 0o700);
+  // Of its own, so that only this one is without.
+  const anchor = join(own, 'anchor');
+  mkdirSync(anchor);
+  await using b = await start(url, own, 'b', { Log__Anchor: anchor });
+  rmSync(anchor, { recursive: true });
+  // So many that some of them are in shares of each node.
+  const tenants = Array.from({ length: 10 }, (_, i) => `tenant-${i}`);
+  const ids = await Promise.all(tenants.map((tenant) => ingest(b, tenant)));
+  await Promise.all(tenants.map((tenant, i) => prove(a, ids[i]!, tenant)));
+  assert.ok(b.lines.some(({ message }) => String(message).startsWith('this node makes no checkpoints')));
 });
 
 test('a database that was put back is behind what any of them has anchored, and that log alone is refused', async () => {

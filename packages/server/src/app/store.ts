@@ -74,6 +74,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const membership = createMembership({
     nodes: () => storage.nodes,
     refused: () => checkpointer.findings(),
+    isAble: () => checkpointer.isAble(),
     onNews,
     clock,
     random,

@@ -12,6 +12,8 @@ export interface MembershipParts {
   readonly nodes: () => Nodes | undefined;
   /** The logs that this node has found to be other than what was signed, and why. */
   readonly refused: () => ReadonlyMap<TenantId, string>;
+  /** Whether this node makes checkpoints. */
+  readonly isAble: () => boolean;
   /** Told what others tell, and that it looks after logs that it did not before. */
   readonly onNews: (news: News | 'Gained') => void;
   readonly clock: Clock;
@@ -45,6 +47,7 @@ class BeatingMembership implements Membership {
   readonly #parts: MembershipParts;
   #nodes: Nodes | undefined;
   #latest: Beat = { nodes: [], refusedElsewhere: new Map(), hasGained: false };
+  #wasAble = true;
   #loop: Loop | undefined;
 
   constructor(parts: MembershipParts) {
@@ -107,7 +110,11 @@ class BeatingMembership implements Membership {
   async #beat(nodes: Nodes): Promise<void> {
     const { refused, onNews, telemetry } = this.#parts;
     const before = this.#latest.nodes;
-    this.#latest = await nodes.beat(refused());
+    const isAble = this.#parts.isAble();
+    this.#latest = await nodes.beat({ refused: refused(), isAble });
+    if (this.#wasAble && !isAble)
+      telemetry.warn('this node makes no checkpoints: others look after its logs, if there are any');
+    this.#wasAble = isAble;
     for (const name of comings(before, this.#latest.nodes)) telemetry.info('a node has come', { name });
     for (const name of comings(this.#latest.nodes, before)) telemetry.info('a node is gone', { name });
     if (this.#latest.hasGained) onNews('Gained');

@@ -16,6 +16,8 @@ export interface NodeState {
   readonly seenAtMs: number;
   /** Not heard of for so long that others have its part. */
   readonly isGone: boolean;
+  /** It makes checkpoints; or it would, if it had logs to look after. */
+  readonly isAble: boolean;
   /** How many of the shares into which logs are divided it looks after. */
   readonly shares: number;
   readonly isSelf: boolean;
@@ -30,12 +32,19 @@ export interface Beat {
   readonly hasGained: boolean;
 }
 
+/** What a node says of itself. */
+export interface NodeWord {
+  /** Logs that it has found to be other than what was signed, and why. */
+  readonly refused: ReadonlyMap<TenantId, string>;
+  readonly isAble: boolean;
+}
+
 export interface Nodes {
   /**
-   * Says that this node is there and which logs it refuses, keeps its part of them, takes what is its due and free, and
-   * gives up what is beyond its due.
+   * Says that this node is there and how it is, keeps its part of the logs, takes what is its due and free, and gives up what
+   * is beyond its due. Of one that is not able that is all of it, as long as others are.
    */
-  beat(refused: ReadonlyMap<TenantId, string>): Promise<Beat>;
+  beat(word: NodeWord): Promise<Beat>;
   /** Gives up everything. Nothing may be under way by then. */
   leave(): Promise<void>;
   /** Soon, together with what is told at about the same time; nobody is told twice of the same. */

@@ -63,6 +63,8 @@ export interface Checkpointer extends AsyncDisposable {
    */
   covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
   figures(): CheckpointerFigures;
+  /** False for a while after it could not make any time and again, and for good once it has ended. */
+  isAble(): boolean;
 }
 
 export interface CheckpointerFigures {
@@ -79,6 +81,10 @@ export interface CoverWish {
 
 const BACK_OFF_MS = 1000;
 const BACK_OFF_MS_MAX = 60_000;
+/** Once is no reason to give the logs to others. */
+const UNABLE_FAILURES = 2;
+/** Beyond its next turn: one that had nothing to sign has not shown that it can. */
+const UNABLE_MS = 60_000;
 /** Signing takes at most this part of a core: from one turn that signs to the next it is so many times what it took. */
 const SIGNING_SHARE = 20;
 /** So many are signed, or stored in one commit, before others have their turn. */
@@ -104,6 +110,8 @@ class TurningCheckpointer implements Checkpointer {
   readonly #uncompared = new Set<TenantId>();
   #loop: Loop | undefined;
   #failure: unknown;
+  /** On the monotonic clock. */
+  #unableUntilNs = 0;
   /** On the monotonic clock: no turn signs before. */
   #restsUntilNs = 0;
 
@@ -140,10 +148,13 @@ class TurningCheckpointer implements Checkpointer {
       turn: (signal) => this.#turn(signal),
       onFailure: ({ error, failuresInARow, nextTurnInMs }) => {
         this.#fail(error);
+        if (failuresInARow >= UNABLE_FAILURES)
+          this.#unableUntilNs = clock.monotonicNs() + (nextTurnInMs + UNABLE_MS) * 1e6;
         telemetry.error('no checkpoint could be made', error, { failuresInARow, nextTurnInMs });
       },
       onBroken: (error) => {
         this.#fail(error);
+        this.#unableUntilNs = Infinity;
         telemetry.error('checkpoints have ended', error);
       },
     });
@@ -186,6 +197,10 @@ class TurningCheckpointer implements Checkpointer {
 
   figures(): CheckpointerFigures {
     return { refusedTenants: this.refusedTenants().length, failure: this.#failure };
+  }
+
+  isAble(): boolean {
+    return this.#parts.clock.monotonicNs() >= this.#unableUntilNs;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Client } from 'pg';
-import type { News } from '../../nodes/nodes.ts';
+import type { News, NodeWord } from '../../nodes/nodes.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { raw } from '../../testing/postgres-nodes.ts';
@@ -54,7 +54,8 @@ async function fill(storage: Storage): Promise<void> {
   }
 }
 
-const beat = (storage: Storage, refused: ReadonlyMap<string, string> = NONE) => storage.nodes!.beat(refused);
+const beat = (storage: Storage, word: Partial<NodeWord> = {}) =>
+  storage.nodes!.beat({ refused: NONE, isAble: true, ...word });
 
 async function sharesOf(...storages: Storage[]): Promise<number[]> {
   // One round to be known, one to give up, one to take.
@@ -121,6 +122,28 @@ test('a node that was killed before the clock of the database was set back is ta
     ],
   );
   // Whoever lives finds out, and shares again.
+  assert.deepEqual(await sharesOf(one, two), [32, 32]);
+});
+
+test('who makes no checkpoints leaves its logs to others; where nobody makes any, all of them try', async () => {
+  await using one = await open('one');
+  await using two = await open('two');
+  assert.deepEqual(await sharesOf(one, two), [32, 32]);
+  await beat(one, { isAble: false });
+  const { nodes } = await beat(two);
+  assert.deepEqual(
+    nodes.map(({ name, isAble, shares }) => [name, isAble, shares]),
+    [
+      ['one', false, 0],
+      ['two', true, SHARES],
+    ],
+  );
+  const unable = { isAble: false };
+  for (let round = 0; round < 2; round++) for (const node of [one, two]) await beat(node, unable);
+  assert.deepEqual(
+    (await beat(two, unable)).nodes.map(({ shares }) => shares),
+    [32, 32],
+  );
   assert.deepEqual(await sharesOf(one, two), [32, 32]);
 });
 
@@ -227,7 +250,7 @@ test('a node that cannot ask has nothing any more when its leases are over', asy
 test('what one node refuses the others refuse, for as long as it is there and a while longer', async () => {
   await using one = await open('one');
   await using two = await open('two');
-  await beat(one, new Map([['tenant-1', 'it was changed.']]));
+  await beat(one, { refused: new Map([['tenant-1', 'it was changed.']]) });
   const refused = async () => [...(await beat(two)).refusedElsewhere];
   assert.deepEqual(await refused(), [['tenant-1', 'it was changed.']]);
   assert.deepEqual([...(await beat(one)).refusedElsewhere], []);

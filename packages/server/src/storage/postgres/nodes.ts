@@ -3,7 +3,7 @@
 // being written at the moment is taken or given up a beat later.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Beat, Nodes, NodeState } from '../../nodes/nodes.ts';
+import type { Beat, Nodes, NodeState, NodeWord } from '../../nodes/nodes.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from './database.ts';
@@ -42,8 +42,9 @@ const isOver = (time: string, leaseMs: string) =>
   `(${time} <= clock_timestamp() OR ${time} > clock_timestamp() + 2 * ${leaseMs} * interval '1 millisecond')`;
 
 const SAY = statement(
-  `INSERT INTO nodes (instance, name, version, started_at_ms, seen_at) VALUES ($1, $2, $3, $4, clock_timestamp())
-   ON CONFLICT (instance) DO UPDATE SET seen_at = excluded.seen_at`,
+  `INSERT INTO nodes (instance, name, version, started_at_ms, is_able, seen_at)
+   VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+   ON CONFLICT (instance) DO UPDATE SET seen_at = excluded.seen_at, is_able = excluded.is_able`,
 );
 const FORGET = statement(`DELETE FROM nodes WHERE seen_at < clock_timestamp() - ${ms(SHOWN_MS)}`);
 const KEEP = statement(
@@ -51,7 +52,7 @@ const KEEP = statement(
    WHERE instance = $1 AND until > clock_timestamp() RETURNING share, token`,
 );
 const LIST = statement(
-  `SELECT instance, name, version, started_at_ms,
+  `SELECT instance, name, version, started_at_ms, is_able,
      (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms,
      ${isOver("seen_at + $1 * interval '1 millisecond'", '$1')} AS is_gone,
      (SELECT count(*) FROM leases WHERE leases.instance = nodes.instance AND until > clock_timestamp()) AS shares
@@ -94,7 +95,7 @@ export class PostgresNodes implements Nodes {
     this.#leaseMs = parts.self.leaseMs ?? LEASE_MS;
   }
 
-  async beat(refused: ReadonlyMap<TenantId, string>): Promise<Beat> {
+  async beat({ refused, isAble }: NodeWord): Promise<Beat> {
     const { database, clock, held, newscast } = this.#parts;
     const before = held.current();
     // Counted from when it was asked: then it cannot be longer than the database holds it.
@@ -102,7 +103,7 @@ export class PostgresNodes implements Nodes {
     this.#hasRefused ||= refused.size > 0;
     const { leases, nodes, elsewhere, given } = await database.inTransaction(PROJECTOR, (transaction) =>
       // All of them each time: another node may have taken this one for gone, and let go of what it had said.
-      this.#beatIn(transaction, [...refused]),
+      this.#beatIn(transaction, [...refused], isAble),
     );
     held.set(leases, untilNs);
     if (given > 0) newscast.tell('SharesFreed');
@@ -128,11 +129,15 @@ export class PostgresNodes implements Nodes {
 
   onTold: Nodes['onTold'] = (listener) => this.#parts.newscast.onTold(listener);
 
-  async #beatIn(transaction: Transaction, refused: readonly (readonly [TenantId, string])[]) {
+  async #beatIn(
+    transaction: Transaction,
+    refused: readonly (readonly [TenantId, string])[],
+    isAble: boolean,
+  ) {
     const { self } = this.#parts;
     const { instance, name, version } = self;
     const [, , , kept, listed, elsewhere] = await Promise.all([
-      transaction.change(SAY, [instance, name, version, this.#startedAtMs]),
+      transaction.change(SAY, [instance, name, version, this.#startedAtMs, isAble]),
       transaction.change(FORGET),
       transaction.change(FORGET_REFUSED),
       transaction.query(KEEP, [instance, this.#leaseMs]),
@@ -148,7 +153,7 @@ export class PostgresNodes implements Nodes {
     ]);
     const leases = new Map(kept.map(leaseIn));
     const nodes = withoutFormer(listed.map((row) => stateIn(row, instance)));
-    const given = await this.#evenOut(transaction, leases, nodes.filter(({ isGone }) => !isGone).length);
+    const given = await this.#evenOut(transaction, leases, dueIn(nodes));
     const shares = leases.size;
     return {
       leases,
@@ -158,10 +163,9 @@ export class PostgresNodes implements Nodes {
     };
   }
 
-  /** Everybody has the same number, or those who came last a few less. How many it has given up. */
-  async #evenOut(transaction: Transaction, leases: Map<number, number>, nodes: number): Promise<number> {
+  /** Takes what is missing, gives up what is too much. How many it has given up. */
+  async #evenOut(transaction: Transaction, leases: Map<number, number>, due: number): Promise<number> {
     const { instance } = this.#parts.self;
-    const due = Math.ceil(SHARES / nodes);
     if (leases.size < due) {
       const taken = await transaction.query(TAKE, [instance, due - leases.size, this.#leaseMs]);
       for (const [share, token] of taken.map(leaseIn)) leases.set(share, token);
@@ -171,6 +175,17 @@ export class PostgresNodes implements Nodes {
     for (const row of given) leases.delete(numberOf(row, 'share'));
     return given.length;
   }
+}
+
+/**
+ * How many shares this node is to have: everybody the same number, or those who came last a few less. Who is not able has
+ * none, unless nobody is: then it is better to try.
+ */
+function dueIn(nodes: readonly NodeState[]): number {
+  const serving = nodes.filter(({ isGone }) => !isGone);
+  const able = serving.filter(({ isAble }) => isAble);
+  const dividing = able.length > 0 ? able : serving;
+  return dividing.some(({ isSelf }) => isSelf) ? Math.ceil(SHARES / dividing.length) : 0;
 }
 
 /** One that is gone and has been started again is shown as it is now. */
@@ -190,6 +205,7 @@ function stateIn(row: Row, instance: string): NodeState {
     startedAtMs: numberOf(row, 'started_at_ms'),
     seenAtMs: numberOf(row, 'seen_at_ms'),
     isGone: row['is_gone'] === true,
+    isAble: row['is_able'] === true,
     shares: numberOf(row, 'shares'),
     isSelf: textIn(row, 'instance') === instance,
   };

@@ -14,10 +14,10 @@ import { createAccessStores } from './access-stores.ts';
 import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
 import { createLog } from './log.ts';
 import { settleInstallation } from './meta.ts';
-import { MIGRATION_LOCK, migrate, requireReady, versionIn } from './migrate.ts';
+import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
 import { ensureReady, provision } from './provision.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
-import { MIGRATIONS } from './schema.ts';
+import { byPartitions, MIGRATIONS } from './schema.ts';
 
 const random = createSystemRandom();
 const VERSION = MIGRATIONS.length;
@@ -213,6 +213,24 @@ describe('a user who may make tables and roles', () => {
     await new Promise((resolve) => setTimeout(resolve, 3 * answerMsMax));
     await other.end();
     assert.deepEqual(await migrating, { from: 0, to: VERSION });
+  });
+
+  test('tables of an older version wait for their migration, and keep what is in them', async () => {
+    const url = await server.createDatabase();
+    await using database = new Database({ url, connectionsMax: 1 });
+    await database.plainly(async (client) => {
+      await client.query(`CREATE SCHEMA ${SCHEMA}; SET search_path = ${SCHEMA}`);
+      await client.query(MIGRATIONS[0]!(byPartitions));
+      await client.query(`INSERT INTO meta (name, value) VALUES ('schema_version', '1'), ('kept', 'it is')`);
+    });
+    await assert.rejects(requireVersion(database, []), {
+      name: 'StartError',
+      message: `the database has tables of version 1; \`tallystick migrate\` brings it to ${VERSION}`,
+    });
+    assert.deepEqual(await migrate(database, 'postgres'), { from: 1, to: VERSION });
+    await requireVersion(database);
+    const [kept] = await asked(url, `SELECT value FROM ${SCHEMA}.meta WHERE name = 'kept'`);
+    assert.deepEqual(kept, { value: 'it is' });
   });
 
   test('tables of a newer version are refused', async () => {

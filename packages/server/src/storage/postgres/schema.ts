@@ -299,4 +299,8 @@ export const MIGRATIONS: readonly ((divided: Divide) => string)[] = [
   );
   CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
   `,
+  () => `
+  -- Whether it makes checkpoints; who does not leaves its logs to others.
+  ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true;
+  `,
 ];

@@ -81,7 +81,7 @@ test('the thread follows the logs that its node holds, from when it holds them u
   await storage.tenants.ensure('acme', NOW_MS);
   await append(storage, request('acme', [draftOf(EVENT)]));
   assert.equal((await storage.index.turn()).taken, 0);
-  await storage.nodes!.beat(new Map());
+  await storage.nodes!.beat({ refused: new Map(), isAble: true });
   assert.equal((await storage.index.turn()).taken, 1);
   await append(storage, request('acme', [draftOf(EVENT)]));
   await storage.nodes!.leave();
