@@ -60,9 +60,16 @@ export class Finder {
     if (plan.of === 'None') return { ...unread, total: 0, docs: [] };
     if (plan.of === 'All' && plan.exact && !isTimed)
       return { ...unread, total: await this.#countAll(matching) };
-    if (plan.exact) return this.#foundAtOnce(matching, question);
+    if (plan.exact) return this.#foundExactly(matching, question);
     const docs = await this.matcher.newest(matching, question, this.#gatheredMax + 1);
     return { ...unread, total: docs.length, docs: docs.length <= this.#gatheredMax ? docs : undefined };
+  }
+
+  async #foundExactly(matching: Matching, question: Question): Promise<Match> {
+    const tooMany = this.#gatheredMax + 1;
+    if (this.matcher.knownCount(matching, tooMany) === tooMany)
+      return { matching, total: tooMany, docs: undefined, page: undefined };
+    return this.#foundAtOnce(matching, question);
   }
 
   /** Total and page in one statement, unless they are too many to be sorted. */

@@ -23,6 +23,7 @@ import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
 import { partOf } from '../schema.ts';
 import { Aggregator } from './aggregate.ts';
+import type { CommonPlans } from './common-plans.ts';
 import { Finder, type Match } from './finder.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { Matcher, type ViewFacts } from './matching.ts';
@@ -77,6 +78,7 @@ const DOCS_PART = statement(`SELECT ${partOf('docs', '$1')} AS part`);
 
 export interface ReaderParts {
   readonly terms: TermsOfViews;
+  readonly common: CommonPlans;
   readonly stored: StoredEvents;
   /** So many that match are counted and sorted; past it the order is walked. */
   readonly gatheredMax: number;
@@ -129,7 +131,8 @@ export class IndexReader {
   }
 
   async #answer(view: OpenView, question: Question): Promise<Omit<Found, 'state'>> {
-    const matcher = new Matcher(this.#transaction, await this.#factsOf(view), this.#deadline);
+    const facts = await this.#factsOf(view);
+    const matcher = new Matcher(this.#transaction, facts, this.#deadline, this.#parts.common);
     const finder = new Finder(matcher, this.#parts.gatheredMax);
     const match = await finder.match(view, question);
     const isWeighed = question.isScored && match.total > 0;

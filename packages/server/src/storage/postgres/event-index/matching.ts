@@ -25,6 +25,7 @@ import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../database.ts';
 import { ROLES } from '../rights.ts';
+import type { CommonPlans } from './common-plans.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { once, Parameters } from './parameters.ts';
 import { pauseForOthers } from './pause.ts';
@@ -71,13 +72,15 @@ export class Matcher {
   readonly #deadline: Deadline;
   readonly #facts: ViewFacts;
   readonly #texts = new Map<string, readonly string[]>();
+  readonly #common: CommonPlans;
   /** By what was counted, up to its limit. */
   readonly #counts = new Map<string, number>();
 
-  constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline) {
+  constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline, common: CommonPlans) {
     this.transaction = transaction;
     this.#facts = facts;
     this.#deadline = deadline;
+    this.#common = common;
   }
 
   get bounds(): Bounds | undefined {
@@ -126,17 +129,26 @@ export class Matcher {
   /** How many the plan finds, up to the limit. */
   async countAtMost(matching: Matching, limit: number): Promise<number> {
     if (matching.plan.of === 'None') return 0;
-    const known = this.#counts.get(countedAs(matching, limit));
+    const known = this.knownCount(matching, limit);
     if (known !== undefined) return known;
     const { sql, parameters } = this.found(matching, 'd.leaf_index');
     const text = `SELECT count(*) AS count FROM (${sql} LIMIT ${parameters.mark(limit)}) AS found`;
     const [row] = await this.byTerms(text, parameters.values);
-    return numberOf(row, 'count');
+    const count = numberOf(row, 'count');
+    this.rememberCount(matching, limit, count);
+    return count;
   }
 
-  /** So many were found by the plan already: they need not be counted again for their weight. */
+  /** How many the plan is known to find, up to the limit: they were counted for this answer, or are too many for any. */
+  knownCount(matching: Matching, limit: number): number | undefined {
+    const counted = countedAs(matching, limit);
+    return this.#counts.get(counted) ?? (this.#common.has(counted) ? limit : undefined);
+  }
+
   rememberCount(matching: Matching, limit: number, count: number): void {
-    this.#counts.set(countedAs(matching, limit), count);
+    const counted = countedAs(matching, limit);
+    this.#counts.set(counted, count);
+    if (count === limit) this.#common.add(counted);
   }
 
   /** Statements that find docs by their terms: they name the tenant. */
@@ -254,8 +266,9 @@ export class Matcher {
   }
 }
 
-function countedAs({ plan, kinds, classes, filters }: Matching, limit: number): string {
-  return JSON.stringify([plan, kinds, classes, filters.timeRange, limit]);
+function countedAs({ view, plan, kinds, classes, filters }: Matching, limit: number): string {
+  const { tenant, generation } = view;
+  return JSON.stringify([tenant, generation, plan, kinds, classes, filters.timeRange, limit]);
 }
 
 function propertiesOf({ kinds, classes, filters }: Matching, parameters: Parameters): string[] {

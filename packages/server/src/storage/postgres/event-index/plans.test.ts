@@ -11,6 +11,7 @@ import { questionOf, type Said } from '../../event-index/testing/plain-definitio
 import { StoredEvents } from '../../rows/event-row.ts';
 import { type Row, statement } from '../database.ts';
 import { partsOf } from '../schema.ts';
+import { CommonPlans } from './common-plans.ts';
 import { IndexReader } from './index-reader.ts';
 import { IndexedLogs, NOW_MS } from './testing/indexed-log.ts';
 import { TermsOfViews } from './views.ts';
@@ -48,12 +49,21 @@ before(async () => {
 after(() => logs?.[Symbol.asyncDispose]());
 
 /** How many docs were looked at for an answer, and how many it has. */
-async function lookedAtFor(asked: Partial<Question>): Promise<{ total: number; looked: number }> {
-  const reading = { terms: new TermsOfViews(), stored: new StoredEvents(), gatheredMax: GATHERED_MAX };
-  return logs.database.inOneState({ role: 'Reader', tenants: [tenant] }, async (transaction) => {
+async function lookedAtFor(
+  asked: Partial<Question>,
+  common = new CommonPlans(),
+  of = tenant,
+): Promise<{ total: number; looked: number }> {
+  const reading = {
+    terms: new TermsOfViews(),
+    common,
+    stored: new StoredEvents(),
+    gatheredMax: GATHERED_MAX,
+  };
+  return logs.database.inOneState({ role: 'Reader', tenants: [of] }, async (transaction) => {
     const reader = new IndexReader(transaction, new Deadline(), reading);
     const before = await transaction.query(LOOKED_AT);
-    const { total } = await reader.find(tenant, questionOf({ rowsMax: 10, ...asked }), NOW_MS);
+    const { total } = await reader.find(of, questionOf({ rowsMax: 10, ...asked }), NOW_MS);
     const after = await transaction.query(LOOKED_AT);
     const counted = (column: string) => numberIn(after, column) - numberIn(before, column);
     assert.equal(counted('gone_through'), 0);
@@ -106,3 +116,28 @@ for (const [state, sql] of [
       assert.ok(found.looked <= lookedMax, `${name}: ${found.looked} docs are looked at`);
     }
   });
+
+test('what is known to be common is not counted again, and what is not is', async () => {
+  const common = new CommonPlans();
+  const asked = { ...asking('common'), rowsMax: 1 };
+  const first = await lookedAtFor(asked, common);
+  const second = await lookedAtFor(asked, common);
+  assert.deepEqual([first.total, second.total], [GATHERED_MAX + 1, GATHERED_MAX + 1]);
+  assert.ok(first.looked - second.looked >= GATHERED_MAX, `${first.looked}, then ${second.looked}`);
+  const rare = [await lookedAtFor(asking('rare'), common), await lookedAtFor(asking('rare'), common)];
+  assert.deepEqual(rare[0], rare[1]);
+  // Of another tenant, the same word is another plan.
+  const other = await logs.tenantWith([said(1)]);
+  assert.equal((await lookedAtFor(asked, common, other)).total, 1);
+});
+
+test('so many common plans are remembered, those that were asked for last', () => {
+  const common = new CommonPlans();
+  for (let i = 0; i < 10_000; i++) common.add(`plan ${i}`);
+  assert.ok(common.has('plan 0'));
+  common.add('one more');
+  assert.deepEqual(
+    ['plan 0', 'plan 1', 'plan 2', 'one more'].map((plan) => common.has(plan)),
+    [true, false, true, true],
+  );
+});
