@@ -33,6 +33,8 @@ export interface TimePart {
 
 export interface CountedParts {
   readonly runs: readonly Run[];
+  /** The time of all runs together; undefined where there is none. */
+  readonly counted?: TimePart;
   /** Within the time that was asked for. */
   readonly docs: readonly TimePart[];
 }
@@ -49,7 +51,7 @@ export function countedParts(
   if (bounds === undefined) return NOTHING;
   const isByTime = aggregation === 'byHour' || aggregation === 'byDay';
   if (from === undefined && to === undefined && !isByTime)
-    return { runs: [{ span: 'ever', first: 0, last: 0 }], docs: [] };
+    return { runs: [{ span: 'ever', first: 0, last: 0 }], counted: {}, docs: [] };
   const unit = COUNTED_FOR[aggregation] === 'actor' ? DAY_HOURS : 1;
   const unitOf = (atMs: number) => Math.floor(hourOf(atMs) / unit) * unit;
   const begin =
@@ -59,7 +61,8 @@ export function countedParts(
   const docs: TimePart[] = [];
   if (from !== undefined) docs.push({ endMs: begin * HOUR_MS });
   if (to !== undefined) docs.push({ fromMs: end * HOUR_MS });
-  return { runs: runsFor(aggregation, begin, end - 1), docs };
+  const counted = { fromMs: begin * HOUR_MS, endMs: end * HOUR_MS };
+  return { runs: runsFor(aggregation, begin, end - 1), counted, docs };
 }
 
 /** All hours from one to another, in spans none of which is longer than what is counted by. */

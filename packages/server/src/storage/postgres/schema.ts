@@ -3,6 +3,8 @@
 // all that is unique in it and all that is looked up by, and no table refers to another: they can be spread over machines by
 // tenant. Rights are in rights.ts.
 
+import { isBehindFirst } from './event-index/first-docs.ts';
+
 /** So that a large tenant shares its indexes with few others; the number cannot change later. */
 const PARTITIONS = 16;
 
@@ -302,5 +304,10 @@ export const MIGRATIONS: readonly ((divided: Divide) => string)[] = [
   () => `
   -- Whether it makes checkpoints; who does not leaves its logs to others.
   ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true;
+
+  -- Not of the first docs, which are not counted either. So all that was counted goes, and is made anew from the log.
+  DROP INDEX docs_by_terms;
+  TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters;
+  CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()};
   `,
 ];

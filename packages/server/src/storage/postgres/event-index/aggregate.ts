@@ -18,6 +18,7 @@ import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { type Row, statement } from '../database.ts';
 import type { Match } from './finder.ts';
+import { FIRST_DOCS } from './first-docs.ts';
 import type { Matcher, Matching } from './matching.ts';
 import { once, Parameters } from './parameters.ts';
 import type { OpenView } from './views.ts';
@@ -132,20 +133,26 @@ export class Aggregator {
     return { sql, parameters };
   }
 
-  /** From the counts, with the docs at both ends of the time. */
+  /** From the counts, with the first docs, which are not in them, and the docs at both ends of the time. */
   async #ofCounts(aggregation: Aggregation, matching: Matching, { filters }: Question): Promise<Counts> {
-    const { runs, docs } = countedParts(aggregation, filters.timeRange, this.#matcher.bounds);
+    const { runs, counted, docs } = countedParts(aggregation, filters.timeRange, this.#matcher.bounds);
     const counts = await this.#sum(aggregation, matching, runs);
-    for (const part of docs)
+    const parts = [...(counted === undefined ? [] : [{ ...counted, isOfFirst: true }]), ...docs];
+    for (const part of parts)
       for (const [value, count] of await this.#ofTime(aggregation, matching, part))
         counts.set(value, (counts.get(value) ?? 0) + count);
     return counts;
   }
 
-  /** Of docs, each one counted. */
-  async #ofTime(aggregation: Aggregation, matching: Matching, { fromMs, endMs }: TimePart): Promise<Counts> {
+  /** Of docs, each one counted; of the first ones alone, where that is said. */
+  async #ofTime(
+    aggregation: Aggregation,
+    matching: Matching,
+    { fromMs, endMs, isOfFirst }: TimePart & { readonly isOfFirst?: boolean },
+  ): Promise<Counts> {
     const parameters = new Parameters();
     const parts = [this.#matcher.condition(matching, parameters)];
+    if (isOfFirst === true) parts.push(`d.leaf_index < ${FIRST_DOCS}`);
     if (fromMs !== undefined) parts.push(`d.at_ms >= ${parameters.mark(fromMs)}`);
     if (endMs !== undefined) parts.push(`d.at_ms < ${parameters.mark(endMs)}`);
     const text = `SELECT ${RULES[aggregation].column}::text AS value, count(*) AS count FROM docs AS d

@@ -8,6 +8,7 @@ import { COUNTED, SPANS } from '../../event-index/index-columns.ts';
 import { Order } from '../../event-index/order.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement } from '../database.ts';
+import { FIRST_DOCS } from './first-docs.ts';
 import type { Matcher, Matching } from './matching.ts';
 import { once, Parameters } from './parameters.ts';
 import { inItsOrder } from './plans.ts';
@@ -30,11 +31,13 @@ const WALKED_MAX = 20_000;
 const COLUMNS = 'd.leaf_index, d.at_ms, d.at_ns, d.event_id, d.action';
 const ACTION = 'd.action';
 
-/** The counts that hold every event once. */
+/** The counts that hold every event once, and the docs that are not counted. */
 const COUNT_ALL = statement(
-  `SELECT coalesce(sum(count), 0)::bigint AS count FROM view_counts
-   WHERE tenant_id = $1 AND generation = $2 AND counted = ${COUNTED.indexOf('all')} AND span = ${SPANS.indexOf('ever')}
-     AND kind = ANY($3::smallint[]) AND classification = ANY($4::smallint[])`,
+  `SELECT (SELECT coalesce(sum(count), 0)::bigint FROM view_counts
+     WHERE tenant_id = $1 AND generation = $2 AND counted = ${COUNTED.indexOf('all')} AND span = ${SPANS.indexOf('ever')}
+       AND kind = ANY($3::smallint[]) AND classification = ANY($4::smallint[]))
+   + (SELECT count(*) FROM docs WHERE tenant_id = $1 AND generation = $2 AND leaf_index < ${FIRST_DOCS}
+       AND kind = ANY($3::smallint[]) AND classification = ANY($4::smallint[])) AS count`,
 );
 const PLACES = statement(
   `SELECT ${COLUMNS} FROM unnest($3::bigint[]) WITH ORDINALITY AS asked (index, place)

@@ -12,6 +12,7 @@ import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { bigints, integers, smallints, texts } from '../binary-arrays.ts';
 import type { Transaction } from '../database.ts';
 import { DocColumns } from './doc-columns.ts';
+import { FIRST_DOCS } from './first-docs.ts';
 import { ADD_COUNTS, ADD_LARGE, INSERT_DOCS, INSERT_KEYS, type ViewsStatement } from './view-statements.ts';
 import type { OpenView } from './views.ts';
 
@@ -58,6 +59,7 @@ export class WrittenPortion {
     addKey(keys, 'action', action);
     addKey(keys, 'resourceType', resourceType);
     addKey(keys, 'actor', actor, document.actorLabel, event.classification !== 'Secret');
+    if (index < FIRST_DOCS) return;
     const values = {
       all: '',
       action,

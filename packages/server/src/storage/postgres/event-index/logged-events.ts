@@ -17,8 +17,6 @@ const COLUMNS = `${CHECKED_COLUMNS}, entries.tenant_id,
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
 
-// The indexes are said of contents as well, which follows from the join: else all contents of a tenant might be gone through.
-
 /** What comes before so many bytes are together; the first one always does. */
 const within = (bytes: string) => `taken - bytes < ${bytes} OR place = 1`;
 
@@ -26,17 +24,19 @@ const RANGE = statement(
   `SELECT * FROM (
      SELECT ${COLUMNS}, row_number() OVER w AS place, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken,
        count(*) OVER () AS whole
-     FROM ${ENTRIES_WITH_CONTENTS} AND contents.leaf_index >= $2 AND contents.leaf_index < $3
+     FROM ${ENTRIES_WITH_CONTENTS}
      WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3
      WINDOW w AS (ORDER BY entries.leaf_index)
    ) AS portion WHERE ${within('$4')} ORDER BY place`,
 );
+// One by one, which LIMIT makes sure of: a join might go through all entries of the tenant.
 const AT = statement(
   `SELECT * FROM (
      SELECT ${COLUMNS}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
        sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
      FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, place)
-     JOIN (${ENTRIES_WITH_CONTENTS} AND contents.leaf_index = ANY($2::bigint[])) ON entries.tenant_id = $1 AND entries.leaf_index = asked.index
+     JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = $1 AND entries.leaf_index = asked.index LIMIT 1) AS entries ON true
+     ${WITH_CONTENTS}
      WINDOW w AS (ORDER BY asked.place)
    ) AS portion WHERE ${within('$3')} ORDER BY place`,
 );

@@ -26,6 +26,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../database.ts';
 import { ROLES } from '../rights.ts';
 import type { CommonPlans } from './common-plans.ts';
+import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { once, Parameters } from './parameters.ts';
 import { pauseForOthers } from './pause.ts';
@@ -59,6 +60,10 @@ const LOOKED_MAX = 500;
 const LOOKED_BYTES = 4 * 1024 * 1024;
 /** Events are looked at in the process that answers requests: after so many, it looks at these. */
 const LOOKED_AT_ONCE = 20;
+
+/** All but their terms. */
+const DOC_COLUMNS = `d.leaf_index, d.event_id, d.at_ms, d.at_ns, d.classification, d.kind, d.outcome, d.actor_type,
+  d.action, d.actor, d.resource_type`;
 
 const KEY_TEXTS = statement(
   `SELECT text FROM view_keys WHERE tenant_id = $1 AND generation = $2 AND kind = $3 LIMIT ${KEY_TEXTS_MAX + 1}`,
@@ -208,33 +213,43 @@ export class Matcher {
     return [...own, ...propertiesOf(matching, parameters)].join(' AND ');
   }
 
-  /** What the plan finds, without an order. It is for `byTerms`. */
-  found(matching: Matching, columns: string): { readonly sql: string; readonly parameters: Parameters } {
+  /** What the plan finds, without an order, of docs before an index if one is given. It is for `byTerms`. */
+  found(
+    matching: Matching,
+    columns: string,
+    before?: number,
+  ): { readonly sql: string; readonly parameters: Parameters } {
     const parameters = new Parameters();
+    const older = before === undefined ? '' : ` AND d.leaf_index < ${parameters.mark(before)}`;
     const { plan, view } = matching;
-    const select = `SELECT ${columns} FROM`;
-    if (plan.of !== 'Some')
-      return { sql: `${select} docs AS d WHERE ${this.condition(matching, parameters)}`, parameters };
+    if (plan.of !== 'Some') {
+      const condition = this.condition(matching, parameters);
+      return { sql: `SELECT ${columns} FROM docs AS d WHERE ${condition}${older}`, parameters };
+    }
     const { docsPart } = this.#facts;
+    const docs = docsPart ?? 'docs';
+    const [tenant, generation] = [parameters.mark(view.tenant), parameters.mark(view.generation)];
+    const words = `d.terms @@ ${parameters.mark(plan.match)}::tsquery`;
+    const asked = [...propertiesOf(matching, parameters), words].join(' AND ') + older;
+    const own = `d.tenant_id = ${tenant} AND d.generation = ${generation}`;
     // The database holds it for cheap to go through all docs of the tenant and read the terms of each, which are kept apart
     // from them. So the tenant is compared in a way that leaves it only the index of terms, in its own part of the docs.
-    const own =
-      docsPart === undefined
-        ? [this.condition(matching, parameters)]
-        : [
-            `d.tenant_id || '' = ${parameters.mark(view.tenant)}`,
-            `d.generation + 0 = ${parameters.mark(view.generation)}`,
-            ...propertiesOf(matching, parameters),
-          ];
-    const conditions = [...own, `d.terms @@ ${parameters.mark(plan.match)}::tsquery`];
-    return { sql: `${select} ${docsPart ?? 'docs'} AS d WHERE ${conditions.join(' AND ')}`, parameters };
+    const hidden = `d.tenant_id || '' = ${tenant} AND d.generation + 0 = ${generation}`;
+    const sql = `SELECT ${columns} FROM (
+        SELECT ${DOC_COLUMNS} FROM ${docs} AS d
+        WHERE ${docsPart === undefined ? own : hidden} AND ${isBehindFirst('d.')} AND ${asked}
+      UNION ALL
+        SELECT ${DOC_COLUMNS} FROM (SELECT * FROM ${docs} AS d
+          WHERE ${own} AND d.leaf_index < ${FIRST_DOCS} OFFSET 0) AS d
+        WHERE ${asked}
+      ) AS d`;
+    return { sql, parameters };
   }
 
   /** What the plan finds, newest first, of what is older than `beyond`. */
   async #candidates(matching: Matching, limit: number, beyond: number | undefined): Promise<number[]> {
-    const { sql, parameters } = this.found(matching, 'd.leaf_index');
-    const older = beyond === undefined ? '' : ` AND d.leaf_index < ${parameters.mark(beyond)}`;
-    const text = `${sql}${older} ORDER BY d.leaf_index DESC LIMIT ${parameters.mark(limit)}`;
+    const { sql, parameters } = this.found(matching, 'd.leaf_index', beyond);
+    const text = `${sql} ORDER BY d.leaf_index DESC LIMIT ${parameters.mark(limit)}`;
     const rows = await this.byTerms(text, parameters.values);
     return rows.map((row) => numberOf(row, 'leaf_index'));
   }
