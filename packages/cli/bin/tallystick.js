@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR_MIN = 24;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+/** Set for the child: another parent with a channel to it may leave it. */
+const LAUNCHED = 'TALLYSTICK_LAUNCHED';
 
 const launcher = fileURLToPath(import.meta.url);
 const source = join(dirname(launcher), '../src/main.ts');
@@ -56,7 +58,9 @@ function readsSources() {
 
 /** A launcher that is killed can pass nothing on; that it is gone is seen by the channel to it. */
 function endWithLauncher() {
-  if (process.channel === undefined) return;
+  const isLaunched = process.env[LAUNCHED] === 'yes';
+  delete process.env[LAUNCHED];
+  if (!isLaunched || process.channel === undefined) return;
   process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   process.channel.unref();
 }
@@ -65,7 +69,8 @@ function endWithLauncher() {
 function startAgain(node, flags) {
   const condition = inRepository ? ['--conditions=source'] : [];
   const args = [...flags, ...condition, launcher, ...process.argv.slice(2)];
-  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const env = { ...process.env, [LAUNCHED]: 'yes' };
+  const child = spawn(node, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`tallystick: cannot start ${node}: ${error.message}\n`);

@@ -73,8 +73,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const { witnessing } = witnesses;
   const membership = createMembership({
     nodes: () => storage.nodes,
-    refused: () => checkpointer.findings(),
-    isAble: () => checkpointer.isAble(),
+    word: () => ({ refused: checkpointer.findings(), isAble: checkpointer.isAble() }),
     onNews,
     clock,
     random,

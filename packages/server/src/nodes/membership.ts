@@ -5,15 +5,13 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Beat, News, Nodes, NodeState } from './nodes.ts';
+import type { Beat, News, Nodes, NodeState, NodeWord } from './nodes.ts';
 
 export interface MembershipParts {
   /** Undefined: there are no others, ever. Asked once the store is open. */
   readonly nodes: () => Nodes | undefined;
-  /** The logs that this node has found to be other than what was signed, and why. */
-  readonly refused: () => ReadonlyMap<TenantId, string>;
-  /** Whether this node makes checkpoints. */
-  readonly isAble: () => boolean;
+  /** How this node is. */
+  readonly word: () => NodeWord;
   /** Told what others tell, and that it looks after logs that it did not before. */
   readonly onNews: (news: News | 'Gained') => void;
   readonly clock: Clock;
@@ -108,13 +106,13 @@ class BeatingMembership implements Membership {
   }
 
   async #beat(nodes: Nodes): Promise<void> {
-    const { refused, onNews, telemetry } = this.#parts;
+    const { onNews, telemetry } = this.#parts;
     const before = this.#latest.nodes;
-    const isAble = this.#parts.isAble();
-    this.#latest = await nodes.beat({ refused: refused(), isAble });
-    if (this.#wasAble && !isAble)
+    const word = this.#parts.word();
+    this.#latest = await nodes.beat(word);
+    if (this.#wasAble && !word.isAble)
       telemetry.warn('this node makes no checkpoints: others look after its logs, if there are any');
-    this.#wasAble = isAble;
+    this.#wasAble = word.isAble;
     for (const name of comings(before, this.#latest.nodes)) telemetry.info('a node has come', { name });
     for (const name of comings(this.#latest.nodes, before)) telemetry.info('a node is gone', { name });
     if (this.#latest.hasGained) onNews('Gained');

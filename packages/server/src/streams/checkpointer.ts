@@ -63,13 +63,13 @@ export interface Checkpointer extends AsyncDisposable {
    */
   covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
   figures(): CheckpointerFigures;
-  /** False for a while after it could not make any time and again, and for good once it has ended. */
+  /** False once it could not make any time and again, until it has, or for a minute or two; for good once it has ended. */
   isAble(): boolean;
 }
 
 export interface CheckpointerFigures {
   readonly refusedTenants: number;
-  /** Why the last turn has failed; undefined when it has not. */
+  /** Why the last turn that had anything to sign has failed; undefined when it has not. */
   readonly failure: unknown;
 }
 
@@ -110,8 +110,8 @@ class TurningCheckpointer implements Checkpointer {
   readonly #uncompared = new Set<TenantId>();
   #loop: Loop | undefined;
   #failure: unknown;
-  /** On the monotonic clock. */
-  #unableUntilNs = 0;
+  /** Until when others are to look after its logs, on the monotonic clock, and why. */
+  #unable: { readonly untilNs: number; readonly failure: unknown } | undefined;
   /** On the monotonic clock: no turn signs before. */
   #restsUntilNs = 0;
 
@@ -149,12 +149,12 @@ class TurningCheckpointer implements Checkpointer {
       onFailure: ({ error, failuresInARow, nextTurnInMs }) => {
         this.#fail(error);
         if (failuresInARow >= UNABLE_FAILURES)
-          this.#unableUntilNs = clock.monotonicNs() + (nextTurnInMs + UNABLE_MS) * 1e6;
+          this.#unable = { untilNs: clock.monotonicNs() + (nextTurnInMs + UNABLE_MS) * 1e6, failure: error };
         telemetry.error('no checkpoint could be made', error, { failuresInARow, nextTurnInMs });
       },
       onBroken: (error) => {
         this.#fail(error);
-        this.#unableUntilNs = Infinity;
+        this.#unable = { untilNs: Infinity, failure: error };
         telemetry.error('checkpoints have ended', error);
       },
     });
@@ -196,11 +196,12 @@ class TurningCheckpointer implements Checkpointer {
   }
 
   figures(): CheckpointerFigures {
-    return { refusedTenants: this.refusedTenants().length, failure: this.#failure };
+    const failure = this.#failure ?? (this.isAble() ? undefined : this.#unable?.failure);
+    return { refusedTenants: this.refusedTenants().length, failure };
   }
 
   isAble(): boolean {
-    return this.#parts.clock.monotonicNs() >= this.#unableUntilNs;
+    return this.#unable === undefined || this.#parts.clock.monotonicNs() >= this.#unable.untilNs;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -223,6 +224,7 @@ class TurningCheckpointer implements Checkpointer {
     await this.#publish(signed);
     await this.#lookElsewhere();
     this.#failure = undefined;
+    if (signed.length > 0) this.#unable = undefined;
     return hasMore ? 'more' : undefined;
   }
 

@@ -4,26 +4,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
-import { shownEvent } from '../../query/testing/shown-event.ts';
-import { systemClock } from '../../runtime/clock.ts';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
-import { createUlids } from '../../runtime/ids.ts';
-import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest, LogWriter } from '../../streams/log.ts';
-import { draftOf } from '../event-index/testing/plain-definition.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
-import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from './database.ts';
-import { IndexedLogs, NOW_MS } from './event-index/testing/indexed-log.ts';
+import { IndexedLogs } from './event-index/testing/indexed-log.ts';
 import { Heads } from './heads.ts';
 import type { Line } from './line.ts';
-import { writesHere } from './log.ts';
-import { WRITE_AT_ONCE } from './pool-statements.ts';
-
-const random = createSystemRandom();
-const nextId = createUlids(systemClock, random);
-const NOW = { nowMs: NOW_MS, steadyNowMs: 0 };
+import { PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
+import { committer, newWriter as writerOn, NOW, requestOf, WRITING } from './testing/plain-writer.ts';
 
 let logs: IndexedLogs;
 before(async () => {
@@ -31,27 +21,7 @@ before(async () => {
 });
 after(() => logs?.[Symbol.asyncDispose]());
 
-/** Somebody who remembers heads of their own. */
-function newWriter(writing = logs.database): LogWriter {
-  return writesHere({
-    writing,
-    committer: new PoolCommitter(random),
-    logOrigin: 'index.test',
-    streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
-    clock: systemClock,
-    random,
-    nextId,
-  });
-}
-
-/** With ids that are made here, so that nothing is to be looked up. */
-function request(tenant: TenantId, count = 1): AppendRequest {
-  const drafts = Array.from({ length: count }, () => {
-    const { eventId: _, ...said } = shownEvent();
-    return draftOf(said, nextId);
-  });
-  return { tenant, drafts, atomic: true };
-}
+const newWriter = (database = logs.database) => writerOn(database);
 
 async function append(writer: LogWriter, ...requests: AppendRequest[]): Promise<number[]> {
   const answers = await writer.append(requests, NOW);
@@ -74,7 +44,7 @@ test('once a head is known, requests that look nothing up are stored without a l
   const tenant = await logs.newTenant();
   await using database = new Database({ url: logs.url, connectionsMax: 1 });
   const writer = newWriter(database);
-  for (let i = 0; i < 4; i++) await append(writer, request(tenant));
+  for (let i = 0; i < 4; i++) await append(writer, requestOf(tenant));
   // Each connection knows how often it has carried out what it has prepared.
   const { rows } = await database.plainly((client) =>
     client.query<{ times: number }>(
@@ -85,11 +55,31 @@ test('once a head is known, requests that look nothing up are stored without a l
   assert.deepEqual(rows, [{ times: 3 }]);
 });
 
+test('a pool of many tenants is planned for many, also behind pools of few', async () => {
+  const tenants = await logs.newTenants(50);
+  await using database = new Database({ url: logs.url, connectionsMax: 1 });
+  const writer = newWriter(database);
+  // So often that the database keeps one plan.
+  for (let i = 0; i < 12; i++) await append(writer, requestOf(tenants[0]!));
+  for (let i = 0; i < 8; i++) await append(writer, ...tenants.map((tenant) => requestOf(tenant)));
+  const plan = await database.plainly(async (client) => {
+    await client.query(`BEGIN; ${PLANNED_FOR_MANY}`);
+    const none = Array.from({ length: 19 }, () => 'NULL').join();
+    const { rows } = await client.query<Record<string, string>>(
+      `EXPLAIN EXECUTE "${WRITE_MANY_AT_ONCE.name}" (${none})`,
+    );
+    await client.query('ROLLBACK');
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  });
+  assert.match(plan, /Hash Join/);
+  assert.doesNotMatch(plan, /Nested Loop/);
+});
+
 test('pools that are handed over one behind the other come behind each other', async () => {
   const tenant = await logs.newTenant();
   const writer = newWriter();
-  assert.deepEqual(await append(writer, request(tenant)), [0]);
-  const pools = Array.from({ length: 20 }, () => append(writer, request(tenant, 3)));
+  assert.deepEqual(await append(writer, requestOf(tenant)), [0]);
+  const pools = Array.from({ length: 20 }, () => append(writer, requestOf(tenant, 3)));
   assert.deepEqual(
     (await Promise.all(pools)).flat(),
     Array.from({ length: 60 }, (_, i) => 1 + i),
@@ -101,7 +91,7 @@ test('a log that somebody else has moved on is gone on with from where it is', a
   const [one, other] = [newWriter(), newWriter()];
   const places: number[] = [];
   for (const writer of [one, other, one, one, other, other, one])
-    places.push(...(await append(writer, request(tenant, 2))));
+    places.push(...(await append(writer, requestOf(tenant, 2))));
   assert.deepEqual(
     places,
     Array.from({ length: 14 }, (_, i) => i),
@@ -114,8 +104,8 @@ test('two who write to the same logs at once give each place once', async () => 
   const writing = writers.map(async (writer) => {
     for (let i = 0; i < 20; i++)
       await Promise.all([
-        append(writer, ...tenants.map((tenant) => request(tenant))),
-        append(writer, request(tenants[i % 3]!, 2)),
+        append(writer, ...tenants.map((tenant) => requestOf(tenant))),
+        append(writer, requestOf(tenants[i % 3]!, 2)),
       ]);
   });
   await Promise.all(writing);
@@ -128,10 +118,8 @@ test('a log that was missed is left to those who lock it, for a second', async (
   const clock = createFakeClock(0);
   const heads = new Heads('index.test');
   const line = { commit: async () => [] } as unknown as Line;
-  const committer = new PoolCommitter(random);
-  const streams = { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 };
-  const atOnce = new AppendAtOnce({ line, heads, clock, writing: { streams, nextId, committer, random } });
-  const { requests } = decodePool(encodePool([request('acme')], NOW));
+  const atOnce = new AppendAtOnce({ line, heads, clock, writing: WRITING });
+  const { requests } = decodePool(encodePool([requestOf('acme')], NOW));
   const open = [{ request: requests[0]!, place: 0, firstRow: 0 }];
   const isSent = () => {
     const previous = new Uint8Array(32);
@@ -156,14 +144,14 @@ test('a log that was missed is left to those who lock it, for a second', async (
 test('of a pool, the log that somebody holds waits alone', async () => {
   const [held, free] = [await logs.newTenant(), await logs.newTenant()];
   const writer = newWriter();
-  await append(writer, request(held), request(free));
+  await append(writer, requestOf(held), requestOf(free));
   const holder = new Client({ connectionString: logs.url });
   await holder.connect();
   try {
     await holder.query('BEGIN');
     await holder.query(`SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = $1 FOR UPDATE`, [held]);
     let decided: readonly number[] = [];
-    const waiting = writer.append([request(held), request(free)], NOW, (those) => {
+    const waiting = writer.append([requestOf(held), requestOf(free)], NOW, (those) => {
       decided = [...those.keys()];
       void holder.query('ROLLBACK');
     });
@@ -181,10 +169,10 @@ test('of a pool, the log that somebody holds waits alone', async () => {
 test('what is stored is answered, also when the rest of the pool cannot be', async () => {
   const [moved, free] = [await logs.newTenant(), await logs.newTenant()];
   const writer = newWriter();
-  await append(writer, request(moved), request(free));
-  await append(newWriter(), request(moved));
+  await append(writer, requestOf(moved), requestOf(free));
+  await append(newWriter(), requestOf(moved));
   await logs.raw('REVOKE SELECT ON epochs FROM tallystick_writer');
-  const [ofMoved, ofFree] = await writer.append([request(moved), request(free)], NOW);
+  const [ofMoved, ofFree] = await writer.append([requestOf(moved), requestOf(free)], NOW);
   await logs.raw('GRANT SELECT ON epochs TO tallystick_writer');
   assert.equal(ofFree?.status, 'Done');
   assert.equal(ofMoved?.status, 'Faulty');
@@ -202,13 +190,13 @@ test('whoever writes to a log without end does not keep others from it', async (
   const [busy, other] = [newWriter(one), newWriter(two)];
   const over = new AbortController();
   const keepBusy = async () => {
-    while (!over.signal.aborted) await append(busy, request(tenant));
+    while (!over.signal.aborted) await append(busy, requestOf(tenant));
   };
   const writing = [keepBusy(), keepBusy(), keepBusy()];
   const tookMs: number[] = [];
   for (let i = 0; i < 8; i++) {
     const began = performance.now();
-    await append(other, request(tenant));
+    await append(other, requestOf(tenant));
     tookMs.push(performance.now() - began);
   }
   over.abort();

@@ -13,7 +13,7 @@ import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { textIn } from '../rows/columns.ts';
 import type { Heads } from './heads.ts';
 import type { Line } from './line.ts';
-import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE } from './pool-statements.ts';
+import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
 import { PostgresPoolTables } from './pool-tables.ts';
 
 /** A request with its place in the pool and that of its first draft in the commitments. */
@@ -88,8 +88,11 @@ export class AppendAtOnce {
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
     const values = tables.rows.valuesAtOnce(remembered.heads.values());
-    const settings = tenants.length > FEW_TENANTS ? [PLANNED_FOR_MANY] : [];
-    const rows = line.commit({ role: 'Writer', tenants }, WRITE_AT_ONCE, values, ...settings);
+    const scope = { role: 'Writer', tenants } as const;
+    const rows =
+      tenants.length > FEW_TENANTS
+        ? line.commit(scope, WRITE_MANY_AT_ONCE, values, PLANNED_FOR_MANY)
+        : line.commit(scope, WRITE_AT_ONCE, values);
     heads.remember(remembered.heads.values());
     return { decided, stored: rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id')))) };
   }

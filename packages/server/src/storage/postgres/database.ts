@@ -298,6 +298,11 @@ async function commit(client: PoolClient): Promise<void> {
   }
 }
 
+/** The database has waited for a lock for as long as it was told to. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03';
+}
+
 /** Of what this connection has prepared, not of what was asked: a table has another column now, or it was discarded. */
 function isOfPrepared(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '0A000' || error.code === '26000');

@@ -25,13 +25,14 @@ import { TenantFault } from '../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { contentMonthOf } from './content-month.ts';
-import { type Database, PROJECTOR, statement } from './database.ts';
+import { type Database, statement } from './database.ts';
 import { beginEpoch } from './epoch-writer.ts';
 import { Heads } from './heads.ts';
 import { HeldShares } from './held-shares.ts';
 import { Line } from './line.ts';
 import { LockedCommits, type Wish, type Work } from './locked-commits.ts';
 import { Patience } from './patience.ts';
+import { sweepUsedKeys } from './swept-keys.ts';
 import { Turns } from './turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
@@ -47,14 +48,9 @@ type Result = AppendAnswer;
 
 /** Where each is of one tenant. */
 export const COMMITS_AT_ONCE = 8;
-const SWEEP_ROWS_MAX = 1000;
 
 const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
 const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
-const SWEEP = statement(
-  `DELETE FROM used_keys WHERE (tenant_id, operation, key) IN (SELECT tenant_id, operation, key FROM used_keys
-     WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${SWEEP_ROWS_MAX})`,
-);
 const PROBE = statement(
   `INSERT INTO meta (name, value) VALUES ('probes', '1')
    ON CONFLICT (name) DO UPDATE SET value = (meta.value::bigint + 1)::text`,
@@ -100,7 +96,7 @@ export class Journal {
       await this.#appendLocked(open, { commitments, now }, results, onHeld);
     } catch (error) {
       // What is stored is stored, and must be answered.
-      if (open.length === requests.length) throw error;
+      if (decidedIn(results).size === 0) throw error;
       for (const { place } of open) results[place] ??= { status: 'Faulty', error: perhaps(error) };
     }
     return results;
@@ -157,9 +153,8 @@ export class Journal {
   }
 
   /** Removes a portion of the keys whose window has ended; true when there may be more. */
-  async sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
-    const swept = await this.#database.inTransaction(PROJECTOR, (t) => t.change(SWEEP, [steadyNowMs]));
-    return swept === SWEEP_ROWS_MAX;
+  sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
+    return sweepUsedKeys(this.#database, steadyNowMs);
   }
 
   /** A durable commit of next to nothing. */

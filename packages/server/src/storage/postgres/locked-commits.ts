@@ -7,7 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Head } from '../pool/head.ts';
 import { PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
-import type { Database, Transaction } from './database.ts';
+import { type Database, isLockNotAvailable, type Transaction } from './database.ts';
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Line } from './line.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
@@ -31,7 +31,7 @@ export interface LockedCommitsParts {
   readonly database: Database;
   readonly heads: Heads;
   readonly turns: Turns;
-  /** Empty before anything is locked here. */
+  /** Empty before anything is locked here that is not waited for. */
   readonly line: Line;
   readonly writing: StreamWriterOptions;
   /** Told when one has failed: what is remembered of the database may be wrong. */
@@ -40,8 +40,6 @@ export interface LockedCommitsParts {
 
 /** So long is a log waited for at a time. */
 const WAITED_MS_MAX = 2000;
-/** The database has waited for as long as it was told to. */
-const LOCK_NOT_AVAILABLE = '55P03';
 
 export class LockedCommits {
   readonly #parts: LockedCommitsParts;
@@ -72,7 +70,7 @@ export class LockedCommits {
     try {
       return await this.#commit(wish, work, WAITED_MS_MAX);
     } catch (error) {
-      if (isNotAvailable(error)) return undefined;
+      if (isLockNotAvailable(error)) return undefined;
       throw error;
     } finally {
       this.#isWaiting = false;
@@ -94,12 +92,8 @@ export class LockedCommits {
       heads.remember(locked?.heads.values() ?? []);
       return result;
     } catch (error) {
-      if (!isNotAvailable(error)) onFailure();
+      if (!isLockNotAvailable(error)) onFailure();
       throw error;
     }
   }
-}
-
-function isNotAvailable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE;
 }

@@ -24,6 +24,7 @@ import {
   WRITE_CONTENTS,
   WRITE_ENTRIES,
   WRITE_KEYS,
+  WRITE_MANY,
   WRITE_STREAMS,
 } from './pool-statements.ts';
 
@@ -121,8 +122,9 @@ export class PoolRows {
       ...encoded(USED_KEY_COLUMNS, this.#usedKeys),
       ...encoded(HEAD_COLUMNS, heads),
     ];
-    if (heads[0]!.length > FEW_TENANTS) await transaction.query(statement(PLANNED_FOR_MANY));
-    const [row] = await transaction.query(WRITE, values);
+    const isMany = heads[0]!.length > FEW_TENANTS;
+    if (isMany) await transaction.query(statement(PLANNED_FOR_MANY));
+    const [row] = await transaction.query(isMany ? WRITE_MANY : WRITE, values);
     return numberOf(row, 'moved');
   }
 

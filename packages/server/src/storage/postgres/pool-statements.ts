@@ -3,7 +3,7 @@
 
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../commitments.ts';
-import { statement } from './database.ts';
+import { type Statement, statement } from './database.ts';
 
 // The bytes of a row, in this order; behind them the fingerprint, if there is one, and the two texts.
 export const LEAF_AT = ENTRY_BYTES;
@@ -32,12 +32,15 @@ const INSERT_KEYS =
 const OR_REPLACE_KEY = `ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
   expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
 
-/**
- * For the statements below, where they are about more tenants than a few: the database plans them for a few, and would compare each
- * with each.
- */
-export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
 export const FEW_TENANTS = 8;
+/** For the statements of many tenants. */
+export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
+
+/**
+ * The same where it is about more tenants than a few: the database plans for a few, and would compare each with each. It keeps
+ * what it has planned by the name of a statement, so this one has another.
+ */
+const ofMany = ({ text }: Statement) => statement(`/* of many */ ${text}`);
 
 const ROWS_OF_ALL = `unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[],
   $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})`;
@@ -61,6 +64,7 @@ export const WRITE = statement(
      RETURNING 1
    ) SELECT count(*) AS moved FROM head`,
 );
+export const WRITE_MANY = ofMany(WRITE);
 
 /**
  * The same without a lock before: a log is locked here, if it is where it was thought to be and nobody else has it. Of the others
@@ -89,6 +93,7 @@ export const WRITE_AT_ONCE = statement(
      RETURNING heads.tenant_id
    ) SELECT tenant_id FROM head`,
 );
+export const WRITE_MANY_AT_ONCE = ofMany(WRITE_AT_ONCE);
 
 // Where tables are distributed: of one tenant, a statement for each table. What is inserted is joined with the head, by which
 // the database sees that all of it happens on one machine; otherwise it would gather the rows and send them on by COPY,

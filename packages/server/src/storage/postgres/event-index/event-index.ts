@@ -12,7 +12,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../database.ts';
 import type { HeldShares } from '../held-shares.ts';
-import { CommonPlans } from './common-plans.ts';
+import { FrequentPlans } from './frequent-plans.ts';
 import { LETTER_COUNT, LETTER_COUNT_OF_ALL, lettersOf } from './dead-letters.ts';
 import { IndexFollower } from './follower.ts';
 import { IndexReader, type ReaderParts, stateIn, stateOfAll } from './index-reader.ts';
@@ -62,7 +62,7 @@ class Index implements PostgresEventIndex {
     this.#slots = new SearchSlots(options.searchesMax ?? SEARCHES_MAX);
     this.#reading = {
       terms: new TermsOfViews(),
-      common: new CommonPlans(),
+      frequent: new FrequentPlans(),
       stored: new StoredEvents(),
       gatheredMax: options.gatheredMax ?? LIMITS.listExactTotalMax,
     };

@@ -11,7 +11,7 @@ import { type Row, statement } from '../database.ts';
 import { FIRST_DOCS } from './first-docs.ts';
 import type { Matcher, Matching } from './matching.ts';
 import { once, Parameters } from './parameters.ts';
-import { inItsOrder } from './plans.ts';
+import { inItsOrder } from './index-choice.ts';
 import type { OpenView } from './views.ts';
 
 /** What a question comes to. */

@@ -23,12 +23,13 @@ import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
 import { partOf } from '../schema.ts';
 import { Aggregator } from './aggregate.ts';
-import type { CommonPlans } from './common-plans.ts';
+import type { FrequentPlans } from './frequent-plans.ts';
 import { Finder, type Match } from './finder.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { Matcher, type ViewFacts } from './matching.ts';
 import { pauseForOthers } from './pause.ts';
-import { inItsOrder, PLANNED } from './plans.ts';
+import { BY_INDEXES, inItsOrder } from './index-choice.ts';
+import { once } from './parameters.ts';
 import { type OpenView, type TermsOfViews, VIEW_COLUMNS, viewIn } from './views.ts';
 
 /** Of stored text: a page of large events has fewer of them. */
@@ -78,7 +79,7 @@ const DOCS_PART = statement(`SELECT ${partOf('docs', '$1')} AS part`);
 
 export interface ReaderParts {
   readonly terms: TermsOfViews;
-  readonly common: CommonPlans;
+  readonly frequent: FrequentPlans;
   readonly stored: StoredEvents;
   /** So many that match are counted and sorted; past it the order is walked. */
   readonly gatheredMax: number;
@@ -121,8 +122,8 @@ export class IndexReader {
 
   async find(tenant: TenantId, question: Question, nowMs: number): Promise<Found> {
     const [, [row]] = await Promise.all([
-      this.#transaction.query(PLANNED),
-      this.#transaction.query(STATE, [tenant]),
+      this.#transaction.query(BY_INDEXES),
+      this.#transaction.query(once(STATE.text), [tenant]),
     ]);
     const state = stateOf(row, nowMs);
     if (row === undefined || row['generation'] === null) return { ...nothingFor(question), state };
@@ -132,7 +133,7 @@ export class IndexReader {
 
   async #answer(view: OpenView, question: Question): Promise<Omit<Found, 'state'>> {
     const facts = await this.#factsOf(view);
-    const matcher = new Matcher(this.#transaction, facts, this.#deadline, this.#parts.common);
+    const matcher = new Matcher(this.#transaction, facts, this.#deadline, this.#parts.frequent);
     const finder = new Finder(matcher, this.#parts.gatheredMax);
     const match = await finder.match(view, question);
     const isWeighed = question.isScored && match.total > 0;

@@ -25,7 +25,7 @@ import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../database.ts';
 import { ROLES } from '../rights.ts';
-import type { CommonPlans } from './common-plans.ts';
+import type { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { once, Parameters } from './parameters.ts';
@@ -77,15 +77,15 @@ export class Matcher {
   readonly #deadline: Deadline;
   readonly #facts: ViewFacts;
   readonly #texts = new Map<string, readonly string[]>();
-  readonly #common: CommonPlans;
+  readonly #frequent: FrequentPlans;
   /** By what was counted, up to its limit. */
   readonly #counts = new Map<string, number>();
 
-  constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline, common: CommonPlans) {
+  constructor(transaction: Transaction, facts: ViewFacts, deadline: Deadline, frequent: FrequentPlans) {
     this.transaction = transaction;
     this.#facts = facts;
     this.#deadline = deadline;
-    this.#common = common;
+    this.#frequent = frequent;
   }
 
   get bounds(): Bounds | undefined {
@@ -147,13 +147,15 @@ export class Matcher {
   /** How many the plan is known to find, up to the limit: they were counted for this answer, or are too many for any. */
   knownCount(matching: Matching, limit: number): number | undefined {
     const counted = countedAs(matching, limit);
-    return this.#counts.get(counted) ?? (this.#common.has(counted) ? limit : undefined);
+    return (
+      this.#counts.get(counted) ?? (this.#frequent.has(counted, matching.view.nextIndex) ? limit : undefined)
+    );
   }
 
   rememberCount(matching: Matching, limit: number, count: number): void {
     const counted = countedAs(matching, limit);
     this.#counts.set(counted, count);
-    if (count === limit) this.#common.add(counted);
+    if (count === limit) this.#frequent.add(counted, matching.view.nextIndex);
   }
 
   /** Statements that find docs by their terms: they name the tenant. */

@@ -1,11 +1,12 @@
-// How the database is made to take the right index, though it may not have looked at its tables yet: what is asked for once
-// is planned for itself, by settings of its transaction.
+// How the database is made to take the right index, though it may not have looked at its tables yet: by settings of a search's
+// transaction. They count when a statement is planned. One with a name may keep the plan that it got elsewhere, so what is
+// asked elsewhere, too, has none here.
 
 import type { Row, Statement, Transaction, Value } from '../database.ts';
 import { once } from './parameters.ts';
 
 /** For a whole search: by an index wherever there is one, and by one process for each of the searches that are let in. */
-export const PLANNED = once(
+export const BY_INDEXES = once(
   ['enable_seqscan = off', 'jit = off', 'max_parallel_workers_per_gather = 0', "work_mem = '32MB'"]
     .map((setting) => `SET LOCAL ${setting}`)
     .join('; '),

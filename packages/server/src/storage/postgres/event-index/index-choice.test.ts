@@ -11,7 +11,7 @@ import { questionOf, type Said } from '../../event-index/testing/plain-definitio
 import { StoredEvents } from '../../rows/event-row.ts';
 import { type Row, statement } from '../database.ts';
 import { partsOf } from '../schema.ts';
-import { CommonPlans } from './common-plans.ts';
+import { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS } from './first-docs.ts';
 import { IndexReader } from './index-reader.ts';
 import { IndexedLogs, NOW_MS } from './testing/indexed-log.ts';
@@ -52,12 +52,12 @@ after(() => logs?.[Symbol.asyncDispose]());
 /** How many rows of docs and of the log were looked at for an answer, and how many events it has. */
 async function lookedAtFor(
   asked: Partial<Question>,
-  common = new CommonPlans(),
+  frequent = new FrequentPlans(),
   of = tenant,
 ): Promise<{ total: number; looked: number }> {
   const reading = {
     terms: new TermsOfViews(),
-    common,
+    frequent,
     stored: new StoredEvents(),
     gatheredMax: GATHERED_MAX,
   };
@@ -118,27 +118,31 @@ for (const [state, sql] of [
     }
   });
 
-test('what is known to be common is not counted again, and what is not is', async () => {
-  const common = new CommonPlans();
+test('what is known to be found often is not counted again, and what is not is', async () => {
+  const frequent = new FrequentPlans();
   const asked = { ...asking('common'), rowsMax: 1 };
-  const first = await lookedAtFor(asked, common);
-  const second = await lookedAtFor(asked, common);
+  const first = await lookedAtFor(asked, frequent);
+  const second = await lookedAtFor(asked, frequent);
   assert.deepEqual([first.total, second.total], [GATHERED_MAX + 1, GATHERED_MAX + 1]);
   assert.ok(first.looked - second.looked >= GATHERED_MAX, `${first.looked}, then ${second.looked}`);
-  const rare = [await lookedAtFor(asking('rare'), common), await lookedAtFor(asking('rare'), common)];
+  const rare = [await lookedAtFor(asking('rare'), frequent), await lookedAtFor(asking('rare'), frequent)];
   assert.deepEqual(rare[0], rare[1]);
   // Of another tenant, the same word is another plan.
   const other = await logs.tenantWith([said(1)]);
-  assert.equal((await lookedAtFor(asked, common, other)).total, 1);
+  assert.equal((await lookedAtFor(asked, frequent, other)).total, 1);
 });
 
-test('so many common plans are remembered, those that were asked for last', () => {
-  const common = new CommonPlans();
-  for (let i = 0; i < 10_000; i++) common.add(`plan ${i}`);
-  assert.ok(common.has('plan 0'));
-  common.add('one more');
+test('so many plans are remembered, those that were asked for last, as long as the view is not put back', () => {
+  const frequent = new FrequentPlans();
+  for (let i = 0; i < 10_000; i++) frequent.add(`plan ${i}`, 20_000);
+  assert.ok(frequent.has('plan 0', 20_000));
+  frequent.add('one more', 20_000);
   assert.deepEqual(
-    ['plan 0', 'plan 1', 'plan 2', 'one more'].map((plan) => common.has(plan)),
+    ['plan 0', 'plan 1', 'plan 2', 'one more'].map((plan) => frequent.has(plan, 20_001)),
     [true, false, true, true],
+  );
+  assert.deepEqual(
+    [19_999, 20_000].map((nextIndex) => frequent.has('plan 0', nextIndex)),
+    [false, false],
   );
 });

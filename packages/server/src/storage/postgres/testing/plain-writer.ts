@@ -1,0 +1,42 @@
+// Somebody who appends to logs, with heads remembered of their own, and requests for which nothing has to be looked up.
+
+import type { TenantId } from '@tallystick/contract';
+import { shownEvent } from '../../../query/testing/shown-event.ts';
+import { systemClock } from '../../../runtime/clock.ts';
+import { createUlids } from '../../../runtime/ids.ts';
+import { createSystemRandom } from '../../../runtime/random.ts';
+import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
+import { draftOf } from '../../event-index/testing/plain-definition.ts';
+import { PoolCommitter } from '../../pool/pool-commitments.ts';
+import type { Database } from '../database.ts';
+import { NOW_MS } from '../event-index/testing/indexed-log.ts';
+import { writesHere } from '../log.ts';
+
+export const NOW = { nowMs: NOW_MS, steadyNowMs: 0 };
+
+const random = createSystemRandom();
+const nextId = createUlids(systemClock, random);
+export const committer = new PoolCommitter(random);
+
+/** How such a one writes streams. */
+export const WRITING = {
+  committer,
+  logOrigin: 'index.test',
+  streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
+  clock: systemClock,
+  random,
+  nextId,
+} as const;
+
+export function newWriter(writing: Database): LogWriter {
+  return writesHere({ writing, ...WRITING });
+}
+
+/** With ids that are made here. */
+export function requestOf(tenant: TenantId, count = 1): AppendRequest {
+  const drafts = Array.from({ length: count }, () => {
+    const { eventId: _, ...said } = shownEvent();
+    return draftOf(said, nextId);
+  });
+  return { tenant, drafts, atomic: true };
+}
