@@ -35,6 +35,7 @@ export function createLateStorage(): LateStorage {
     tree: {
       standings: () => opened?.tree.standings() ?? starting(),
       stopAt: (tenant, size) => opened?.tree.stopAt(tenant, size) ?? starting(),
+      confirm: () => opened?.tree.confirm() ?? starting(),
       readGrowth: () => opened?.tree.readGrowth() ?? starting(),
       publish: (logs, nowMs) => opened?.tree.publish(logs, nowMs) ?? starting(),
       newestSizes: (tenants) => opened?.tree.newestSizes(tenants) ?? starting(),

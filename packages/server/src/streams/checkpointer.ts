@@ -80,7 +80,8 @@ export interface CoverWish {
 }
 
 const BACK_OFF_MS = 1000;
-const BACK_OFF_MS_MAX = 60_000;
+/** Whoever wants a proof waits for it: once a database is there again, it should not be for long. */
+const BACK_OFF_MS_MAX = 5000;
 /** Once is no reason to give the logs to others. */
 const UNABLE_FAILURES = 2;
 /** Beyond its next turn: one that had nothing to sign has not shown that it can. */
@@ -148,7 +149,7 @@ class TurningCheckpointer implements Checkpointer {
       turn: (signal) => this.#turn(signal),
       onFailure: ({ error, failuresInARow, nextTurnInMs }) => {
         this.#fail(error);
-        if (failuresInARow >= UNABLE_FAILURES)
+        if (failuresInARow >= UNABLE_FAILURES && !isUnavailable(error))
           this.#unable = { untilNs: clock.monotonicNs() + (nextTurnInMs + UNABLE_MS) * 1e6, failure: error };
         telemetry.error('no checkpoint could be made', error, { failuresInARow, nextTurnInMs });
       },
@@ -220,6 +221,7 @@ class TurningCheckpointer implements Checkpointer {
     const sound = await this.#withoutForks(read);
     const { signed, tookNs } = await this.#sign(sound);
     this.#restsUntilNs = beganNs + tookNs * SIGNING_SHARE;
+    if (signed.length > 0) await this.#parts.tree.confirm();
     await this.#anchor(sound);
     await this.#publish(signed);
     await this.#lookElsewhere();
@@ -357,6 +359,11 @@ class TurningCheckpointer implements Checkpointer {
     this.#refused.set(tenant, why);
     this.#parts.telemetry.error('the log of a tenant is refused', new Error(why), { tenant });
   }
+}
+
+/** It is the database that is away, for all nodes. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AuditError && error.code === 'SERVICE_UNAVAILABLE';
 }
 
 function notSigned(): AuditError {

@@ -43,6 +43,7 @@ async function open() {
       tree: {
         standings: () => tree.standings(),
         stopAt: (tenant, size) => tree.stopAt(tenant, size),
+        confirm: () => tree.confirm(),
         publish: (logs, nowMs) => tree.publish(logs, nowMs),
         newestSizes: (tenants) => tree.newestSizes(tenants),
         cosign: (checkpoints) => tree.cosign(checkpoints),

@@ -84,6 +84,8 @@ export interface TreeWriter {
   standings(): Promise<Standing[]>;
   /** The head at exactly this size will be among those that `readGrowth` gives. */
   stopAt(tenant: TenantId, size: number): Promise<void>;
+  /** Resolves once all that was read is as durable as what is acknowledged: it may be seen before its standby has it. */
+  confirm(): Promise<void>;
   /**
    * Reads a portion of what was appended since the last checkpoints, and recomputes leaves, chain and roots from the
    * bytes that are stored. Asked again without `publish` between, it gives the same or more.

@@ -7,6 +7,7 @@ import type { Sight } from '../../events/event-index.ts';
 import { type FactName, ruleOf, type TimeName } from '../../query/fields.ts';
 import { foldText } from '../../query/fold.ts';
 import type { Comparison, Field, Operator, Query, Value } from '../../query/query.ts';
+import { numberIn } from '../../query/query-term.ts';
 import { phraseOf } from '../../query/tokens.ts';
 import { placesFor } from './number-places.ts';
 import {
@@ -23,7 +24,7 @@ import {
   presenceTerm,
   type ViewTerms,
 } from './terms.ts';
-import { DAY_HOURS, hourOf, momentOf } from './time-span.ts';
+import { DAY_HOURS, hourOf, hoursFor, momentOf } from './time-span.ts';
 
 /** Where the terms of a document stand: facets, words of facts, and words of content by its class. */
 export type TermColumn = 'facets' | 'facts' | Classification;
@@ -278,11 +279,21 @@ export class Planner {
           ...this.#keyedWords(phrase),
         ])
       : NONE;
-    // A number may be written otherwise than it is shown, and null has no words.
-    const isSpecial = !prefix && (foldText(text) === 'null' || Number.isFinite(Number(text)));
-    const some = isSpecial ? PERHAPS_ALL : found;
     const at = keys.length > 1 ? this.#content([pathTerm(keys)]) : ALL;
+    const some = prefix ? found : this.or([found, this.#special(text, keys)]);
     return { ...this.and([some, at]), exact: false };
+  }
+
+  /** A number may be written otherwise than it is shown, and null has no words. */
+  #special(text: string, keys: readonly string[]): Plan {
+    if (foldText(text) === 'null') return PERHAPS_ALL;
+    const number = numberIn(text);
+    if (number === undefined) return NONE;
+    return keys.length === 1 ? PERHAPS_ALL : this.#numbers('=', number, keys);
+  }
+
+  #numbers(operator: Operator, number: number, keys: readonly string[]): Plan {
+    return this.#content(placesFor(operator, number).map((place) => numberTerm(keys, place)));
   }
 
   #comparison({ field, operator, value }: Comparison): Plan {
@@ -290,8 +301,7 @@ export class Planner {
     if (field.path === undefined) return PERHAPS_ALL;
     const keys = keysOf(field.path);
     if (keys.length === 1) return PERHAPS_ALL;
-    const found = this.#content(placesFor(operator, value).map((place) => numberTerm(keys, place)));
-    return { ...found, exact: false };
+    return { ...this.#numbers(operator, value, keys), exact: false };
   }
 
   /** A day is made of whole hours; an instant lies in one, and what else does is found too. */
@@ -350,27 +360,6 @@ export class Planner {
 }
 
 const DAY_LENGTH = '2026-01-02'.length;
-
-/** The hours of times that stand in this order to those from `first` to `last`; undefined: without an end. */
-function hoursFor(
-  operator: Operator,
-  first: number,
-  last: number,
-  isDay: boolean,
-): readonly [number | undefined, number | undefined] {
-  switch (operator) {
-    case '=':
-      return [first, last];
-    case '>':
-      return [isDay ? last + 1 : first, undefined];
-    case '>=':
-      return [first, undefined];
-    case '<':
-      return [undefined, isDay ? first - 1 : last];
-    case '<=':
-      return [undefined, last];
-  }
-}
 
 /**
  * Without the beginnings of a word that begin with another one of them: what they find is found by that. A beginning

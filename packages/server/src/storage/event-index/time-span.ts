@@ -4,6 +4,7 @@
 
 import type { TimeRange } from '@tallystick/contract';
 import type { Span } from './index-columns.ts';
+import type { Operator } from '../../query/query.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_HOURS = 24;
@@ -80,5 +81,26 @@ export function* spansBetween(firstHour: number, lastHour: number): Generator<Wh
       yield { span: 'hour', time: hour };
       hour += 1;
     }
+  }
+}
+
+/** The hours of times that stand in this order to those from `first` to `last`; undefined: without an end. */
+export function hoursFor(
+  operator: Operator,
+  first: number,
+  last: number,
+  isDay: boolean,
+): readonly [number | undefined, number | undefined] {
+  switch (operator) {
+    case '=':
+      return [first, last];
+    case '>':
+      return [isDay ? last + 1 : first, undefined];
+    case '>=':
+      return [first, undefined];
+    case '<':
+      return [undefined, isDay ? first - 1 : last];
+    case '<=':
+      return [undefined, last];
   }
 }

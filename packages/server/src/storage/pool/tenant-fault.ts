@@ -13,6 +13,17 @@ export class TenantFault extends Error {
   }
 }
 
+/** It has less than it had: whoever wants to append is told why. */
+export class ShortenedLog extends TenantFault {
+  readonly why: string;
+
+  constructor(tenant: TenantId, entries: number, reached: number) {
+    const why = `it has ${entries} entries, and had ${reached}: the database was put back to an earlier state, or a standby was promoted that was behind. To go on openly as a new log, stop every node and run \`tallystick recover --new-epoch\`.`;
+    super(tenant, why);
+    this.why = why;
+  }
+}
+
 /** What is stored of a log and is not what was written is a fault of that log alone. */
 export function orTenantFault<T>(tenant: TenantId, read: () => T): T {
   try {

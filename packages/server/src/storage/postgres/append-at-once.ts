@@ -94,7 +94,15 @@ export class AppendAtOnce {
         ? line.commit(scope, WRITE_MANY_AT_ONCE, values, PLANNED_FOR_MANY)
         : line.commit(scope, WRITE_AT_ONCE, values);
     heads.remember(remembered.heads.values());
-    return { decided, stored: rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id')))) };
+    const stored = rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id'))));
+    const reached = new Map([...remembered.heads].map(([tenant, { head }]) => [tenant, head.nextIndex]));
+    return {
+      decided,
+      stored: stored.then((tenants) => {
+        for (const tenant of tenants) heads.reached(tenant, reached.get(tenant)!);
+        return tenants;
+      }),
+    };
   }
 
   #isShared(tenant: TenantId): boolean {

@@ -81,6 +81,8 @@ const SESSION_SETTINGS: readonly string[] = [
   'default_transaction_read_only=off',
   'default_transaction_isolation=read\\ committed',
   'gin_fuzzy_search_limit=0',
+  // That a commit was not waited for is told by a warning.
+  'client_min_messages=warning',
   // Where tables are distributed: the other machines hear what is set for a transaction. Elsewhere it means nothing.
   'citus.propagate_set_commands=local',
 ];

@@ -6,7 +6,7 @@ import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError } from '@tallystick/evidence';
 import type { Head } from '../pool/head.ts';
 import { type EntryAt, readHead } from '../pool/read-head.ts';
-import { TenantFault } from '../pool/tenant-fault.ts';
+import { ShortenedLog, TenantFault } from '../pool/tenant-fault.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, textIn } from '../rows/columns.ts';
 import { type Row, statement, type Transaction } from './database.ts';
 import { LOG_COLUMNS, logIn } from './log-row.ts';
@@ -61,6 +61,8 @@ export class Heads {
   readonly #logOrigin: string;
   /** As they were committed, or will be once what is under way is. */
   readonly #known = new Map<TenantId, Head>();
+  /** How far logs were when something was committed here last; kept when what is known is forgotten. */
+  readonly #reached = new Map<TenantId, number>();
 
   constructor(logOrigin: string) {
     this.#logOrigin = logOrigin;
@@ -78,6 +80,11 @@ export class Heads {
     const heads = new Map<TenantId, LockedHead>();
     const unknown: TenantId[] = [];
     for (const [tenant, from] of places) {
+      const reached = this.#reached.get(tenant) ?? 0;
+      if (from.nextIndex < reached) {
+        faults.push(new ShortenedLog(tenant, from.nextIndex, reached));
+        continue;
+      }
       const head = this.#knownAt(tenant, from);
       // Moved on by the pool; what is known is what was committed.
       if (head === undefined) unknown.push(tenant);
@@ -109,6 +116,19 @@ export class Heads {
   remember(locked: Iterable<LockedHead>): void {
     if (this.#known.size > HEADS_REMEMBERED_MAX) this.#known.clear();
     for (const { head } of locked) this.#known.set(head.tenantId, head);
+  }
+
+  /**
+   * So far it was committed, and whoever appended was told. A log that is shorter later was put back: what is appended to it
+   * then would stand where something else stood that may be signed already.
+   */
+  reached(tenant: TenantId, nextIndex: number): void {
+    const before = this.#reached.get(tenant) ?? 0;
+    this.#reached.delete(tenant);
+    this.#reached.set(tenant, Math.max(before, nextIndex));
+    if (this.#reached.size <= HEADS_REMEMBERED_MAX) return;
+    const [oldest] = this.#reached.keys();
+    this.#reached.delete(oldest!);
   }
 
   forget(tenants: Iterable<TenantId> = this.#known.keys()): void {

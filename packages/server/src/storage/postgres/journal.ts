@@ -21,7 +21,7 @@ import type {
 import type { AppendPool } from '../pool/append-message.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
-import { TenantFault } from '../pool/tenant-fault.ts';
+import { ShortenedLog, TenantFault } from '../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { contentMonthOf } from './content-month.ts';
@@ -321,16 +321,25 @@ function decidesOn(open: readonly Numbered[], { commitments, now }: Given): Work
     const decided = new Map<number, Result>();
     for (const { request, place, firstRow } of open) {
       if (skipped.has(request.tenant)) continue;
-      const error = faults.find(({ tenant }) => tenant === request.tenant);
+      const fault = faults.find(({ tenant }) => tenant === request.tenant);
       decided.set(
         place,
-        error === undefined
+        fault === undefined
           ? writer.append(request, { commitments, firstRow, now })
-          : { status: 'Faulty', error },
+          : { status: 'Faulty', error: toldOf(fault) },
       );
     }
     return decided;
   };
+}
+
+/** Somebody has to decide how to go on with it. */
+const REFUSED_SECONDS = 60;
+
+function toldOf(fault: TenantFault): Error {
+  if (!(fault instanceof ShortenedLog)) return fault;
+  const message = `The log of ${fault.tenant} is refused: ${fault.why}`;
+  return new AuditError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: REFUSED_SECONDS });
 }
 
 /** Those that are still open have no result, and no place in it. */

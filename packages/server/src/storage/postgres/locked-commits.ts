@@ -90,6 +90,8 @@ export class LockedCommits {
         return done;
       });
       heads.remember(locked?.heads.values() ?? []);
+      for (const [tenant, { head, from }] of locked?.heads ?? [])
+        if (head.nextIndex > from.nextIndex) heads.reached(tenant, head.nextIndex);
       return result;
     } catch (error) {
       if (!isLockNotAvailable(error)) onFailure();

@@ -109,7 +109,9 @@ export async function requireVersion(database: Database, roles?: readonly string
   requireKnown(version);
   if (version === MIGRATIONS.length) return;
   const state = version === 0 ? 'has no tables of this service' : `has tables of version ${version}`;
-  throw new StartError(`the database ${state}; \`tallystick migrate\` brings it to ${MIGRATIONS.length}`);
+  throw new StartError(
+    `the database ${state}; \`tallystick migrate\` brings it to version ${MIGRATIONS.length}`,
+  );
 }
 
 /** The version of the tables that are there; 0 for none. Throws StartError when the user may not take on these roles. */
@@ -129,7 +131,7 @@ export async function versionIn(
       const hint = '`tallystick migrate` gives them to it';
       throw new StartError(
         roles.length === 1
-          ? `the user of the database may not take on the role ${roles[0]} (${cause.message}); GRANT gives it to it`
+          ? `the user of the database may not take on the role ${roles[0]} (${cause.message}); an administrator of the database lets it by GRANT ${roles[0]} TO that user`
           : `the user of Storage__Url may not take on the roles of this service (${cause.message}); ${hint}`,
         { cause },
       );

@@ -46,7 +46,10 @@ const SAY = statement(
    VALUES ($1, $2, $3, $4, $5, clock_timestamp())
    ON CONFLICT (instance) DO UPDATE SET seen_at = excluded.seen_at, is_able = excluded.is_able`,
 );
-const FORGET = statement(`DELETE FROM nodes WHERE seen_at < clock_timestamp() - ${ms(SHOWN_MS)}`);
+/** Before or after now: the clock may have been set back since. */
+const isWithin = (span: number) =>
+  `seen_at BETWEEN clock_timestamp() - ${ms(span)} AND clock_timestamp() + ${ms(span)}`;
+const FORGET = statement(`DELETE FROM nodes WHERE NOT (${isWithin(SHOWN_MS)})`);
 const KEEP = statement(
   `UPDATE leases SET until = clock_timestamp() + $2 * interval '1 millisecond'
    WHERE instance = $1 AND until > clock_timestamp() RETURNING share, token`,
@@ -75,7 +78,7 @@ const REFUSE = statement(
 );
 const REFUSED_ELSEWHERE = statement(
   `SELECT tenant_id, why FROM refused_logs JOIN nodes USING (instance)
-   WHERE instance <> $1 AND seen_at > clock_timestamp() - ${ms(REFUSED_MS)}`,
+   WHERE instance <> $1 AND ${isWithin(REFUSED_MS)}`,
 );
 const FORGET_REFUSED = statement(
   'DELETE FROM refused_logs WHERE instance NOT IN (SELECT instance FROM nodes)',

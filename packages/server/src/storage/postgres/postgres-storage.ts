@@ -19,7 +19,7 @@ import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { Newscast } from './newscast.ts';
 import { type NodeSelf, PostgresNodes } from './nodes.ts';
-import { ensureReady } from './provision.ts';
+import { ensureReady, userOf } from './provision.ts';
 import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
 
@@ -80,6 +80,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const connect = (connectionsMax: number, more: Partial<DatabaseOptions> = {}) =>
     parts.use(new Database({ url, connectionsMax, ...told, ...more }));
   const reading = connect(READING_CONNECTIONS);
+  await userOf(reading, 'Storage__Url');
   await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading, options));
   const isDistributed = await reading.isDistributed();
   const writers = WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0);

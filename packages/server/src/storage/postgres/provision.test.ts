@@ -15,6 +15,7 @@ import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
 import { createLog } from './log.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
+import { openPostgresStorage } from './postgres-storage.ts';
 import { ensureReady, provision } from './provision.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
 import { byPartitions, MIGRATIONS } from './schema.ts';
@@ -225,7 +226,7 @@ describe('a user who may make tables and roles', () => {
     });
     await assert.rejects(requireVersion(database, []), {
       name: 'StartError',
-      message: `the database has tables of version 1; \`tallystick migrate\` brings it to ${VERSION}`,
+      message: `the database has tables of version 1; \`tallystick migrate\` brings it to version ${VERSION}`,
     });
     assert.deepEqual(await migrate(database, 'postgres'), { from: 1, to: VERSION });
     await requireVersion(database);
@@ -267,6 +268,21 @@ describe('what an operator can mend is one clear line', () => {
         return true;
       });
     }
+  });
+
+  test('nobody answers to whoever works on the tables that are there', async () => {
+    const url = 'postgres://app:hunter2@127.0.0.1:1/audit';
+    const options = {
+      url,
+      logOrigin: 'x',
+      streams: STREAMS,
+      clock: systemClock,
+      random: createSystemRandom(),
+    };
+    await assert.rejects(openPostgresStorage({ ...options, mayMigrate: false }), {
+      name: 'StartError',
+      message: /^cannot connect to the database of Storage__Url: .*ECONNREFUSED/,
+    });
   });
 
   test('the owner is of another database, or may not make tables', async () => {

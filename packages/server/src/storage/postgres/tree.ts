@@ -8,7 +8,7 @@ import { whenAnswered } from '../answers.ts';
 import { trustedOf } from '../fsck/notes.ts';
 import { checkRange } from '../fsck/range.ts';
 import { headOf, type LogPlace, ofLog } from '../rows/log-place.ts';
-import type { Database } from './database.ts';
+import { type Database, PROJECTOR, statement } from './database.ts';
 import { EvidenceTables } from './evidence-tables.ts';
 import { HeldShares } from './held-shares.ts';
 import { rangeStore } from './ranges.ts';
@@ -16,6 +16,12 @@ import { TreeGrowth } from './tree-growth.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { TreePublisher } from './tree-publisher.ts';
 import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
+
+/**
+ * Next to nothing, whose commit is waited for as that of an event is: once it is there, so is all that was committed before,
+ * also on a synchronous standby. Where tables are distributed, that says nothing of other machines.
+ */
+const MARK = statement(`SELECT pg_logical_emit_message(true, 'tallystick', '')`);
 
 /** With connections of its own for whoever reads: however many proofs are made, what is signed need not wait. */
 export function createTree(
@@ -33,6 +39,8 @@ function treeWriter(database: Database, logOrigin: string, held: HeldShares): Tr
   return {
     standings: () => growth.standings(),
     stopAt: (tenant, size) => growth.stopAt(tenant, size),
+    confirm: () =>
+      database.inTransaction(PROJECTOR, async (transaction) => void (await transaction.query(MARK))),
     readGrowth: () => growth.read(),
     async publish(logs, nowMs) {
       const states = await publisher.publish(logs, nowMs, growth.leased(logs));

@@ -95,6 +95,8 @@ function growthThrough(growth: ThreadHandle<TreeMessage>, writer: ThreadHandle<W
   return {
     standings: async () => (await growth.ask({ verb: 'Standings' })) as Standing[],
     stopAt: async (tenant, size) => void (await growth.ask({ verb: 'StopAt', tenant, size })),
+    // What can be read is on the disk.
+    confirm: async () => {},
     readGrowth: async () => (await growth.ask({ verb: 'Read' })) as Growth,
     async publish(logs, nowMs) {
       await writer.ask({ verb: 'Publish', logs, nowMs });

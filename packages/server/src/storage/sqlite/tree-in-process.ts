@@ -30,6 +30,7 @@ export function treeInProcess(
   return {
     standings: async () => growth.standings(),
     stopAt: async (tenant, size) => growth.stopAt(tenant, size),
+    confirm: async () => {},
     readGrowth: async () => growth.read(),
     async publish(logs, nowMs) {
       publisher.publish(logs, nowMs);

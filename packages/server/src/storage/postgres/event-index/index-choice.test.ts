@@ -100,6 +100,7 @@ const ASKED: Readonly<Record<string, { asked: Partial<Question>; total: number; 
     lookedMax: FEW + RARE,
   },
   'a field of the payload': { asked: asking(`payload.amount:>=${EVENTS - 40}`), total: 40, lookedMax: FEW },
+  'one number of the payload': { asked: asking('payload.amount:1234.0'), total: 1, lookedMax: FEW },
   'an hour': { asked: { filters: { timeRange: hour } }, total: 60, lookedMax: FEW },
   // As many as are gathered, for the total and the weights; then the newest, in order.
   'a common word': { asked: asking('common'), total: GATHERED_MAX + 1, lookedMax: MANY },
