@@ -77,7 +77,7 @@ async function migrateOver(
   if (distribute) await requireExtension(client);
   if (distribute && !isDistributed) throw notDistributed();
   for (const migration of MIGRATIONS.slice(version))
-    await client.query(migration(isDistributed ? byShards : byPartitions));
+    for (const text of migration(isDistributed ? byShards : byPartitions)) await client.query(text);
   if (isDistributed) {
     await distributeTables(client, SCHEMA);
     await letRolesIn(client);

@@ -221,7 +221,7 @@ describe('a user who may make tables and roles', () => {
     await using database = new Database({ url, connectionsMax: 1 });
     await database.plainly(async (client) => {
       await client.query(`CREATE SCHEMA ${SCHEMA}; SET search_path = ${SCHEMA}`);
-      await client.query(MIGRATIONS[0]!(byPartitions));
+      for (const text of MIGRATIONS[0]!(byPartitions)) await client.query(text);
       await client.query(`INSERT INTO meta (name, value) VALUES ('schema_version', '1'), ('kept', 'it is')`);
     });
     await assert.rejects(requireVersion(database, []), {

@@ -38,8 +38,10 @@ export const SHARES = 64;
 
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
-export const MIGRATIONS: readonly ((divided: Divide) => string)[] = [
-  (divided) => `
+/** Each in statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole. */
+export const MIGRATIONS: readonly ((divided: Divide) => readonly string[])[] = [
+  (divided) => [
+    `
   CREATE TABLE meta (
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
@@ -301,13 +303,13 @@ export const MIGRATIONS: readonly ((divided: Divide) => string)[] = [
   );
   CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
   `,
-  () => `
-  -- Whether it makes checkpoints; who does not leaves its logs to others.
-  ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true;
-
-  -- Not of the first docs, which are not counted either. So all that was counted goes, and is made anew from the log.
-  DROP INDEX docs_by_terms;
-  TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters;
-  CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()};
-  `,
+  ],
+  () => [
+    // Whether it makes checkpoints; who does not leaves its logs to others.
+    'ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true',
+    // Not of the first docs, which are not counted either. So all that was counted goes, and is made anew from the log.
+    'DROP INDEX docs_by_terms',
+    'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
+    `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
+  ],
 ];
