@@ -29,16 +29,23 @@ const RANGE = statement(
      WINDOW w AS (ORDER BY entries.leaf_index)
    ) AS portion WHERE ${within('$4')} ORDER BY place`,
 );
+const at = (entries: string) =>
+  statement(
+    `SELECT * FROM (
+       SELECT ${COLUMNS}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
+         sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
+       FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, place)
+       ${entries}
+       WINDOW w AS (ORDER BY asked.place)
+     ) AS portion WHERE ${within('$3')} ORDER BY place`,
+  );
 // One by one, which LIMIT makes sure of: a join might go through all entries of the tenant.
-const AT = statement(
-  `SELECT * FROM (
-     SELECT ${COLUMNS}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
-       sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
-     FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, place)
-     JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = $1 AND entries.leaf_index = asked.index LIMIT 1) AS entries ON true
-     ${WITH_CONTENTS}
-     WINDOW w AS (ORDER BY asked.place)
-   ) AS portion WHERE ${within('$3')} ORDER BY place`,
+const AT =
+  at(`JOIN LATERAL (SELECT * FROM entries WHERE entries.tenant_id = $1 AND entries.leaf_index = asked.index LIMIT 1)
+  AS entries ON true ${WITH_CONTENTS}`);
+/** Where tables are distributed, which does not allow for that. */
+const AT_JOINED = at(
+  `JOIN (${ENTRIES_WITH_CONTENTS}) ON entries.tenant_id = $1 AND entries.leaf_index = asked.index`,
 );
 /**
  * Asked before `rowsOfMany`, in its transaction: by a plan from when there were few entries, all of them might be gone through
@@ -115,7 +122,8 @@ export async function rowsAt(
   bytesMax: number,
 ): Promise<{ readonly rows: readonly LoggedRow[]; readonly readCount: number }> {
   if (indexes.length === 0) return { rows: [], readCount: 0 };
-  const rows = await transaction.query(AT, [tenant, indexes, bytesMax]);
+  const asked = (await transaction.isDistributed()) ? AT_JOINED : AT;
+  const rows = await transaction.query(asked, [tenant, indexes, bytesMax]);
   const readCount = isCut(rows) ? numberOf(rows.at(-1), 'asked_place') : indexes.length;
   return { rows: rows.map(loggedRow), readCount };
 }

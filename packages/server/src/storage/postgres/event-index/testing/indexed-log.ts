@@ -47,10 +47,10 @@ export class IndexedLogs implements AsyncDisposable {
   readonly clock = { now: () => NOW_MS };
   readonly index: PostgresEventIndex;
   readonly #log: LogWriter & LogReader;
-  readonly #server: PostgresServer;
+  readonly #server: AsyncDisposable | undefined;
   #tenants = 0;
 
-  private constructor(server: PostgresServer, url: string) {
+  private constructor(url: string, server?: PostgresServer) {
     this.#server = server;
     this.url = url;
     this.database = new Database({ url, connectionsMax: 10, ...PATIENT_LIMITS });
@@ -74,7 +74,12 @@ export class IndexedLogs implements AsyncDisposable {
       await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
       await migrate(owner, 'postgres');
     }
-    return new IndexedLogs(server, url);
+    return new IndexedLogs(url, server);
+  }
+
+  /** Of a database that is there, with tables in which nothing is. */
+  static at(url: string): IndexedLogs {
+    return new IndexedLogs(url);
   }
 
   /** The same tables, looked at and followed by somebody else. */
@@ -166,7 +171,7 @@ export class IndexedLogs implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.database[Symbol.asyncDispose]();
-    await this.#server[Symbol.asyncDispose]();
+    await this.#server?.[Symbol.asyncDispose]();
   }
 }
 
