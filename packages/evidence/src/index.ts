@@ -20,6 +20,7 @@ export {
 // Hashing
 export { sha256, Sha256Stream } from './hash/sha256.ts';
 export { HashPool } from './hash/hash-pool.ts';
+export { HmacSha256 } from './hash/hmac-sha256.ts';
 
 // From an event to its leaf
 export { eventIdBytes, eventIdText } from './event/event-id.ts';
