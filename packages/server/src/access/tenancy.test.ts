@@ -26,10 +26,13 @@ function setUp(settings: { autoProvision?: boolean; region?: string } = {}) {
       record('pinned', { region: 'eu' }),
     ].map((each) => [each.tenantId, each]),
   );
+  /** Those that were made. */
   const ensured: TenantId[] = [];
   const tenants: TenantStore = {
     find: (id) => Promise.resolve(kept.get(id)),
     ensure: (id) => {
+      const found = kept.get(id);
+      if (found !== undefined) return Promise.resolve(found);
       ensured.push(id);
       return Promise.resolve(record(id));
     },

@@ -22,18 +22,21 @@ export interface TenancyParts {
 }
 
 export function createTenancy({ tenants, clock, autoProvision, region }: TenancyParts): Tenancy {
+  const served = (record: TenantRecord): TenantRecord => {
+    checkServed(record, region);
+    return record;
+  };
   const admit = async (tenantId: TenantId) => {
     const record = await tenants.find(tenantId);
-    if (record !== undefined) checkServed(record, region);
-    return record;
+    return record && served(record);
   };
   return {
     admit,
     async provide(tenantId) {
+      if (autoProvision) return served(await tenants.ensure(tenantId, clock.now()));
       const found = await admit(tenantId);
-      if (found !== undefined) return found;
-      if (!autoProvision) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
-      return tenants.ensure(tenantId, clock.now());
+      if (found === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
+      return found;
     },
   };
 }

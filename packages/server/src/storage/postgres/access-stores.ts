@@ -1,9 +1,9 @@
-// The ports for keys and tenants on PostgreSQL: what was read is kept while it holds, and tenants that are asked for at the
-// same time share one commit. What fails is SERVICE_UNAVAILABLE: nothing is known of it, and it is safe to ask for again.
+// The ports for keys and tenants on PostgreSQL: what was read is kept while it holds, and tenants that are asked for or
+// made at the same time share one statement. What fails is SERVICE_UNAVAILABLE: nothing is known of it, and it is safe to ask for again.
 
-import { AuditError } from '@tallystick/contract';
+import { AuditError, type TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../../access/api-keys.ts';
-import type { TenantStore } from '../../access/tenants.ts';
+import type { TenantRecord, TenantStore } from '../../access/tenants.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { AccessMemory } from './access-memory.ts';
@@ -73,16 +73,25 @@ function createKeyStore({ tables, memory, read, write }: StoreParts): ApiKeyStor
 }
 
 function createTenantStore({ tables, memory, read, write }: StoreParts): TenantStore {
-  const pool = new TenantPool((ids, nowMs) => write(tables.ensureTenants(ids, nowMs)));
+  let newestMs = 0;
+  const reads = new TenantPool((ids) => read(tables.tenants(ids)));
+  const writes = new TenantPool((ids) => write(tables.ensureTenants(ids, newestMs)));
+  const ensured = async (tenantId: TenantId): Promise<TenantRecord> => {
+    const made = await writes.ask(tenantId);
+    if (made === undefined) throw new Error(`the tenant ${tenantId} was made and is not there`);
+    return made;
+  };
   return {
     async find(tenantId) {
       const { tenants } = await memory.current();
-      return tenants.get(tenantId) ?? tenants.put(tenantId, read(tables.tenant(tenantId)));
+      return tenants.get(tenantId) ?? tenants.put(tenantId, reads.ask(tenantId));
     },
     async ensure(tenantId, nowMs) {
       const { tenants } = await memory.current();
       const found = await tenants.get(tenantId);
-      return found ?? tenants.put(tenantId, pool.ensure(tenantId, nowMs));
+      if (found !== undefined) return found;
+      newestMs = nowMs;
+      return tenants.put(tenantId, ensured(tenantId));
     },
   };
 }

@@ -85,27 +85,22 @@ export class AccessTables {
     return rows.map(keyOf);
   }
 
-  async tenant(tenantId: TenantId): Promise<TenantRecord | undefined> {
-    const scope: Scope = { role: 'Reader', tenants: [tenantId] };
-    return (await this.#database.read(scope, READ_TENANTS, [[tenantId]])).map(tenantOf)[0];
+  /** Those of them that there are. */
+  async tenants(ids: readonly TenantId[]): Promise<Map<TenantId, TenantRecord>> {
+    return byId(await this.#database.read({ role: 'Reader', tenants: ids }, READ_TENANTS, [ids]));
   }
 
   /** The tenants with these ids, each one once; those that are not there are made, with the place where their log begins. */
   async ensureTenants(ids: readonly TenantId[], nowMs: number): Promise<Map<TenantId, TenantRecord>> {
     return this.#database.inTransaction({ role: 'Writer', tenants: ids }, async (transaction) => {
-      const found = await readTenants(transaction, ids);
-      const missing = ids.filter((id) => !found.has(id));
-      if (missing.length === 0) return found;
-      const fingerprintKeys = missing.map(() => this.#random.bytes(FINGERPRINT_KEY_BYTES));
-      const [, , made] = await Promise.all([
-        transaction.change(ADD_TENANTS, [missing, fingerprintKeys, nowMs]),
-        transaction.change(ADD_HEADS, [missing]),
+      const fingerprintKeys = ids.map(() => this.#random.bytes(FINGERPRINT_KEY_BYTES));
+      const [, , rows] = await Promise.all([
+        transaction.change(ADD_TENANTS, [ids, fingerprintKeys, nowMs]),
+        transaction.change(ADD_HEADS, [ids]),
         // Another node may have made some of them first.
-        readTenants(transaction, missing),
+        transaction.query(READ_TENANTS, [ids]),
       ]);
-      const lost = missing.find((id) => !made.has(id));
-      if (lost !== undefined) throw new Error(`the tenant ${lost} was made and is not there`);
-      return new Map([...found, ...made]);
+      return byId(rows);
     });
   }
 
@@ -167,12 +162,8 @@ async function addKey(transaction: Transaction, record: ApiKeyRecord, hash: Uint
   return (await transaction.change(ADD_KEY, keyValues(record, hash))) > 0;
 }
 
-async function readTenants(
-  transaction: Transaction,
-  ids: readonly TenantId[],
-): Promise<Map<TenantId, TenantRecord>> {
-  const tenants = (await transaction.query(READ_TENANTS, [ids])).map(tenantOf);
-  return new Map(tenants.map((tenant) => [tenant.tenantId, tenant]));
+function byId(rows: readonly Row[]): Map<TenantId, TenantRecord> {
+  return new Map(rows.map(tenantOf).map((tenant) => [tenant.tenantId, tenant]));
 }
 
 function firstKey([row]: readonly Row[]): ApiKeyRecord | undefined {

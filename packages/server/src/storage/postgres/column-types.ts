@@ -17,7 +17,7 @@ type Parse = (text: string) => unknown;
 const PARSERS: Readonly<Record<number, Parse>> = {
   [BOOL]: (text) => text === 't',
   // After the `\x`. A copy: a small Buffer is a piece of a larger one, which would be kept for as long as it is.
-  [BYTEA]: (text) => Uint8Array.from(Buffer.from(text.slice(2), 'hex')),
+  [BYTEA]: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),
   [INT2]: Number,
   [INT4]: Number,
   [FLOAT4]: Number,

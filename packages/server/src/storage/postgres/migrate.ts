@@ -14,7 +14,7 @@ import {
   settingsOfMachines,
 } from './distribute.ts';
 import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
-import { byPartitions, byShards, MIGRATIONS } from './schema.ts';
+import { byPartitions, byShards, MIGRATIONS, unsampled } from './schema.ts';
 
 /** Any number that nobody else takes: who migrates waits for whoever is at it. */
 export const MIGRATION_LOCK = 0x7461_6c6c;
@@ -76,8 +76,10 @@ async function migrateOver(
   const isDistributed = version === 0 ? distribute : await areDistributed(client, SCHEMA);
   if (distribute) await requireExtension(client);
   if (distribute && !isDistributed) throw notDistributed();
+  const areSpread = isDistributed && version > 0;
   for (const migration of MIGRATIONS.slice(version))
-    for (const text of migration(isDistributed ? byShards : byPartitions)) await client.query(text);
+    for (const text of migration(isDistributed ? byShards : byPartitions, areSpread))
+      await client.query(text);
   if (isDistributed) {
     await distributeTables(client, SCHEMA);
     await letRolesIn(client);
@@ -265,6 +267,7 @@ const CONTENT_MONTHS = `
     PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
     IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
     EXECUTE format('CREATE TABLE %I (LIKE contents INCLUDING ALL, CHECK (content_month = %s))', part, month);
+    EXECUTE format('${unsampled('contents', '%I')}', part);
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);
     EXECUTE format('ALTER TABLE contents ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, month, month + 1);

@@ -33,13 +33,34 @@ export function partOf(table: string, tenant: string): string {
 /** Where the tables are distributed, the shards are that already; and partitions by a hash cannot be. */
 export const byShards: Divide = () => ';';
 
+/**
+ * Columns of which the database need not know what is in them: none is asked for in a way that could be planned otherwise. They
+ * are most of what there is, and while many events arrive the database takes samples of its tables again and again.
+ */
+const UNSAMPLED = {
+  entries: ['entry', 'leaf', 'root1', 'root2'],
+  contents: ['text1', 'text2', 'seeds', 'sent_fingerprint'],
+  docs: ['terms'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** A partition that is made later does not take it over. */
+export function unsampled(table: keyof typeof UNSAMPLED, as: string = table): string {
+  const columns = UNSAMPLED[table].map((column) => `ALTER COLUMN ${column} SET STATISTICS 0`);
+  return `ALTER TABLE ${as} ${columns.join(', ')}`;
+}
+
 /** The logs are divided among nodes by shares: so many nodes can have a part of the work. The number cannot change later. */
 export const SHARES = 64;
 
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
-/** Each in statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole. */
-export const MIGRATIONS: readonly ((divided: Divide) => readonly string[])[] = [
+/**
+ * Gives statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole.
+ * `areSpread` says that they are.
+ */
+export type Migration = (divided: Divide, areSpread: boolean) => readonly string[];
+
+export const MIGRATIONS: readonly Migration[] = [
   (divided) => [
     `
   CREATE TABLE meta (
@@ -312,4 +333,6 @@ export const MIGRATIONS: readonly ((divided: Divide) => readonly string[])[] = [
     'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
     `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
   ],
+  // Tables that are spread already do not allow for it.
+  (_, areSpread) => (areSpread ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')]),
 ];

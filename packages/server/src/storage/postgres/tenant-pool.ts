@@ -1,27 +1,26 @@
-// Tenants that wait for the next commit, which they share; it is sent once the one under way is through.
+// Tenants that wait for the next statement, which they share; it is sent once the one under way is through.
 
 import type { TenantId } from '@tallystick/contract';
 import type { TenantRecord } from '../../access/tenants.ts';
 
-type EnsureTenants = (ids: readonly TenantId[], nowMs: number) => Promise<Map<TenantId, TenantRecord>>;
+/** Gives those that there are. */
+export type AskTenants = (ids: readonly TenantId[]) => Promise<ReadonlyMap<TenantId, TenantRecord>>;
 
 /** What a transaction may see is compared with its tenants one by one, so there must not be too many of them. */
 const TENANTS_MAX = 500;
 
 export class TenantPool {
-  readonly #ensureAll: EnsureTenants;
-  readonly #waiting = new Map<TenantId, PromiseWithResolvers<TenantRecord>>();
+  readonly #askAll: AskTenants;
+  readonly #waiting = new Map<TenantId, PromiseWithResolvers<TenantRecord | undefined>>();
   #isUnderWay = false;
-  #nowMs = 0;
 
-  constructor(ensureAll: EnsureTenants) {
-    this.#ensureAll = ensureAll;
+  constructor(askAll: AskTenants) {
+    this.#askAll = askAll;
   }
 
-  ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord> {
-    const waiter = this.#waiting.get(tenantId) ?? Promise.withResolvers<TenantRecord>();
+  ask(tenantId: TenantId): Promise<TenantRecord | undefined> {
+    const waiter = this.#waiting.get(tenantId) ?? Promise.withResolvers<TenantRecord | undefined>();
     this.#waiting.set(tenantId, waiter);
-    this.#nowMs = nowMs;
     if (!this.#isUnderWay) void this.#work();
     return waiter.promise;
   }
@@ -34,11 +33,8 @@ export class TenantPool {
       const taken = [...this.#waiting].slice(0, TENANTS_MAX);
       for (const [id] of taken) this.#waiting.delete(id);
       try {
-        const made = await this.#ensureAll(
-          taken.map(([id]) => id),
-          this.#nowMs,
-        );
-        for (const [id, { resolve }] of taken) resolve(made.get(id)!);
+        const found = await this.#askAll(taken.map(([id]) => id));
+        for (const [id, { resolve }] of taken) resolve(found.get(id));
       } catch (error) {
         for (const [, { reject }] of taken) reject(error);
       }

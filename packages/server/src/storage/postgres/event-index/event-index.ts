@@ -138,12 +138,15 @@ class Index implements PostgresEventIndex {
 
   /** Ends the statement that runs when the time is over. */
   async #untilPassed<T>(transaction: Transaction, deadline: Deadline, work: () => Promise<T>): Promise<T> {
-    const [row] = await transaction.query(PID);
-    const pid = numberOf(row, 'pid');
+    // Not waited for: if it fails, so does all that is asked behind it.
+    const pid = transaction.query(PID).then(([row]) => numberOf(row, 'pid'));
+    pid.catch(() => {});
     let cancelled: Promise<unknown> | undefined;
     const onPassed = () => {
-      cancelled = this.#database
-        .plainly((client) => client.query('SELECT pg_cancel_backend($1)', [pid]))
+      cancelled = pid
+        .then((own) =>
+          this.#database.plainly((client) => client.query('SELECT pg_cancel_backend($1)', [own])),
+        )
         // It ends by itself then, after the longest time that any statement may take.
         .catch(() => {});
     };

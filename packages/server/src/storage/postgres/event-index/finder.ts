@@ -61,11 +61,22 @@ export class Finder {
     const { plan, isTimed } = matching;
     const unread = { matching, docs: undefined, page: undefined };
     if (plan.of === 'None') return { ...unread, total: 0, docs: [] };
-    if (plan.of === 'All' && plan.exact && !isTimed)
-      return { ...unread, total: await this.#countAll(matching) };
+    if (plan.of === 'All' && plan.exact && !isTimed) return this.#everything(matching, question);
     if (plan.exact) return this.#foundExactly(matching, question);
     const docs = await this.matcher.newest(matching, question, this.#gatheredMax + 1);
     return { ...unread, total: docs.length, docs: docs.length <= this.#gatheredMax ? docs : undefined };
+  }
+
+  /** Total and page at once: neither needs the other. */
+  async #everything(matching: Matching, question: Question): Promise<Match> {
+    const { order, direction } = question;
+    const [total, page] = await Promise.all([
+      this.#countAll(matching),
+      order === 'Relevance'
+        ? undefined
+        : this.#walked(matching, new Order(order, direction, ACTION), question),
+    ]);
+    return { matching, total, docs: undefined, page };
   }
 
   async #foundExactly(matching: Matching, question: Question): Promise<Match> {
@@ -111,7 +122,7 @@ export class Finder {
     if (match.page !== undefined) return match.page;
     const steps = new Order(order, question.direction, ACTION);
     if (match.docs !== undefined) return this.#sorted(match.matching, match.docs, steps, question);
-    return this.#walked(match, steps, question);
+    return this.#walked(match.matching, steps, question);
   }
 
   /** Of these docs, in the order in which they are given. */
@@ -141,7 +152,7 @@ export class Finder {
   }
 
   /** Portion by portion of the order, as many as are asked for. */
-  async #walked({ matching }: Match, order: Order, question: Question): Promise<Place[]> {
+  async #walked(matching: Matching, order: Order, question: Question): Promise<Place[]> {
     const { plan, view } = matching;
     // Where nothing is passed over, no more than are asked for.
     const isEach = plan.of === 'All' && plan.exact;

@@ -66,8 +66,9 @@ const WAITING = statement(
    FROM heads LEFT JOIN views ON views.tenant_id = heads.tenant_id AND views.state = 'Current'
    WHERE heads.next_index > coalesce(views.next_index, 0) LIMIT ${WAITING_MAX}`,
 );
+const GENERATION = `(SELECT generation FROM views WHERE tenant_id = $1 AND state = 'Current')`;
 const docAt = (order: string) =>
-  `(SELECT at_ms FROM docs WHERE tenant_id = $1 AND generation = $2
+  `(SELECT at_ms FROM docs WHERE tenant_id = $1 AND generation = ${GENERATION}
     ORDER BY at_ms ${order}, at_ns ${order}, leaf_index ${order} LIMIT 1)`;
 const entryAt = (order: string) =>
   `(SELECT entry FROM entries WHERE tenant_id = $1 ORDER BY leaf_index ${order} LIMIT 1)`;
@@ -121,18 +122,18 @@ export class IndexReader {
   }
 
   async find(tenant: TenantId, question: Question, nowMs: number): Promise<Found> {
-    const [, [row]] = await Promise.all([
+    const [, [row], facts] = await Promise.all([
       this.#transaction.query(BY_INDEXES),
       this.#transaction.query(once(STATE.text), [tenant]),
+      this.#factsOf(tenant),
     ]);
     const state = stateOf(row, nowMs);
     if (row === undefined || row['generation'] === null) return { ...nothingFor(question), state };
     const view = await this.#parts.terms.open(this.#transaction, viewIn(tenant, row));
-    return { ...(await this.#answer(view, question)), state };
+    return { ...(await this.#answer(view, facts, question)), state };
   }
 
-  async #answer(view: OpenView, question: Question): Promise<Omit<Found, 'state'>> {
-    const facts = await this.#factsOf(view);
+  async #answer(view: OpenView, facts: ViewFacts, question: Question): Promise<Omit<Found, 'state'>> {
     const matcher = new Matcher(this.#transaction, facts, this.#deadline, this.#parts.frequent);
     const finder = new Finder(matcher, this.#parts.gatheredMax);
     const match = await finder.match(view, question);
@@ -155,11 +156,11 @@ export class IndexReader {
     };
   }
 
-  async #factsOf({ tenant, generation }: OpenView): Promise<ViewFacts> {
+  async #factsOf(tenant: TenantId): Promise<ViewFacts> {
     const transaction = this.#transaction;
     const isDistributed = await transaction.isDistributed();
     const [[row], [parted]] = await Promise.all([
-      inItsOrder(transaction, FACTS, [tenant, generation]),
+      inItsOrder(transaction, FACTS, [tenant]),
       isDistributed ? [] : transaction.query(DOCS_PART, [tenant]),
     ]);
     const docsPart = parted && textIn(parted, 'part');

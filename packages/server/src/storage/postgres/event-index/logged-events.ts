@@ -133,9 +133,14 @@ function isCut(rows: readonly Row[]): boolean {
 }
 
 function loggedRow(stored: Row): LoggedRow {
+  let row: EventRow['row'] | undefined;
   return {
     index: readOr(() => numberOf(stored, 'leaf_index'), NOWHERE),
-    row: { ...stored, text1: textOf(stored, 'text1'), text2: textOf(stored, 'text2') },
+    // Made for who looks: a page of events is shown without it.
+    get row() {
+      row ??= { ...stored, text1: textOf(stored, 'text1'), text2: textOf(stored, 'text2') };
+      return row;
+    },
     stored,
   };
 }
