@@ -51,3 +51,12 @@ test('it stands back for two seconds at most, and not at all when it is behind',
   const one = { ...TURN, isMore: false };
   assert.deepEqual(await turnsOf([TURN, TURN, one], () => true, true), [2000, 2000, 2000, 4000]);
 });
+
+test('a portion that was begun before appending had all hands full is not followed by others at once', async () => {
+  const one = { ...TURN, isMore: false };
+  const isPressedAfter = (() => {
+    let isFirst = true;
+    return () => !isFirst || (isFirst = false);
+  })();
+  assert.deepEqual(await turnsOf([TURN, TURN, one], isPressedAfter, true), [0, 2000, 2000, 4000]);
+});

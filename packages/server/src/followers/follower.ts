@@ -47,8 +47,8 @@ export function createFollower(parts: FollowerParts): Follower {
   let loop: Loop | undefined;
   /** Since when it is behind, as far as it was told. */
   let behindNs: number | undefined;
-  const standBack = async (signal: AbortSignal) => {
-    const endNs = (behindNs ?? clock.monotonicNs()) + STAND_BACK_MS_MAX * 1e6;
+  const standBack = async (sinceNs: number, signal: AbortSignal) => {
+    const endNs = sinceNs + STAND_BACK_MS_MAX * 1e6;
     while (isPressed() && clock.monotonicNs() < endNs && !signal.aborted) await wait(clock, LOOK_MS, signal);
   };
   const start = () => {
@@ -59,14 +59,14 @@ export function createFollower(parts: FollowerParts): Follower {
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
       async turn(signal) {
-        await standBack(signal);
+        const sinceNs = behindNs ?? clock.monotonicNs();
+        await standBack(sinceNs, signal);
         if (signal.aborted) return;
         behindNs = undefined;
-        const beganNs = clock.monotonicNs();
         const { isMore, taken, setAside } = await work.turn();
         failure = undefined;
-        // Before anything of which it was told meanwhile.
-        if (isMore) behindNs = beganNs - STAND_BACK_MS_MAX * 1e6;
+        // It has not come after the log since then: once that is long ago, it goes on until it has.
+        if (isMore) behindNs = sinceNs;
         const [first] = setAside;
         if (first !== undefined) {
           telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
