@@ -99,3 +99,16 @@ test('whoever manages tenants reaches a suspended one, and makes none by naming 
   assert.equal(await outcome(() => provideTenant(change, 'new', undefined, tenancy)), undefined);
   assert.deepEqual(ensured, []);
 });
+
+test('what can be no tenant is looked up nowhere', async () => {
+  const asked: TenantId[] = [];
+  const admit = async (id: TenantId) => {
+    asked.push(id);
+    return undefined;
+  };
+  const ofPath = operationNamed('log.checkpoint');
+  assert.equal(ofPath.tenant, 'Path');
+  for (const id of ['a,b', '\u0000', '', "x'", 'a'.repeat(1000), 'acme'])
+    assert.equal(await outcome(() => admitTenant(ofPath, id, { admit })), undefined);
+  assert.deepEqual(asked, ['acme']);
+});

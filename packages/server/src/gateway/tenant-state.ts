@@ -1,17 +1,23 @@
 // Whether the tenant of a call is served: a suspended one is not, nor one that belongs in another region. Operations
 // that reach beyond the tenant they name are let through, or nobody could ever lift a suspension.
 
-import type { Operation, OperationName, TenantId } from '@tallystick/contract';
+import { type Operation, type OperationName, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 
-/** What is known of the tenant; undefined when it has not written yet, and where there is no tenant. */
+const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
+
+/**
+ * What is known of the tenant; undefined when it has not written yet, and where there is no tenant. What stands in a path and
+ * can be none is refused for that later, and looked up nowhere: others are looked up with it.
+ */
 export function admitTenant(
   operation: Operation<OperationName>,
   tenant: TenantId | undefined,
   tenancy: Pick<Tenancy, 'admit'>,
 ): Promise<TenantRecord | undefined> {
-  if (tenant === undefined || operation.tenant === 'Named') return Promise.resolve(undefined);
+  if (tenant === undefined || operation.tenant === 'Named' || !TENANT_ID.test(tenant))
+    return Promise.resolve(undefined);
   return tenancy.admit(tenant);
 }
 

@@ -1,5 +1,6 @@
-// The ports for keys and tenants on PostgreSQL: what was read is kept while it holds, and tenants that are asked for or
-// made at the same time share one statement. What fails is SERVICE_UNAVAILABLE: nothing is known of it, and it is safe to ask for again.
+// The ports for keys and tenants on PostgreSQL: what was read is kept while it holds, and tenants that are asked for or made at
+// the same time share one statement. What fails is SERVICE_UNAVAILABLE: nothing is known of it, and it is safe to ask for
+// again.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../../access/api-keys.ts';

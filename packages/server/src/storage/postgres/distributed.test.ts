@@ -54,12 +54,15 @@ describe('the tables', () => {
   });
 
   test('those that are to be distributed have no partitions by a hash, and no policy asks a question', () => {
-    for (const migration of MIGRATIONS) assert.doesNotMatch(migration(byShards, false).join(), /PARTITION BY HASH/);
+    for (const migration of MIGRATIONS)
+      assert.doesNotMatch(migration(byShards, false).join(), /PARTITION BY HASH/);
     const policies = (isDistributed: boolean) =>
       rightsOf(SCHEMA, isDistributed).filter((text) => text.startsWith('CREATE POLICY'));
     for (const policy of policies(true)) assert.doesNotMatch(policy.slice(policy.indexOf('USING')), /SELECT/);
     // Control: in one place they are and do.
-    assert.ok(MIGRATIONS.some((migration) => /PARTITION BY HASH/.test(migration(byPartitions, false).join())));
+    assert.ok(
+      MIGRATIONS.some((migration) => /PARTITION BY HASH/.test(migration(byPartitions, false).join())),
+    );
     assert.ok(policies(false).some((policy) => /USING .*SELECT/.test(policy)));
   });
 
