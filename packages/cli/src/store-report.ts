@@ -1,6 +1,6 @@
 // What `tallystick verify` says of a data directory or a database: for people, and as JSON for programs.
 
-import { countedEntries } from './counted.ts';
+import { counted, countedEntries } from './counted.ts';
 import { lines, type Report } from './verify-report.ts';
 
 export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server').checkStore>>;
@@ -27,9 +27,12 @@ export function reportStore({ kind, shown }: ShownStore, verdict: StoreVerdict, 
   rows.push(
     [
       'entries',
-      `${entries} of ${totals.tenants} ${totals.tenants === 1 ? 'tenant' : 'tenants'}: ${values} with their values, ${deleted} deleted under notices`,
+      `${entries} of ${counted(totals.tenants, 'tenant')}: ${values} with their values, ${deleted} deleted under notices`,
     ],
-    ['tree', `${checkpoints} checkpoints, ${tiles} hashes of tiles, ${streams} streams`],
+    [
+      'tree',
+      `${counted(checkpoints, 'checkpoint')}, ${tiles} hashes of tiles, ${counted(streams, 'stream')}`,
+    ],
     [
       'keys',
       isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],

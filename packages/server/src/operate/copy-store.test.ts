@@ -269,6 +269,14 @@ describe('what is not copied', () => {
     assert.match(await refusal(copyAll(store, url)), /the database is not empty/);
     assert.ok(!existsSync(join(store.directory, MOVED_FILE)));
   });
+
+  it('into a database that does not answer: what named it is said', async () => {
+    using store = made.clone();
+    const nowhere = 'postgres://app:hunter2@127.0.0.1:1/audit';
+    const said = await refusal(copyAll(store, nowhere));
+    assert.match(said, /^cannot connect to the database of --to or Storage__Url: .*ECONNREFUSED/);
+    assert.doesNotMatch(said, /hunter2/);
+  });
 });
 
 describe('whoever copies', () => {

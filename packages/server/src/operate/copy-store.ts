@@ -60,7 +60,11 @@ export async function copyStore(config: Config, onProgress: OnProgress): Promise
   if (installation === undefined) throw new StartError(`no service was started on ${directory}`);
   // Loaded where it is needed.
   const { openCopyTarget } = await import('../storage/postgres/copy-target.ts');
-  await using target = await openCopyTarget({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() });
+  await using target = await openCopyTarget({
+    url: url.reveal(),
+    ownerUrl: ownerUrl?.reveal(),
+    saidIn: '--to or Storage__Url',
+  });
   try {
     return await new Copy(db, installation, target, config).run(onProgress);
   } catch (error) {

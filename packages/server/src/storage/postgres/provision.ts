@@ -18,6 +18,8 @@ export interface DatabaseUrls {
   readonly url: string;
   /** Undefined: the user that serves is the owner too. */
   readonly ownerUrl: string | undefined;
+  /** Where the operator has said the URL; undefined: in Storage__Url. */
+  readonly saidIn?: string;
 }
 
 export interface Provisioned extends Migrated {
@@ -29,15 +31,16 @@ export interface Provisioned extends Migrated {
 
 /** Brings the database to this version, with the rights of the owner, for the user that serves. Throws StartError. */
 export async function provision(
-  { url, ownerUrl }: DatabaseUrls,
+  { url, ownerUrl, saidIn = 'Storage__Url' }: DatabaseUrls,
   options: MigrateOptions = {},
 ): Promise<Provisioned> {
   await using served = new Database({ url, connectionsMax: 1 });
-  const servedBy = await userOf(served, 'Storage__Url');
+  const servedBy = await userOf(served, saidIn);
   await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
-  const owner = await userOf(owned, ownerUrl === undefined ? 'Storage__Url' : 'Storage__OwnerUrl');
+  const owner = await userOf(owned, ownerUrl === undefined ? saidIn : 'Storage__OwnerUrl');
   for (const database of [served, owned]) await requireDurable(database);
-  if (ownerUrl !== undefined) await requireSame(served, owned);
+  if (ownerUrl !== undefined && !(await areSame(served, owned)))
+    throw new StartError(`${saidIn} and Storage__OwnerUrl are not of the same database`);
   const migrated = await migrate(owned, servedBy, options).catch(async (cause: unknown) => {
     if (!isDenied(cause)) throw cause;
     const version = await versionIn(served);
@@ -57,8 +60,8 @@ export async function provision(
 }
 
 /** A lock that one has taken is known to whoever is in the same database, and to nobody else. */
-async function requireSame(served: Database, owned: Database): Promise<void> {
-  const isTaken = await served.plainly(async (client) => {
+async function areSame(served: Database, owned: Database): Promise<boolean> {
+  return served.plainly(async (client) => {
     const { rows } = await client.query<{ key: string }>(
       `SELECT key, pg_advisory_lock(key) FROM (SELECT (random() * 2 ^ 52)::bigint AS key) AS any_key`,
     );
@@ -73,7 +76,6 @@ async function requireSame(served: Database, owned: Database): Promise<void> {
       await client.query('SELECT pg_advisory_unlock_all()');
     }
   });
-  if (!isTaken) throw new StartError('Storage__Url and Storage__OwnerUrl are not of the same database');
 }
 
 /** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
