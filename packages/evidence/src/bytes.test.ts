@@ -79,6 +79,13 @@ describe('hexadecimal', () => {
     for (const text of ['0', 'AB', '0g', '0x', ' 00'])
       assert.throws(() => fromHex(text), EvidenceError, text);
   });
+
+  it('of many bytes is that of each', () => {
+    for (const length of [0, 1, 4095, 4096, 4097, 1_000_000]) {
+      const many = Uint8Array.from({ length }, (_, i) => i * 31);
+      assert.equal(toHex(many), Buffer.from(many).toString('hex'));
+    }
+  });
 });
 
 describe('integers', () => {

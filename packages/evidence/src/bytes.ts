@@ -75,9 +75,14 @@ const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCode
 const HEX_BYTES_MAX = 4096;
 
 export function toHex(bytes: Uint8Array): string {
-  if (bytes.length > HEX_BYTES_MAX)
-    return toHex(bytes.subarray(0, HEX_BYTES_MAX)) + toHex(bytes.subarray(HEX_BYTES_MAX));
-  // At once: a text to which digits are added one by one takes three times as long.
+  let text = '';
+  for (let at = 0; at < bytes.length; at += HEX_BYTES_MAX)
+    text += hexPiece(bytes.subarray(at, at + HEX_BYTES_MAX));
+  return text;
+}
+
+/** At once: a text to which digits are added one by one takes three times as long. */
+function hexPiece(bytes: Uint8Array): string {
   const codes: number[] = [];
   for (let i = 0; i < bytes.length; i++)
     codes.push(HEX_DIGITS[bytes[i]! >>> 4]!, HEX_DIGITS[bytes[i]! & 15]!);

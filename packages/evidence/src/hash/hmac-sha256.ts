@@ -1,10 +1,10 @@
 // HMAC-SHA-256 (RFC 2104) of many short messages under one key. What the key adds to both hashes is computed once, so that a
 // message of up to 55 bytes takes two blocks, where four would be hashed otherwise.
 
-import { makeCompressor, pad, type Compressor } from './sha256-compressor.ts';
+import { pad, type Compressor } from './sha256-compressor.ts';
 import { INITIAL_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
 import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
-import { sha256 } from './sha256.ts';
+import { sha256, sharedCompressor } from './sha256.ts';
 
 const STATE_WORDS = DIGEST_BYTES / 4;
 /** Of its memory: a hash to go on from, and behind it the message. */
@@ -15,7 +15,6 @@ const MESSAGE_BYTES_MAX = PAGE_BYTES - MESSAGE_AT - 2 * BLOCK_BYTES;
 const SHORT_TEXT = 64;
 
 const encoder = new TextEncoder();
-let shared: Compressor | undefined;
 
 export class HmacSha256 {
   readonly #key: Uint8Array;
@@ -30,7 +29,7 @@ export class HmacSha256 {
 
   /** Of the text in UTF-8; the bytes are the caller's. */
   ofText(text: string): Uint8Array {
-    const compressor = (shared ??= makeCompressor());
+    const compressor = sharedCompressor();
     // A unit of a text takes three bytes at most.
     if (3 * text.length > MESSAGE_BYTES_MAX) return this.#ofLong(encoder.encode(text));
     goOn(compressor, this.#inner, write(compressor.bytes, text));
@@ -65,7 +64,7 @@ function padded(key: Uint8Array, byte: number): Uint8Array {
 
 /** The hash to go on from behind one block. */
 function stateBehind(block: Uint8Array): Int32Array {
-  const { bytes, words, compress } = (shared ??= makeCompressor());
+  const { bytes, words, compress } = sharedCompressor();
   bytes.set(block, MESSAGE_AT);
   compress(INITIAL_AT, STATE_AT, MESSAGE_AT, 1);
   return words.slice(STATE_AT >>> 2, (STATE_AT >>> 2) + STATE_WORDS);

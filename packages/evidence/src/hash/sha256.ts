@@ -10,7 +10,8 @@ const PIECE_BYTES_MAX = PAGE_BYTES - MESSAGES_AT - 2 * BLOCK_BYTES;
 
 let shared: Compressor | undefined;
 
-function sharedCompressor(): Compressor {
+/** For whoever is done with it before anybody else can come. */
+export function sharedCompressor(): Compressor {
   return (shared ??= makeCompressor());
 }
 
