@@ -76,9 +76,9 @@ async function migrateOver(
   const isDistributed = version === 0 ? distribute : await areDistributed(client, SCHEMA);
   if (distribute) await requireExtension(client);
   if (distribute && !isDistributed) throw notDistributed();
-  const areSpread = isDistributed && version > 0;
+  const isAlready = isDistributed && version > 0;
   for (const migration of MIGRATIONS.slice(version))
-    for (const text of migration(isDistributed ? byShards : byPartitions, areSpread))
+    for (const text of migration(isDistributed ? byShards : byPartitions, isAlready))
       await client.query(text);
   if (isDistributed) {
     await distributeTables(client, SCHEMA);

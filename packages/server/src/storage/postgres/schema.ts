@@ -56,9 +56,9 @@ const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
 /**
  * Gives statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole.
- * `areSpread` says that they are.
+ * `areDistributed` says that they are.
  */
-export type Migration = (divided: Divide, areSpread: boolean) => readonly string[];
+export type Migration = (divided: Divide, areDistributed: boolean) => readonly string[];
 
 export const MIGRATIONS: readonly Migration[] = [
   (divided) => [
@@ -333,6 +333,7 @@ export const MIGRATIONS: readonly Migration[] = [
     'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
     `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
   ],
-  // Tables that are spread already do not allow for it.
-  (_, areSpread) => (areSpread ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')]),
+  // Tables that are distributed already do not allow for it.
+  (_, areDistributed) =>
+    areDistributed ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')],
 ];
