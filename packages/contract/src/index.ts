@@ -12,7 +12,7 @@ export * from './permissions.ts';
 export * from './rest-status.ts';
 export * from './schema-walk.ts';
 export { ANNOTATIONS, asJson, VERSIONS } from './schema.ts';
-export type { Flavor, JsonSchema, Version } from './schema.ts';
+export type { Flavor, JsonSchema, Keyword, Version } from './schema.ts';
 export * from './schemas/admin.ts';
 export * from './schemas/batch.ts';
 export * from './schemas/condition.ts';

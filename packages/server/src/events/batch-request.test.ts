@@ -127,14 +127,16 @@ test('more broken rules of JSON than can be told apart do not hide what is wrong
   assert.equal(fields(none)[0], 'events');
 });
 
-test('an envelope with more members than an error lists is not taken apart, its events are', async () => {
-  const seen = await acme.ingestBatch({ ...crowd(33), events: [WRONG], transactional: 'yes' });
+test('an envelope with many unknown members lists them, up to the limit of an error, and then its events', async () => {
+  const seen = await acme.ingestBatch({ ...crowd(40), events: [WRONG], transactional: 'yes' });
   assert.equal(seen.code, '422 VALIDATION_FAILED');
-  assert.deepEqual(fields(seen), ['', 'transactional', 'events[0].action', 'events[0].resource.resourceId']);
+  assert.equal(fields(seen).length, 43);
+  assert.deepEqual(fields(seen).slice(-2), ['events[0].action', 'events[0].resource.resourceId']);
   assert.equal((await acme.ingestBatch({ ...crowd(40), events: [] })).code, '400 BATCH_SIZE_INVALID');
   const large = await acme.ingestBatch({ ...crowd(50_000) });
   assert.equal(large.code, '422 VALIDATION_FAILED');
-  assert.deepEqual(fields(large), ['', 'events']);
+  assert.equal(fields(large).length, LIMITS.errorDetailsMax);
+  assert.equal(fields(large)[0], 'events');
 });
 
 test('an answer does not outgrow its request: past ten thousand details, events are refused by their message alone', async () => {
@@ -148,5 +150,5 @@ test('an answer does not outgrow its request: past ten thousand details, events 
     10_000,
   );
   assert.ok(listed[0]! > 30 && listed.at(-1) === 0);
-  assert.equal(errors.at(-1)!.message, errors[0]!.message.replaceAll('events[0]', 'events[999]'));
+  assert.match(errors.at(-1)!.message, /^1 or more violations; the first: events\[999\]/);
 });

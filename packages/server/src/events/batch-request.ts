@@ -2,9 +2,15 @@
 // wrong with the envelope, or broken outside of any event, refuses the whole; the events are judged all the same
 // wherever it is clear which they are, so that one answer says all that is wrong.
 
-import { AuditError, BatchRequest, type ErrorCode, type ErrorDetail, LIMITS } from '@tallystick/contract';
-import { type Received, receivedMember } from '../call.ts';
-import { CROWDED, isCrowded, isObject } from './breaches.ts';
+import {
+  AuditError,
+  type BatchRequest,
+  type ErrorCode,
+  type ErrorDetail,
+  LIMITS,
+} from '@tallystick/contract';
+import type { Received } from '../call.ts';
+import { isObject } from './breaches.ts';
 
 export interface ReceivedBatch {
   readonly transactional: boolean;
@@ -75,13 +81,8 @@ interface Envelope {
 
 function readEnvelope(received: Received, validate: ValidateEnvelope): Envelope {
   const { batch } = received.input;
-  const hasTooMany = isObject(batch) && isCrowded(batch);
-  const violations = hasTooMany
-    ? [...received.violations, { field: '', issue: CROWDED }]
-    : received.violations;
-  const envelope = envelopeOf(hasTooMany ? knownMembers(batch) : batch);
   try {
-    const input = validate({ ...received, input: { ...received.input, batch: envelope }, violations });
+    const input = validate({ ...received, input: { ...received.input, batch: envelopeOf(batch) } });
     // It has just been validated.
     return (input as { batch: BatchRequest }).batch;
   } catch (error) {
@@ -93,12 +94,6 @@ function readEnvelope(received: Received, validate: ValidateEnvelope): Envelope 
 /** Validation goes through whatever it is given; of the events it needs to know only how many there are. */
 function envelopeOf(batch: unknown): unknown {
   return hasEvents(batch) ? { ...batch, events: batch.events.map(() => 0) } : batch;
-}
-
-/** The others are too many to be named. */
-function knownMembers(batch: object): object {
-  const known = Object.keys(BatchRequest.properties).filter((name) => Object.hasOwn(batch, name));
-  return Object.fromEntries(known.map((name) => [name, receivedMember(batch, name)]));
 }
 
 function tooMany(

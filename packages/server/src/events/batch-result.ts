@@ -65,7 +65,7 @@ function kindOf(successCount: number, failureCount: number, isNew: boolean) {
 }
 
 /** Of all events of a batch together: no answer may outgrow its request many times. */
-const RESULT_DETAILS_MAX = 10 * LIMITS.errorDetailsMax;
+export const RESULT_DETAILS_MAX = 10 * LIMITS.errorDetailsMax;
 
 function resultsOf({ refusals, outcomes }: BatchOutcome): BatchItemResult[] {
   const results: BatchItemResult[] = [];

@@ -3,7 +3,7 @@
 // the answer lists that and what is wrong with its events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
-import type { Answer, TenantId } from '@tallystick/contract';
+import { type Answer, LIMITS, type TenantId } from '@tallystick/contract';
 import { foreignTenant } from '../access/foreign-tenant.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
@@ -18,6 +18,7 @@ import {
   readNote,
   refusalByCode,
   refusalOfWhole,
+  RESULT_DETAILS_MAX,
 } from './batch-result.ts';
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
@@ -41,8 +42,10 @@ export function createBatchIngest(parts: BatchParts) {
     const { batchId, acceptedAtMs, refused } = readNote(used.note);
     const latest = latestTimestamp(acceptedAtMs);
     const refusals = new Map<number, Refusal>();
+    let detailsLeft = RESULT_DETAILS_MAX;
     for (const [index, code] of refused) {
-      const judged = judgeOne(parts.judge, batch, index, tenantIdOf(call), latest);
+      const judged = judgeOne(parts.judge, batch, index, tenantIdOf(call), latest, detailsLeft);
+      detailsLeft -= isRefusal(judged) ? judged.details.length : 0;
       const isSame = isRefusal(judged) && judged.code === code;
       refusals.set(index, isSame ? judged : refusalByCode(code));
     }
@@ -88,10 +91,13 @@ function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: n
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
   const refusals = new Map<number, Refusal>();
+  let detailsLeft = RESULT_DETAILS_MAX;
   for (let index = 0; index < batch.events.length; index++) {
-    const judged = judgeOne(judge, batch, index, tenant, latest);
-    if (isRefusal(judged)) refusals.set(index, judged);
-    else sound.push(judged);
+    const judged = judgeOne(judge, batch, index, tenant, latest, detailsLeft);
+    if (isRefusal(judged)) {
+      refusals.set(index, judged);
+      detailsLeft -= judged.details.length;
+    } else sound.push(judged);
   }
   return { sound, refusals };
 }
@@ -104,12 +110,16 @@ function judgeOne(
   index: number,
   tenant: TenantId,
   latest: string,
+  detailsLeft: number,
 ): SoundEvent | PlainEvent | Refusal {
   const event = events[index];
-  const at = `events[${index}]`;
+  const path = `events[${index}]`;
   // As the gateway does with a single event.
-  const foreign = foreignTenant(receivedMember(event, 'tenantId'), `${at}.tenantId`, tenant);
-  return foreign ?? judge(event, broken.get(index) ?? UNBROKEN, at, latest);
+  const foreign = foreignTenant(receivedMember(event, 'tenantId'), `${path}.tenantId`, tenant);
+  if (foreign !== undefined) return foreign;
+  // At least the first, which the message quotes.
+  const detailsMax = Math.min(Math.max(detailsLeft, 1), LIMITS.errorDetailsMax);
+  return judge(event, { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax }, latest);
 }
 
 /** Sound events in a batch that failed before anything was appended. */

@@ -7,26 +7,6 @@ import { isAfter, utcTimestamp } from './timestamp.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Beyond so many members an event is not taken apart: the list of what is wrong would outgrow the request. */
-const MEMBERS_MAX = 32;
-
-export const CROWDED = `has over ${MEMBERS_MAX} members`;
-
-/** Too many members for an error to list. */
-export function crowdBreach(value: unknown, at: string): ErrorDetail | undefined {
-  if (!isObject(value)) return undefined;
-  if (isCrowded(value)) return { field: at, issue: CROWDED };
-  if (isCrowded(value['actor'])) return { field: below(at, 'actor'), issue: CROWDED };
-  return isCrowded(value['resource']) ? { field: below(at, 'resource'), issue: CROWDED } : undefined;
-}
-
-export function isCrowded(value: unknown): boolean {
-  if (!isObject(value) || Array.isArray(value)) return false;
-  let count = 0;
-  for (const _ in value) if (++count > MEMBERS_MAX) return true;
-  return false;
-}
-
 export function timeBreaches({ timestamp }: Members, at: string, latest: string): ErrorDetail[] {
   if (typeof timestamp !== 'string' || !isDateTime(timestamp) || !isAfter(utcTimestamp(timestamp), latest))
     return [];

@@ -183,5 +183,5 @@ test('an error lists up to a thousand broken rules of JSON, and its message coun
     return [code, body.error.details.length, body.error.message.split(';')[0]];
   };
   assert.deepEqual(await send(300), ['422 VALIDATION_FAILED', 301, '301 violations']);
-  assert.deepEqual(await send(1500), ['422 VALIDATION_FAILED', 1000, '1501 violations']);
+  assert.deepEqual(await send(1500), ['422 VALIDATION_FAILED', 1000, '1501 or more violations']);
 });

@@ -2,7 +2,7 @@
 // and given again, word for word, to whoever repeats the request under its key or the event under its id.
 
 import { ok as assert } from 'node:assert/strict';
-import { type Answer, AuditError, type EventId, type TenantId } from '@tallystick/contract';
+import { type Answer, AuditError, type EventId, LIMITS, type TenantId } from '@tallystick/contract';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received } from '../call.ts';
@@ -36,7 +36,8 @@ export function createIngest(parts: IngestParts) {
     async take(call: Call, received: Received): Promise<IngestAnswer> {
       const nowMs = clock.now();
       const { input, violations, unlisted } = received;
-      const judged = judge(input['event'], violations, '', latestAt(nowMs), unlisted);
+      const at = { path: '', broken: violations, unlisted, detailsMax: LIMITS.errorDetailsMax };
+      const judged = judge(input['event'], at, latestAt(nowMs));
       if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));

@@ -6,7 +6,6 @@
 import { type ErrorCode, type ErrorDetail, EventDraft, LIMITS, withoutIgnored } from '@tallystick/contract';
 import { UnreadValue } from '../call.ts';
 import {
-  crowdBreach,
   hasIdentity,
   identityBreaches,
   isObject,
@@ -20,9 +19,10 @@ import { isAfter, utcTimestamp } from './timestamp.ts';
 
 /** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
 export interface FieldRules {
-  violations(value: unknown, at: string): readonly ErrorDetail[];
-  /** The message of an error with these details, and so many more that it does not list. */
-  message(details: readonly ErrorDetail[], unlisted?: number): string;
+  /** At most `max` of what the value breaks. */
+  violations(value: unknown, at: string, max?: number): readonly ErrorDetail[];
+  /** The message of an error with these details, and so many more that it does not list; the check stopped at `max`. */
+  message(details: readonly ErrorDetail[], unlisted?: number, max?: number): string;
 }
 
 export interface JudgeOptions {
@@ -48,17 +48,19 @@ export interface Refusal {
 }
 
 export interface Judge {
-  /**
-   * `value` may be unread, and then it breaks no rule of JSON. `broken` are those that it breaks, `unlisted` is how
-   * many more there are; `at` is where it stands in the body, `latest` the latest timestamp that is accepted.
-   */
-  (
-    value: unknown,
-    broken: readonly ErrorDetail[],
-    at: string,
-    latest: string,
-    unlisted?: number,
-  ): SoundEvent | PlainEvent | Refusal;
+  /** `value` may be unread, and then it breaks no rule of JSON. `latest` is the latest timestamp that is accepted. */
+  (value: unknown, at: EventPlace, latest: string): SoundEvent | PlainEvent | Refusal;
+}
+
+/** Where an event stands in the body, and what is known of it. */
+export interface EventPlace {
+  /** Its path: `events[2]`; empty where it is the whole body. */
+  readonly path: string;
+  /** The rules of JSON that it breaks, and how many more there are. */
+  readonly broken: readonly ErrorDetail[];
+  readonly unlisted: number;
+  /** How many violations are listed. */
+  readonly detailsMax: number;
 }
 
 export function isRefusal(judged: object): judged is Refusal {
@@ -68,11 +70,11 @@ export function isRefusal(judged: object): judged is Refusal {
 export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Judge {
   const refuse = (
     details: ErrorDetail[],
-    unlisted: number,
+    at: EventPlace,
     code: ErrorCode = 'VALIDATION_FAILED',
   ): Refusal => ({
     code,
-    message: fields.message(details, unlisted),
+    message: fields.message(details, at.unlisted, at.detailsMax),
     details,
   });
 
@@ -80,32 +82,23 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
   const refusalOf = (
     event: unknown,
     found: readonly ErrorDetail[],
-    at: string,
+    at: EventPlace,
     latest: string,
-    unlisted = 0,
   ): Refusal => {
     const members = Object(event) as Members;
-    const sizes = sizeBreaches(members, at);
-    const others = [...timeBreaches(members, at, latest)];
-    if (requireActorIdentity) others.push(...identityBreaches(members, at));
+    const sizes = sizeBreaches(members, at.path);
+    const others = [...timeBreaches(members, at.path, latest)];
+    if (requireActorIdentity) others.push(...identityBreaches(members, at.path));
     const details = [...found, ...others, ...sizes];
     const isTooLarge = details.length === 1 && sizes.length === 1;
-    return refuse(details, unlisted, isTooLarge ? 'PAYLOAD_TOO_LARGE' : undefined);
+    return refuse(details, at, isTooLarge ? 'PAYLOAD_TOO_LARGE' : undefined);
   };
 
-  const judgeValue = (
-    value: unknown,
-    broken: readonly ErrorDetail[],
-    at: string,
-    latest: string,
-    unlisted = 0,
-  ) => {
-    const crowd = crowdBreach(value, at);
-    if (crowd !== undefined) return refuse([...broken, crowd], unlisted);
+  const judgeValue = (value: unknown, at: EventPlace, latest: string) => {
     const event = withoutNulls(value);
-    const faults = fields.violations(event, at);
-    if (broken.length > 0 || faults.length > 0)
-      return refusalOf(event, [...broken, ...faults], at, latest, unlisted);
+    const faults = fields.violations(event, at.path, at.detailsMax);
+    if (at.broken.length > 0 || faults.length > 0)
+      return refusalOf(event, [...at.broken, ...faults], at, latest);
 
     // No rule of the schema is broken, so this is what the schema says.
     const sent = event as EventDraft;
@@ -117,13 +110,13 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
       (context?.length ?? 0) <= LIMITS.contextBytesMax &&
       (payload?.length ?? 0) <= LIMITS.payloadBytesMax &&
       (!requireActorIdentity || hasIdentity(sent.actor));
-    if (!isSound) return refusalOf(sent, [], at, latest);
+    if (!isSound) return refusalOf(sent, at.broken, at, latest);
     return { sent, timestamp, contentText: contentTextOf(context, payload) };
   };
 
-  return (value, broken, at, latest, unlisted) => {
-    if (!(value instanceof UnreadValue)) return judgeValue(value, broken, at, latest, unlisted);
-    return plainEventOf(value, latest, requireActorIdentity) ?? judgeValue(value.read(), broken, at, latest);
+  return (value, at, latest) => {
+    if (!(value instanceof UnreadValue)) return judgeValue(value, at, latest);
+    return plainEventOf(value, latest, requireActorIdentity) ?? judgeValue(value.read(), at, latest);
   };
 }
 

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
 import { leanValue, textMembersOf } from '../protocols/rest/lean-body.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
-import { createTestJudge, LATEST } from '../testing/event-judge.ts';
+import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
@@ -161,7 +161,7 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   const [item] = arrived([event]) ?? [];
   const found = item && plainEventOf(item, LATEST, requireActorIdentity);
   if (found === undefined) return false;
-  const judged = (requireActorIdentity ? demandingJudge : judge)(event, [], '', LATEST);
+  const judged = (requireActorIdentity ? demandingJudge : judge)(event, eventPlace(), LATEST);
   assert.ok(!isRefusal(judged), JSON.stringify(judged));
   const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
   for (const call of [testCall(), testCall({ correlation })]) {
@@ -206,7 +206,7 @@ test('plain events and others of one batch keep their order and their room', () 
   const events = [full, { ...EVENT, tenantId: 'acme' }, EVENT, { ...full, payload: { t: 'é'.repeat(9000) } }];
   const items = arrived(events)!;
   const both = items.map((item) => {
-    const judged = plainEventOf(item, LATEST, false) ?? judge(item.read(), [], '', LATEST);
+    const judged = plainEventOf(item, LATEST, false) ?? judge(item.read(), eventPlace(), LATEST);
     assert.ok(!isRefusal(judged));
     return judged;
   });

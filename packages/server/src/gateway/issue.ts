@@ -3,57 +3,42 @@
 // count or a kind. A text is never quoted here: the detail shows it beside, unless it is a secret. Of a query parameter it
 // is: there all is text, so that its kind would tell nothing.
 
-import type { ErrorObject } from 'ajv';
 import { cutText, EXPECTED_OF_FORMAT, type JsonSchema } from '@tallystick/contract';
+import { countCharacters, type Fault } from './schema-check.ts';
 
-/**
- * Validators must be verbose, for the errors to carry the schema and the value that they are about. `isInQuery`: the value
- * was sent as text, whatever it should be.
- */
-export function issueOf(error: ErrorObject, isInQuery = false): string {
-  const { keyword, params, data, message } = error;
-  const schema = schemaOf(error);
+/** `isInQuery`: the value was sent as text, whatever it should be. */
+export function issueOf({ keyword, schema, value, at }: Fault, isInQuery = false): string {
   switch (keyword) {
     case 'required':
-      return required(schema.properties?.[String(params['missingProperty'])]);
+      return required(schema.properties?.[String(at?.key)]);
     case 'additionalProperties':
       return 'is not a known field';
     case 'type':
-      return `must be ${expected(schema)}; it is ${isInQuery ? quotedOrKind(data) : kindOf(data)}`;
+      return `must be ${expected(schema)}; it is ${isInQuery ? quotedOrKind(value) : kindOf(value)}`;
     case 'minimum':
     case 'maximum':
-      return `must be ${expected(schema)}; it is ${String(data)}`;
+      return `must be ${expected(schema)}; it is ${String(value)}`;
     case 'minLength':
     case 'maxLength':
-      return `must be ${range(schema.minLength, schema.maxLength)} characters; it has ${countOf(data)}`;
+      return `must be ${range(schema.minLength, schema.maxLength)} characters; it has ${countOf(value)}`;
     case 'minItems':
     case 'maxItems':
-      return `must have ${range(schema.minItems, schema.maxItems)} items; it has ${countOf(data)}`;
+      return `must have ${range(schema.minItems, schema.maxItems)} items; it has ${countOf(value)}`;
     case 'maxProperties':
-      return `must have ${range(undefined, schema.maxProperties)} members; it has ${countOf(data)}`;
+      return `must have ${range(undefined, schema.maxProperties)} members; it has ${countOf(value)}`;
     case 'discriminator':
-      return params['tagValue'] === undefined
-        ? required(tagOf(schema))
-        : `must be ${expected(tagOf(schema))}`;
+      return value === undefined ? required(tagOf(schema)) : `must be ${expected(tagOf(schema))}`;
     case 'format':
     case 'pattern':
     case 'enum':
     case 'const':
       return `must be ${expected(schema)}`;
-    default:
-      return message ?? `breaks the rule ${keyword}`;
   }
 }
 
 /** The members that the object at fault may have; those that are ignored are none of them. */
-export function knownMembers(error: ErrorObject): string[] {
-  const { properties = {} } = schemaOf(error);
+export function knownMembers({ schema: { properties = {} } }: Fault): string[] {
   return Object.keys(properties).filter((name) => properties[name]?.readOnly !== true);
-}
-
-function schemaOf({ parentSchema }: ErrorObject): JsonSchema {
-  // We validate with schemas of the contract only.
-  return (parentSchema ?? {}) as JsonSchema;
 }
 
 function required(schema: JsonSchema | undefined): string {
@@ -121,10 +106,7 @@ function kindOf(value: unknown): string {
   return Number.isInteger(value) ? 'a number' : 'a number with a fraction';
 }
 
-/** Characters, as the validator counts them, so that no pair of surrogates counts twice; else items or members. */
+/** Characters of a text; else items or members. */
 function countOf(value: unknown): number {
-  if (typeof value !== 'string') return Object.keys(Object(value)).length;
-  let count = 0;
-  for (const _ of value) count++;
-  return count;
+  return typeof value === 'string' ? countCharacters(value) : Object.keys(Object(value)).length;
 }

@@ -3,12 +3,9 @@
 // What is marked `x-left-to-operation`, such as each event of a batch, is passed on as it came; whoever judges it
 // gets the rules of its schema from here.
 
-import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import {
-  ANNOTATIONS,
   asJson,
   type ErrorDetail,
-  FORMATS,
   forGateway,
   type JsonSchema,
   type Operation,
@@ -17,6 +14,7 @@ import {
 } from '@tallystick/contract';
 import type { OwnViolation, Received } from '../call.ts';
 import type { OwnRules } from '../operations.ts';
+import { createSchemaCheck, type SchemaCheck } from './schema-check.ts';
 import { detailsBelow, refusal } from './violations.ts';
 
 /**
@@ -26,44 +24,35 @@ import { detailsBelow, refusal } from './violations.ts';
 export type Validate = (operation: Operation<OperationName>, received: Received, rules?: OwnRules) => unknown;
 
 export function createValidate(): Validate {
-  const ajv = createAjv({ useDefaults: true });
-  const compiled = new WeakMap<object, ValidateFunction>();
+  const checks = new WeakMap<object, SchemaCheck>();
 
   return (operation, received, rules) => {
     // Every input is an object.
     const input = withoutIgnored(operation.input, received.input) as Received['input'];
-    let validates = compiled.get(operation.input);
-    if (validates === undefined) {
-      validates = ajv.compile(forGateway(asJson(operation.input)));
-      compiled.set(operation.input, validates);
+    let check = checks.get(operation.input);
+    if (check === undefined) {
+      check = createSchemaCheck(forGateway(asJson(operation.input)), { fillsDefaults: true });
+      checks.set(operation.input, check);
     }
     const isRead = received.violations.length === 0 && received.unknownParameters === undefined;
     const own = rules?.(input) ?? NO_VIOLATIONS;
-    if (validates(input) && isRead && own.length === 0) return input;
-    throw refusal(asJson(operation.input), validates.errors ?? [], received, input, own);
+    const faults = check(input);
+    if (faults.length === 0 && isRead && own.length === 0) return input;
+    throw refusal(faults, received, own);
   };
 }
 
 const NO_VIOLATIONS: readonly OwnViolation[] = [];
 const NONE: readonly ErrorDetail[] = [];
 
-/** The rules of one schema. The value is neither changed nor given defaults; `at` is where it stands in the body. */
-export function createRules(schema: JsonSchema): (value: unknown, at: string) => readonly ErrorDetail[] {
-  const validates = createAjv({ useDefaults: false }).compile(schema);
-  return (value, at) => (validates(value) ? NONE : detailsBelow(validates.errors ?? [], value, at));
-}
+/** What a value breaks, at most `max` of it, each with its path below `at`, where the value stands in the body. */
+export type Rules = (value: unknown, at: string, max?: number) => readonly ErrorDetail[];
 
-function createAjv(options: Options): Ajv {
-  const ajv = new Ajv({
-    allErrors: true,
-    verbose: true,
-    strict: true,
-    strictTypes: false,
-    strictRequired: false,
-    discriminator: true,
-    ...options,
-  });
-  for (const [name, accepts] of Object.entries(FORMATS)) ajv.addFormat(name, accepts);
-  for (const name of Object.keys(ANNOTATIONS)) ajv.addKeyword(name);
-  return ajv;
+/** The rules of one schema. The value is neither changed nor given defaults. */
+export function createRules(schema: JsonSchema): Rules {
+  const check = createSchemaCheck(schema, { fillsDefaults: false });
+  return (value, at, max) => {
+    const faults = check(value, max);
+    return faults.length === 0 ? NONE : detailsBelow(faults, at);
+  };
 }

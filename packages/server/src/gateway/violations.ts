@@ -3,18 +3,18 @@
 // identifier in the path that is not well formed names nothing (404); a schema may say otherwise by
 // `x-refused-as`. Values are shown where they are plain and no secret.
 
-import type { ErrorObject } from 'ajv';
 import {
   AuditError,
   cutText,
   type ErrorCode,
   type ErrorDetail,
-  type JsonSchema,
+  LIMITS,
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
 import type { OwnViolation, Place, Received } from '../call.ts';
 import { cutValue } from './error-body.ts';
 import { issueOf, knownMembers } from './issue.ts';
+import type { Fault, Step } from './schema-check.ts';
 
 interface Violation {
   readonly place: Place;
@@ -33,24 +33,17 @@ const CODE_OF_PLACE = {
 const PLACES: readonly Place[] = ['Query', 'Header', 'Body', 'Path'];
 
 export function refusal(
-  schema: JsonSchema,
-  errors: readonly ErrorObject[],
+  faults: readonly Fault[],
   received: Received,
-  input: unknown,
   own: readonly OwnViolation[],
 ): AuditError {
   const inBody = received.violations.map(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
   );
-  const isInQuery = (error: ErrorObject) => received.placeOf(stepsOf(error)[0] ?? '') === 'Query';
   const unknown = unknownParameters(received.unknownParameters ?? []).map(
     (detail): Violation => ({ place: 'Query', code: CODE_OF_PLACE.Query, detail }),
   );
-  const bySchema = [
-    ...inBody,
-    ...unknown,
-    ...faultsOf(errors, isInQuery).map((fault) => violation(schema, fault, received, input)),
-  ];
+  const bySchema = [...inBody, ...unknown, ...faults.map((fault) => violation(fault, received))];
   // Of what the schema refuses already, a rule of the operation would say the same in other words.
   const isSaid = ({ detail }: OwnViolation) => bySchema.some((said) => said.detail.field === detail.field);
   const found = [
@@ -80,11 +73,11 @@ export function unknownParameters(names: readonly string[]): ErrorDetail[] {
 }
 
 /** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
-export function detailsBelow(errors: readonly ErrorObject[], value: unknown, at: string): ErrorDetail[] {
-  return faultsOf(errors).map(({ error, issue }) => {
-    const path = fieldPath(stepsOf(error), value);
+export function detailsBelow(faults: readonly Fault[], at: string): ErrorDetail[] {
+  return faults.map((fault) => {
+    const path = fieldPath(stepsOf(fault.at));
     const field = at === '' || path === '' ? at + path : `${at}${path.startsWith('[') ? '' : '.'}${path}`;
-    return { field, issue, ...valueOf(error) };
+    return { field, issue: wordsOf(fault, false), ...valueOf(fault) };
   });
 }
 
@@ -95,116 +88,58 @@ function codeFor(place: Place, codes: ReadonlySet<ErrorCode>): ErrorCode {
   return code === undefined || others.length > 0 ? CODE_OF_PLACE[place] : code;
 }
 
-/** What the caller did wrong: the error that tells most about it, in our words. */
-interface Fault {
-  readonly error: ErrorObject;
-  readonly issue: string;
+function violation(fault: Fault, received: Received): Violation {
+  const steps = stepsOf(fault.at);
+  const place = received.placeOf(String(steps[0] ?? ''));
+  const field = fieldPath(place === 'Body' ? steps.slice(1) : steps);
+  const detail = { field, issue: wordsOf(fault, place === 'Query'), ...valueOf(fault) };
+  return { place, code: fault.code ?? CODE_OF_PLACE[place], detail };
 }
-
-/** Rules that one fault breaks together with others, which then say more about it. */
-const SAID_BETTER_BY: Readonly<Partial<Record<string, readonly string[]>>> = {
-  type: ['enum', 'const'],
-  minLength: ['format', 'pattern'],
-  pattern: ['format'],
-};
 
 /** Known members are listed once an object only: it may have as many unknown ones as fit into a request. */
-function faultsOf(
-  errors: readonly ErrorObject[],
-  isInQuery: (error: ErrorObject) => boolean = () => false,
-): Fault[] {
-  const broken = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`));
-  const explained = new Set<string>();
-  return errors.filter(isTelling).flatMap((error) => {
-    const { keyword, instancePath } = error;
-    const isSaid = SAID_BETTER_BY[keyword]?.some((better) => broken.has(`${better} ${instancePath}`));
-    if (isSaid === true) return [];
-    const issue = issueOf(error, isInQuery(error));
-    if (keyword !== 'additionalProperties' || explained.has(instancePath)) return { error, issue };
-    explained.add(instancePath);
-    return { error, issue: `${issue}; known are ${knownMembers(error).join(', ') || 'none'}` };
-  });
+function wordsOf(fault: Fault, isInQuery: boolean): string {
+  const issue = issueOf(fault, isInQuery);
+  if (fault.isFirst !== true) return issue;
+  return `${issue}; known are ${knownMembers(fault).join(', ') || 'none'}`;
 }
 
-/** Of a union with null, the other branch is what the sender meant; the rest only echoes its errors. */
-function isTelling({ keyword, params }: ErrorObject): boolean {
-  return keyword !== 'anyOf' && keyword !== 'oneOf' && !(keyword === 'type' && params['type'] === 'null');
-}
-
-function violation(
-  schema: JsonSchema,
-  { error, issue }: Fault,
-  received: Received,
-  input: unknown,
-): Violation {
-  const steps = stepsOf(error);
-  const member = steps[0] ?? '';
-  const place = received.placeOf(member);
-  const field = fieldPath(
-    place === 'Body' ? steps.slice(1) : steps,
-    place === 'Body' ? within(input, member) : input,
-  );
-  const detail = { field, issue, ...valueOf(error) };
-  return { place, code: refusedAs(schema, error.schemaPath) ?? CODE_OF_PLACE[place], detail };
-}
-
-/** The path to the member that is at fault: where it stands, or where it should. */
-function stepsOf({ instancePath, keyword, params }: ErrorObject): string[] {
-  const steps = instancePath.split('/').slice(1);
-  const unescaped = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  if (keyword === 'required') unescaped.push(String(params['missingProperty']));
-  if (keyword === 'additionalProperties') unescaped.push(String(params['additionalProperty']));
-  if (keyword === 'discriminator') unescaped.push(String(params['tag']));
-  return unescaped;
+function stepsOf(at: Step | undefined): (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (let step = at; step !== undefined; step = step.parent) steps.push(step.key);
+  return steps.toReversed();
 }
 
 /** `events[2].actor.actorType`, `payload["unit price"]`. */
-function fieldPath(steps: readonly string[], root: unknown): string {
+function fieldPath(steps: readonly (string | number)[]): string {
   let path = '';
-  let at = root;
   for (const step of steps) {
-    if (Array.isArray(at)) path += `[${step}]`;
+    if (typeof step === 'number') path += `[${step}]`;
     else if (/^[A-Za-z_$][\w$]*$/.test(step)) path += path === '' ? step : `.${step}`;
-    else path += `[${JSON.stringify(step)}]`;
-    at = within(at, step);
+    else path += `[${JSON.stringify(cutText(step))}]`;
   }
   return cutText(path);
 }
 
-/** Looks up rather than searches: a body may have as many members at fault as it has members. */
-function within(value: unknown, step: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[step];
-}
-
-function valueOf({ keyword, params, data, parentSchema }: ErrorObject): { value?: unknown } {
-  const isSecret = parentSchema?.['writeOnly'] === true || parentSchema?.['format'] === 'password';
-  const value: unknown = keyword === 'discriminator' ? params['tagValue'] : data;
+function valueOf({ schema, value }: Fault): { value?: unknown } {
+  const isSecret = schema.writeOnly === true || schema.format === 'password';
   const isPlain = value === null || ['string', 'number', 'boolean'].includes(typeof value);
-  return isSecret || !isPlain || keyword === 'additionalProperties' ? {} : { value: cutValue(value) };
+  return isSecret || !isPlain ? {} : { value: cutValue(value) };
 }
 
-/** The code that the schema at fault, or the nearest one around it, asks for; some ask for some keywords only. */
-function refusedAs(schema: JsonSchema, schemaPath: string): ErrorCode | undefined {
-  let code: unknown;
-  let at: unknown = schema;
-  const steps = schemaPath.split('/').slice(1);
-  for (const [index, step] of steps.entries()) {
-    at = within(at, decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
-    const keywords = within(at, 'x-refused-for');
-    const isHere = index === steps.length - 2;
-    if (Array.isArray(keywords) && !(isHere && keywords.includes(steps.at(-1)))) continue;
-    code = within(at, 'x-refused-as') ?? code;
-  }
-  // The contract writes nothing else there.
-  return code as ErrorCode | undefined;
-}
-
-/** The message of an error that is about fields; `unlisted` are violations that no detail tells of. */
-export function messageFor(details: readonly ErrorDetail[], unlisted = 0): string {
+/**
+ * The message of an error that is about fields. `unlisted` are violations that no detail tells of; the search for more
+ * stopped at `max`.
+ */
+export function messageFor(
+  details: readonly ErrorDetail[],
+  unlisted = 0,
+  max: number = LIMITS.errorDetailsMax,
+): string {
   const [first] = details;
   if (first === undefined) return 'The request breaks a rule.';
   const what = first.field === '' ? 'The body' : first.field;
   const count = details.length + unlisted;
-  return count === 1 ? `${what} ${first.issue}.` : `${count} violations; the first: ${what} ${first.issue}.`;
+  const orMore = details.length >= max ? ' or more' : '';
+  if (count === 1 && orMore === '') return `${what} ${first.issue}.`;
+  return `${count}${orMore} violations; the first: ${what} ${first.issue}.`;
 }
