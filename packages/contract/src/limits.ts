@@ -15,6 +15,10 @@ type Limit = readonly [value: number, note: string];
 export const LIMIT_GROUPS = {
   Requests: {
     requestBytesMax: [MB, 'A request body, after decompression.'],
+    requestValuesMax: [
+      100_000,
+      'JSON values of a request body, objects and lists included, outside of `context` and `payload`.',
+    ],
     headerBlockBytesMax: [16 * KB, 'All request headers together.'],
     tenantIdLengthMax: [64, 'A tenant id.'],
     correlationIdLengthMax: [128, '`X-Correlation-Id`: visible ASCII characters.'],
@@ -26,7 +30,7 @@ export const LIMIT_GROUPS = {
       'Until the whole request has arrived. Its processing may take as long again, where no other limit is named.',
     ],
     errorValueLengthMax: [200, '`value` in an error detail is cut here.'],
-    errorDetailsMax: [1000, 'Details that an error lists; its message counts all.'],
+    errorDetailsMax: [1000, 'Details that an error lists: there the check stops.'],
   },
   Events: {
     payloadBytesMax: [64 * KB, '`payload` as compact JSON in UTF-8.'],

@@ -15,8 +15,9 @@ export function withoutIgnored(schema: TSchema, value: unknown): unknown {
 
 function strip(schema: JsonSchema, value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
-  const { items, properties, required } = branchFor(schema, value);
-  if (Array.isArray(value)) return items ? stripItems(items, value) : value;
+  const { items, maxItems = Infinity, properties, required } = branchFor(schema, value);
+  // A list that is too long is refused for that, without a look at its items.
+  if (Array.isArray(value)) return items && value.length <= maxItems ? stripItems(items, value) : value;
   return properties ? stripMembers(properties, required ?? [], value) : value;
 }
 

@@ -8,7 +8,8 @@ export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
 export { parseJson } from './json/parse-json.ts';
 export { isPlainlyCanonical } from './json/plain-scan.ts';
 export { canonicalBytes, type CanonicalLimits, type CanonicalText } from './json/canonical-bytes.ts';
-export type { JsonOutline } from './json/json-outline.ts';
+export { countValues, type JsonCount, type UncountedMembers } from './json/count-values.ts';
+export { JsonOutline } from './json/json-outline.ts';
 export {
   type JsonScan,
   type JsonSyntax,

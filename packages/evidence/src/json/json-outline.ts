@@ -38,11 +38,12 @@ export function keyEnd(nodes: Int32Array, node: number): number {
 export class JsonOutline {
   readonly root = ROOT;
   readonly bytes: Uint8Array;
-  readonly #nodes: Int32Array;
+  /** All that it knows besides the bytes: enough to make it again, in another thread for instance. */
+  readonly nodes: Int32Array;
 
   constructor(bytes: Uint8Array, nodes: Int32Array) {
     this.bytes = bytes;
-    this.#nodes = nodes;
+    this.nodes = nodes;
   }
 
   first(parent: number): number {
@@ -50,26 +51,26 @@ export class JsonOutline {
   }
 
   end(parent: number): number {
-    return parent + this.#nodes[parent + SIZE]!;
+    return parent + this.nodes[parent + SIZE]!;
   }
 
   next(node: number): number {
-    return node + this.#nodes[node + SIZE]!;
+    return node + this.nodes[node + SIZE]!;
   }
 
   /** Where the characters of a member's key begin, behind its quote; 0 for an item and for the root. */
   keyFrom(node: number): number {
-    return this.#nodes[node + KEY]!;
+    return this.nodes[node + KEY]!;
   }
 
   /** Where the value begins in the bytes. */
   from(node: number): number {
-    return this.#nodes[node + FROM]!;
+    return this.nodes[node + FROM]!;
   }
 
   /** Where the value ends. */
   to(node: number): number {
-    return this.#nodes[node + TO]!;
+    return this.nodes[node + TO]!;
   }
 
   isObject(node: number): boolean {
@@ -83,16 +84,16 @@ export class JsonOutline {
 
   /** Whether the value is a member with this key, given in UTF-8; makes no string. */
   hasKey(node: number, key: Uint8Array): boolean {
-    const start = this.#nodes[node + KEY]!;
-    if (start === 0 || keyEnd(this.#nodes, node) - start !== key.length) return false;
+    const start = this.nodes[node + KEY]!;
+    if (start === 0 || keyEnd(this.nodes, node) - start !== key.length) return false;
     for (let i = 0; i < key.length; i++) if (this.bytes[start + i] !== key[i]) return false;
     return true;
   }
 
   /** The key of a member; undefined for an item and for the root. */
   key(node: number): string | undefined {
-    const start = this.#nodes[node + KEY]!;
-    return start === 0 ? undefined : textOf(this.bytes.subarray(start, keyEnd(this.#nodes, node)));
+    const start = this.nodes[node + KEY]!;
+    return start === 0 ? undefined : textOf(this.bytes.subarray(start, keyEnd(this.nodes, node)));
   }
 
   /** The member of an object with this key, given in UTF-8. */

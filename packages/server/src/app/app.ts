@@ -6,7 +6,7 @@ import { createAuthenticate } from '../access/credentials.ts';
 import { createLocalIssuer } from '../access/local-issuer.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth } from '../admin/health.ts';
-import { createLifecycle } from '../admin/lifecycle.ts';
+import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Config } from '../config/settings.ts';
 import { readTlsFiles } from '../config/tls-files.ts';
@@ -15,12 +15,14 @@ import { viewsCheck } from '../followers/follower.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations } from '../operations.ts';
+import { bindOperations, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { drain, type DrainTimes } from '../protocols/rest/drain.ts';
+import type { HttpServer } from '../protocols/rest/http-server.ts';
+import { LargeBodies } from '../protocols/rest/large-bodies.ts';
 import { listen } from '../protocols/rest/listen.ts';
 import { createRestServer } from '../protocols/rest/server.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { storageCheck } from '../storage/data-directory.ts';
@@ -30,8 +32,8 @@ import { createScrubber } from '../streams/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { startLoops } from './loops.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
-import { createStore, openData } from './store.ts';
-import type { Overrides } from './surroundings.ts';
+import { createStore, openData, type Store } from './store.ts';
+import type { Overrides, Surroundings } from './surroundings.ts';
 
 export interface App extends AsyncDisposable {
   /** Resolves once the service is ready; throws StartError. */
@@ -61,7 +63,7 @@ export async function createApp(
   const meter = createMeter(clock);
   const surroundings = { ...around, config, validate, witnessPolicy, meter };
   const store = createStore(surroundings, overrides.around);
-  const { storage, anchor, sequencer, checkpointer, witnessing, tenancy, steadyNowMs } = store;
+  const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const database = config.storage.url === undefined ? undefined : storage;
   health.add(storageCheck(config.storage.dataDirectory, database));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
@@ -71,23 +73,11 @@ export async function createApp(
   const { streams, ...others } = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
   const operations = bindOperations({ health, ...others, streams: streams.operations, status });
-  const tokens = createTokens(issuersOf(config), clock);
-  const gateway: Gateway = {
-    clock,
-    lifecycle,
-    meter,
-    versionStates: config.apiVersions,
-    authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
-    tenancy,
-    answerOnce: createAnswerOnce({
-      find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
-    }),
-    validate,
-    operations: { ...operations, ...overrides.operations },
-  };
+  const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
-  const server = createRestServer({ gateway, ids: around, telemetry, tls, isTls });
+  const { largeBodies = new LargeBodies(telemetry) } = overrides;
+  const server = createRestServer({ gateway, ids: around, telemetry, tls, isTls, largeBodies });
 
   const built = new AsyncDisposableStack();
   built.use(storage);
@@ -100,10 +90,10 @@ export async function createApp(
   built.use(store.projector);
   built.use(streams);
   built.use(sequencer);
+  built.use(largeBodies);
   built.defer(async () => {
     lifecycle.moveTo('Draining');
-    const connections = await drain(server, overrides.drainTimes ?? DRAIN_TIMES, clock);
-    if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
+    await drainServer(server, overrides.drainTimes ?? DRAIN_TIMES, clock, telemetry);
   });
   return {
     async start() {
@@ -116,6 +106,34 @@ export async function createApp(
     },
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
+}
+
+function gatewayOn(
+  { storage, tenancy, steadyNowMs }: Store,
+  { config, clock, meter, validate }: Surroundings,
+  lifecycle: Lifecycle,
+  operations: Operations,
+  overrides: Overrides,
+): Gateway {
+  const tokens = createTokens(issuersOf(config), clock);
+  return {
+    clock,
+    lifecycle,
+    meter,
+    versionStates: config.apiVersions,
+    authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
+    tenancy,
+    answerOnce: createAnswerOnce({
+      find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
+    }),
+    validate,
+    operations: { ...operations, ...overrides.operations },
+  };
+}
+
+async function drainServer(server: HttpServer, times: DrainTimes, clock: Clock, telemetry: Telemetry) {
+  const connections = await drain(server, times, clock);
+  if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
 /** Identity providers as the settings name them; without any the service is its own. */

@@ -4,7 +4,8 @@ import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract
 import { canonicalBytes } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
-import { leanValue, textMembersOf } from '../protocols/rest/lean-body.ts';
+import { leanValue } from '../protocols/rest/lean-body.ts';
+import { textMembersOf } from '../protocols/rest/text-members.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';

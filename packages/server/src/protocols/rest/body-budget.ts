@@ -3,6 +3,9 @@
 
 import { AuditError } from '@tallystick/contract';
 
+/** Some twelve of the largest bodies, or very many small ones. */
+export const BODIES_BYTES_MAX = 128 * 1024 * 1024;
+
 export class BodyBudget {
   readonly #bytesMax: number;
   #bytes = 0;

@@ -232,9 +232,35 @@ test('what is not JSON is refused with its place', async () => {
   assert.equal((await post('['.repeat(1 << 20))).code, '400 MALFORMED_JSON', 'a million brackets');
   assert.equal(
     (await post('['.repeat(1 << 19) + ']'.repeat(1 << 19))).code,
-    '422 VALIDATION_FAILED',
-    'closed, too',
+    '400 REQUEST_TOO_LARGE',
+    'closed, half a million values',
   );
+});
+
+test('a body may have a hundred thousand values outside of context and payload, and a batch is counted first', async () => {
+  const count = LIMITS.requestValuesMax;
+  const numbers = (length: number) => `[${'0,'.repeat(length - 1)}0]`;
+  const wide = (members: string) => `${text.slice(0, -1)},${members}}`;
+  const large = JSON.stringify({ padding: ' '.repeat(2 * count) });
+  assert.equal(
+    (await post(wide(`"payload":{"a":${numbers(32_000)}},"context":${large}`))).code,
+    '422 PAYLOAD_TOO_LARGE',
+  );
+  assert.equal((await post(wide(`"payload":{"a":${numbers(2 * count)}}`))).code, '422 PAYLOAD_TOO_LARGE');
+  const { code, answer } = await post(wide(`"x":${numbers(count)}`));
+  assert.equal(code, '400 REQUEST_TOO_LARGE');
+  assert.match(
+    answer.error!.message,
+    /^The body has 100010 JSON values outside of context and payload; the limit is 100000\.$/,
+  );
+  const search = (length: number) => post(`{"sort":${numbers(length)}}`, {}, '/audit-events/search');
+  assert.equal((await search(count - 2)).code, '422 VALIDATION_FAILED', 'to the value');
+  assert.equal((await search(count - 1)).code, '400 REQUEST_TOO_LARGE');
+  const batch = (body: string) => post(body, {}, '/audit-events/batch');
+  const many = await batch(`{"x":${numbers(2 * count)},"events":[${'[],'.repeat(1000)}[]]}`);
+  assert.equal(many.code, '400 BATCH_SIZE_INVALID');
+  assert.equal(many.answer.error!.message, 'events must have 1 to 1000 items; it has 1001.');
+  assert.equal((await batch(`{"x":${numbers(2 * count)},"events":[${text}]}`)).code, '400 REQUEST_TOO_LARGE');
 });
 
 test('nesting too deep to be read at all is refused like any other, however its keys are written', async () => {

@@ -1,16 +1,15 @@
 // The body of a request: its media type, its bytes – decoded from gzip or br, counted as they are decoded, so that
-// no bomb is ever unpacked – and its JSON. Each has one way to be refused (400): UNSUPPORTED_MEDIA_TYPE,
-// REQUEST_TOO_LARGE, MALFORMED_JSON. What is JSON but means two things is listed as violations (422).
+// no bomb is ever unpacked – and its JSON, which is parsed off this thread where it is large. What could not be
+// understood is refused (400): UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
-import { AuditError, cutText, type ErrorDetail, LIMITS } from '@tallystick/contract';
-import { canonicalBytes, EvidenceError, type JsonViolation, parseJson, scanJson } from '@tallystick/evidence';
-import { giveBack } from '../../runtime/give-back.ts';
+import { AuditError, type ErrorDetail } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { BodyBudget } from './body-budget.ts';
-import { leanValue, type TextMembers } from './lean-body.ts';
+import { bodyValue } from './lean-body.ts';
+import { type BodyRules, malformed, parseBody, type ParsedBody } from './parse-body.ts';
 
 /** Bodies that the connection has given up on, perhaps before anyone began to read them. */
 const broken = new WeakMap<IncomingMessage, AuditError>();
@@ -30,16 +29,17 @@ export function expectContinue(request: IncomingMessage, response: ServerRespons
   expected.set(request, response);
 }
 
-export interface BodyLimits {
+export interface BodyLimits extends BodyRules {
   readonly bytesMax: number;
   readonly timeoutMs: number;
-  readonly depthMax: number;
-  /** How many broken rules of JSON are listed. */
-  readonly violationsMax: number;
-  /** Shared with all other bodies that are being read. */
+}
+
+/** What all bodies share. */
+export interface BodyParts {
+  readonly clock: Clock;
   readonly budget: BodyBudget;
-  /** Members whose text is enough; undefined where there are none. */
-  readonly texts: TextMembers | undefined;
+  /** Parses a body in another thread; the bytes are handed over to it. */
+  readonly parseElsewhere: (bytes: Uint8Array, rules: BodyRules, isKeyed: boolean) => Promise<ParsedBody>;
 }
 
 export interface JsonBody {
@@ -53,17 +53,50 @@ export interface JsonBody {
   readonly unlisted: number;
 }
 
-/** Undefined when the request has no body. */
+/** Undefined when the request has no body. `isKeyed`: it has an idempotency key, so it must be known again. */
 export function readJson(
   request: IncomingMessage,
   limits: BodyLimits,
-  clock: Clock,
+  isKeyed: boolean,
+  parts: BodyParts,
 ): JsonBody | undefined | Promise<JsonBody | undefined> {
   if (!announcesBody(request)) return undefined;
   checkMediaType(request.headers['content-type']);
-  const read = (bytes: Uint8Array) => (bytes.length === 0 ? undefined : parse(bytes, limits));
-  const bytes = readBytes(request, limits, clock);
+  const read = (bytes: Uint8Array) => {
+    if (bytes.length === 0) return undefined;
+    if (bytes.length > LARGE_BYTES) return parseLarge(bytes, limits, isKeyed, parts);
+    return jsonBody(parseBody(bytes, limits, isKeyed), limits);
+  };
+  const bytes = readBytes(request, limits, parts);
   return bytes instanceof Promise ? bytes.then(read) : read(bytes);
+}
+
+/** What is smaller is parsed sooner than another thread would begin with it, and nobody notices the wait. */
+const LARGE_BYTES = 128 * 1024;
+
+async function parseLarge(
+  bytes: Uint8Array,
+  limits: BodyLimits,
+  isKeyed: boolean,
+  { budget, parseElsewhere }: BodyParts,
+): Promise<JsonBody> {
+  const held = bytes.length;
+  const refusal = budget.take(held);
+  if (refusal !== undefined) throw refusal;
+  try {
+    const { depthMax, violationsMax, texts } = limits;
+    return jsonBody(await parseElsewhere(bytes, { depthMax, violationsMax, texts }, isKeyed), limits);
+  } finally {
+    budget.giveBack(held);
+  }
+}
+
+const NO_VIOLATIONS = { bytes: undefined, violations: [], unlisted: 0 } as const;
+
+function jsonBody(parsed: ParsedBody, { texts }: BodyRules): JsonBody {
+  const known = 'value' in parsed ? parsed : { ...NO_VIOLATIONS, canonical: parsed.canonical };
+  const { canonical, bytes, violations, unlisted } = known;
+  return { value: bodyValue(parsed, texts), canonical, bytes, violations, unlisted };
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
@@ -105,10 +138,9 @@ function decoded(request: IncomingMessage): Decoded {
 
 function readBytes(
   request: IncomingMessage,
-  limits: BodyLimits,
-  clock: Clock,
+  { bytesMax, timeoutMs }: BodyLimits,
+  { budget, clock }: BodyParts,
 ): Uint8Array | Promise<Uint8Array> {
-  const { bytesMax, timeoutMs, budget } = limits;
   const tooLarge = (bytes: number) =>
     new AuditError('REQUEST_TOO_LARGE', `The body is at least ${bytes} bytes; the limit is ${bytesMax}.`);
   const stream = decoded(request);
@@ -168,63 +200,4 @@ function readBytes(
       if (!request.complete) fail();
     });
   });
-}
-
-const NONE: readonly ErrorDetail[] = [];
-
-function parse(bytes: Uint8Array, limits: BodyLimits): JsonBody {
-  return (limits.texts && readLean(bytes, limits, limits.texts)) ?? parseWhole(bytes, limits);
-}
-
-/** The quick way, for bodies with which nothing is wrong; undefined decides nothing. */
-function readLean(bytes: Uint8Array, { depthMax }: BodyLimits, texts: TextMembers): JsonBody | undefined {
-  const canonical = canonicalBytes(bytes, { depthMax, outlineLevels: texts.levels });
-  if (canonical === undefined) return undefined;
-  giveBack(bytes);
-  const value = leanValue(canonical.outline, texts);
-  return { value, bytes: undefined, canonical: canonical.bytes, violations: NONE, unlisted: 0 };
-}
-
-function parseWhole(bytes: Uint8Array, limits: BodyLimits): JsonBody {
-  const { syntax, violations, unlisted, tooDeep = 0 } = scanJson(bytes, limits);
-  if (syntax !== undefined) {
-    throw malformed(`The body is not JSON: line ${syntax.line}, column ${syntax.column}: ${syntax.issue}.`);
-  }
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  if (violations.length === 0)
-    return { value: parseJson(text), bytes, canonical: undefined, violations: NONE, unlisted };
-  const details = violations.map(detailOf);
-  // Parsing what can only be refused would keep everybody else waiting.
-  if (tooDeep > PARSED_DEPTH_MAX) throw nestedTooDeep(details);
-  return { value: valueOf(text, details), bytes, canonical: undefined, violations: details, unlisted };
-}
-
-/** Nothing is made of a body that is nested deeper. */
-const PARSED_DEPTH_MAX = 200;
-
-function nestedTooDeep(details: readonly ErrorDetail[]): AuditError {
-  const message = `The body is nested deeper than ${LIMITS.nestingDepthMax} levels, too deep to be read.`;
-  return new AuditError('VALIDATION_FAILED', message, { details });
-}
-
-/** JSON may be nested so deep that nothing can be made of it but the list of what is wrong. */
-function valueOf(text: string, details: readonly ErrorDetail[]): unknown {
-  try {
-    return parseJson(text);
-  } catch (cause) {
-    if (!(cause instanceof EvidenceError)) throw cause;
-    throw nestedTooDeep(details);
-  }
-}
-
-function detailOf({ path, issue: found, value }: JsonViolation): ErrorDetail {
-  // The scanner counts from the outermost level of the body, the rule from that of an event.
-  const isNesting = found.startsWith('is nested deeper');
-  const issue = isNesting ? `is nested deeper than ${LIMITS.nestingDepthMax} levels` : found;
-  const field = cutText(path);
-  return value === undefined ? { field, issue } : { field, issue, value };
-}
-
-function malformed(message: string): AuditError {
-  return new AuditError('MALFORMED_JSON', message);
 }

@@ -15,12 +15,10 @@ import {
 } from '@tallystick/contract';
 import type { Place, Received } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
-import { type BodyLimits, type JsonBody, readJson } from './body.ts';
-import type { BodyBudget } from './body-budget.ts';
-import { textMembersOf } from './lean-body.ts';
+import { type BodyLimits, type BodyParts, type JsonBody, readJson } from './body.ts';
 import type { Query } from './query.ts';
+import { textMembersOf } from './text-members.ts';
 
 /** Names one of the version readers, so every operation takes it. */
 export const VERSION_PARAMETER = 'api-version';
@@ -41,7 +39,7 @@ export interface Reading {
   readonly answerHeaders: readonly HeaderTemplate[];
 }
 
-export function prepareReading(operation: Operation<OperationName>, budget: BodyBudget): Reading {
+export function prepareReading(operation: Operation<OperationName>): Reading {
   const members = Object.entries(operation.input.properties);
   const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
   const isLarge = bytesMax > LIMITS.requestBytesMax;
@@ -65,7 +63,6 @@ export function prepareReading(operation: Operation<OperationName>, budget: Body
       depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
       violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
       texts: textMembersOf(operation),
-      budget,
     },
   };
 }
@@ -87,7 +84,7 @@ export function receive(
   reading: Reading,
   parts: Parts,
   input: Record<string, unknown>,
-  clock: Clock,
+  bodies: BodyParts,
 ): Received | Promise<Received> {
   const { operation } = reading;
   const { body: bodyMember } = operation.rest;
@@ -107,7 +104,8 @@ export function receive(
     const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
     return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
   };
-  const body = readJson(parts.request, reading.body, clock);
+  const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
+  const body = readJson(parts.request, reading.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
 }
 

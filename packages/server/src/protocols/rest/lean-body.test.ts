@@ -4,7 +4,8 @@ import { operationNamed } from '@tallystick/contract';
 import { canonicalBytes, canonicalJson, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { JsonText, receivedMember, UnreadValue } from '../../call.ts';
-import { leanValue, textMembersOf } from './lean-body.ts';
+import { leanValue } from './lean-body.ts';
+import { textMembersOf } from './text-members.ts';
 
 const SINGLE = textMembersOf(operationNamed('events.ingest'))!;
 const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
@@ -32,8 +33,9 @@ function whole(value: unknown): unknown {
 }
 
 test('the contract says which members are kept as text: context and payload of events', () => {
-  assert.deepEqual(SINGLE, { listName: undefined, names: ['context', 'payload'], levels: 2 });
-  assert.deepEqual(BATCH, { listName: 'events', names: ['context', 'payload'], levels: 4 });
+  assert.deepEqual(SINGLE, { list: undefined, names: ['context', 'payload'], levels: 2 });
+  const list = { name: 'events', minItems: 1, maxItems: 1000, refusedAs: 'BATCH_SIZE_INVALID' };
+  assert.deepEqual(BATCH, { list, names: ['context', 'payload'], levels: 4 });
   assert.equal(textMembersOf(operationNamed('policies.create')), undefined);
   assert.equal(textMembersOf(operationNamed('events.get')), undefined);
 });
@@ -60,7 +62,7 @@ test('the items of a batch are not read before somebody asks, and then as a sing
 
 test('what is no object stays a value, and members of that name elsewhere are none of its business', () => {
   const table: unknown[] = [
-    { payload: [1], context: null },
+    { payload: [], context: null },
     { payload: 'text', actor: { context: { a: 1 } } },
     [],
     [{ payload: { a: 1 } }],

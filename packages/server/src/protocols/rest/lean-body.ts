@@ -1,39 +1,26 @@
-// A body without values that nobody reads. An object that has members which the contract marks `x-kept-as-text`, be
-// it the body or an item of a list in it, is not parsed at all until somebody asks for its value; and then those
-// members are their RFC 8785 text, cut out of the canonical bytes of the body.
+// The value of a parsed body, without values that nobody reads. An object that has members which are kept as text, be it
+// the body or an item of a list in it, is not parsed at all until somebody asks for its value, where the body is
+// outlined; and then those members are their RFC 8785 text, cut out of the canonical bytes of the body.
 
-import { asJson, type JsonSchema, type Operation, type OperationName } from '@tallystick/contract';
-import { type JsonOutline, parseJson } from '@tallystick/evidence';
+import { JsonOutline, parseJson } from '@tallystick/evidence';
 import { JsonText, UnreadValue } from '../../call.ts';
+import type { ParsedBody, TakenApartBody } from './parse-body.ts';
+import type { TextMembers } from './text-members.ts';
 
-/** Which members are kept as text, and where the objects stand that have them. */
-export interface TextMembers {
-  /** Undefined: the body is such an object; else the items of this member of the body are. */
-  readonly listName: string | undefined;
-  readonly names: readonly string[];
-  /** How deep the outline of the body must reach. */
-  readonly levels: number;
+export function bodyValue(parsed: ParsedBody, texts: TextMembers | undefined): unknown {
+  if ('value' in parsed) return putTogether(parsed, texts);
+  return leanValue(new JsonOutline(parsed.canonical, parsed.nodes), texts!);
 }
 
-/** The members of such an object, and what these have inside: whoever judges it looks there. */
-const OBJECT_LEVELS = 2;
-/** Around it, the members of the body and the items of the list. */
-const LIST_LEVELS = 2 + OBJECT_LEVELS;
-
-export function textMembersOf({ input, rest }: Operation<OperationName>): TextMembers | undefined {
-  if (rest.body === undefined) return undefined;
-  const body = asJson(input.properties[rest.body]!);
-  const own = namesIn(body);
-  if (own.length > 0) return { listName: undefined, names: own, levels: OBJECT_LEVELS };
-  for (const [listName, { items }] of Object.entries(body.properties ?? {})) {
-    const names = items === undefined ? [] : namesIn(items);
-    if (names.length > 0) return { listName, names, levels: LIST_LEVELS };
+function putTogether({ value, kept }: TakenApartBody, texts: TextMembers | undefined): unknown {
+  for (const { item, name, bytes } of kept) {
+    // They were taken out of objects that stand there.
+    const body = value as Record<string, unknown>;
+    const items = texts?.list === undefined ? undefined : body[texts.list.name];
+    const owner = item === undefined ? body : (items as Record<string, unknown>[])[item]!;
+    owner[name] = new JsonText(bytes);
   }
-  return undefined;
-}
-
-function namesIn({ properties = {} }: JsonSchema): string[] {
-  return Object.entries(properties).flatMap(([name, member]) => (member['x-kept-as-text'] ? [name] : []));
+  return value;
 }
 
 const COMMA = 0x2c;
@@ -41,10 +28,10 @@ const BRACKET = 0x5b;
 /** Between the beginning of a key and the quote before it. */
 const QUOTE_LENGTH = 1;
 
-export function leanValue(outline: JsonOutline, { listName, names }: TextMembers): unknown {
+export function leanValue(outline: JsonOutline, { list: member, names }: TextMembers): unknown {
   const read = (node: number) => leanObject(outline, node, names);
-  if (listName === undefined) return new UnreadValue(outline, outline.root, read);
-  const list = listIn(outline, listName);
+  if (member === undefined) return new UnreadValue(outline, outline.root, read);
+  const list = listIn(outline, member.name);
   if (list === undefined) return parseJson(textBetween(outline, outline.root, []));
   const items: UnreadValue[] = [];
   for (let node = outline.first(list); node < outline.end(list); node = outline.next(node)) {
@@ -53,7 +40,7 @@ export function leanValue(outline: JsonOutline, { listName, names }: TextMembers
   const inside = { from: outline.from(list) + 1, to: outline.to(list) - 1 };
   // The list was found in it.
   const value = parseJson(textBetween(outline, outline.root, [inside])) as Record<string, unknown>;
-  value[listName] = items;
+  value[member.name] = items;
   return value;
 }
 
@@ -63,16 +50,21 @@ function listIn(outline: JsonOutline, listName: string): number | undefined {
   return list !== undefined && outline.bytes[outline.from(list)] === BRACKET ? list : undefined;
 }
 
-/** The value at a node; where it is an object, its members of these names that are objects are left as text. */
+/**
+ * The value at a node; where it is an object, its members of these names that are objects are left as text. Of one that
+ * is a list nothing matters but that: it must be an object.
+ */
 function leanObject(outline: JsonOutline, parent: number, names: readonly string[]): unknown {
-  const texts: [name: string, text: JsonText][] = [];
+  const texts: [name: string, text: JsonText | []][] = [];
   const cuts: Cut[] = [];
   if (outline.isObject(parent)) {
     const keys = names.map((name) => Buffer.from(name));
     for (let node = outline.first(parent); node < outline.end(parent); node = outline.next(node)) {
-      const which = outline.isObject(node) ? keys.findIndex((key) => outline.hasKey(node, key)) : -1;
+      const isObject = outline.isObject(node);
+      if (!isObject && outline.bytes[outline.from(node)] !== BRACKET) continue;
+      const which = keys.findIndex((key) => outline.hasKey(node, key));
       if (which === -1) continue;
-      texts.push([names[which]!, new JsonText(outline.value(node))]);
+      texts.push([names[which]!, isObject ? new JsonText(outline.value(node)) : []]);
       cuts.push({ from: outline.keyFrom(node) - QUOTE_LENGTH, to: outline.to(node) });
     }
   }

@@ -4,7 +4,6 @@
 
 import { type OperationName, operationsIn, type Version, VERSIONS } from '@tallystick/contract';
 import type { Operations } from '../../operations.ts';
-import { BodyBudget } from './body-budget.ts';
 import { prepareReading, type Reading } from './input.ts';
 
 export interface Route {
@@ -21,17 +20,13 @@ export interface Route {
   readonly readings: ReadonlyMap<Version, Reading>;
 }
 
-/** Some twelve of the largest bodies, or very many small ones. */
-const BODIES_BYTES_MAX = 128 * 1024 * 1024;
-
 export function routesFor(bound: Operations): Route[] {
-  const budget = new BodyBudget(BODIES_BYTES_MAX);
   const byName = new Map<OperationName, Map<Version, Reading>>();
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
       if (bound[operation.name] === undefined) continue;
       const readings = byName.get(operation.name) ?? new Map<Version, Reading>();
-      byName.set(operation.name, readings.set(version, prepareReading(operation, budget)));
+      byName.set(operation.name, readings.set(version, prepareReading(operation)));
     }
   }
   return [...byName.values()].flatMap(routesOf);

@@ -13,12 +13,15 @@ import { securityHeaders, type Surroundings } from '../../gateway/security-heade
 import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from '../../gateway/versions.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { rawReply, type Reply, replyTo, replyToError } from './answer.ts';
+import type { BodyParts } from './body.ts';
+import { BODIES_BYTES_MAX, BodyBudget } from './body-budget.ts';
 import { ByteStream } from './byte-stream.ts';
 import { type Coding, encode } from './coding.ts';
 import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import { parseQuery, splitTarget } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
@@ -29,6 +32,7 @@ export interface RestOptions extends Surroundings {
   readonly ids: CorrelationSource;
   readonly telemetry: Telemetry;
   readonly tls: TlsFiles | undefined;
+  readonly largeBodies: Pick<LargeBodies, 'parse'>;
 }
 
 /** What stands outside all versions is asked as the first. */
@@ -51,12 +55,17 @@ export function createRestServer(options: RestOptions): HttpServer {
   const standing = { ...securityHeaders(options), 'api-supported-versions': SUPPORTED_VERSIONS };
   const write = createWriter(standing);
   const router = createRouter(routesFor(gateway.operations));
+  const bodies: BodyParts = {
+    clock,
+    budget: new BodyBudget(BODIES_BYTES_MAX),
+    parseElsewhere: (bytes, rules, isKeyed) => options.largeBodies.parse(bytes, rules, isKeyed),
+  };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedNs = clock.monotonicNs();
     const correlation = new RequestCorrelation(request.headers, ids);
     const exchange: Exchange = { correlation, request, ...splitTarget(request.url ?? '/') };
-    const answer = await answerTo(exchange, router, options);
+    const answer = await answerTo(exchange, router, bodies, options);
     const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
     noteRequest(exchange, answer.status, startedNs, options);
     write(response, answer, body, {
@@ -93,16 +102,22 @@ export function createRestServer(options: RestOptions): HttpServer {
 async function answerTo(
   exchange: Exchange,
   router: Router,
+  bodies: BodyParts,
   { gateway, telemetry }: RestOptions,
 ): Promise<Reply> {
   try {
-    return await routed(exchange, router, gateway);
+    return await routed(exchange, router, bodies, gateway);
   } catch (error) {
     return replyToError(asAuditError(error, exchange, telemetry), exchange, gateway.clock.now());
   }
 }
 
-async function routed(exchange: Exchange, router: Router, gateway: Gateway): Promise<Reply> {
+async function routed(
+  exchange: Exchange,
+  router: Router,
+  bodies: BodyParts,
+  gateway: Gateway,
+): Promise<Reply> {
   const { request, path } = exchange;
   const { method = '', headers } = request;
   checkFraming(request);
@@ -125,7 +140,7 @@ async function routed(exchange: Exchange, router: Router, gateway: Gateway): Pro
     path,
     tenantInPath: parameters['tenantId'],
     correlation: exchange.correlation,
-    receive: () => receive(reading, { request, query, parameters }, input, gateway.clock),
+    receive: () => receive(reading, { request, query, parameters }, input, bodies),
   };
   const answer = await passThrough(arrival, gateway);
   return replyTo(answer, reading, version, input, {

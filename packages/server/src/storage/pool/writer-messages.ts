@@ -12,7 +12,7 @@ import type {
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
-import type { ThreadHandle } from '../thread.ts';
+import type { ThreadHandle } from '../../runtime/thread.ts';
 import { encodePool } from './append-message.ts';
 import { decodeResults } from './append-results.ts';
 import type { PoolCommitments } from './pool-commitments.ts';

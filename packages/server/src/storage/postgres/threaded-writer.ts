@@ -2,7 +2,7 @@
 
 import type { LogWriter } from '../../streams/log.ts';
 import { writesThrough } from '../pool/writer-messages.ts';
-import { threadsBeside } from '../thread.ts';
+import { threadsBeside } from '../../runtime/thread.ts';
 import type { HeldShares } from './held-shares.ts';
 import type { WriterData, WriterMessage } from './writer-thread.ts';
 

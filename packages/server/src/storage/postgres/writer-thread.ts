@@ -10,7 +10,7 @@ import { decodePool } from '../pool/append-message.ts';
 import { encodeResults } from '../pool/append-results.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import type { HeldPool, LogWriterMessage } from '../pool/writer-messages.ts';
-import { serveThread } from '../thread.ts';
+import { serveThread } from '../../runtime/thread.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { HeldShares, type Leases } from './held-shares.ts';
 import { Journal } from './journal.ts';

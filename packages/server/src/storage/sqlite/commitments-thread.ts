@@ -5,7 +5,7 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { decodePool } from '../pool/append-message.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { serveThread } from '../thread.ts';
+import { serveThread } from '../../runtime/thread.ts';
 import type { WriterMessage } from './writer-thread.ts';
 
 export interface CommitmentsData {

@@ -17,7 +17,7 @@ import { writesThrough } from '../pool/writer-messages.ts';
 import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
 import { RangeThread } from './ranges.ts';
 import type { ReaderData, ReaderMessage } from './reader-thread.ts';
-import { type ThreadHandle, threadsBeside } from '../thread.ts';
+import { type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
 import { publishedSizes } from './tree-growth.ts';
 import { treeReader } from './tree-reads.ts';
 import type { TreeData, TreeMessage } from './tree-thread.ts';

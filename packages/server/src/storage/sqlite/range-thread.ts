@@ -6,7 +6,7 @@ import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import { openJournalForReading } from './database.ts';
 import { checkRange } from './fsck/range.ts';
 import { trustedOf } from '../fsck/notes.ts';
-import { serveThread } from '../thread.ts';
+import { serveThread } from '../../runtime/thread.ts';
 
 export interface RangeData {
   readonly directory: string;

@@ -2,7 +2,7 @@
 
 import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import type { RangeData, RangeMessage, RangeStep } from './range-thread.ts';
-import { type ThreadHandle, threadsBeside } from '../thread.ts';
+import { type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
 

@@ -5,7 +5,7 @@ import type { Classification, EventId, OperationName, StreamId, TenantId } from 
 import type { StreamsBeyond, EventsWay } from '../../streams/log.ts';
 import { openJournalForReading } from './database.ts';
 import { LogTables } from './log-tables.ts';
-import { serveThread } from '../thread.ts';
+import { serveThread } from '../../runtime/thread.ts';
 import { readTree, type TreeRead, treeReads } from './tree-reads.ts';
 
 export interface ReaderData {

@@ -14,7 +14,7 @@ import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } fro
 import { encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE } from './database.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
-import { threadsBeside } from '../thread.ts';
+import { threadsBeside } from '../../runtime/thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
 

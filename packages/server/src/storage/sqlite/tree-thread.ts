@@ -3,7 +3,7 @@
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
 import { openJournalForReading } from './database.ts';
-import { serveThread } from '../thread.ts';
+import { serveThread } from '../../runtime/thread.ts';
 import { type PublishedSize, TreeGrowth } from './tree-growth.ts';
 
 export interface TreeData {

@@ -12,7 +12,7 @@ import { encodeResults } from '../pool/append-results.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { type PoolCommitments, PoolCommitter } from '../pool/pool-commitments.ts';
 import type { LogWriterMessage } from '../pool/writer-messages.ts';
-import { serveThread, type ThreadWork } from '../thread.ts';
+import { serveThread, type ThreadWork } from '../../runtime/thread.ts';
 
 export interface WriterData {
   readonly directory: string;

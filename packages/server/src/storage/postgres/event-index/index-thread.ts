@@ -5,7 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
-import { serveThread } from '../../thread.ts';
+import { serveThread } from '../../../runtime/thread.ts';
 import { Database, type DatabaseOptions } from '../database.ts';
 import { HeldShares, type Leases } from '../held-shares.ts';
 import { IndexFollower } from './follower.ts';

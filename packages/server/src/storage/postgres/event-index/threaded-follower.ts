@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { FollowerTurn } from '../../../followers/follower-work.ts';
-import { type ThreadHandle, threadsBeside } from '../../thread.ts';
+import { type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { HeldShares } from '../held-shares.ts';
 import type { IndexLetter } from './dead-letters.ts';
 import type { IndexFollower } from './follower.ts';

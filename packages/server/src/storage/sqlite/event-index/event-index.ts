@@ -9,7 +9,7 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import { codeOf, type ThreadHandle, threadsBeside } from '../../thread.ts';
+import { codeOf, type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 import type { SearchData, SearchMessage } from './search-thread.ts';
 

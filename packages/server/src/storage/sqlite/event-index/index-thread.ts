@@ -8,7 +8,7 @@ import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { openJournalForReading } from '../database.ts';
-import { serveThread } from '../../thread.ts';
+import { serveThread } from '../../../runtime/thread.ts';
 import { IndexFollower } from './follower.ts';
 import type { RebuildRequest } from './rebuilds.ts';
 import { openViews } from './views-database.ts';

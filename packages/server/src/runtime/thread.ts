@@ -70,6 +70,13 @@ export function threadsBeside(module: string) {
   };
 }
 
+/** The memory of these views that a message may hand over; what shares its memory with others is cloned instead. */
+export function ownBuffers(...views: readonly (ArrayBufferView | undefined)[]): ArrayBuffer[] {
+  return views.flatMap((view) =>
+    view?.buffer instanceof ArrayBuffer && view.byteLength === view.buffer.byteLength ? view.buffer : [],
+  );
+}
+
 class WorkerHandle<Message> implements ThreadHandle<Message> {
   readonly opened: Promise<unknown>;
   readonly #name: string;

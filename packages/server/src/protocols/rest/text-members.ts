@@ -1,0 +1,53 @@
+// Which members of a body nobody reads on the way in: those that the contract marks `x-kept-as-text`, of the body or of
+// the items of a list in it.
+
+import {
+  asJson,
+  type ErrorCode,
+  type JsonSchema,
+  type Operation,
+  type OperationName,
+} from '@tallystick/contract';
+
+/** Which members are kept as text, and where the objects stand that have them. */
+export interface TextMembers {
+  /** Undefined: the body is such an object; else the items of this member of the body are. */
+  readonly list: ListMember | undefined;
+  readonly names: readonly string[];
+  /** How deep the outline of the body must reach. */
+  readonly levels: number;
+}
+
+export interface ListMember {
+  readonly name: string;
+  readonly minItems: number;
+  readonly maxItems: number;
+  /** The code of an error about the number of its items. */
+  readonly refusedAs: ErrorCode;
+}
+
+/** The members of such an object, and what these have inside: whoever judges it looks there. */
+const OBJECT_LEVELS = 2;
+/** Around it, the members of the body and the items of the list. */
+const LIST_LEVELS = 2 + OBJECT_LEVELS;
+
+export function textMembersOf({ input, rest }: Operation<OperationName>): TextMembers | undefined {
+  if (rest.body === undefined) return undefined;
+  const body = asJson(input.properties[rest.body]!);
+  const own = namesIn(body);
+  if (own.length > 0) return { list: undefined, names: own, levels: OBJECT_LEVELS };
+  for (const [name, list] of Object.entries(body.properties ?? {})) {
+    const names = list.items === undefined ? [] : namesIn(list.items);
+    if (names.length > 0) return { list: listMember(name, list), names, levels: LIST_LEVELS };
+  }
+  return undefined;
+}
+
+function listMember(name: string, schema: JsonSchema): ListMember {
+  const { minItems = 0, maxItems = Infinity, 'x-refused-as': refusedAs = 'VALIDATION_FAILED' } = schema;
+  return { name, minItems, maxItems, refusedAs };
+}
+
+function namesIn({ properties = {} }: JsonSchema): string[] {
+  return Object.entries(properties).flatMap(([name, member]) => (member['x-kept-as-text'] ? [name] : []));
+}

@@ -1,0 +1,109 @@
+// Bodies that are made to keep a server busy: as large as their operation allows, and wrong in every item. Each is a few
+// kilobytes on the wire, because it is sent gzipped.
+
+export interface HostileBody {
+  readonly name: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+const MB = 1024 * 1024;
+/** Leaves room for what stands around the filling. */
+const LARGE_BYTES = MB - 1024;
+const BATCH_BYTES = 10 * MB - 1024;
+
+const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length)).slice(0, -1);
+const list = (unit: string, bytes: number) => `[${filled(`${unit},`, bytes)}]`;
+
+/** Keys of two to five characters, then a number: as many as fit. */
+function keys(bytes: number, key: (index: number) => string = (index) => `k${index.toString(36)}`): string {
+  const members: string[] = [];
+  for (let [index, length] = [0, 0]; ; index++) {
+    const member = `"${key(index)}":0`;
+    length += member.length + 1;
+    if (length > bytes) return `{${members.join(',')}}`;
+    members.push(member);
+  }
+}
+
+const nested = (open: string, close: string, bytes: number) => {
+  const levels = Math.floor(bytes / (open.length + close.length));
+  return `${open.repeat(levels)}0${close.repeat(levels)}`;
+};
+
+/** Whatever the operation is, these are no input of it. */
+function anywhere(bytes: number): [name: string, text: string][] {
+  return [
+    ['unknown keys', keys(bytes)],
+    ['unknown keys, each escaped', keys(bytes, (index) => `\\u0061${index.toString(36)}`)],
+    ['one key again and again', keys(bytes, () => 'a')],
+    ['empty lists', list('[]', bytes)],
+    ['empty objects', list('{}', bytes)],
+    ['nested lists', nested('[', ']', bytes)],
+    ['nested objects', nested('{"a":', '}', bytes)],
+    ['a number without end', `{"a":${'9'.repeat(bytes)}}`],
+    ['numbers that no double holds', `{"a":${list('0.1234567890123456789', bytes)}}`],
+    ['half surrogates', `{"a":${list('"\\ud800"', bytes)}}`],
+    ['a list that never closes', `[${'[],'.repeat(bytes / 3)}`],
+  ];
+}
+
+const EVENT =
+  '"timestamp":"2026-01-02T03:04:05Z","actor":{"actorType":"User","userId":"u"},"action":"A.B","resource":{"resourceType":"R","resourceId":"1"}';
+
+/** What is hard about this operation alone. */
+const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name: string, text: string][]][] =
+  [
+    [
+      '/audit-events',
+      LARGE_BYTES,
+      (bytes) => [
+        ['a payload of empty lists', `{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}`],
+        ['a payload that is a list', `{${EVENT},"payload":${list('[]', bytes - 300)}}`],
+        ['a payload with a key in quotes', `{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}`],
+        ['an actor of unknown keys', `{"actor":${keys(bytes - 300)}}`],
+      ],
+    ],
+    [
+      '/audit-events/batch',
+      BATCH_BYTES,
+      (bytes) => [
+        ['events that are empty lists', `{"events":${list('[]', bytes)}}`],
+        ['events that are numbers', `{"events":${list('1', bytes)}}`],
+        ['a thousand events of unknown keys', `{"events":[${filled(`${keys(9500)},`, bytes)}]}`],
+        ['a payload of empty lists', `{"events":[{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}]}`],
+        [
+          'a payload with a key in quotes',
+          `{"events":[{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}]}`,
+        ],
+        ['a payload of a million keys', `{"events":[{${EVENT},"payload":${keys(bytes - 300)}}]}`],
+        [
+          'one key twice, far behind',
+          `{"events":[{${EVENT},"payload":{"a":${list('{}', bytes - 300)},"a":0}}]}`,
+        ],
+      ],
+    ],
+    [
+      '/audit-events/search',
+      LARGE_BYTES,
+      (bytes) => [
+        ['actions that are numbers', `{"filters":{"actions":${list('1', bytes)}}}`],
+        ['actions within the count of values', `{"filters":{"actions":${list('1', 190_000)}}}`],
+        ['filters that do not exist', `{"filters":${keys(bytes)}}`],
+        ['a sort of empty objects', `{"sort":${list('{}', 290_000)}}`],
+        ['a query of quotes', `{"query":"${'\\"a'.repeat(bytes / 3)}"}`],
+      ],
+    ],
+    [
+      '/admin/api-keys',
+      LARGE_BYTES,
+      (bytes) => [['roles that are numbers', `{"roles":${list('1', bytes)}}`]],
+    ],
+    ['/admin/projections/rebuild', LARGE_BYTES, () => []],
+  ];
+
+export function* hostileBodies(): Generator<HostileBody> {
+  for (const [path, bytes, own] of OWN) {
+    for (const [name, text] of [...own(bytes), ...anywhere(bytes)]) yield { name, path, text };
+  }
+}

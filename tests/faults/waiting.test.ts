@@ -1,0 +1,91 @@
+// P17: no request makes the others wait. Beside each of a table of hostile bodies, a cheap GET is answered in time.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
+import { KEY, type Service, startService, temporaryFolder } from './running.ts';
+import { SIZE } from './size.ts';
+
+/** On a quiet machine 100 ms; in a suite that runs other things beside it, more. */
+const WAIT_MS_MAX = SIZE.isLong ? 100 : 1000;
+
+interface Seen {
+  readonly name: string;
+  readonly status: number;
+  readonly tookMs: number;
+  /** The longest that a cheap GET beside it had to wait. */
+  readonly waitedMs: number;
+}
+
+class Probe implements AsyncDisposable {
+  readonly #child: ChildProcess;
+
+  constructor(url: string) {
+    this.#child = fork(join(import.meta.dirname, 'processes/probe.ts'), [url]);
+  }
+
+  /** Since the last time it was asked. */
+  async longestMs(): Promise<number> {
+    this.#child.send('report');
+    const [longestMs] = (await once(this.#child, 'message')) as [number];
+    return longestMs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill();
+    await once(this.#child, 'exit');
+  }
+}
+
+async function send(service: Service, { name, path, text }: HostileBody, probe: Probe): Promise<Seen> {
+  const body = gzipSync(text, { level: 1 });
+  await probe.longestMs();
+  const beganAt = performance.now();
+  const response = await fetch(`${service.url}/api/v1${path}`, {
+    method: 'POST',
+    body,
+    headers: {
+      'X-API-Key': KEY,
+      'X-Tenant-Id': 'acme',
+      'Content-Type': 'application/json',
+      'Content-Encoding': 'gzip',
+      'Idempotency-Key': `${path} ${name}`.replaceAll(' ', '-'),
+    },
+  });
+  await response.arrayBuffer();
+  const tookMs = performance.now() - beganAt;
+  return { name: `${path}: ${name}`, status: response.status, tookMs, waitedMs: await probe.longestMs() };
+}
+
+async function sendAll(bodies: Iterable<HostileBody>, script?: string): Promise<Seen[]> {
+  using folder = temporaryFolder();
+  const start = { dataDirectory: join(folder.path, 'data') };
+  await using service = await startService(script === undefined ? start : { ...start, script });
+  await using probe = new Probe(`${service.url}/api/v1/health/live`);
+  const seen: Seen[] = [];
+  for (const body of bodies) seen.push(await send(service, body, probe));
+  return seen;
+}
+
+test('beside each hostile body a cheap GET is answered in time', async (t) => {
+  const seen = await sendAll(hostileBodies());
+  for (const { name, status, tookMs, waitedMs } of seen) {
+    t.diagnostic(`${name}: ${status} after ${tookMs.toFixed(0)} ms, others waited ${waitedMs.toFixed(0)} ms`);
+  }
+  assert.ok(seen.length >= 40, `${seen.length} bodies`);
+  for (const { name, status } of seen) assert.ok(status === 400 || status === 422, `${name}: ${status}`);
+  const late = seen.filter(({ waitedMs }) => waitedMs > WAIT_MS_MAX);
+  assert.deepEqual(late, [], `others waited over ${WAIT_MS_MAX} ms`);
+});
+
+test('control: where large bodies are parsed on the thread that answers everybody, the others wait', async () => {
+  const hard = [...hostileBodies()].filter(({ path }) => path.endsWith('batch'));
+  const seen = await sendAll(hard, join(import.meta.dirname, 'processes/parses-itself.ts'));
+  const longestMs = Math.max(...seen.map(({ waitedMs }) => waitedMs));
+  const bound = await sendAll(hard.slice(0, 1));
+  assert.ok(longestMs > 300, `${longestMs} ms; with the safeguard ${bound[0]!.waitedMs} ms`);
+});
