@@ -108,6 +108,29 @@ export async function verifyKey(
   throw new AuditError('API_KEY_REVOKED', `The API key ${record.keyId} ${how}.`);
 }
 
+/**
+ * The first of the keys of which each took the place of the one before, up to this one; the key itself, unless it was
+ * made by a rotation. What a key replaces never changes, so what is found once is kept in `known`.
+ */
+export async function firstKeyOf(
+  { keyId, replaces }: Pick<ApiKeyRecord, 'keyId' | 'replaces'>,
+  store: Pick<ApiKeyStore, 'find'>,
+  known: Map<KeyId, KeyId>,
+): Promise<KeyId> {
+  const newer = new Set<KeyId>();
+  let first = keyId;
+  let older = replaces;
+  // Rows that somebody has altered may replace each other in a circle.
+  while (older !== undefined && !known.has(first) && !newer.has(older)) {
+    newer.add(first);
+    first = older;
+    older = known.has(first) ? undefined : (await store.find(first))?.replaces;
+  }
+  first = known.get(first) ?? first;
+  for (const each of newer) known.set(each, first);
+  return first;
+}
+
 function checksumOf(stem: string): string {
   let rest = crc32(stem);
   let text = '';

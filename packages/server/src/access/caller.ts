@@ -1,12 +1,17 @@
 // The authenticated party of a call: what a credential, once verified, says about whoever sent it.
 
-import type { Classification, Permission, TenantId } from '@tallystick/contract';
+import type { Classification, KeyId, Permission, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from './api-keys.ts';
 import { clearanceOf, lower, type Refusal, refusalsOf } from './roles.ts';
 
 export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
   readonly name: string;
+  /**
+   * By what two requests are known to be of one caller: the name, but of a key the name of the first one that it took the
+   * place of by rotations, so that it stays the same over them.
+   */
+  readonly identity: string;
   /** The tenant that the credential is for; `*` for a platform key, undefined for a token that names none. */
   readonly tenant: TenantId | '*' | undefined;
   /** A token's claim names the tenant of a call; the tenant that a key is bound to does not. */
@@ -31,11 +36,16 @@ export interface TokenFacts {
 
 export type KeyGrants = Pick<ApiKeyRecord, 'tenantId' | 'roles' | 'scopes' | 'clearance'>;
 
-export function callerOfKey(key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>): Caller {
+/** `firstKeyId` is the key that it took the place of by rotations, itself where there is none. */
+export function callerOfKey(
+  key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>,
+  firstKeyId: KeyId = key.keyId,
+): Caller {
   const { keyId, tenantId, roles, scopes, clearance } = key;
   const isPlatformKey = tenantId === '*';
   return {
     name: `key:${keyId}`,
+    identity: `key:${firstKeyId}`,
     tenant: tenantId,
     namesTenant: false,
     clearance: clearanceOf(clearance, roles),
@@ -45,8 +55,10 @@ export function callerOfKey(key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>): Calle
 
 export function callerOfToken(token: TokenFacts): Caller {
   const { roles } = token;
+  const name = `token:${token.issuer}#${token.subject}`;
   return {
-    name: `token:${token.issuer}#${token.subject}`,
+    name,
+    identity: name,
     tenant: token.tenant,
     namesTenant: true,
     clearance: clearanceOf(token.clearance, roles),

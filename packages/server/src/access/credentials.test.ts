@@ -32,14 +32,20 @@ const [operatorKey, operator] = keyFor('01KE0000000000000000000001', { roles: ['
 const [otherKey, other] = keyFor('01KE0000000000000000000002', { roles: ['Admin'], tenantId: 'other' });
 const [platformKey, platform] = keyFor('01KE0000000000000000000003', { roles: ['Admin'], tenantId: '*' });
 const [revokedKey, revoked] = keyFor('01KE0000000000000000000004', { roles: ['Admin'], revokedAtMs: 1 });
+const [secondKey, second] = keyFor('01KE0000000000000000000005', { replaces: operator.keyId });
+const [thirdKey, third] = keyFor('01KE0000000000000000000006', { replaces: second.keyId });
 const kept = new Map(
   [
     [operatorKey, operator] as const,
     [otherKey, other] as const,
     [platformKey, platform] as const,
     [revokedKey, revoked] as const,
+    [secondKey, second] as const,
+    [thirdKey, third] as const,
   ].map(([key, record]) => [Buffer.from(hashOfKey(key)).toString('hex'), record]),
 );
+
+const finds: string[] = [];
 
 const tokenFacts: TokenFacts = {
   issuer: 'tallystick',
@@ -58,7 +64,13 @@ const tokens: Record<string, Caller> = {
 
 const authenticate = createAuthenticate({
   clock,
-  keys: { findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))) },
+  keys: {
+    findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))),
+    find(keyId) {
+      finds.push(keyId);
+      return Promise.resolve([...kept.values()].find((record) => record.keyId === keyId));
+    },
+  },
   tokens: {
     verify(token) {
       const caller = tokens[token];
@@ -139,4 +151,30 @@ test('the caller of a key is made once', async () => {
   assert.equal(await authenticate(credentials), caller);
   assert.deepEqual([caller.tenant, caller.clearance], ['*', 'Secret']);
   assert.equal(caller.refusal('audit.platform.manage'), undefined);
+});
+
+test('a caller stays the same over rotations of its key, which are followed back once', async () => {
+  const byKey = (apiKey: string) => authenticate({ authorization: undefined, apiKey });
+  const first = `key:${operator.keyId}`;
+  for (const [key, record] of [
+    [thirdKey, third],
+    [secondKey, second],
+    [operatorKey, operator],
+  ] as const) {
+    const { name, identity } = await byKey(key);
+    assert.deepEqual([name, identity], [`key:${record.keyId}`, first]);
+  }
+  assert.deepEqual(finds, [second.keyId, operator.keyId]);
+  // As after a change of any key.
+  kept.set(Buffer.from(hashOfKey(thirdKey)).toString('hex'), { ...third });
+  assert.equal((await byKey(thirdKey)).identity, first);
+  assert.equal(finds.length, 2);
+});
+
+test('a token is known by issuer and subject, whatever else it or a key beside it says', async () => {
+  const authorization = 'Bearer auditor.token';
+  for (const apiKey of [undefined, operatorKey, platformKey])
+    assert.equal((await authenticate({ authorization, apiKey })).identity, 'token:tallystick#ana');
+  assert.equal(callerOfToken({ ...tokenFacts, roles: ['Admin'] }).identity, 'token:tallystick#ana');
+  assert.notEqual(callerOfToken({ ...tokenFacts, issuer: 'other' }).identity, 'token:tallystick#ana');
 });

@@ -2,9 +2,9 @@
 // one well-formed credential per header is refused; a header that was sent twice arrives joined by ", ", which fits
 // neither form. Neither messages nor diagnostics ever hold a credential.
 
-import { AuditError } from '@tallystick/contract';
+import { AuditError, type KeyId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, verifyKey } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeyStore, firstKeyOf, hashOfKey, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -23,7 +23,7 @@ export interface Credentials {
 export type Authenticate = (credentials: Credentials) => Promise<Caller>;
 
 export interface CredentialParts {
-  readonly keys: Pick<ApiKeyStore, 'findByHash'>;
+  readonly keys: Pick<ApiKeyStore, 'findByHash' | 'find'>;
   readonly tokens: Tokens;
   readonly clock: Clock;
 }
@@ -31,6 +31,7 @@ export interface CredentialParts {
 /** The characters of a bearer token (RFC 6750); the name of the scheme is read without regard to case. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const HASHES_MAX = 10_000;
+const ROTATED_MAX = 10_000;
 const API_KEY = /^[\x21-\x7e]{1,200}$/;
 
 export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Authenticate {
@@ -40,15 +41,23 @@ export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Au
   // Whoever sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
   const hashes = new Map<string, Uint8Array>();
 
+  // Whoever sends many requests is followed back over rotations once.
+  const firstKeys = new Map<KeyId, KeyId>();
+
+  const makeCaller = async (record: ApiKeyRecord): Promise<Caller> => {
+    if (firstKeys.size >= ROTATED_MAX) firstKeys.clear();
+    const caller = callerOfKey(record, await firstKeyOf(record, keys, firstKeys));
+    callers.set(record, caller);
+    return caller;
+  };
+
   const byKey = async (apiKey: string): Promise<Caller> => {
     if (!API_KEY.test(apiKey)) throw unauthenticated('X-API-Key must hold one API key, and be sent once.');
     const hash = hashes.get(apiKey) ?? hashOfKey(apiKey);
     const record = await verifyKey(apiKey, keys, clock.now(), hash);
     if (hashes.size >= HASHES_MAX) hashes.clear();
     hashes.set(apiKey, hash);
-    const caller = callers.get(record) ?? callerOfKey(record);
-    callers.set(record, caller);
-    return caller;
+    return callers.get(record) ?? makeCaller(record);
   };
   const byToken = (authorization: string): Promise<Caller> => {
     const token = BEARER.exec(authorization)?.[1];

@@ -9,6 +9,7 @@ import { resolveTenant } from './resolve-tenant.ts';
 
 const caller = (facts: Partial<Caller> = {}): Caller => ({
   name: 'key:01KE0000000000000000000042',
+  identity: 'key:01KE0000000000000000000042',
   tenant: 'acme',
   namesTenant: false,
   clearance: 'Internal',

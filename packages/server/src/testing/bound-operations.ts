@@ -12,6 +12,7 @@ export const believeKey: Authenticate = ({ apiKey }) => {
   if (apiKey !== KEY) return Promise.reject(new AuditError('UNAUTHENTICATED', 'That key is not known.'));
   return Promise.resolve({
     name: 'key:01KE0000000000000000000042',
+    identity: 'key:01KE0000000000000000000042',
     tenant: 'acme',
     namesTenant: false,
     clearance: 'Secret',

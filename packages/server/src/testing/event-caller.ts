@@ -9,6 +9,7 @@ import type { TestApp } from './test-app.ts';
 export const believeClearance: Authenticate = ({ apiKey }) =>
   Promise.resolve({
     name: `key:${KEY_ID}`,
+    identity: `key:${KEY_ID}`,
     tenant: '*',
     namesTenant: false,
     clearance: apiKey as Classification,

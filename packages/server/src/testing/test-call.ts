@@ -29,6 +29,7 @@ export function testCall(more: Partial<Call> = {}): Call {
     path: '/api/v1/audit-events',
     caller: {
       name: 'key:01KE0000000000000000000042',
+      identity: 'key:01KE0000000000000000000042',
       tenant: 'acme',
       namesTenant: false,
       clearance: 'Secret',

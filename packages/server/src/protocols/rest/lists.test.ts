@@ -46,6 +46,7 @@ const operations: Operations = {
 const believeAnyone: Authenticate = () =>
   Promise.resolve({
     name: 'key:01KE0000000000000000000042',
+    identity: 'key:01KE0000000000000000000042',
     tenant: '*',
     namesTenant: false,
     clearance: 'Secret',
