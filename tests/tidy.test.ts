@@ -55,7 +55,7 @@ const NOUNS = [
   'nodes',
   'admin',
 ];
-const EVERYWHERE = ['runtime', 'telemetry', 'call', 'paging', 'query', 'start-error'];
+const EVERYWHERE = ['runtime', 'telemetry', 'call', 'repeats', 'paging', 'query', 'start-error'];
 
 /** Which room of the server may import which; app names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -63,6 +63,7 @@ const ROOMS: Record<string, readonly string[]> = {
   'start-error': [],
   telemetry: ['runtime'],
   call: ['runtime', 'access'],
+  repeats: ['access'],
   paging: ['call', 'access'],
   query: ['events'],
   config: ['runtime'],

@@ -75,9 +75,11 @@ export const ERRORS = {
 
   // The request is sound but does not fit the present state.
   IDEMPOTENCY_KEY_REUSED: caller(
-    `This Idempotency-Key was used in the last ${LIMITS.idempotencyWindowMs / 3_600_000} hours for a request with another body or path; send this one with a new key.`,
+    `This Idempotency-Key was used in the last ${LIMITS.idempotencyWindowMs / 3_600_000} hours for a request with another body or path, or by another caller for something that you may not read; send this one with a new key.`,
   ),
-  EVENT_ID_CONFLICT: caller('Another event already has this id, or its content is expired.'),
+  EVENT_ID_CONFLICT: caller(
+    'This id belongs to an event with other content, with content that is expired, or with content that another caller sent and you may not read.',
+  ),
   VERSION_CONFLICT: caller('`If-Match` is stale: read the record again and repeat the change on it.'),
   POLICY_IN_USE: caller(
     'An active policy that decided about stored events cannot be deleted; deactivate it first.',

@@ -1,7 +1,6 @@
 // A call: one operation asked once, with everything about the request that the operation may need to know and
 // that is not its input. Made by the gateway, the same for every protocol.
 
-import { timingSafeEqual } from 'node:crypto';
 import {
   AuditError,
   type ErrorDetail,
@@ -48,16 +47,11 @@ export interface Call {
 /** The caller's idempotency key, with what was asked under it. */
 export interface RequestKey {
   readonly key: string;
-  /** HMAC of path and body under the tenant's key: tells two requests apart and nothing about either. */
+  /** Of path, body and caller. */
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
 }
 
-/** Whether two fingerprints are of the same request; takes as long for any two of a length. */
-export function isSameFingerprint(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
-}
-
-/** What another request is told that comes with a key which was used up. */
+/** What another request is told that comes with a key which was used up; and the same one, if its caller may not know. */
 export function keyReused(): AuditError {
   return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }

@@ -13,6 +13,7 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
+import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
@@ -43,7 +44,8 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
     requestId: call.correlation.requestId,
     correlationId: call.correlation.correlationId,
     once: (madeKeyId) =>
-      call.tenantRecord && onceOf(call, call.tenantRecord, keyNowMs({ clock, steadyNowMs }), madeKeyId),
+      call.tenantRecord &&
+      onceOf(call, call.tenantRecord, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED, madeKeyId),
   });
   const againBy = createAgain(keys, async (call, keyId) => shown(await keyFor(call, keyId)));
 

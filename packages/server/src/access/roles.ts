@@ -57,7 +57,7 @@ export function lower(a: Classification, b: Classification): Classification {
   return CLASSIFICATIONS.indexOf(a) <= CLASSIFICATIONS.indexOf(b) ? a : b;
 }
 
-function higher(a: Classification, b: Classification): Classification {
+export function higher(a: Classification, b: Classification): Classification {
   return lower(a, b) === a ? b : a;
 }
 

@@ -3,7 +3,8 @@
 
 import { fail } from 'node:assert/strict';
 import { LIMITS } from '@tallystick/contract';
-import { type Call, isSameFingerprint, keyReused } from '../call.ts';
+import { type Call, keyReused } from '../call.ts';
+import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 interface Remembered<Body> {
@@ -26,13 +27,13 @@ export class RememberedKeys<Body> {
   answered(call: Call): { readonly kind: 'Repeated'; readonly body: Body } | undefined {
     const found = call.once === undefined ? undefined : this.#keys.get(nameOf(call, call.once.key));
     if (found === undefined || found.expiresAtMs <= this.#clock.now()) return undefined;
-    const fingerprint = fingerprintOf(call);
-    if (fingerprint === undefined || !isSameFingerprint(found.fingerprint, fingerprint)) throw keyReused();
+    const asked = { fingerprint: fingerprintIn(call), clearance: call.caller?.clearance ?? UNCLASSIFIED };
+    if (!isRepeat({ ...found, classification: UNCLASSIFIED }, asked)) throw keyReused();
     return { kind: 'Repeated', body: found.body };
   }
 
   remember(call: Call, body: Body): void {
-    const fingerprint = fingerprintOf(call);
+    const fingerprint = fingerprintIn(call);
     if (call.once === undefined || fingerprint === undefined) return;
     // The oldest goes first.
     if (this.#keys.size >= KEYS_MAX) this.#keys.delete(this.#keys.keys().next().value!);
@@ -44,7 +45,7 @@ export class RememberedKeys<Body> {
   readonly again = (): never => fail('nothing uses up a key that is only remembered');
 }
 
-function fingerprintOf({ once, tenantRecord }: Call): Uint8Array | undefined {
+function fingerprintIn({ once, tenantRecord }: Call): Uint8Array | undefined {
   return tenantRecord === undefined ? undefined : once?.fingerprint(tenantRecord);
 }
 

@@ -3,12 +3,14 @@
 // the answer lists that and what is wrong with its events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
-import { type Answer, LIMITS, type TenantId } from '@tallystick/contract';
+import { type Answer, type Classification, LIMITS, type TenantId } from '@tallystick/contract';
 import { foreignTenant } from '../access/foreign-tenant.ts';
+import { higher, isClassification } from '../access/roles.ts';
+import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
-import type { DraftOutcome, UsedKey } from '../streams/log.ts';
+import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
 import { keyNowMs, onceOf } from '../streams/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import {
@@ -74,10 +76,14 @@ export function createBatchIngest(parts: BatchParts) {
       const drafts = draftsOf(sound, texts, acceptance, ids);
       // Only a request with a key may have to be answered again, and read for that.
       if (call.once === undefined && received.canonical !== undefined) giveBack(received.canonical);
-      const once = call.once && onceOf(call, tenant, keyNowMs(parts), noteOf(known));
+      const once =
+        call.once &&
+        onceOf(call, tenant, keyNowMs(parts), highestIn(batch, drafts, refusals, tenant), noteOf(known));
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
-      const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: transactional, once });
+      const { clearance } = acceptance.caller;
+      const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
+      const result = await sequencer.append(wanted);
       texts.giveBack();
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
@@ -120,6 +126,23 @@ function judgeOne(
   // At least the first, which the message quotes.
   const detailsMax = Math.min(Math.max(detailsLeft, 1), LIMITS.errorDetailsMax);
   return judge(event, { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax }, latest);
+}
+
+/** The highest classification of its events, refused ones included: whoever repeats the batch repeats them, too. */
+function highestIn(
+  { events }: ReceivedBatch,
+  drafts: readonly Draft[],
+  refusals: ReadonlyMap<number, Refusal>,
+  { defaultClassification }: TenantRecord,
+): Classification {
+  let highest = defaultClassification;
+  for (const { classification } of drafts) highest = higher(highest, classification);
+  for (const index of refusals.keys()) {
+    const hint = receivedMember(events[index], 'classification') ?? defaultClassification;
+    // Nobody knows what was meant by a word that is none of ours.
+    highest = higher(highest, isClassification(hint) ? hint : 'Secret');
+  }
+  return highest;
 }
 
 /** Sound events in a batch that failed before anything was appended. */

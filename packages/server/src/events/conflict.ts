@@ -1,4 +1,5 @@
-// Why an event is refused whose id is taken, alone or in a batch.
+// Why an event is refused whose id is taken, alone or in a batch. The same words in every case: they must not tell whether
+// the content is equal.
 
 import type { EventId } from '@tallystick/contract';
 import type { Refusal } from './judge.ts';
@@ -7,7 +8,7 @@ import type { Refusal } from './judge.ts';
 export function conflictOf(eventId: EventId, field: string): Refusal {
   return {
     code: 'EVENT_ID_CONFLICT',
-    message: `The event id ${eventId} was used before, for other content or for content that is no longer there.`,
-    details: [{ field, issue: 'is taken by other content', value: eventId }],
+    message: `The event id ${eventId} belongs to an event with other content, with content that is no longer there, or with content that another caller sent and you may not read.`,
+    details: [{ field, issue: 'is taken', value: eventId }],
   };
 }

@@ -106,7 +106,7 @@ test("a client's own id is kept, and its fields are known again by a fingerprint
   const sent = { ...EVENT, eventId: EVENT_ID };
   const first = draft(sent);
   assert.equal(first.eventId, EVENT_ID);
-  assert.equal(first.sentFingerprint?.length, 32);
+  assert.equal(first.sentFingerprint?.length, 64);
   const same = [
     { ...sent, payload: null },
     { eventId: EVENT_ID, ...EVENT },
@@ -118,6 +118,11 @@ test("a client's own id is kept, and its fields are known again by a fingerprint
     { ...sent, timestamp: '2026-01-02T03:04:05.000Z' },
   ];
   for (const event of other) assert.notDeepEqual(draft(event).sentFingerprint, first.sentFingerprint);
+  const { caller } = testCall();
+  const byOther = draft(sent, testCall({ caller: { ...caller!, identity: 'key:other' } }));
+  const halves = (made: Draft) => [0, 32].map((at) => made.sentFingerprint?.subarray(at, at + 32));
+  assert.deepEqual(halves(byOther)[0], halves(first)[0], 'the same was sent');
+  assert.notDeepEqual(halves(byOther)[1], halves(first)[1], 'by somebody else');
   const elsewhere = { ...TENANT, fingerprintKey: new Uint8Array(32).fill(9) };
   assert.notDeepEqual(draft(sent, testCall(), elsewhere).sentFingerprint, first.sentFingerprint);
   assert.notEqual(draft(EVENT).eventId, draft(EVENT).eventId);

@@ -2,11 +2,12 @@
 // them – identity, correlation, classification, sender – in the two texts that are hashed, stored and shown.
 
 import { ok as assert } from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { type CorrelationId, type EventDraft, isUuid } from '@tallystick/contract';
 import { canonicalJson, KINDS } from '@tallystick/evidence';
+import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
+import { fingerprintOf } from '../repeats.ts';
 import type { Draft } from '../streams/log.ts';
 import { classify } from './classify.ts';
 import type { SoundEvent } from './judge.ts';
@@ -16,8 +17,7 @@ import type { PlainTexts } from './plain-texts.ts';
 /** What all events of one request have in common. */
 export interface Acceptance {
   readonly tenant: TenantRecord;
-  /** The name of the caller. */
-  readonly submittedBy: string;
+  readonly caller: Caller;
   /** Of the request; undefined where it is no UUID, and then each event gets one of its own. */
   readonly correlationId: CorrelationId | undefined;
   readonly expiresAtMs: number;
@@ -35,7 +35,7 @@ export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: numb
   assert(caller !== undefined, 'an event needs a caller, whose name it records');
   return {
     tenant,
-    submittedBy: caller.name,
+    caller,
     correlationId: !correlationIsGiven || isUuid(correlationId) ? correlationId : undefined,
     expiresAtMs,
   };
@@ -46,7 +46,7 @@ export function draftOf(
   acceptance: Acceptance,
   ids: NewIds,
 ): Draft {
-  const { tenant, submittedBy, expiresAtMs } = acceptance;
+  const { tenant, caller, expiresAtMs } = acceptance;
   const classification = classify(tenant.defaultClassification, sent.classification);
   // Keys in the order of RFC 8785, which then finds nothing to sort.
   const facts = {
@@ -56,7 +56,7 @@ export function draftOf(
     correlationId: sent.correlationId ?? acceptance.correlationId ?? ids.uuid(),
     outcome: sent.outcome ?? 'Success',
     resource: sent.resource,
-    submittedBy,
+    submittedBy: caller.name,
     timestamp,
   };
   return {
@@ -65,7 +65,7 @@ export function draftOf(
     texts: [Buffer.from(canonicalJson(facts)), contentText],
     classification,
     expiresAtMs,
-    sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(tenant, sent, contentText),
+    sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(acceptance, sent, contentText),
   };
 }
 
@@ -95,18 +95,10 @@ function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance
 }
 
 /**
- * Tells whether the same was sent again, and nothing to whoever lacks the tenant's key: an HMAC of what the client
- * sent, context and payload apart. No canonical text has a line break in it, so the two cannot be confused.
+ * Tells whether the same was sent again: of what the client sent, context and payload apart. No canonical text has a
+ * line break in it, so the two cannot be confused.
  */
-function fingerprint(
-  { fingerprintKey }: TenantRecord,
-  sent: EventDraft,
-  contentText: Uint8Array,
-): Uint8Array {
+function fingerprint({ tenant, caller }: Acceptance, sent: EventDraft, contentText: Uint8Array): Uint8Array {
   const { context: _, payload: __, ...others } = sent;
-  return createHmac('sha256', fingerprintKey)
-    .update(canonicalJson(others))
-    .update('\n')
-    .update(contentText)
-    .digest();
+  return fingerprintOf(tenant, caller, canonicalJson(others), '\n', contentText);
 }

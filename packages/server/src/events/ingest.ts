@@ -1,5 +1,6 @@
 // One event, accepted: judged, made a draft, appended. The receipt is given when the event is durable and chained,
-// and given again, word for word, to whoever repeats the request under its key or the event under its id.
+// and given again, word for word, when the request is repeated under its key or the event under its id, by a caller who
+// may learn of that.
 
 import { ok as assert } from 'node:assert/strict';
 import { type Answer, AuditError, type EventId, LIMITS, type TenantId } from '@tallystick/contract';
@@ -42,20 +43,17 @@ export function createIngest(parts: IngestParts) {
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
-      const once = onceOf(call, tenant, keyNowMs(parts), '');
+      const once = onceOf(call, tenant, keyNowMs(parts), drafts[0]!.classification);
       // Whoever asked has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
-      const result = await sequencer.append({ tenant: tenant.tenantId, drafts, atomic: true, once });
+      const { tenantId } = tenant;
+      const { clearance } = acceptance.caller;
+      const result = await sequencer.append({ tenant: tenantId, drafts, atomic: true, once, clearance });
       if (result.status === 'Repeated') return again(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       const outcome = placedOf(result.outcomes[0]);
       const isNew = outcome.status === 'Appended';
-      return receipt(
-        isNew ? 'Created' : 'Repeated',
-        tenant.tenantId,
-        outcome.eventId,
-        textOf(outcome.receivedAtMs),
-      );
+      return receipt(isNew ? 'Created' : 'Repeated', tenantId, outcome.eventId, textOf(outcome.receivedAtMs));
     },
     again,
   };

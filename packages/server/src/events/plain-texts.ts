@@ -42,9 +42,9 @@ export class PlainTexts {
 
   /** Room for the plain ones among the events of a request. */
   constructor(events: readonly object[], acceptance: Acceptance, uuid: () => string) {
-    const { submittedBy, correlationId } = acceptance;
+    const { caller, correlationId } = acceptance;
     const bodyBytes = events.find(isPlain)?.outline.bytes.length ?? 0;
-    this.#submittedBy = senderMember(submittedBy);
+    this.#submittedBy = senderMember(caller.name);
     this.#correlationId = correlationId;
     this.#uuid = uuid;
     // Small ones share memory with others, which is far quicker. All that is handed out is written before.

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuditError } from '@tallystick/contract';
+import { AuditError, type Classification } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import type { AnyAnswer, UsedKey } from '../operations.ts';
@@ -33,12 +33,13 @@ const received = (body: unknown, more: Partial<Received> = {}): Received => ({
 });
 
 const PATH = '/api/v1/audit-events';
+const { caller } = testCall();
 const printOf = (body: unknown, path = PATH, more: Partial<Received> = {}, tenant = TENANT) =>
-  Buffer.from(requestKey('k', path, body, received(body, more)).fingerprint(tenant)).toString('hex');
+  Buffer.from(requestKey('k', path, body, received(body, more), caller).fingerprint(tenant)).toString('hex');
 
 test('requests are the same when their path is, and the canonical form of their body', () => {
   const print = printOf({ a: 1, b: [1e2] });
-  assert.equal(print.length, 64);
+  assert.equal(print.length, 128);
   assert.equal(printOf({ b: [100], a: 1 }), print);
   assert.notEqual(printOf({ a: 1, b: [101] }), print);
   assert.notEqual(printOf({ a: 1, b: [1e2], c: null }), print, 'as it was sent, nulls included');
@@ -52,11 +53,11 @@ test('requests are the same when their path is, and the canonical form of their 
 
 test('what was sent is taken down before anything is filled in', () => {
   const body: Record<string, unknown> = { a: 1 };
-  const key = requestKey('k', PATH, body, received(body));
+  const key = requestKey('k', PATH, body, received(body), caller);
   body['filledIn'] = true;
   assert.deepEqual(
     key.fingerprint(TENANT),
-    requestKey('k', PATH, { a: 1 }, received({})).fingerprint(TENANT),
+    requestKey('k', PATH, { a: 1 }, received({}), caller).fingerprint(TENANT),
   );
 });
 
@@ -87,14 +88,21 @@ function stage() {
   let performed = 0;
   const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {
     const { key = 'k', fails = false, more = {}, hold = Promise.resolve() } = how;
-    const once = requestKey(key, PATH, body, received(body));
+    const once = requestKey(key, PATH, body, received(body), more.caller ?? caller);
     const call = testCall({ once, ...more });
     const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
     return answerOnce(call, received(body), again, async () => {
       performed += 1;
       await hold;
       if (fails) throw new AuditError('VALIDATION_FAILED', 'no');
-      const used = { fingerprint: once.fingerprint(TENANT), expiresAtMs: 0, note: '', outcomes: [] };
+      const fingerprint = once.fingerprint(TENANT);
+      const used: UsedKey = {
+        fingerprint,
+        classification: 'Confidential',
+        expiresAtMs: 0,
+        note: '',
+        outcomes: [],
+      };
       kept.set(`${call.tenant} ${call.operation} ${key}`, used);
       return { kind: 'Created', body: 'first' };
     });
@@ -116,6 +124,25 @@ test('of two at once one performs, and the other waits and gets its answer', asy
   release();
   assert.deepEqual(await kinds(both), ['Created', 'Repeated', 'IDEMPOTENCY_KEY_REUSED']);
   assert.equal(count(), 1);
+});
+
+test('others who wait for the first are told of a repeat only if they may read it', async () => {
+  const by = (identity: string, clearance: Classification) => ({
+    more: { caller: { ...caller!, identity, clearance } },
+  });
+  for (const body of [{ a: 1 }, { a: 2 }]) {
+    const { ask, kinds, count } = stage();
+    const isRight = body.a === 1;
+    const asked = [
+      ask({ a: 1 }, by('key:one', 'Internal')),
+      ask(body, by('key:two', 'Internal')),
+      ask(body, by('key:one', 'Internal')),
+      ask(body, by('key:two', 'Confidential')),
+    ];
+    const told = isRight ? 'Repeated' : 'IDEMPOTENCY_KEY_REUSED';
+    assert.deepEqual(await kinds(asked), ['Created', 'IDEMPOTENCY_KEY_REUSED', told, told]);
+    assert.equal(count(), 1);
+  }
 });
 
 test('when the first fails, the next performs; only success uses a key up', async () => {

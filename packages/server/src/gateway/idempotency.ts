@@ -1,13 +1,16 @@
 // Doing once what is asked twice. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
-// the same request again gets the first answer again, another one under the same key is refused. A key is used up
-// by the commit that does the work, so only what succeeded counts. Requests with one key wait for one another here,
-// in this process; between processes the commit decides.
+// the same request again gets the first answer again, another one under the same key is refused, and so is the same one
+// of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
+// only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the
+// commit decides.
 
-import { createHmac } from 'node:crypto';
+import { ok as assert } from 'node:assert/strict';
 import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
-import { type Call, isSameFingerprint, keyReused, type Received, type RequestKey } from '../call.ts';
+import type { Caller } from '../access/caller.ts';
+import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
 import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
+import { fingerprintOf, isRepeat } from '../repeats.ts';
 import { header, type HeaderValues, visibleIssue } from './header-values.ts';
 
 /** The key of the request, if it has one; throws INVALID_HEADER. One that was sent twice arrives with a blank in it. */
@@ -21,17 +24,23 @@ export function readKey(headers: HeaderValues): string | undefined {
 }
 
 /**
- * The key with what was asked under it: the path, and the RFC 8785 form of the body as it was sent, taken before
- * anything is filled in. A body that breaks the rules of JSON has no such form and is known by its bytes.
+ * The key with what was asked under it, and by whom: the path, and the RFC 8785 form of the body as it was sent, taken
+ * before anything is filled in. A body that breaks the rules of JSON has no such form and is known by its bytes.
  */
-export function requestKey(key: string, path: string, body: unknown, received: Received): RequestKey {
+export function requestKey(
+  key: string,
+  path: string,
+  body: unknown,
+  received: Received,
+  caller: Caller | undefined,
+): RequestKey {
+  assert(caller !== undefined, 'every operation that honours a key needs a permission');
   const { bytes, canonical, violations } = received;
   const form =
     violations.length > 0 && bytes !== undefined ? bytes : (canonical ?? canonicalJson(body ?? null));
   return {
     key,
-    fingerprint: ({ fingerprintKey }) =>
-      createHmac('sha256', fingerprintKey).update(path).update('\n').update(form).digest(),
+    fingerprint: (tenant) => fingerprintOf(tenant, caller, path, '\n', form),
   };
 }
 
@@ -51,7 +60,7 @@ export type AnswerOnce = (
 export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
   const inTurn = createTurns();
   return (call, received, again, perform) => {
-    const { tenant, tenantRecord, operation, once } = call;
+    const { tenant, tenantRecord, operation, once, caller } = call;
     // A tenant that has not written yet has used no key; and what has no one meaning cannot be compared.
     const mayBeUsed = tenantRecord !== undefined && received.violations.length === 0;
     if (tenant === undefined || once === undefined) return perform();
@@ -59,7 +68,8 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       call.deadline.throwIfPassed();
       const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
       if (used === undefined) return perform();
-      if (!isSameFingerprint(used.fingerprint, once.fingerprint(tenantRecord!))) throw keyReused();
+      const asked = { fingerprint: once.fingerprint(tenantRecord!), clearance: caller!.clearance };
+      if (!isRepeat(used, asked)) throw keyReused();
       return again(call, received, used);
     });
   };

@@ -5,7 +5,7 @@ import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Call, Place, Received } from '../call.ts';
-import { bindOperations } from '../operations.ts';
+import { bindOperations, type UsedKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
@@ -198,7 +198,13 @@ test('a repeat is read as the first request was: validated, or as it came where 
     return { kind: 'Repeated', body: RECEIPT } as const;
   };
   const never = () => assert.fail('it was done before');
-  const used = { fingerprint: new Uint8Array(), expiresAtMs: 0, note: '', outcomes: [] };
+  const used: UsedKey = {
+    fingerprint: new Uint8Array(),
+    classification: 'Public',
+    expiresAtMs: 0,
+    note: '',
+    outcomes: [],
+  };
   const event = { ...EVENT, payload: null };
   for (const bound of [
     { perform: never, again },

@@ -75,7 +75,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     arrival.correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
     const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
-    const once = key === undefined ? undefined : requestKey(key, path, body, received);
+    const once = key === undefined ? undefined : requestKey(key, path, body, received, caller);
     const { correlation } = arrival;
     const { name } = operation;
     // Awaited: handing a promise on would take three turns of the queue, not one.

@@ -16,7 +16,7 @@ export interface Draft {
   readonly classification: Classification;
   /** When its content may be removed; undefined: never (notices). */
   readonly expiresAtMs: number | undefined;
-  /** HMAC of the fields as the client sent them; there when the client chose the event's id. */
+  /** Of the fields as the client sent them, and of the client (repeats.ts); there when it chose the event's id. */
   readonly sentFingerprint?: Uint8Array | undefined;
 }
 
@@ -24,8 +24,10 @@ export interface Draft {
 export interface Once {
   readonly operation: OperationName;
   readonly key: string;
-  /** HMAC of the request, 32 bytes. */
+  /** Of the request and its caller (repeats.ts). */
   readonly fingerprint: Uint8Array;
+  /** Whoever may not read so much learns of no repeat but their own. */
+  readonly classification: Classification;
   readonly expiresAtMs: number;
   /** Whatever the operation needs besides the outcomes to give its answer again; ids, statuses and codes only. */
   readonly note: string;
@@ -38,6 +40,8 @@ export interface AppendRequest {
   readonly atomic: boolean;
   /** Used up in the same commit, and only when at least one draft was appended or recognised. */
   readonly once?: Once | undefined;
+  /** Of the caller: which repeats of others it may learn of. Undefined: the lowest. */
+  readonly clearance?: Classification | undefined;
 }
 
 /** Appended now, or recognised by its id and its fingerprint as one that was appended before. */
@@ -50,7 +54,7 @@ export interface Placed {
 
 export type DraftOutcome =
   | Placed
-  /** The id is taken by other content, or by content that is no longer there. */
+  /** The id is taken by other content, by content that is no longer there, or by what this caller may not compare with. */
   | { readonly status: 'Conflict'; readonly eventId: EventId }
   /** Sound, but another draft of its atomic request was not. */
   | { readonly status: 'NotAppended'; readonly eventId: EventId };
@@ -58,6 +62,7 @@ export type DraftOutcome =
 /** What a key was used up for. */
 export interface UsedKey {
   readonly fingerprint: Uint8Array;
+  readonly classification: Classification;
   readonly expiresAtMs: number;
   readonly note: string;
   readonly outcomes: readonly DraftOutcome[];
@@ -65,7 +70,10 @@ export interface UsedKey {
 
 export type AppendResult =
   | { readonly status: 'Done'; readonly outcomes: readonly DraftOutcome[] }
-  /** The key was used up before, by the same request (`Repeated`) or by another one (`KeyReused`). */
+  /**
+   * The key was used up before, by the same request (`Repeated`) or by another one (`KeyReused`). The latter also where
+   * the caller may not know which.
+   */
   | { readonly status: 'Repeated'; readonly used: UsedKey }
   | { readonly status: 'KeyReused' };
 

@@ -14,6 +14,7 @@ import {
 import { EMPTY_ROOT, parseCheckpoint, parseNote, toHex } from '@tallystick/evidence';
 import { type Call, keyReused, type Received } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
+import { UNCLASSIFIED } from '../repeats.ts';
 import { instant } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -123,7 +124,7 @@ async function seal(call: Call, streamId: StreamId, parts: StreamOperationParts)
   const { tenant, tenantRecord } = call;
   assert(tenant !== undefined && tenantRecord !== undefined, 'a stream belongs to a tenant');
   requireSound(tenant, parts.checkpointer);
-  const once = onceOf(call, tenantRecord, keyNowMs(parts), '');
+  const once = onceOf(call, tenantRecord, keyNowMs(parts), UNCLASSIFIED);
   call.deadline.throwIfPassed();
   const now = { nowMs: parts.clock.now(), steadyNowMs: parts.steadyNowMs() };
   const { status } = await parts.log.seal({ tenant, streamId, once }, now);

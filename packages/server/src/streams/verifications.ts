@@ -10,7 +10,8 @@ import {
   type InputOf,
   type StreamVerification,
 } from '@tallystick/contract';
-import { type Call, isSameFingerprint, keyReused } from '../call.ts';
+import { type Call, keyReused } from '../call.ts';
+import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
 import type { LogReader, StoredStream } from './log.ts';
 import { covering, type ProvableParts, treeOf } from './provable.ts';
 import { streamOf } from './stream-operations.ts';
@@ -60,7 +61,8 @@ function createVerify(turns: VerificationTurns, parts: VerificationParts) {
     const key = once && { key: once.key, fingerprint: once.fingerprint(tenantRecord) };
     const same = key && turns.underKey(tenant, key.key);
     if (same?.key !== undefined && key !== undefined) {
-      if (!isSameFingerprint(same.key.fingerprint, key.fingerprint)) throw keyReused();
+      const first = { ...same.key, classification: UNCLASSIFIED };
+      if (!isRepeat(first, { ...key, clearance: caller.clearance })) throw keyReused();
       return { kind: 'Repeated', body: firstBodies.get(same)! };
     }
     const range = rangeOf(stream, input.range);

@@ -5,6 +5,7 @@ import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
 import { keyClaims } from './log-keys.ts';
+import { repeatClaims } from './log-repeats.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
 import { streamSealClaims } from './stream-seals.ts';
@@ -16,6 +17,7 @@ export const ALL_CLAIMS = [
   chainClaims,
   keyClaims,
   idClaims,
+  repeatClaims,
   byteClaims,
   tenantClaims,
   treeClaims,

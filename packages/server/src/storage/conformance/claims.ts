@@ -89,8 +89,9 @@ export function request(
   return { tenant, drafts, atomic: false, ...more };
 }
 
-export function fingerprint(n: number): Uint8Array {
-  return new Uint8Array(32).fill(n);
+/** Of what was sent, and who sent it. */
+export function fingerprint(sent: number, caller = 1): Uint8Array {
+  return new Uint8Array(64).fill(sent).fill(caller, 32);
 }
 
 export function once(key: string, more: Partial<Once> = {}): Once {
@@ -98,6 +99,7 @@ export function once(key: string, more: Partial<Once> = {}): Once {
     operation: 'events.ingest',
     key,
     fingerprint: fingerprint(1),
+    classification: 'Internal',
     expiresAtMs: NOW_MS + 86_400_000,
     note: `note of ${key}`,
     ...more,

@@ -1,6 +1,7 @@
 // Claims about idempotency keys: one request is stored once, however often and wherever it is repeated.
 
 import assert from 'node:assert/strict';
+import type { UsedKey } from '../../streams/log.ts';
 import {
   append,
   type Claims,
@@ -32,7 +33,13 @@ export const keyClaims: Claims = {
       request('acme', [draftOf()], { once: once('k') }),
       now(NOW_MS + 5000),
     );
-    const used = { fingerprint: fingerprint(1), expiresAtMs: LATER_MS, note: 'note of k', outcomes };
+    const used: UsedKey = {
+      fingerprint: fingerprint(1),
+      classification: 'Internal',
+      expiresAtMs: LATER_MS,
+      note: 'note of k',
+      outcomes,
+    };
     assert.deepEqual(again, { status: 'Repeated', used });
     assert.deepEqual(await storage.log.forTenant('acme').usedKey('events.ingest', 'k', NOW_MS), used);
     assert.equal((await place.rows('acme')).length, 2);

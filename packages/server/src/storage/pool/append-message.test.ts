@@ -19,25 +19,28 @@ const text = fc.oneof(
   fc.constantFrom('', 'ž'.repeat(40_000), 'a'.repeat(200_000), '\u{1f600}'.repeat(30_000)),
 );
 const bytes = text.map((any) => new TextEncoder().encode(any));
-const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
+const fingerprint = fc.uint8Array({ minLength: 64, maxLength: 64 });
+const classification = fc.constantFrom(...CLASSIFICATIONS);
 const eventId = fc.constant(null).map(() => nextId());
 const draft: fc.Arbitrary<Draft> = record({
   kind: fc.constantFrom(1, 2, 9),
   eventId,
   texts: fc.tuple(bytes, bytes),
-  classification: fc.constantFrom(...CLASSIFICATIONS),
+  classification,
   expiresAtMs: fc.option(whole, { nil: undefined }),
-  sentFingerprint: fc.option(hash, { nil: undefined }),
+  sentFingerprint: fc.option(fingerprint, { nil: undefined }),
 });
 const request: fc.Arbitrary<AppendRequest> = record({
   tenant: fc.constantFrom('acme', 'other'),
   atomic: fc.boolean(),
   drafts: fc.array(draft, { maxLength: 5 }),
+  clearance: classification,
   once: fc.option(
     record({
       operation: fc.constantFrom('events.ingest', 'events.ingestBatch'),
       key: text,
-      fingerprint: hash,
+      fingerprint,
+      classification,
       expiresAtMs: whole,
       note: text,
     }),
@@ -85,7 +88,8 @@ test('results come out of their message as they went in', () => {
       return { status: 'Faulty', error };
     }),
     record({
-      fingerprint: hash,
+      fingerprint,
+      classification,
       expiresAtMs: whole,
       note: text,
       outcomes: fc.array(outcome, { maxLength: 5 }),

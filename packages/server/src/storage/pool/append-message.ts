@@ -1,17 +1,18 @@
 // A pool of append requests as one message. The writer hashes and stores the bytes of the texts as they stand in it.
 
-import type { EventId, OperationName, TenantId } from '@tallystick/contract';
+import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { type Kind, KINDS } from '@tallystick/evidence';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
 import type { TextBytes } from '../commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
-import { CLASSIFICATIONS } from '../rows/classification-column.ts';
+import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 
 /** An AppendRequest as the writer gets it: texts are pieces of the message. */
 export interface PooledRequest {
   readonly tenant: TenantId;
   readonly atomic: boolean;
   readonly once: Once | undefined;
+  readonly clearance: Classification;
   readonly drafts: readonly PooledDraft[];
 }
 
@@ -45,9 +46,10 @@ export function encodePool(
   out.f64(now.nowMs);
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
-  for (const { tenant, atomic, once, drafts } of requests) {
+  for (const { tenant, atomic, once, clearance = 'Public', drafts } of requests) {
     out.text(tenant);
     out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE));
+    out.u8(CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
     for (const draft of drafts) writeDraft(out, draft);
@@ -61,11 +63,13 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
   const requests = listOf(message, (): PooledRequest => {
     const tenant = message.text();
     const flags = message.u8();
+    const clearance = classificationAt(message.u8());
     const once = (flags & ONCE) === 0 ? undefined : readOnce(message);
     return {
       tenant,
       atomic: (flags & ATOMIC) !== 0,
       once,
+      clearance,
       drafts: listOf(message, () => readDraft(message)),
     };
   });
@@ -76,6 +80,7 @@ function writeOnce(out: ByteWriter, once: Once): void {
   out.text(once.operation);
   out.text(once.key);
   out.bytes(once.fingerprint);
+  out.u8(CLASSIFICATIONS.indexOf(once.classification));
   out.f64(once.expiresAtMs);
   out.text(once.note);
 }
@@ -86,6 +91,7 @@ function readOnce(message: ByteReader): Once {
     operation: message.text() as OperationName,
     key: message.text(),
     fingerprint: message.bytes(),
+    classification: classificationAt(message.u8()),
     expiresAtMs: message.f64(),
     note: message.text(),
   };

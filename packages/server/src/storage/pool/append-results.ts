@@ -4,6 +4,7 @@
 import { AuditError, type ErrorCode } from '@tallystick/contract';
 import type { AppendFault, AppendRequest, AppendResult, DraftOutcome } from '../../streams/log.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
+import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
 
 const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Faulty'] as const;
@@ -18,8 +19,9 @@ export function encodeResults(
     if (result.status === 'Done') writeDone(out, result.outcomes);
     else if (result.status === 'Faulty') writeFault(out, result.error);
     else if (result.status === 'Repeated') {
-      const { fingerprint, expiresAtMs, note, outcomes } = result.used;
+      const { fingerprint, classification, expiresAtMs, note, outcomes } = result.used;
       out.bytes(fingerprint);
+      out.u8(CLASSIFICATIONS.indexOf(classification));
       out.f64(expiresAtMs);
       out.text(note);
       out.bytes(encodeOutcomes(outcomes));
@@ -47,6 +49,7 @@ function readResult(message: ByteReader, request: AppendRequest): AppendResult |
         status,
         used: {
           fingerprint: message.bytes().slice(),
+          classification: classificationAt(message.u8()),
           expiresAtMs: message.f64(),
           note: message.text(),
           outcomes: decodeOutcomes(message.bytes()),

@@ -2,18 +2,16 @@
 // one transaction, and what was put is seen by what is looked up after it.
 
 import type { EventId, StreamId, TenantId } from '@tallystick/contract';
-import type { AppendResult, DraftOutcome, Once } from '../../streams/log.ts';
+import type { First } from '../../repeats.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { CommitmentRow } from './pool-commitments.ts';
 
-export type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
-
-/** Where an event with some id is, and by what it is recognised; nothing, where that was removed. */
-export interface StoredId {
+/** Where an event with some id is, and by what it is recognised. */
+export interface StoredId extends First {
   readonly index: number;
   readonly receivedAtMs: number;
-  readonly fingerprint: Uint8Array | undefined;
 }
 
 /** An entry with its content. The bytes are used again for the next one: what is kept of them is copied. */
@@ -37,8 +35,8 @@ export interface NewStream {
 export interface PoolTables<H extends Head = Head> {
   /** Undefined for a tenant that is not there. */
   head(tenant: TenantId): H | undefined;
-  /** What there is to say to a request whose key was used up before. */
-  answer(head: H, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined;
+  /** What the key was used up for, unless that has expired. */
+  usedKey(head: H, once: Once, steadyNowMs: number): UsedKey | undefined;
   /** Asked only for ids that a client chose. */
   storedId(head: H, eventId: EventId): StoredId | undefined;
   putEntry(head: H, entry: NewEntry): void;

@@ -2,14 +2,18 @@
 // that was used up, what is recognised, what is appended. Both backends do it by this code.
 
 import { ok as assert } from 'node:assert/strict';
+import type { Classification } from '@tallystick/contract';
+import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
 import type {
   AppendFault,
   AppendResult,
   AppendTime,
   DraftOutcome,
+  Once,
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
+import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import type { PooledDraft, PooledRequest } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
@@ -17,6 +21,8 @@ import type { PoolTables } from './pool-tables.ts';
 import { recognize, type Recognized } from './recognize.ts';
 import { StreamWriter, type StreamWriterOptions } from './stream-writer.ts';
 import { orTenantFault } from './tenant-fault.ts';
+
+type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
 
 /** What the drafts of a request are appended with. */
 export interface Given {
@@ -41,11 +47,14 @@ export class PoolWriter<H extends Head> {
       return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };
     }
     const { once } = request;
-    const answered = this.#tables.answer(head, once, given.now.steadyNowMs);
+    const answered = this.#answer(head, once, request.clearance, given.now);
     if (answered !== undefined) return answered;
-    const outcomes = this.#place(request, head, given);
+    const recognized = orTenantFault(head.tenantId, () =>
+      recognize(request, (eventId) => this.#tables.storedId(head, eventId)),
+    );
+    const outcomes = this.#place(request, recognized, head, given);
     if (once !== undefined && outcomes.some((outcome) => 'index' in outcome)) {
-      this.#tables.putUsedKey(head, once, outcomes);
+      this.#tables.putUsedKey(head, classedWith(once, recognized), outcomes);
     }
     return { status: 'Done', outcomes };
   }
@@ -54,7 +63,7 @@ export class PoolWriter<H extends Head> {
   seal({ tenant, streamId, once }: SealRequest, now: AppendTime, isThere: boolean): SealResult {
     const head = this.#tables.head(tenant);
     if (head === undefined) return { status: 'Unknown' };
-    const answered = this.#tables.answer(head, once, now.steadyNowMs);
+    const answered = this.#answer(head, once, UNCLASSIFIED, now);
     if (answered !== undefined) return answered;
     if (!isThere) return { status: 'Unknown' };
     if (head.stream?.streamId !== streamId) return { status: 'SealedBefore' };
@@ -64,10 +73,28 @@ export class PoolWriter<H extends Head> {
     return { status: 'Sealed', notice };
   }
 
-  #place({ drafts, atomic }: PooledRequest, head: H, { commitments, firstRow, now }: Given): DraftOutcome[] {
-    const recognized = orTenantFault(head.tenantId, () =>
-      recognize(drafts, (eventId) => this.#tables.storedId(head, eventId)),
-    );
+  /** What there is to say to a request whose key was used up before. */
+  #answer(
+    head: H,
+    once: Once | undefined,
+    clearance: Classification,
+    { steadyNowMs }: AppendTime,
+  ): KeyAnswer | undefined {
+    if (once === undefined) return undefined;
+    const used = orTenantFault(head.tenantId, () => this.#tables.usedKey(head, once, steadyNowMs));
+    if (used === undefined) return undefined;
+    const { fingerprint } = once;
+    return isRepeat(used, { fingerprint, clearance })
+      ? { status: 'Repeated', used }
+      : { status: 'KeyReused' };
+  }
+
+  #place(
+    { drafts, atomic }: PooledRequest,
+    recognized: readonly Recognized[],
+    head: H,
+    { commitments, firstRow, now }: Given,
+  ): DraftOutcome[] {
     if (atomic && recognized.some((found) => found === 'Conflict')) {
       return drafts.map(({ eventId }, i) => ({
         status: recognized[i] === 'Conflict' ? 'Conflict' : 'NotAppended',
@@ -82,6 +109,14 @@ export class PoolWriter<H extends Head> {
     }
     return outcomes;
   }
+}
+
+/** What is recognised may have been stored with a higher classification than it would have now. */
+function classedWith(once: Once, recognized: readonly Recognized[]): Once {
+  let highest = CLASSIFICATIONS.indexOf(once.classification);
+  for (const found of recognized)
+    if (typeof found === 'object') highest = Math.max(highest, CLASSIFICATIONS.indexOf(found.classification));
+  return { ...once, classification: classificationAt(highest) };
 }
 
 /** Of a draft whose id is there already; undefined for one that is to be appended. */

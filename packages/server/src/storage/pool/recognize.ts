@@ -1,10 +1,12 @@
 // Whether an event with the id of a draft is there already, in the log or earlier in the same request. It is the same
-// event when its fields were sent the same, which their fingerprints tell; an id whose content was removed is taken,
-// since nothing can be compared any more. Ids that the service chose are fresh and are not looked up.
+// event when its fields were sent the same, which their fingerprints tell, as far as the caller may know (repeats.ts). An
+// id whose content was removed is taken, since nothing can be compared any more. Ids that the service chose are fresh and
+// are not looked up.
 
 import type { EventId } from '@tallystick/contract';
-import { isSameFingerprint } from '../rows/used-key-row.ts';
-import type { PooledDraft } from './append-message.ts';
+import { isRepeat } from '../../repeats.ts';
+import { classificationAt } from '../rows/classification-column.ts';
+import type { PooledRequest } from './append-message.ts';
 import type { StoredId } from './pool-tables.ts';
 
 /**
@@ -15,22 +17,25 @@ export type Recognized = undefined | number | Omit<StoredId, 'fingerprint'> | 'C
 
 /** By place of the draft; shorter where none can be recognised. */
 export function recognize(
-  drafts: readonly PooledDraft[],
+  { drafts, clearance }: Pick<PooledRequest, 'drafts' | 'clearance'>,
   storedId: (eventId: EventId) => StoredId | undefined,
 ): Recognized[] {
   if (drafts.every(({ sentFingerprint }) => sentFingerprint === undefined)) return [];
   const earlier = new Map<EventId, number>();
-  return drafts.map(({ eventId, sentFingerprint }, i) => {
-    const stored = sentFingerprint === undefined ? undefined : storedId(eventId);
+  return drafts.map(({ eventId, sentFingerprint: fingerprint }, i) => {
+    const again = { fingerprint, clearance };
+    const stored = fingerprint === undefined ? undefined : storedId(eventId);
     if (stored !== undefined) {
-      const { index, receivedAtMs, fingerprint } = stored;
-      return isSameFingerprint(fingerprint, sentFingerprint) ? { index, receivedAtMs } : 'Conflict';
+      const { index, receivedAtMs, classification } = stored;
+      return isRepeat(stored, again) ? { index, receivedAtMs, classification } : 'Conflict';
     }
     const first = earlier.get(eventId);
     if (first === undefined) {
       earlier.set(eventId, i);
       return undefined;
     }
-    return isSameFingerprint(drafts[first]!.sentFingerprint, sentFingerprint) ? first : 'Conflict';
+    const { sentFingerprint, classification } = drafts[first]!;
+    const before = { fingerprint: sentFingerprint, classification: classificationAt(classification) };
+    return isRepeat(before, again) ? first : 'Conflict';
   });
 }

@@ -90,6 +90,7 @@ describe('what is copied', () => {
       operation: 'events.ingest',
       key,
       fingerprint: new Uint8Array(i).fill(255),
+      classification: i % 4,
       expires_at_ms: 2 ** 53 - 1 - i,
       note: key.repeat(3),
       outcomes: Uint8Array.of(0, 92, 120, 39, 255),

@@ -10,6 +10,7 @@ import { contentMonthOf } from './content-month.ts';
 import { bigints, byteas, integers, smallints, texts } from './binary-arrays.ts';
 import { statement, type Transaction, type Value } from './database.ts';
 import type { LockedHead } from './heads.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 import { numberOf } from '../rows/columns.ts';
 import {
   FEW_TENANTS,
@@ -45,7 +46,7 @@ const ENTRY_COLUMNS: readonly Encode[] = [
   integers,
 ];
 const STREAM_COLUMNS: readonly Encode[] = [texts, bigints, texts, bigints];
-const USED_KEY_COLUMNS: readonly Encode[] = [texts, texts, texts, byteas, bigints, texts, byteas];
+const USED_KEY_COLUMNS: readonly Encode[] = [texts, texts, texts, byteas, smallints, bigints, texts, byteas];
 const HEAD_COLUMNS: readonly Encode[] = [texts, bigints, byteas, bigints, byteas];
 
 export class PoolRows {
@@ -88,7 +89,9 @@ export class PoolRows {
 
   putUsedKey({ tenantId }: Head, once: Once, outcomes: readonly DraftOutcome[]): void {
     const { operation, key, fingerprint, expiresAtMs, note } = once;
-    put(this.#usedKeys, [tenantId, operation, key, fingerprint, expiresAtMs, note, encodeOutcomes(outcomes)]);
+    const classification = CLASSIFICATIONS.indexOf(once.classification);
+    const answer = [expiresAtMs, note, encodeOutcomes(outcomes)];
+    put(this.#usedKeys, [tenantId, operation, key, fingerprint, classification, ...answer]);
   }
 
   /** Throws unless every head was still where it had been. */

@@ -27,10 +27,10 @@ const INSERT_CONTENTS = `INSERT INTO contents
     expires_at_ms`;
 const ROW_COLUMNS = 'leaf_index, classification, content_month, expires_at_ms, at, sent, length1, length2';
 const INSERT_STREAMS = 'INSERT INTO streams (tenant_id, first_index, stream_id, created_at_ms)';
-const INSERT_KEYS =
-  'INSERT INTO used_keys (tenant_id, operation, key, fingerprint, expires_at_ms, note, outcomes)';
+const KEY_COLUMNS = 'operation, key, fingerprint, classification, expires_at_ms, note, outcomes';
+const INSERT_KEYS = `INSERT INTO used_keys (tenant_id, ${KEY_COLUMNS})`;
 const OR_REPLACE_KEY = `ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-  expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
+  classification = excluded.classification, expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
 
 export const FEW_TENANTS = 8;
 /** For the statements of many tenants. */
@@ -53,14 +53,15 @@ export const WRITE = statement(
      SELECT * FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
    ), used_key AS (
      ${INSERT_KEYS}
-     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::bytea[], $19::bigint[], $20::text[], $21::bytea[])
+     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::bytea[], $19::smallint[], $20::bigint[], $21::text[],
+       $22::bytea[])
      ${OR_REPLACE_KEY}
    ), head AS (
      UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
-     FROM unnest($22::text[], $23::bigint[], $24::bytea[], $25::bigint[], $26::bytea[])
+     FROM unnest($23::text[], $24::bigint[], $25::bytea[], $26::bigint[], $27::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
      WHERE heads.tenant_id = moved.tenant_id AND heads.next_index = moved.from_index
-       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($22)
+       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($23)
      RETURNING 1
    ) SELECT count(*) AS moved FROM head`,
 );
@@ -110,9 +111,9 @@ export const WRITE_STREAMS = statement(
    WHERE heads.tenant_id = $1`,
 );
 export const WRITE_KEYS = statement(
-  `${INSERT_KEYS} SELECT heads.tenant_id, operation, key, fingerprint, expires_at_ms, note, outcomes
-   FROM heads, unnest($2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[])
-     AS used (operation, key, fingerprint, expires_at_ms, note, outcomes)
+  `${INSERT_KEYS} SELECT heads.tenant_id, ${KEY_COLUMNS}
+   FROM heads, unnest($2::text[], $3::text[], $4::bytea[], $5::smallint[], $6::bigint[], $7::text[], $8::bytea[])
+     AS used (${KEY_COLUMNS})
    WHERE heads.tenant_id = $1 ${OR_REPLACE_KEY}`,
 );
 export const MOVE_HEAD = statement(

@@ -7,9 +7,10 @@ import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { PooledRequest } from '../pool/append-message.ts';
 import type { Head } from '../pool/head.ts';
 import { orTenantFault } from '../pool/tenant-fault.ts';
-import type { KeyAnswer, NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
+import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
+import { classificationAt, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
-import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
+import { usedKeyOf } from '../rows/used-key-row.ts';
 import { ofTenants, rowsFor, type TenantsStatement } from './by-tenant.ts';
 import { type Row, statement, type Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
@@ -26,7 +27,9 @@ const USED_KEYS = ofTenants(
      AND used_keys.operation = asked.operation AND used_keys.key = asked.key${only('used_keys.tenant_id')} LIMIT 1)
      AS used_keys ON true`,
 );
-const eventsBy = (join: string) => `SELECT entries.tenant_id, entries.leaf_index, entry, sent_fingerprint
+const eventsBy = (
+  join: string,
+) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
    ${join} ${WITH_CONTENTS}`;
 const BY_ID = `entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id`;
@@ -78,10 +81,9 @@ export class PostgresPoolTables implements PoolTables {
     return this.#locked.heads.get(tenant)?.head;
   }
 
-  answer({ tenantId }: Head, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined {
-    if (once === undefined) return undefined;
-    const used = this.#usedKeys.get(nameOf(tenantId, once.operation, once.key));
-    return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : keyAnswer(used, once);
+  usedKey({ tenantId }: Head, { operation, key }: Once, steadyNowMs: number): UsedKey | undefined {
+    const used = this.#usedKeys.get(nameOf(tenantId, operation, key));
+    return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : used;
   }
 
   storedId({ tenantId }: Head, eventId: EventId): StoredId | undefined {
@@ -92,8 +94,10 @@ export class PostgresPoolTables implements PoolTables {
     const { draft, index, receivedAtMs } = entry;
     const { eventId, sentFingerprint: fingerprint } = draft;
     // Nobody looks for one that was made here.
-    if (fingerprint !== undefined)
-      this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint });
+    if (fingerprint !== undefined) {
+      const classification = classificationAt(draft.classification);
+      this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint, classification });
+    }
     this.rows.putEntry(head, entry);
   }
 
@@ -102,24 +106,28 @@ export class PostgresPoolTables implements PoolTables {
   }
 
   putUsedKey(head: Head, once: Once, outcomes: readonly DraftOutcome[]): void {
-    const { fingerprint, expiresAtMs, note } = once;
+    const { fingerprint, classification, expiresAtMs, note } = once;
     const name = nameOf(head.tenantId, once.operation, once.key);
-    this.#usedKeys.set(name, { fingerprint, expiresAtMs, note, outcomes });
+    this.#usedKeys.set(name, { fingerprint, classification, expiresAtMs, note, outcomes });
     this.rows.putUsedKey(head, once, outcomes);
   }
 
   #takeKey(row: Row, steadyNowMs: number): void {
-    const used = usedKeyOf(row, steadyNowMs);
-    const name = nameOf(textIn(row, 'tenant_id'), textIn(row, 'operation'), textIn(row, 'key'));
+    const tenant = textIn(row, 'tenant_id');
+    const used = orTenantFault(tenant, () => usedKeyOf(row, steadyNowMs));
+    const name = nameOf(tenant, textIn(row, 'operation'), textIn(row, 'key'));
     if (used !== undefined) this.#usedKeys.set(name, used);
   }
 
   #takeId(row: Row): void {
     const tenant = textIn(row, 'tenant_id');
     const { eventId, receivedAtMs } = orTenantFault(tenant, () => decodeEntry(blobOf(row, 'entry')));
-    const name = nameOf(tenant, eventId);
-    const fingerprint = blobOrNone(row, 'sent_fingerprint');
-    this.#ids.set(name, { index: numberOf(row, 'leaf_index'), receivedAtMs, fingerprint });
+    this.#ids.set(nameOf(tenant, eventId), {
+      index: numberOf(row, 'leaf_index'),
+      receivedAtMs,
+      fingerprint: blobOrNone(row, 'sent_fingerprint'),
+      classification: orTenantFault(tenant, () => classificationIn(row)),
+    });
   }
 }
 

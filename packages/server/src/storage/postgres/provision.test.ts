@@ -18,6 +18,7 @@ import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from
 import { openPostgresStorage } from './postgres-storage.ts';
 import { ensureReady, provision } from './provision.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
+import { classificationIn } from '../rows/classification-column.ts';
 import { byPartitions, MIGRATIONS } from './schema.ts';
 
 const random = createSystemRandom();
@@ -223,6 +224,10 @@ describe('a user who may make tables and roles', () => {
       await client.query(`CREATE SCHEMA ${SCHEMA}; SET search_path = ${SCHEMA}`);
       for (const text of MIGRATIONS[0]!(byPartitions, false)) await client.query(text);
       await client.query(`INSERT INTO meta (name, value) VALUES ('schema_version', '1'), ('kept', 'it is')`);
+      await client.query(
+        `INSERT INTO used_keys (tenant_id, operation, key, fingerprint, expires_at_ms, note, outcomes)
+         VALUES ('acme', 'events.ingest', 'k', decode(repeat('01', 32), 'hex'), 9, '', '')`,
+      );
     });
     await assert.rejects(requireVersion(database, []), {
       name: 'StartError',
@@ -232,6 +237,8 @@ describe('a user who may make tables and roles', () => {
     await requireVersion(database);
     const [kept] = await asked(url, `SELECT value FROM ${SCHEMA}.meta WHERE name = 'kept'`);
     assert.deepEqual(kept, { value: 'it is' });
+    const [usedKey] = await asked(url, `SELECT classification FROM ${SCHEMA}.used_keys`);
+    assert.equal(classificationIn(usedKey!), 'Secret', 'nobody knows what was sent under it');
   });
 
   test('no samples are taken of hashes, texts and terms, also not in partitions that are made later', async () => {

@@ -336,4 +336,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // Tables that are distributed already do not allow for it.
   (_, areDistributed) =>
     areDistributed ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')],
+  // The highest of what was sent under the key, a place in a list as in entries; of keys from before nobody knows it, so they
+  // have the highest there is.
+  () => ['ALTER TABLE used_keys ADD COLUMN classification smallint NOT NULL DEFAULT 3'],
 ];

@@ -29,7 +29,8 @@ function keyed(tenant: string, expiresAtMs: number): AppendRequest {
   const once = {
     operation: 'events.ingest' as const,
     key: 'k',
-    fingerprint: new Uint8Array(32),
+    fingerprint: new Uint8Array(64),
+    classification: 'Internal' as const,
     expiresAtMs,
     note: '',
   };

@@ -10,7 +10,10 @@ export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal',
 export const ALL_CLASSIFICATION_BITS = (1 << CLASSIFICATIONS.length) - 1;
 
 export function classificationIn(row: Readonly<Record<string, unknown>>): Classification {
-  const place = numberOf(row, 'classification');
+  return classificationAt(numberOf(row, 'classification'));
+}
+
+export function classificationAt(place: number): Classification {
   const classification = CLASSIFICATIONS[place];
   if (classification === undefined) throw new ColumnError(`there is no classification ${place}`);
   return classification;

@@ -107,6 +107,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       operation: 'Text',
       key: 'Text',
       fingerprint: 'Bytes',
+      classification: 'Whole',
       expires_at_ms: 'Whole',
       note: 'Text',
       outcomes: 'Bytes',

@@ -14,6 +14,7 @@ import {
   openJournalForReading,
 } from './database.ts';
 import { settleInstallation } from './meta.ts';
+import { usedKeyOf } from '../rows/used-key-row.ts';
 import { MIGRATIONS } from './schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-database-'));
@@ -107,6 +108,21 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
   openJournal(directory, { migrations: NEXT_MIGRATIONS }).close();
   openJournalForReading(directory, NEXT_MIGRATIONS).close();
   assert.throws(() => openJournal(directory, { mayMigrate: true }), isStartError(/ newer one$/));
+});
+
+test('keys that were used before their classification was kept have the highest', () => {
+  const directory = freshDirectory();
+  {
+    using db = openJournal(directory, { migrations: MIGRATIONS.slice(0, 2) });
+    db.exec(`INSERT INTO tenants (tenant, tenant_id, fingerprint_key, created_at_ms, updated_at_ms)
+       VALUES (1, 'acme', x'01', 0, 0);
+     INSERT INTO used_keys (tenant, operation, key, fingerprint, expires_at_ms, note, outcomes)
+       VALUES (1, 'events.ingest', 'k', x'01', 9, '', x'')`);
+  }
+  migrateJournal(directory);
+  using db = openJournalForReading(directory);
+  const used = usedKeyOf(db.prepare('SELECT * FROM used_keys').get(), 0);
+  assert.equal(used?.classification, 'Secret');
 });
 
 test('an empty file becomes a journal only for whoever may make one', () => {

@@ -3,8 +3,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
-import type { DraftOutcome, Once } from '../../streams/log.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
+import { classificationIn } from '../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
 import { orRefused } from './chain-guard.ts';
 import type { Heads, NumberedHead } from './heads.ts';
@@ -22,7 +23,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     this.#heads = heads;
     this.#usedKeys = usedKeys;
     this.#find = db.prepare(
-      `SELECT leaf_index, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
+      `SELECT leaf_index, classification, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ?`,
     );
     this.#insertEntry = db.prepare(
@@ -42,16 +43,20 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return this.#heads.of(tenant);
   }
 
-  answer({ tenant }: NumberedHead, once: Once | undefined, steadyNowMs: number) {
-    return this.#usedKeys.answer(tenant, once, steadyNowMs);
+  usedKey({ tenant }: NumberedHead, once: Once, steadyNowMs: number): UsedKey | undefined {
+    return this.#usedKeys.find(tenant, once, steadyNowMs);
   }
 
   storedId({ tenant }: NumberedHead, eventId: EventId): StoredId | undefined {
     const row = this.#find.get(eventIdBytes(eventId), tenant);
     if (row === undefined) return undefined;
     const { receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
-    const fingerprint = blobOrNone(row, 'sent_fingerprint');
-    return { index: numberOf(row, 'leaf_index'), receivedAtMs, fingerprint };
+    return {
+      index: numberOf(row, 'leaf_index'),
+      receivedAtMs,
+      fingerprint: blobOrNone(row, 'sent_fingerprint'),
+      classification: classificationIn(row),
+    };
   }
 
   /** A statement has copied the bytes when it returns. */

@@ -134,4 +134,9 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (tenant, epoch)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The highest of what was sent under the key, a place in a list as in entries; of keys from before nobody knows it, so
+  -- they have the highest there is.
+  ALTER TABLE used_keys ADD COLUMN classification INTEGER NOT NULL DEFAULT 3;
+  `,
 ];

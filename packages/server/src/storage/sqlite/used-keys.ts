@@ -2,10 +2,10 @@
 // never waits for a long sweep.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { DraftOutcome, Once } from '../../streams/log.ts';
-import { keyAnswer, usedKeyOf } from '../rows/used-key-row.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import { CLASSIFICATIONS } from '../rows/classification-column.ts';
+import { usedKeyOf } from '../rows/used-key-row.ts';
 import { inTransaction } from './database.ts';
-import type { KeyAnswer } from '../pool/pool-tables.ts';
 import { encodeOutcomes } from '../pool/outcomes.ts';
 
 const SWEEP_ROWS_MAX = 1000;
@@ -20,8 +20,9 @@ export class UsedKeys {
     this.#db = db;
     this.#find = findUsedKey(db);
     this.#put = db.prepare(
-      `INSERT OR REPLACE INTO used_keys (tenant, operation, key, fingerprint, expires_at_ms, note, outcomes)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO used_keys
+         (tenant, operation, key, fingerprint, classification, expires_at_ms, note, outcomes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sweep = db.prepare(
       `DELETE FROM used_keys WHERE (tenant, operation, key) IN
@@ -29,17 +30,16 @@ export class UsedKeys {
     );
   }
 
-  /** What there is to say to a request whose key was used up before. */
-  answer(tenant: number, once: Once | undefined, steadyNowMs: number): KeyAnswer | undefined {
-    if (once === undefined) return undefined;
-    const used = usedKeyOf(this.#find.get(tenant, once.operation, once.key), steadyNowMs);
-    return used === undefined ? undefined : keyAnswer(used, once);
+  find(tenant: number, { operation, key }: Once, steadyNowMs: number): UsedKey | undefined {
+    return usedKeyOf(this.#find.get(tenant, operation, key), steadyNowMs);
   }
 
   /** Takes the place of a row that has expired. */
   put(tenant: number, once: Once, outcomes: readonly DraftOutcome[]): void {
     const { operation, key, fingerprint, expiresAtMs, note } = once;
-    this.#put.run(tenant, operation, key, fingerprint, expiresAtMs, note, encodeOutcomes(outcomes));
+    const classification = CLASSIFICATIONS.indexOf(once.classification);
+    const answer = [expiresAtMs, note, encodeOutcomes(outcomes)];
+    this.#put.run(tenant, operation, key, fingerprint, classification, ...answer);
   }
 
   /** Removes a portion of what has expired; true when there may be more. */
@@ -51,7 +51,7 @@ export class UsedKeys {
 
 export function findUsedKey(db: DatabaseSync): StatementSync {
   return db.prepare(
-    `SELECT fingerprint, expires_at_ms, note, outcomes FROM used_keys
+    `SELECT fingerprint, classification, expires_at_ms, note, outcomes FROM used_keys
      WHERE tenant = ? AND operation = ? AND key = ?`,
   );
 }

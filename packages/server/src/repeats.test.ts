@@ -1,0 +1,50 @@
+// Who may learn of a repeat.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CLASSIFICATIONS } from '@tallystick/contract';
+import type { Caller } from './access/caller.ts';
+import { fingerprintOf, isRepeat, UNCLASSIFIED } from './repeats.ts';
+import { TENANT, testCall } from './testing/test-call.ts';
+
+const callerNamed = (identity: string): Caller => ({ ...testCall().caller!, identity });
+const [one, other] = [callerNamed('key:one'), callerNamed('key:other')];
+
+test('a repeat is one for its sender, and for whoever may read what was stored', () => {
+  for (const [i, classification] of CLASSIFICATIONS.entries()) {
+    const first = { fingerprint: fingerprintOf(TENANT, one, 'right'), classification };
+    for (const [k, clearance] of CLASSIFICATIONS.entries()) {
+      const isRepeated = (caller: Caller, sent: string) =>
+        isRepeat(first, { fingerprint: fingerprintOf(TENANT, caller, sent), clearance });
+      assert.equal(isRepeated(one, 'right'), true);
+      assert.equal(isRepeated(other, 'right'), k >= i, `${clearance} of ${classification}`);
+      assert.equal(isRepeated(one, 'wrong') || isRepeated(other, 'wrong'), false);
+    }
+  }
+});
+
+test('nothing is compared with what is no longer there', () => {
+  const fingerprint = fingerprintOf(TENANT, one, 'sent');
+  const clearance = 'Secret';
+  assert.equal(
+    isRepeat({ fingerprint: undefined, classification: UNCLASSIFIED }, { fingerprint, clearance }),
+    false,
+  );
+  assert.equal(
+    isRepeat({ fingerprint, classification: UNCLASSIFIED }, { fingerprint: undefined, clearance }),
+    false,
+  );
+});
+
+test('a fingerprint is of its tenant, its caller and what was sent, in parts or in one', () => {
+  const made = fingerprintOf(TENANT, one, 'a', Buffer.from('b'));
+  assert.equal(made.length, 64);
+  assert.deepEqual(fingerprintOf(TENANT, one, 'ab'), made);
+  assert.deepEqual(fingerprintOf(TENANT, callerNamed('key:one'), 'ab'), made);
+  const elsewhere = { ...TENANT, fingerprintKey: new Uint8Array(32).fill(9) };
+  const moved = fingerprintOf(elsewhere, one, 'ab');
+  for (const at of [0, 32]) assert.notDeepEqual(moved.subarray(at, at + 32), made.subarray(at, at + 32));
+  assert.deepEqual(fingerprintOf(TENANT, one, 'ab'), made, 'also after another tenant');
+  // Nobody can send what is taken for a caller.
+  assert.notDeepEqual(fingerprintOf(TENANT, one, 'key:one').subarray(0, 32), made.subarray(32));
+});

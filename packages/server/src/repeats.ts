@@ -1,0 +1,82 @@
+// Recognising what was sent before, and who may learn of it. A fingerprint says what was sent and who sent it:
+//
+//   HMAC(what was sent)[32] ‖ HMAC(identity of the caller)[32]
+//
+// both under a key of the tenant: it says nothing about either to those who lack the key, nor to anybody once the key is
+// destroyed. A repeat is one for the caller that sent the first, and for callers whose clearance reaches the
+// classification of what was stored. For everyone else equal content is like any other: otherwise guessing, and
+// watching which guess is a repeat, would read what they may not.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
+import type { Caller } from './access/caller.ts';
+import type { TenantRecord } from './access/tenants.ts';
+
+/** What is kept of the first. */
+export interface First {
+  /** Undefined where nothing is left to compare with. */
+  readonly fingerprint: Uint8Array | undefined;
+  readonly classification: Classification;
+}
+
+/** What comes again, or seems to. */
+export interface Again {
+  readonly fingerprint: Uint8Array | undefined;
+  /** Of its caller. */
+  readonly clearance: Classification;
+}
+
+/**
+ * Of a request that stores no event: what it asked for can be read by every caller that may ask for it, so any of them
+ * may learn that it is a repeat.
+ */
+export const UNCLASSIFIED: Classification = 'Public';
+
+const SENT_BYTES = 32;
+
+export function fingerprintOf(
+  tenant: TenantRecord,
+  caller: Caller,
+  ...sent: readonly (string | Uint8Array)[]
+): Uint8Array {
+  const hmac = createHmac('sha256', tenant.fingerprintKey);
+  for (const part of sent) hmac.update(part);
+  return Buffer.concat([hmac.digest(), callerFingerprint(tenant, caller)]);
+}
+
+/**
+ * Whether this is a repeat, as far as its caller may know. All is compared, whatever the first comparison says, so that
+ * a right guess takes as long as a wrong one.
+ */
+export function isRepeat(first: First, again: Again): boolean {
+  if (first.fingerprint === undefined || again.fingerprint === undefined) return false;
+  const isSame = areEqual(sentIn(first.fingerprint), sentIn(again.fingerprint));
+  const isOwn = areEqual(callerIn(first.fingerprint), callerIn(again.fingerprint));
+  const isCleared = CLASSIFICATIONS.indexOf(again.clearance) >= CLASSIFICATIONS.indexOf(first.classification);
+  const mayLearn = isOwn || isCleared;
+  return isSame && mayLearn;
+}
+
+function sentIn(fingerprint: Uint8Array): Uint8Array {
+  return fingerprint.subarray(0, SENT_BYTES);
+}
+
+/** Nothing in rows of earlier versions, which did not keep it. */
+function callerIn(fingerprint: Uint8Array): Uint8Array {
+  return fingerprint.subarray(SENT_BYTES);
+}
+
+function areEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === SENT_BYTES && one.length === other.length && timingSafeEqual(one, other);
+}
+
+/** Made once for many events of one caller in one tenant. */
+const callerFingerprints = new WeakMap<Caller, { readonly key: Uint8Array; readonly made: Uint8Array }>();
+
+function callerFingerprint({ fingerprintKey: key }: TenantRecord, caller: Caller): Uint8Array {
+  const found = callerFingerprints.get(caller);
+  if (found?.key === key) return found.made;
+  const made = createHmac('sha256', key).update('caller\n').update(caller.identity).digest();
+  callerFingerprints.set(caller, { key, made });
+  return made;
+}
