@@ -216,7 +216,7 @@ export const WIRE_CASES: readonly BadRequest[] = [
     status: 400,
     code: 'INVALID_HEADER',
   },
-  { name: 'no HTTP at all', raw: 'hello\r\n\r\n', status: 404, code: 'ROUTE_NOT_FOUND' },
+  { name: 'no HTTP at all', raw: 'hello\r\n\r\n', status: 400, code: 'INVALID_HEADER' },
   {
     name: 'headers of over 16 KB',
     raw: head(POST, 'X-API-Key: {key}', `X-Long: ${'x'.repeat(17_000)}`),

@@ -72,7 +72,7 @@ test(`${SIZE.drains} times: a stop under load answers everybody and loses nothin
 const CROWD: [what: string, sent: string, answer: string | undefined][] = [
   ['says nothing', '', undefined],
   ['was answered', 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n', ' 200 '],
-  ['is no HTTP', 'hello\r\n\r\n', ' 404 '],
+  ['is no HTTP', 'hello\r\n\r\n', ' 400 '],
   ['wants a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: a\r\n\r\n', ' 404 '],
   ['breaks off in a head', 'POST /api/v1/audit-events HTTP/1.1\r\nHost: a\r\nX-A: ', undefined],
   ['is a stranger', 'POST /api/v1/audit-events HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{', ' 401 '],

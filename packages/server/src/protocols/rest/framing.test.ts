@@ -1,6 +1,7 @@
 // Requests that no library sends: each gets our status, our body and the standard headers, or a closed connection.
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { ALLOWED, believeKey, boundOperations } from '../../testing/bound-operations.ts';
 import { exchangeRaw, exchangeSome, open, type RawAnswer, readAnswers } from '../../testing/raw-http.ts';
@@ -107,8 +108,21 @@ const ODDITIES: [what: string, request: string | Buffer, expected: string][] = [
   ['HTTP/2 spoken in clear', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '400 INVALID_HEADER'],
   ['HTTP/3.0', `GET /health/live HTTP/3.0\r\n${HOST}\r\n`, '400 INVALID_HEADER'],
   ['HTTP/2.0 in the request line', `GET /health/live HTTP/2.0\r\n${HOST}\r\n`, '400 INVALID_HEADER'],
-  ['no HTTP at all', 'hello\r\n\r\n', '404 ROUTE_NOT_FOUND'],
-  ['a TLS greeting', Buffer.from('16030100c8010000c40303', 'hex'), '404 ROUTE_NOT_FOUND'],
+  ['an unknown method with signs', `X!#$%&'*+.^_|~-9 * HTTP/1.0\r\n${HOST}\r\n`, '404 ROUTE_NOT_FOUND'],
+  ['an unknown method after an empty line', `\r\nBREW / HTTP/1.1\r\n${HOST}\r\n`, '404 ROUTE_NOT_FOUND'],
+  ['an unknown method of which no more comes', 'BREW /health/li', '404 ROUTE_NOT_FOUND'],
+  ['an unknown method and no version', 'BREW /health/live\r\n\r\n', '400 INVALID_HEADER'],
+  ['an unknown method in HTTP/3.0', `BREW /health/live HTTP/3.0\r\n${HOST}\r\n`, '400 INVALID_HEADER'],
+  ['an unknown method before bare line feeds', 'BREW / HTTP/1.1\nHost: x\n\n', '400 INVALID_HEADER'],
+  ['an unknown method and two spaces', `BREW  / HTTP/1.1\r\n${HOST}\r\n`, '400 INVALID_HEADER'],
+  ['a method that is no token', `GE(T / HTTP/1.1\r\n${HOST}\r\n`, '400 INVALID_HEADER'],
+  ['a word', 'GARBAGE\r\n\r\n', '400 INVALID_HEADER'],
+  ['words', 'hello my friend\r\n\r\n', '400 INVALID_HEADER'],
+  ['a word that does not end', 'hello', '400 INVALID_HEADER'],
+  ['the greeting of SSH', 'SSH-2.0-OpenSSH_9.6 Debian-3\r\n', '400 INVALID_HEADER'],
+  ['the greeting of a mail client', 'EHLO mail.example.com\r\n', '400 INVALID_HEADER'],
+  ['a TLS greeting', Buffer.from('16030100c8010000c40303', 'hex'), '400 INVALID_HEADER'],
+  ['zero bytes', Buffer.alloc(1000), '400 INVALID_HEADER'],
   [
     'a bad correlation id, twice sent',
     `${GET}${HOST}X-Correlation-Id: a\r\nX-Correlation-Id: b\r\n\r\n`,
@@ -121,6 +135,17 @@ const ODDITIES: [what: string, request: string | Buffer, expected: string][] = [
   ],
   ['two tenants', `${POST}X-Tenant-Id: acme\r\nContent-Length: 2\r\n\r\n{}`, '400 INVALID_HEADER'],
 ];
+
+test('random bytes: 400 INVALID_HEADER', async () => {
+  for (let i = 0; i < 20; i++) {
+    const noise = randomBytes(1 + 97 * i);
+    // No method begins with such a byte, whatever chance brings.
+    noise[0]! |= 0x80;
+    const [answer, ...more] = await exchangeRaw(app.port, noise);
+    const found = [answer?.status, bodyOf(answer).error?.['code'], more];
+    assert.deepEqual(found, [400, 'INVALID_HEADER', []], noise.toString('base64'));
+  }
+});
 
 for (const [what, request, expected] of ODDITIES) {
   test(`${what}: ${expected}`, async () => {

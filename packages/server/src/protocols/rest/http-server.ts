@@ -148,10 +148,12 @@ function refuseDuringAnswer(response: ServerResponse, socket: Socket): void {
   response.once('finish', () => socket.destroySoon());
 }
 
-function understood({ code }: ClientError): AuditError {
-  switch (code) {
-    case 'HPE_INVALID_METHOD':
-      return new AuditError('ROUTE_NOT_FOUND', 'There is no such method.');
+function understood(error: ClientError): AuditError {
+  // The parser blames the method for any first byte that no method of its list has.
+  if (error.code === 'HPE_INVALID_METHOD' && REQUEST_LINE.test(receivedText(error))) {
+    return new AuditError('ROUTE_NOT_FOUND', 'There is no such method.');
+  }
+  switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new AuditError(
         'INVALID_HEADER',
@@ -165,14 +167,21 @@ function understood({ code }: ClientError): AuditError {
   }
 }
 
+/** A method, whatever it is, a target and a version; or a line that is cut off within its path. */
+const REQUEST_LINE =
+  /^(?:\r\n)*[!#$%&'*+.^_`|~0-9A-Za-z-]+ (?:[\x21-\x7e]+ HTTP\/1\.[01]\r\n|\/[\x21-\x7e]*$)/;
+
 const END_OF_HEAD = '\r\n\r\n';
 
 /** What was received may begin with the request line. */
-function isHead({ rawPacket }: ClientError): boolean {
-  return rawPacket?.subarray(0, 5).toString('latin1') === 'HEAD ';
+function receivedText({ rawPacket }: ClientError): string {
+  return rawPacket?.subarray(0, LIMITS.headerBlockBytesMax).toString('latin1') ?? '';
 }
 
-function targetOf({ rawPacket }: ClientError): string {
-  const line = rawPacket?.subarray(0, LIMITS.headerBlockBytesMax).toString('latin1') ?? '';
-  return /^[A-Za-z]+ (\/[\x21-\x7e]*)/.exec(line)?.[1] ?? '/';
+function isHead(error: ClientError): boolean {
+  return receivedText(error).startsWith('HEAD ');
+}
+
+function targetOf(error: ClientError): string {
+  return /^[A-Za-z]+ (\/[\x21-\x7e]*)/.exec(receivedText(error))?.[1] ?? '/';
 }
