@@ -103,6 +103,11 @@ const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
     home: /evidence\/src\/json\/|cli\/src\/main\.ts|server\/src\/(main|config\/environment)\.ts/,
     instead: 'use parseJson: the engine misreads escaped keys',
   },
+  {
+    call: /\bfetch\(/,
+    home: /packages\/cli\//,
+    instead: 'the server goes out through outbound/http.ts, which judges addresses and bounds answers',
+  },
   { call: /\bconsole\./, home: /nowhere/, instead: 'use telemetry, or write to the stream you were given' },
 ];
 

@@ -2,7 +2,7 @@
 // policy. And what docs/formats/witness.md shows is what the code writes.
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import {
   cosigner,
   EvidenceError,
@@ -24,9 +24,13 @@ import {
 import { startWitness, witnessFolder } from '../packages/cli/src/testing/running-witness.ts';
 import { type SampleLog, sampleLog } from '../packages/cli/src/testing/sample-log.ts';
 import { originHash } from '../packages/cli/src/witness/heads.ts';
+import { anyAddress, createOutboundHttp, loopbackOnly } from '../packages/server/src/outbound/http.ts';
 import { collectCosignatures } from '../packages/server/src/outbound/witness.ts';
 import { systemClock } from '../packages/server/src/runtime/clock.ts';
 import { readText } from './source.ts';
+
+const http = createOutboundHttp({ clock: systemClock, https: anyAddress, http: loopbackOnly });
+after(() => http[Symbol.dispose]());
 
 const PREFIX = 'audit.example.com/t/';
 const acme = await sampleLog(`${PREFIX}acme`);
@@ -50,6 +54,7 @@ describe('a log and its witnesses', () => {
         note: await log.note(size),
         prove: async (oldSize) => log.prove(oldSize, size),
         policy,
+        http,
         clock: systemClock,
         sizes,
         lateMs: 5000,

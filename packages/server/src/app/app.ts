@@ -34,6 +34,7 @@ import { startLoops } from './loops.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
+import { createWaysOut } from './ways-out.ts';
 
 export interface App extends AsyncDisposable {
   /** Resolves once the service is ready; throws StartError. */
@@ -61,7 +62,8 @@ export async function createApp(
   const witnessPolicy = await readWitnessPolicy(config);
   const validate = createValidate();
   const meter = createMeter(clock);
-  const surroundings = { ...around, config, validate, witnessPolicy, meter };
+  const waysOut = createWaysOut(config, clock);
+  const surroundings = { ...around, config, validate, witnessPolicy, meter, waysOut };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const database = config.storage.url === undefined ? undefined : storage;
@@ -74,16 +76,15 @@ export async function createApp(
   const status = statusOperations(store, surroundings, { health, scrubber });
   const operations = bindOperations({ health, ...others, streams: streams.operations, status });
   const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
-  const tls = readTlsFiles(config);
-  const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const { largeBodies = new LargeBodies(telemetry) } = overrides;
-  const server = createRestServer({ gateway, ids: around, telemetry, tls, isTls, largeBodies });
+  const server = createRestServer({ gateway, ids: around, telemetry, largeBodies, ...transportOf(config) });
 
   const built = new AsyncDisposableStack();
   built.use(storage);
   built.use(anchor);
   // Its share of the logs is given up when nothing is done with them any more.
   built.use(store.membership);
+  built.use(waysOut);
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
@@ -110,12 +111,13 @@ export async function createApp(
 
 function gatewayOn(
   { storage, tenancy, steadyNowMs }: Store,
-  { config, clock, meter, validate }: Surroundings,
+  surroundings: Surroundings,
   lifecycle: Lifecycle,
   operations: Operations,
   overrides: Overrides,
 ): Gateway {
-  const tokens = createTokens(issuersOf(config), clock);
+  const { config, clock, meter, validate } = surroundings;
+  const tokens = createTokens(issuersOf(surroundings), clock);
   return {
     clock,
     lifecycle,
@@ -136,25 +138,35 @@ async function drainServer(server: HttpServer, times: DrainTimes, clock: Clock, 
   if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
+function transportOf(config: Config) {
+  const tls = readTlsFiles(config);
+  return { tls, isTls: tls !== undefined || config.server.publicUrl?.startsWith('https:') === true };
+}
+
 /** Identity providers as the settings name them; without any the service is its own. */
-function issuersOf({ authentication, storage }: Config): Issuer[] {
+function issuersOf({ config, waysOut, clock, telemetry }: Surroundings): Issuer[] {
+  const { authentication, storage } = config;
   if (authentication.issuers.length === 0) {
     return [createLocalIssuer(() => loadTokenKey(storage.dataDirectory))];
   }
+  const parts = { http: waysOut.identityProviders, clock, telemetry };
   return authentication.issuers.map(({ issuer, audience, jwksUri, algorithms, requireScope, ...names }) =>
-    createOpenIdIssuer({
-      issuer,
-      audience,
-      jwksUri,
-      algorithms,
-      requiresScope: requireScope,
-      claims: {
-        tenant: names.tenantClaim,
-        roles: names.rolesClaim,
-        scopes: names.scopesClaim,
-        permissions: names.permissionsClaim,
-        clearance: names.clearanceClaim,
+    createOpenIdIssuer(
+      {
+        issuer,
+        audience,
+        jwksUri,
+        algorithms,
+        requiresScope: requireScope,
+        claims: {
+          tenant: names.tenantClaim,
+          roles: names.rolesClaim,
+          scopes: names.scopesClaim,
+          permissions: names.permissionsClaim,
+          clearance: names.clearanceClaim,
+        },
       },
-    }),
+      parts,
+    ),
   );
 }

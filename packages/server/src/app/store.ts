@@ -135,14 +135,15 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 
 function witnessesOf(
   { tree }: LateStorage,
-  { witnessPolicy: policy, clock, random, telemetry }: Surroundings,
+  { witnessPolicy: policy, clock, random, telemetry, waysOut }: Surroundings,
   areOthers: () => boolean,
 ): Pick<Store, 'witnessing' | 'witnessed' | 'newestWitnessed'> {
   const witnessed = createWitnessed(policy);
   if (policy === undefined) return { witnessing: undefined, witnessed, newestWitnessed: NOBODY_WITNESSES };
   const others = { areThere: areOthers, clock };
   const newestWitnessed = createNewestWitnessed({ witnessed, trees: tree, others });
-  const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, clock });
+  const http = waysOut.witnesses;
+  const ask: AskWitnesses = (asking) => collectCosignatures({ ...asking, http, clock });
   const onCosigned = newestWitnessed.cosigned.bind(newestWitnessed);
   const parts = { policy, trees: tree, writer: tree, ask, clock, random, telemetry, onCosigned };
   return { witnessing: createWitnessing(parts), witnessed, newestWitnessed };

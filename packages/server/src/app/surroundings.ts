@@ -12,6 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { LogWriter } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { WaysOut } from './ways-out.ts';
 
 export interface Surroundings {
   readonly config: Config;
@@ -22,6 +23,7 @@ export interface Surroundings {
   readonly validate: Validate;
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
+  readonly waysOut: WaysOut;
   /** Aborted when the service is told to stop. */
   readonly stopping: AbortSignal | undefined;
 }

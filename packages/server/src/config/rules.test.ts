@@ -43,6 +43,45 @@ test('settings that must agree are checked together', () => {
   }
 });
 
+const issuerAt = (Issuer: string, JwksUri?: string): Variables => ({
+  Authentication__Issuers__0__Issuer: Issuer,
+  Authentication__Issuers__0__Audience: 'audit',
+  ...(JwksUri === undefined ? {} : { Authentication__Issuers__0__JwksUri: JwksUri }),
+});
+
+test('an identity provider needs https; outside Production, http on loopback will do', () => {
+  const [secure, local, other] = ['https://id.example', 'http://127.0.0.1:9', 'http://id.example'];
+  const table: [issuer: string, jwksUri: string | undefined, environments: string][] = [
+    [secure, undefined, 'Production Development Test'],
+    // An issuer whose keys are named elsewhere is a name and is never asked.
+    [other, secure, 'Production Development Test'],
+    [local, undefined, 'Development Test'],
+    ['http://localhost:9/realm', undefined, 'Development Test'],
+    ['http://[::1]', undefined, 'Development Test'],
+    [secure, `${local}/keys`, 'Development Test'],
+    [other, undefined, ''],
+    [secure, other, ''],
+    ['http://localhost.example', undefined, ''],
+    ['http://127.0.0.1.example', undefined, ''],
+    ['http://10.0.0.1', undefined, ''],
+  ];
+  for (const [issuer, jwksUri, environments] of table) {
+    for (const Environment of ['Production', 'Development', 'Test']) {
+      const lines = problems({ ...issuerAt(issuer, jwksUri), Environment });
+      const isAllowed = environments.includes(Environment);
+      const setting = `Authentication__Issuers__0__${jwksUri === undefined ? 'Issuer' : 'JwksUri'}`;
+      assert.deepEqual(names(lines), isAllowed ? [] : [setting], `${issuer} ${jwksUri} ${Environment}`);
+    }
+  }
+  assert.deepEqual(problems(issuerAt(other)), [
+    'Authentication__Issuers__0__Issuer: http://id.example is plain http; an identity provider needs https',
+  ]);
+  assert.deepEqual(problems({ ...issuerAt(other), Environment: 'Test' }), [
+    'Authentication__Issuers__0__Issuer: http://id.example is plain http; an identity provider needs https, or in Test http on loopback',
+  ]);
+  assert.deepEqual(names(problems({ ...issuerAt(local), Environment: 'Tset' })), ['Environment']);
+});
+
 const PORTS = { Server__Port: '9000', Grpc__Port: '9000' };
 const LIMITED = { RateLimiting__EnableRateLimiting: 'true' };
 const DATES = { ApiVersions__V2__DeprecationDate: '2027-02-01', ApiVersions__V2__SunsetDate: '2027-01-01' };

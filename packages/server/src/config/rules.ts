@@ -1,6 +1,7 @@
 // What several settings must fulfil together. A rule is judged wherever what it asks about is known, however wrong the
 // other settings are, so that one start reports all there is to mend; and none is judged by what nobody wrote.
 
+import { isLoopbackUrl } from './loopback-url.ts';
 import type { Config } from './settings.ts';
 
 /** What the operator wrote, as far as a rule may rely on it. */
@@ -13,7 +14,7 @@ export interface WrittenSettings {
 }
 
 /** What is wrong, if anything. */
-type Rule = (written: WrittenSettings) => string | undefined;
+type Rule = (written: WrittenSettings) => string | readonly string[] | undefined;
 
 /** One line for each rule that is broken. */
 export function brokenRules(written: WrittenSettings): string[] {
@@ -26,6 +27,7 @@ const RULES: readonly Rule[] = [
   tlsWhole,
   portsApart,
   limitGiven,
+  providersOverTls,
   (written) => datesInOrder(written, 'v1'),
   (written) => datesInOrder(written, 'v2'),
 ];
@@ -58,6 +60,21 @@ function limitGiven({ config: { rateLimiting }, isGiven }: WrittenSettings): str
   if (!rateLimiting.enableRateLimiting || isGiven('RateLimiting__GlobalLimiter__PermitLimit'))
     return undefined;
   return 'RateLimiting__GlobalLimiter__PermitLimit is missing; RateLimiting__EnableRateLimiting needs it (a whole number, at least 1)';
+}
+
+function providersOverTls({ config, isWrong }: WrittenSettings): string[] {
+  const { authentication, environment } = config;
+  // Written wrongly, it is Production here, as by default.
+  const isLoopbackAllowed = environment !== 'Production' || isWrong('Environment');
+  const otherwise = environment === 'Production' ? '' : `, or in ${environment} http on loopback`;
+  return authentication.issuers.flatMap(({ issuer, jwksUri }, index) => {
+    const [name, asked] = jwksUri === undefined ? ['Issuer', issuer] : ['JwksUri', jwksUri];
+    // Undefined where a required one is missing or wrong, which is reported already.
+    if (asked === undefined || new URL(asked).protocol === 'https:') return [];
+    if (isLoopbackAllowed && isLoopbackUrl(asked)) return [];
+    const setting = `Authentication__Issuers__${index}__${name}`;
+    return `${setting}: ${asked} is plain http; an identity provider needs https${otherwise}`;
+  });
 }
 
 function datesInOrder({ config }: WrittenSettings, version: 'v1' | 'v2'): string | undefined {

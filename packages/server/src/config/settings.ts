@@ -62,12 +62,15 @@ const apiVersion = (version: string) => ({
 });
 
 const issuer = {
-  Issuer: required(url('https', 'http'), 'The `iss` claim; keys are found from it by OpenID discovery.'),
+  Issuer: required(
+    url('https', 'http'),
+    'The `iss` claim; keys are found from it by OpenID discovery, over https.',
+  ),
   Audience: required(visible(1, 500), 'The `aud` claim that a token must carry.'),
   JwksUri: optional(
     url('https', 'http'),
     'by discovery',
-    'Where the keys are, for an issuer without discovery.',
+    'Where the keys are, for an issuer without discovery or with its keys on another origin.',
   ),
   Algorithms: setting(
     list(choice('RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA')),
@@ -90,7 +93,7 @@ export const SETTINGS = {
   Environment: setting(
     choice('Development', 'Test', 'Production'),
     'Production',
-    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy.',
+    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy, and identity providers on loopback may be asked over plain http.',
   ),
   Server: {
     Host: setting(host(), '127.0.0.1', 'Address to listen on; `0.0.0.0` or `::` for all.'),

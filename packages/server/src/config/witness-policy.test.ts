@@ -43,6 +43,13 @@ test('a policy is read with its witnesses and its quorum', async () => {
   assert.equal(policy?.quorum, 'a');
 });
 
+test('a witness on this machine may be asked over plain http', async () => {
+  for (const url of ['http://127.0.0.1:8090', 'http://localhost:8090/w', 'http://[::1]/']) {
+    const policy = await read(fileWith(`witness a ${a} ${url}\nquorum a\n`));
+    assert.equal(policy?.witnesses[0]?.url, url);
+  }
+});
+
 test('a file that cannot be used stops the start, and says which line is wrong', async () => {
   const at = 'https://a.example/';
   const cases: [string | Uint8Array, RegExp][] = [
@@ -54,6 +61,10 @@ test('a file that cannot be used stops the start, and says which line is wrong',
     [`witness a ${a} ${at}\nwitness b ${b}\ngroup g all a b\nquorum g\n`, /not enough for the quorum g/],
     [`witness a ${a} a.example\nquorum a\n`, /witness a: a\.example is no address/],
     [`witness a ${a} ftp://a.example/\nquorum a\n`, /witness a: ftp:/],
+    [
+      `witness a ${a} http://a.example/\nquorum a\n`,
+      /witness a: http:\/\/a\.example\/ is plain http; a witness on another machine needs https$/,
+    ],
     [Uint8Array.of(0xff), /cannot read/],
   ];
   for (const [text, expected] of cases) {

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { EvidenceError, isQuorum, parsePolicy, type WitnessPolicy } from '@tallystick/evidence';
 import { ConfigError } from './config-error.ts';
+import { isLoopbackUrl } from './loopback-url.ts';
 import type { Config } from './settings.ts';
 
 const NAME = 'Log__WitnessPolicy';
@@ -38,11 +39,10 @@ async function parsed(file: string, text: string): Promise<WitnessPolicy> {
 
 function faultsOf(policy: WitnessPolicy): string[] {
   const { witnesses, quorum } = policy;
-  const faults = witnesses.flatMap(({ name, url }) =>
-    url === undefined || isWebAddress(url)
-      ? []
-      : [`witness ${name}: ${url} is no address with http: or https:`],
-  );
+  const faults = witnesses.flatMap(({ name, url }) => {
+    const fault = url === undefined ? undefined : faultOfAddress(url);
+    return fault === undefined ? [] : [`witness ${name}: ${url} ${fault}`];
+  });
   const reachable = witnesses.filter(({ url }) => url !== undefined).map(({ name }) => name);
   if (reachable.length === 0) faults.push('no witness has an address');
   else if (!isQuorum(policy, reachable)) {
@@ -51,7 +51,9 @@ function faultsOf(policy: WitnessPolicy): string[] {
   return faults;
 }
 
-function isWebAddress(url: string): boolean {
+function faultOfAddress(url: string): string | undefined {
   const protocol = URL.parse(url)?.protocol;
-  return protocol === 'http:' || protocol === 'https:';
+  if (protocol === 'https:') return undefined;
+  if (protocol !== 'http:') return 'is no address with http: or https:';
+  return isLoopbackUrl(url) ? undefined : 'is plain http; a witness on another machine needs https';
 }

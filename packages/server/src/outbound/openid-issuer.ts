@@ -1,11 +1,16 @@
 // An OpenID provider as an issuer of tokens: its keys are found by discovery (`/.well-known/openid-configuration`),
 // or at the address that the settings give, and kept for ten minutes; a key id that is new to us has them fetched
 // again, at most every 30 seconds. A provider that does not answer is UPSTREAM_TIMEOUT: nobody is let in unverified.
+// Discovery is believed only about the issuer itself: it may name keys on the issuer's own origin and nowhere else, so
+// that an attacker who alters that one document cannot point us at keys of their own.
 
 import { AuditError } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import type { ClaimNames, Issuer } from '../access/tokens.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { OutboundHttp } from './http.ts';
 
 export interface OpenIdSettings {
   readonly issuer: string;
@@ -25,17 +30,41 @@ export interface FetchTimes {
 
 const FETCH_TIMES: FetchTimes = { timeoutMs: 5000, cooldownMs: 30_000, keptMs: 600_000 };
 
-export function createOpenIdIssuer(settings: OpenIdSettings, times: FetchTimes = FETCH_TIMES): Issuer {
-  const { issuer, audience, algorithms, claims, requiresScope } = settings;
-  let keys: Promise<JWTVerifyGetKey> | undefined;
+export interface OpenIdParts {
+  readonly http: OutboundHttp;
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+  readonly times?: FetchTimes;
+}
 
+/** Of a discovery document, and of a set of keys. Large providers publish some twenty kilobytes. */
+const DOCUMENT_BYTES_MAX = 256 * 1024;
+
+/** Otherwise every token would repeat that a provider cannot be used. */
+const FAILURES_TOLD_EVERY_MS = 60_000;
+
+export function createOpenIdIssuer(settings: OpenIdSettings, parts: OpenIdParts): Issuer {
+  const { issuer, audience, algorithms, claims, requiresScope } = settings;
+  const { http, clock, telemetry, times = FETCH_TIMES } = parts;
+  let keys: Promise<JWTVerifyGetKey> | undefined;
+  let toldMs = -Infinity;
+
+  const read = (address: string) => readJson(http, address, times.timeoutMs);
   const findKeys = async (): Promise<JWTVerifyGetKey> => {
-    const address = settings.jwksUri ?? (await discover(issuer, times.timeoutMs));
+    const address = settings.jwksUri ?? (await discover(issuer, read));
     return createRemoteJWKSet(new URL(address), {
       timeoutDuration: times.timeoutMs,
       cooldownDuration: times.cooldownMs,
       cacheMaxAge: times.keptMs,
+      [customFetch]: async (url) => Response.json(await read(url)),
     });
+  };
+  const tell = (error: unknown) => {
+    const nowMs = clock.monotonicNs() / 1e6;
+    if (nowMs - toldMs < FAILURES_TOLD_EVERY_MS) return;
+    toldMs = nowMs;
+    const why = error instanceof Error ? error.message : String(error);
+    telemetry.warn('cannot fetch the keys of an identity provider', { issuer, why });
   };
   return {
     issuer,
@@ -53,6 +82,7 @@ export function createOpenIdIssuer(settings: OpenIdSettings, times: FetchTimes =
         return await (await keys)(header, token);
       } catch (error) {
         if (isAboutToken(error)) throw error;
+        tell(error);
         const message = `The identity provider ${issuer} does not answer as it should.`;
         throw new AuditError('UPSTREAM_TIMEOUT', message, { cause: error });
       }
@@ -70,16 +100,26 @@ function isAboutToken(error: unknown): boolean {
 }
 
 /** Where the issuer keeps its keys, in its own words; a document of another issuer is not believed. */
-async function discover(issuer: string, timeoutMs: number): Promise<string> {
+async function discover(issuer: string, read: (address: string) => Promise<unknown>): Promise<string> {
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetch(address, {
-    redirect: 'error',
-    headers: { accept: 'application/json' },
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  if (!response.ok) throw new Error(`${address} answers ${response.status}`);
-  const found = parseJson(await response.text()) as { issuer?: unknown; jwks_uri?: unknown } | null;
+  const found = (await read(address)) as { issuer?: unknown; jwks_uri?: unknown } | null;
   if (found?.issuer !== issuer) throw new Error(`${address} is about another issuer`);
   if (typeof found.jwks_uri !== 'string') throw new Error(`${address} names no keys`);
+  const { origin } = new URL(issuer);
+  if (URL.parse(found.jwks_uri)?.origin !== origin) {
+    const where = JSON.stringify(found.jwks_uri.slice(0, 200));
+    throw new Error(`${address} names keys at ${where}, which is not on ${origin}; set JwksUri to allow it`);
+  }
   return found.jwks_uri;
+}
+
+async function readJson(http: OutboundHttp, address: string, timeoutMs: number): Promise<unknown> {
+  const { status, body } = await http.send({
+    url: address,
+    headers: { accept: 'application/json, application/jwk-set+json' },
+    answerBytesMax: DOCUMENT_BYTES_MAX,
+    timeoutMs,
+  });
+  if (status !== 200) throw new Error(`${address} answers ${status}`);
+  return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
 }

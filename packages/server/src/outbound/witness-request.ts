@@ -1,4 +1,13 @@
-// One request to a witness. It follows no redirect, reads no more than a witness has to say, and gives up when it is told.
+// One request to a witness.
+
+import type { OutboundHttp } from './http.ts';
+
+export interface WitnessRequest {
+  readonly address: string;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
 
 export interface Reply {
   readonly status: number;
@@ -8,36 +17,20 @@ export interface Reply {
 }
 
 /** Three cosignatures by keys of the largest kind known fit, and a hundred and fifty of ours. */
-export const REPLY_BYTES_MAX = 16 * 1024;
+const REPLY_BYTES_MAX = 16 * 1024;
 
-export async function post(address: string, body: string, signal: AbortSignal): Promise<Reply> {
-  const { protocol } = new URL(address);
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new Error(`the address of a witness begins with http: or https:, not with ${protocol}`);
-  }
-  const response = await fetch(address, {
+export async function post(http: OutboundHttp, { address, ...request }: WitnessRequest): Promise<Reply> {
+  const { status, headers, body } = await http.send({
+    ...request,
+    url: address,
     method: 'POST',
-    body,
     headers: { 'content-type': 'text/plain; charset=utf-8' },
-    redirect: 'manual',
-    signal,
+    answerBytesMax: REPLY_BYTES_MAX,
   });
-  const [contentType = ''] = (response.headers.get('content-type') ?? '').split(';');
+  const [contentType = ''] = (headers['content-type'] ?? '').split(';');
   return {
-    status: response.status,
+    status,
     contentType: contentType.trim().toLowerCase(),
-    body: await readText(response),
+    body: new TextDecoder('utf-8', { fatal: true }).decode(body),
   };
-}
-
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > REPLY_BYTES_MAX) throw new Error(`its answer is over ${REPLY_BYTES_MAX} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }

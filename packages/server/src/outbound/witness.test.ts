@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import {
   type Cosigner,
   cosigner,
@@ -19,7 +19,12 @@ import {
   verifyByPolicy,
 } from '@tallystick/evidence';
 import { type Clock, systemClock, type Timer, wait } from '../runtime/clock.ts';
+import { anyAddress, createOutboundHttp, loopbackOnly } from './http.ts';
 import { type Collected, collectCosignatures, type CollectOptions } from './witness.ts';
+
+const httpWith = (clock: Clock) => createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });
+const http = httpWith(systemClock);
+after(() => http[Symbol.dispose]());
 
 const ORIGIN = 'audit.example.com/t/acme';
 const TIME = 1767323046;
@@ -100,6 +105,7 @@ async function collect(
     note,
     prove: proveTo(9),
     policy,
+    http,
     clock: systemClock,
     ...more,
   });
@@ -158,7 +164,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
     await using witness = await scripted('a', has(4));
     const policy = await parsePolicy(`witness a ${witness.key.verifierKey} ${witness.url}/\nquorum a\n`);
     const sizes = new Map<string, number>();
-    const options = { policy, clock: systemClock, sizes };
+    const options = { policy, http, clock: systemClock, sizes };
     await collectCosignatures({ ...options, note, prove: proveTo(9) });
     assert.deepEqual([...sizes.values()], [9]);
     await using grown = await scripted('a', has(9));
@@ -180,6 +186,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
       note,
       prove: proveTo(9),
       policy,
+      http,
       clock: systemClock,
       sizes,
     });
@@ -283,7 +290,9 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
       answered.resolve();
     };
     const clock: Clock = { ...systemClock, after: (_, run) => afterwards(answered.promise, run) };
-    const unmet = await collect({ a: answers, b: silent }, { quorum: 'all', timeoutMs: 200, clock });
+    using slow = httpWith(clock);
+    const options = { quorum: 'all', timeoutMs: 200, clock, http: slow };
+    const unmet = await collect({ a: answers, b: silent }, options);
     assert.deepEqual([unmet.isQuorum, unmet.reports[1]!.message], [false, 'no answer within 200 ms']);
     assert.equal(parseNote(unmet.note).signatures.length, 2, 'what was had is kept');
   });
@@ -314,6 +323,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
       note,
       prove: proveTo(9),
       policy,
+      http,
       clock: systemClock,
     });
     assert.deepEqual(
@@ -327,7 +337,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
   it('whoever has cosigned already is not asked again', async () => {
     await using witness = await scripted('a', cosigns);
     const policy = await parsePolicy(`witness a ${witness.key.verifierKey} ${witness.url}\nquorum a\n`);
-    const options = { prove: proveTo(9), policy, clock: systemClock };
+    const options = { prove: proveTo(9), policy, http, clock: systemClock };
     const once = await collectCosignatures({ ...options, note });
     const twice = await collectCosignatures({ ...options, note: once.note });
     assert.deepEqual([twice.note, twice.isQuorum, witness.asked.length], [once.note, true, 1]);

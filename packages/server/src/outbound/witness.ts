@@ -19,6 +19,7 @@ import {
 } from '@tallystick/evidence';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
+import type { OutboundHttp } from './http.ts';
 import { post, type Reply } from './witness-request.ts';
 
 export interface CollectOptions {
@@ -27,6 +28,7 @@ export interface CollectOptions {
   /** The consistency proof from a smaller size, above 0, to that of the checkpoint. */
   readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
   readonly policy: WitnessPolicy;
+  readonly http: OutboundHttp;
   readonly clock: Clock;
   /** Aborted: whoever has not answered by now does not count. */
   readonly signal?: AbortSignal;
@@ -75,21 +77,20 @@ export interface Collected {
 const TIMEOUT_MS = 10_000;
 const LATE_MS = 1000;
 
-interface Submission {
-  readonly note: string;
+interface Submission extends Pick<CollectOptions, 'note' | 'prove' | 'http'> {
   readonly origin: string;
   readonly size: number;
-  readonly prove: CollectOptions['prove'];
   readonly sizes: Map<string, number>;
+  readonly timeoutMs: number;
 }
 
 type Asked = { report: WitnessReport; signature?: NoteSignature };
 
 /** Throws only for a note that is no checkpoint, or that has a cosignature of a witness which does not verify. */
 export async function collectCosignatures(options: CollectOptions): Promise<Collected> {
-  const { note, policy, clock, prove, signal, sizes = new Map() } = options;
+  const { note, policy, http, clock, prove, signal, sizes = new Map(), timeoutMs = TIMEOUT_MS } = options;
   const { origin, size } = parseCheckpoint(parseNote(note).text);
-  const submission: Submission = { note, origin, size, prove, sizes };
+  const submission: Submission = { note, origin, size, prove, http, sizes, timeoutMs };
   const has = new Map((await cosignaturesBy(policy, note)).map((each) => [each.witness, each.timeSeconds]));
   const cosignedBy = new Set(has.keys());
 
@@ -105,7 +106,7 @@ export async function collectCosignatures(options: CollectOptions): Promise<Coll
   const askOne = async (witness: PolicyWitness): Promise<Asked> => {
     const timeSeconds = has.get(witness.name);
     if (timeSeconds !== undefined) return { report: cosigned(witness, timeSeconds, 'had cosigned before') };
-    const asked = await askInTime(witness, submission, clock, options.timeoutMs ?? TIMEOUT_MS, ends);
+    const asked = await askInTime(witness, submission, clock, ends);
     if (asked.signature !== undefined) cosignedBy.add(witness.name);
     lookAtQuorum();
     return asked;
@@ -130,13 +131,13 @@ async function askInTime(
   witness: PolicyWitness,
   submission: Submission,
   clock: Clock,
-  timeoutMs: number,
   ends: AbortSignal,
 ): Promise<Asked> {
   if (witness.url === undefined) {
     return { report: reportOf(witness, 'NotAsked', 'the policy has no address for it') };
   }
   const address = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
+  const { timeoutMs } = submission;
   const tooLate = () => new Error(`no answer within ${timeoutMs} ms`);
   try {
     return await withDeadline(clock, timeoutMs, tooLate, (deadline) => {
@@ -155,12 +156,13 @@ async function ask(
   submission: Submission,
   signal: AbortSignal,
 ): Promise<Asked> {
-  const { origin, size, sizes } = submission;
+  const { origin, size, http, sizes, timeoutMs } = submission;
   const place = `${witness.verifier.name}+${witness.verifier.keyId} ${origin}`;
   const remembered = sizes.get(place) ?? 0;
   let oldSize = remembered <= size ? remembered : 0;
   for (let isRepeated = false; ; isRepeated = true) {
-    const reply = await post(address, await requestOf(submission, oldSize), signal);
+    const body = await requestOf(submission, oldSize);
+    const reply = await post(http, { address, body, timeoutMs, signal });
     if (reply.status === 200) {
       const { signature, timeSeconds } = await openCosignature(submission.note, reply.body, witness.verifier);
       sizes.set(place, size);
@@ -229,7 +231,5 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // A fetch says only that it failed; why stands in its cause.
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,234 @@
+// The guarded client against real servers on loopback, plain and over TLS.
+
+import assert from 'node:assert/strict';
+import type { LookupAddress, lookup as systemLookup } from 'node:dns';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net';
+import { describe, it } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { systemClock } from '../runtime/clock.ts';
+import { CERTIFICATE, KEY } from '../testing/self-signed.ts';
+import {
+  anyAddress,
+  createOutboundHttp,
+  loopbackOnly,
+  noAddress,
+  type OutboundAnswer,
+  type OutboundFault,
+  type OutboundHttpOptions,
+  type OutboundRequest,
+} from './http.ts';
+
+async function serve(server: Server) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => void sockets.add(socket));
+  return {
+    port,
+    connections: () => sockets.size,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const plain = (listener: RequestListener) => serve(createServer(listener));
+const tls = (listener: RequestListener) => serve(createTlsServer({ cert: CERTIFICATE, key: KEY }, listener));
+const says =
+  (body: string): RequestListener =>
+  (_, response) =>
+    void response.end(body);
+
+const resolvesTo = (...addresses: string[]) =>
+  ((_: string, __: object, callback: (error: null, found: LookupAddress[]) => void) =>
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )) as typeof systemLookup;
+
+async function send(
+  url: string,
+  options: Partial<OutboundHttpOptions> = {},
+  more: Partial<OutboundRequest> = {},
+): Promise<OutboundAnswer> {
+  using http = createOutboundHttp({ clock: systemClock, https: anyAddress, http: anyAddress, ...options });
+  return await http.send({ url, answerBytesMax: 1000, timeoutMs: 60_000, ...more });
+}
+
+const textOf = ({ body }: OutboundAnswer) => Buffer.from(body).toString();
+const faultOf = async (sent: Promise<unknown>): Promise<OutboundFault> => {
+  const { fault, message } = await sent.then(
+    () => assert.fail('there was an answer'),
+    (error: { fault?: OutboundFault; message: string }) => error,
+  );
+  assert.ok(fault !== undefined, message);
+  return fault;
+};
+
+describe('the guarded client', () => {
+  it('sends what it is given, and gives status, headers and body as they are', async () => {
+    await using server = await plain((request, response) => {
+      response.writeHead(418, {
+        'x-seen': `${request.method} ${request.url} ${String(request.headers['x-a'])}`,
+      });
+      request.pipe(response);
+    });
+    const url = `http://127.0.0.1:${server.port}/a?b`;
+    const answer = await send(url, {}, { method: 'POST', headers: { 'x-a': 'c' }, body: 'grüß' });
+    assert.deepEqual([answer.status, answer.headers['x-seen'], textOf(answer)], [418, 'POST /a?b c', 'grüß']);
+  });
+
+  it('keeps the connection for the next request', async () => {
+    await using server = await plain(says('ok'));
+    using http = createOutboundHttp({ clock: systemClock, https: noAddress, http: loopbackOnly });
+    const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 10, timeoutMs: 60_000 };
+    for (let i = 0; i < 3; i++) assert.equal(textOf(await http.send(request)), 'ok');
+    assert.equal(server.connections(), 1);
+  });
+
+  it('follows no redirect', async () => {
+    await using elsewhere = await plain(says('followed'));
+    const location = `http://127.0.0.1:${elsewhere.port}/`;
+    await using server = await plain((_, response) => void response.writeHead(307, { location }).end());
+    assert.equal((await send(`http://127.0.0.1:${server.port}`)).status, 307);
+    assert.equal(elsewhere.connections(), 0);
+  });
+
+  it('reads no more than the limit, whether or not a length is announced', async () => {
+    const body = 'x'.repeat(1001);
+    for (const length of [{}, { 'content-length': '1001' }]) {
+      await using server = await plain((_, response) => void response.writeHead(200, length).end(body));
+      const url = `http://127.0.0.1:${server.port}`;
+      assert.equal(await faultOf(send(url)), 'TooLarge');
+      assert.equal(textOf(await send(url, {}, { answerBytesMax: 1001 })), body, 'control');
+    }
+  });
+
+  it('does not ask for compression, nor undo it', async () => {
+    await using server = await plain((request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(request.headers['accept-encoding']),
+    );
+    assert.equal(textOf(await send(`http://127.0.0.1:${server.port}`)), 'identity');
+  });
+
+  it('gives up at its deadline: without a word, within the headers, within a body that drips, within a TLS greeting', async () => {
+    const drips = (first: string, more: string) =>
+      createNetServer((socket) => {
+        socket.write(first);
+        const timer = setInterval(() => socket.write(more), 20);
+        socket.on('close', () => clearInterval(timer));
+        socket.on('error', () => {});
+      });
+    const silent = createNetServer(() => {});
+    const headers = drips('HTTP/1.1 200 OK\r\n', 'x-a: b\r\n');
+    const body = drips('HTTP/1.1 200 OK\r\n\r\n', '.');
+    for (const [server, scheme] of [
+      [silent, 'http'],
+      [headers, 'http'],
+      [body, 'http'],
+      [silent, 'https'],
+    ] as const) {
+      await using running = await serve(server);
+      const sent = send(`${scheme}://127.0.0.1:${running.port}`, {}, { timeoutMs: 150 });
+      await assert.rejects(sent, { fault: 'NoAnswer', message: /gave no whole answer within 150 ms/ });
+    }
+  });
+
+  it('gives up at its deadline while a name does not resolve', async () => {
+    const lookup = (() => {}) as unknown as typeof systemLookup;
+    const sent = send('http://nobody.example', { lookup }, { timeoutMs: 50 });
+    assert.equal(await faultOf(sent), 'NoAnswer');
+  });
+
+  it('ends with the reason of the signal, before and during a request', async () => {
+    await using server = await serve(createNetServer(() => {}));
+    const url = `http://127.0.0.1:${server.port}`;
+    const reason = new Error('the service stops');
+    await assert.rejects(send(url, {}, { signal: AbortSignal.abort(reason) }), reason);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(reason), 30);
+    await assert.rejects(send(url, {}, { signal: stop.signal }), reason);
+  });
+
+  it('says that there is no answer where nobody listens, where no name is found and where one breaks off', async () => {
+    const gone = await plain(says(''));
+    await gone[Symbol.asyncDispose]();
+    await using broken = await serve(
+      createNetServer((socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')),
+    );
+    for (const url of [
+      `http://127.0.0.1:${gone.port}/secret`,
+      `http://127.0.0.1:${broken.port}/secret`,
+      'http://nobody.invalid/secret',
+    ]) {
+      const error = await send(url).then(
+        () => assert.fail(url),
+        (thrown: Error & { fault?: string }) => thrown,
+      );
+      assert.equal(error.fault, 'NoAnswer');
+      assert.doesNotMatch(error.message, /secret/);
+    }
+  });
+
+  it('refuses an address before it connects, as it is written and whatever name leads to it', async () => {
+    await using server = await plain(says('reached'));
+    const { port } = server;
+    const rules = { http: (address: string) => address === '127.0.0.2' };
+    for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]', 'localhost']) {
+      assert.equal(await faultOf(send(`http://${host}:${port}`, rules)), 'NotAllowed', host);
+    }
+    // One address of a name is enough to refuse it: which of them is taken is not ours to say.
+    const lookup = resolvesTo('127.0.0.2', '127.0.0.1');
+    const named = send(`http://name.example:${port}`, { ...rules, lookup });
+    await assert.rejects(named, {
+      fault: 'NotAllowed',
+      message: 'name.example, which is at 127.0.0.1, must not be connected to over http:',
+    });
+    assert.equal(server.connections(), 0);
+    const allowed = { http: loopbackOnly, lookup: resolvesTo('127.0.0.1') };
+    assert.equal(textOf(await send(`http://name.example:${port}`, allowed)), 'reached', 'control');
+  });
+
+  it('knows loopback in all its forms, and nothing else as loopback', () => {
+    for (const address of ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1'])
+      assert.ok(loopbackOnly(address), address);
+    for (const address of ['128.0.0.1', '10.0.0.1', '0.0.0.0', '::', '::2', '::ffff:10.0.0.1', '::127.0.0.1'])
+      assert.ok(!loopbackOnly(address), address);
+  });
+
+  it('speaks HTTP alone, and no address may hold a password', async () => {
+    for (const url of ['ftp://127.0.0.1/', 'file:///etc/passwd', 'data:,x', 'nowhere', '//a.example/x']) {
+      assert.equal(await faultOf(send(url)), 'NotAllowed', url);
+    }
+    await assert.rejects(send('https://me:hunter2@127.0.0.1/'), (error: Error) => {
+      assert.doesNotMatch(error.message, /hunter2/);
+      return true;
+    });
+  });
+
+  it('verifies certificates, also where the environment says not to', async () => {
+    await using server = await tls(says('trusted'));
+    const url = `https://localhost:${server.port}`;
+    const lookup = resolvesTo('127.0.0.1');
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      assert.equal(await faultOf(send(url)), 'NoAnswer');
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    }
+    const before = getCACertificates('default');
+    setDefaultCACertificates([...before, CERTIFICATE]);
+    try {
+      assert.equal(textOf(await send(url, { lookup })), 'trusted', 'control');
+      const other = `https://other.example:${server.port}`;
+      assert.equal(await faultOf(send(other, { lookup })), 'NoAnswer', 'the certificate has another name');
+    } finally {
+      setDefaultCACertificates(before);
+    }
+  });
+});
