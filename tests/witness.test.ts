@@ -99,7 +99,7 @@ describe('a log and its witnesses', () => {
     const unmet = await collect(acme, 12);
     assert.deepEqual(
       unmet.reports.map(({ outcome }) => outcome),
-      ['Cosigned', 'Failed'],
+      ['Cosigned', 'Unreachable'],
     );
     assert.equal(unmet.isQuorum, false);
     await assert.rejects(

@@ -2,11 +2,15 @@
 // without or waited for, and a service that was put back to an earlier state is found out.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   noteVerifier,
+  parseAddCheckpoint,
   parseCheckpoint,
   parseNote,
   parsePolicy,
@@ -57,6 +61,33 @@ async function witness(directory: string, name: string, logKey: string, port?: n
       http.cutOff();
       await stopped;
       close();
+    },
+  };
+}
+
+/** Stands before a witness and answers 500 for some logs, as public witnesses do for those that they do not know. */
+async function answering500(witnessed: Witness, isUnknown: (origin: string) => boolean) {
+  let refused = 0;
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) body += chunk;
+    if (isUnknown(parseCheckpoint(parseNote(parseAddCheckpoint(body).note).text).origin)) {
+      refused += 1;
+      return response.writeHead(500).end('unknown log\n');
+    }
+    const reply = await fetch(`${witnessed.url}${request.url}`, { method: 'POST', body });
+    response.writeHead(reply.status, { 'content-type': reply.headers.get('content-type') ?? '' });
+    return response.end(await reply.text());
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refused: () => refused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }
@@ -213,6 +244,26 @@ describe('a service with witnesses', () => {
       ['two'],
     );
     assert.equal((await health(app)).status, 'Healthy');
+  });
+
+  it('has a log that its witness knows cosigned beside thirteen that it answers with 500', async () => {
+    using place = await scene('any');
+    await using one = place.one;
+    await place.two[Symbol.asyncDispose]();
+    await using front = await answering500(one, (origin) => origin.includes('/t/unknown-'));
+    const policyFile = place.at('front');
+    writeFileSync(policyFile, `witness one ${one.verifierKey} ${front.url}\nquorum one\n`);
+    await using app = await startService(place.at('data'), policyFile);
+    const acme = reader(app);
+    const unknown = Array.from({ length: 13 }, (_, i) => reader(app, `unknown-${i}`));
+    for (let round = 0; round < 6; round++) {
+      for (const other of unknown) await other.send();
+      const sent = await acme.send();
+      await until('the known log is cosigned', async () => (await acme.statusOf(sent)) === 'Witnessed');
+    }
+    assert.ok(front.refused() >= 13, `${front.refused()} requests for unknown logs`);
+    const isRested = ({ message }: Record<string, unknown>) => message === 'a witness gives no answer';
+    assert.deepEqual(app.lines.filter(isRested), [], 'and the witness was never given up');
   });
 
   it('keeps what was witnessed so, and proves it under the checkpoint that was cosigned, while a witness is away and after a restart', async () => {

@@ -280,7 +280,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
     const met = await collect({ a: cosigns, b: silent }, { lateMs: 50, timeoutMs: 60_000 });
     assert.deepEqual(
       [met.isQuorum, met.reports.map(({ outcome }) => outcome)],
-      [true, ['Cosigned', 'Failed']],
+      [true, ['Cosigned', 'Unreachable']],
     );
     assert.match(met.reports[1]!.message, /when the others were enough/);
     // On a slow machine that time is over when the one that answers has had its own.
@@ -293,7 +293,8 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
     using slow = httpWith(clock);
     const options = { quorum: 'all', timeoutMs: 200, clock, http: slow };
     const unmet = await collect({ a: answers, b: silent }, options);
-    assert.deepEqual([unmet.isQuorum, unmet.reports[1]!.message], [false, 'no answer within 200 ms']);
+    const { outcome, message } = unmet.reports[1]!;
+    assert.deepEqual([unmet.isQuorum, outcome, message], [false, 'Unreachable', 'no answer within 200 ms']);
     assert.equal(parseNote(unmet.note).signatures.length, 2, 'what was had is kept');
   });
 
@@ -328,7 +329,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
     });
     assert.deepEqual(
       reports.map(({ outcome }) => outcome),
-      ['NotAsked', 'Failed', 'Failed', 'Failed'],
+      ['NotAsked', 'Unreachable', 'Unreachable', 'Unreachable'],
     );
     assert.match(reports[2]!.message, /begins with http: or https:, not with ftp:/);
     assert.equal(isQuorum, true, 'nobody has to cosign');

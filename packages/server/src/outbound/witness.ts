@@ -19,7 +19,7 @@ import {
 } from '@tallystick/evidence';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import type { OutboundHttp } from './http.ts';
+import { OutboundError, type OutboundHttp } from './http.ts';
 import { post, type Reply } from './witness-request.ts';
 
 export interface CollectOptions {
@@ -48,8 +48,10 @@ export type Outcome =
   | 'Inconsistent'
   /** It answered, and not with a cosignature. */
   | 'Refused'
-  /** It gave no answer that can be used. */
+  /** It gave an answer that cannot be used. */
   | 'Failed'
+  /** It gave none: there was no connection, or nothing came in time. */
+  | 'Unreachable'
   /** The policy has no address for it. */
   | 'NotAsked';
 
@@ -100,7 +102,7 @@ export async function collectCosignatures(options: CollectOptions): Promise<Coll
   const lookAtQuorum = () => {
     if (late !== undefined || !isQuorum(policy, cosignedBy)) return;
     late = clock.after(options.lateMs ?? LATE_MS, () => {
-      end.abort(new Error('it had not answered when the others were enough'));
+      end.abort(new OutboundError('NoAnswer', 'it had not answered when the others were enough'));
     });
   };
   const askOne = async (witness: PolicyWitness): Promise<Asked> => {
@@ -138,14 +140,14 @@ async function askInTime(
   }
   const address = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
   const { timeoutMs } = submission;
-  const tooLate = () => new Error(`no answer within ${timeoutMs} ms`);
+  const tooLate = () => new OutboundError('NoAnswer', `no answer within ${timeoutMs} ms`);
   try {
     return await withDeadline(clock, timeoutMs, tooLate, (deadline) => {
       const signal = AbortSignal.any([deadline.signal, ends]);
       return unlessAborted(signal, ask(witness, address, submission, signal));
     });
   } catch (error) {
-    return { report: reportOf(witness, 'Failed', explain(error)) };
+    return { report: reportOf(witness, isUnreachable(error) ? 'Unreachable' : 'Failed', explain(error)) };
   }
 }
 
@@ -228,6 +230,10 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort);
   return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof OutboundError && error.fault !== 'TooLarge';
 }
 
 function explain(error: unknown): string {

@@ -4,7 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { isAway, type WitnessAnswer } from './witness-answers.ts';
+import type { WitnessAnswer } from './witness-answers.ts';
 
 /** A witness that follows none of ten thousand logs is told of once in a while, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
@@ -26,13 +26,11 @@ export class WitnessAlarms {
     return this.#alarms.size;
   }
 
-  take(tenant: TenantId, reports: readonly WitnessAnswer[]): void {
-    for (const report of reports) {
-      const { witness, outcome } = report;
-      if (outcome === 'Ahead' || outcome === 'Inconsistent') this.#raise(tenant, report);
-      else if (outcome === 'Cosigned') this.#clear(tenant, witness);
-      else if (outcome === 'Refused' && !isAway(report)) this.#tellRefusal(tenant, report);
-    }
+  take(tenant: TenantId, report: WitnessAnswer): void {
+    const { witness, outcome } = report;
+    if (outcome === 'Ahead' || outcome === 'Inconsistent') this.#raise(tenant, report);
+    else if (outcome === 'Cosigned') this.#clear(tenant, witness);
+    else if (outcome === 'Refused' || outcome === 'Failed') this.#tellRefusal(tenant, report);
   }
 
   #raise(tenant: TenantId, { witness, outcome, message }: WitnessAnswer): void {

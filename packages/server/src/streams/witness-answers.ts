@@ -21,12 +21,7 @@ export interface WitnessAnswers {
 
 export interface WitnessAnswer {
   readonly witness: string;
-  readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'NotAsked';
+  /** Failed: it answered, and not in a way that can be used. Unreachable: it did not answer. */
+  readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'Unreachable' | 'NotAsked';
   readonly message: string;
-  readonly status?: number;
-}
-
-/** No answer at all, or one that says that it cannot at the moment. */
-export function isAway({ outcome, status = 0 }: WitnessAnswer): boolean {
-  return outcome === 'Failed' || (outcome === 'Refused' && (status === 429 || status >= 500));
 }

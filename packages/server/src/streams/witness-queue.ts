@@ -1,5 +1,6 @@
 // Whose log is submitted next: each log at most once at a time, few at the same time, first come, first served, and
-// those that did not get enough again after a pause that grows. A log stands in it once, however often it has grown, and
+// those that did not get enough again after a pause that grows. Retries share a few of the turns, so that they leave room
+// for the others however many logs a witness refuses. A log stands in it once, however often it has grown, and
 // not at all when nothing is left to do: then there is no timer either.
 
 import type { TenantId } from '@tallystick/contract';
@@ -31,6 +32,8 @@ interface Place {
 }
 
 export const TURNS_AT_ONCE = 8;
+/** Of these, for logs whose last turn did not bring enough cosignatures. */
+const AGAIN_AT_ONCE = 2;
 /** Looking through all that wait is cheap, and still not done for each of them. */
 const LOOK_MS_MIN = 250;
 
@@ -38,8 +41,10 @@ export class WitnessQueue implements AsyncDisposable {
   readonly #parts: WitnessQueueParts;
   readonly #places = new Map<TenantId, Place>();
   readonly #due = new Set<TenantId>();
+  readonly #dueAgain = new Set<TenantId>();
   readonly #waiting = new Set<TenantId>();
   readonly #running = new Set<Promise<void>>();
+  #runningAgain = 0;
   #look: { readonly atMs: number; readonly timer: Timer } | undefined;
   #state: 'Still' | 'Going' | 'Ended' = 'Still';
 
@@ -62,15 +67,19 @@ export class WitnessQueue implements AsyncDisposable {
       this.#due.add(tenant);
     } else {
       place.hasGrown = true;
-      if (place.wasHeard && this.#waiting.delete(tenant)) this.#due.add(tenant);
+      if (place.wasHeard && (this.#waiting.delete(tenant) || this.#dueAgain.delete(tenant))) {
+        this.#due.add(tenant);
+      }
     }
     this.#go();
   }
 
   /** A witness is back: nobody waits any longer. */
   wake(): void {
-    for (const tenant of this.#waiting) this.#due.add(tenant);
-    this.#waiting.clear();
+    for (const waiting of [this.#dueAgain, this.#waiting]) {
+      for (const tenant of waiting) this.#due.add(tenant);
+      waiting.clear();
+    }
     this.#go();
   }
 
@@ -86,15 +95,26 @@ export class WitnessQueue implements AsyncDisposable {
 
   #go(): void {
     if (this.#state !== 'Going') return;
+    for (const tenant of this.#dueAgain) {
+      if (this.#runningAgain >= AGAIN_AT_ONCE || this.#running.size >= TURNS_AT_ONCE) break;
+      this.#dueAgain.delete(tenant);
+      this.#runningAgain += 1;
+      this.#begin(tenant, () => void (this.#runningAgain -= 1));
+    }
     for (const tenant of this.#due) {
       if (this.#running.size >= TURNS_AT_ONCE) return;
       this.#due.delete(tenant);
-      const running = this.#run(tenant, this.#places.get(tenant)!).finally(() => {
-        this.#running.delete(running);
-        this.#go();
-      });
-      this.#running.add(running);
+      this.#begin(tenant);
     }
+  }
+
+  #begin(tenant: TenantId, onEnd?: () => void): void {
+    const running = this.#run(tenant, this.#places.get(tenant)!).finally(() => {
+      this.#running.delete(running);
+      onEnd?.();
+      this.#go();
+    });
+    this.#running.add(running);
   }
 
   async #run(tenant: TenantId, place: Place): Promise<void> {
@@ -142,7 +162,7 @@ export class WitnessQueue implements AsyncDisposable {
         nextMs = Math.min(nextMs, dueMs);
       } else {
         this.#waiting.delete(tenant);
-        this.#due.add(tenant);
+        this.#dueAgain.add(tenant);
       }
     }
     if (this.#waiting.size > 0) this.#lookAt(nextMs);

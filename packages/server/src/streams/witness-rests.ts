@@ -1,6 +1,7 @@
-// Which witnesses are asked at the moment. One that gives no usable answer rests for a while, longer each time, and then
-// is tried by one submission before the others may ask it again. So a witness that is away costs one request now and
-// then, however many logs there are, and holds up none of them.
+// Which witnesses are asked at the moment. One that failed rests for a while, longer each time, and then is tried by one
+// submission before the others may ask it again. One instance, shared by all logs, holds the witnesses that cannot be
+// reached: such a witness costs one request now and then, however many logs there are, and holds up none of them. Each log
+// has an instance of its own for witnesses that answered this log with an error and may still cosign others.
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -26,7 +27,6 @@ export function backOffMs(failuresInARow: number, random: Random): number {
 export class WitnessRests {
   readonly #clock: Clock;
   readonly #random: Random;
-  /** Of those that do not answer. */
   readonly #rests = new Map<string, Rest>();
 
   constructor(clock: Clock, random: Random) {
@@ -48,7 +48,7 @@ export class WitnessRests {
     return this.#rests.delete(witness);
   }
 
-  /** Whether it begins to rest now. Those that had asked it before it was known to be away do not count again. */
+  /** Whether it begins to rest now. Those that had asked it before it rested do not count again. */
   failed(witness: string): boolean {
     const rest = this.#rests.get(witness);
     if (rest === undefined) {
@@ -69,14 +69,10 @@ export class WitnessRests {
     if (rest !== undefined) rest.isTried = false;
   }
 
-  /** When it is worth to look again, for whoever could ask none of these; in the time of the monotonic clock. */
-  nextMs(witnesses: readonly string[]): number {
-    const laterMs = this.#nowMs() + TRIAL_MS;
-    const times = witnesses.map((witness) => {
-      const rest = this.#rests.get(witness);
-      return rest === undefined || rest.isTried ? laterMs : rest.untilMs;
-    });
-    return Math.min(...times, this.#nowMs() + REST_MS_MAX);
+  /** When it is worth trying to take it again; in the time of the monotonic clock. */
+  nextMs(witness: string): number {
+    const rest = this.#rests.get(witness);
+    return rest === undefined || rest.isTried ? this.#nowMs() + TRIAL_MS : rest.untilMs;
   }
 
   #untilMs(failuresInARow: number): number {

@@ -24,7 +24,7 @@ const both = await parsePolicy(`${lines}group g all a b\nquorum g\n`);
 const nobody = await parsePolicy(`${lines}quorum none\n`);
 
 type Name = keyof typeof keys;
-type Outcome = WitnessAnswer['outcome'] | 'Busy';
+type Outcome = WitnessAnswer['outcome'];
 
 const never = (): Promise<LogTree> => Promise.reject(new Error('not asked here'));
 const lineBy = (name: string, keyId: string) => ({ name, keyId, signature: new Uint8Array(72).fill(1) });
@@ -59,10 +59,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
   });
   const answerOf = (witness: Name, tenant: string): WitnessAnswer => {
     const outcome = script(witness, tenant);
-    const message = `${witness} says ${outcome}`;
-    return outcome === 'Busy'
-      ? { witness, outcome: 'Refused', message, status: 503 }
-      : { witness, outcome, message };
+    return { witness, outcome, message: `${witness} says ${outcome}` };
   };
   const ask: AskWitnesses = async ({ note, prove, policy: { witnesses, ...rest } }) => {
     const [origin = '', size] = note.split('\n');
@@ -187,7 +184,7 @@ test('without a quorum what came is kept, and only those that lack are asked aga
 
 test('a log that somebody cosigns is submitted as it grows, also while the quorum is not met', async () => {
   const { publish, settle, asked, cosigners } = world(both, (witness) =>
-    witness === 'a' ? 'Cosigned' : 'Failed',
+    witness === 'a' ? 'Cosigned' : 'Unreachable',
   );
   for (const size of [1, 2, 3]) {
     publish('acme', size);
@@ -200,7 +197,7 @@ test('a log that somebody cosigns is submitted as it grows, also while the quoru
 test('a witness that is away is asked now and then by one log, and holds back none; when it is back, all that wait go on', async () => {
   let isAway = true;
   const { publish, pass, clock, asked, cosigners, settle, witnessing, messages } = world(both, (witness) =>
-    witness === 'b' && isAway ? 'Busy' : 'Cosigned',
+    witness === 'b' && isAway ? 'Unreachable' : 'Cosigned',
   );
   const tenants = Array.from({ length: 500 }, (_, i) => `t${i}`);
   for (const tenant of tenants) publish(tenant, 1);
@@ -214,7 +211,7 @@ test('a witness that is away is asked now and then by one log, and holds back no
   await pass(61_000);
   while (witnessing.figures().openLogs > 0) await settle();
   assert.ok(tenants.every((tenant) => cosigners(tenant).join() === 'a,b'));
-  assert.deepEqual(messages(), ['a witness gives no usable answer', 'a witness answers again']);
+  assert.deepEqual(messages(), ['a witness gives no answer', 'a witness answers again']);
   assert.equal(clock.pending(), 0);
 });
 
@@ -240,6 +237,73 @@ test('a contradiction is told once for each log and witness, counts until that w
   outcome = 'Cosigned';
   await pass(122_000);
   assert.deepEqual([witnessing.figures().contradictedLogs, cosigners('acme')], [0, ['a', 'b']]);
+});
+
+const isUnknown = (tenant: string) => tenant.startsWith('unknown');
+
+/** Seventy seconds in which a known log grows each second beside thirteen unknown ones, and how often it was cosigned at once. */
+async function cosignedAtOnce(answerToUnknown: Outcome) {
+  const { publish, pass, settle, cosigners, asked, messages } = world(either, (_, tenant) =>
+    isUnknown(tenant) ? answerToUnknown : 'Cosigned',
+  );
+  let atOnce = 0;
+  for (let size = 1; size <= 70; size++) {
+    for (let i = 0; i < 13; i++) publish(`unknown-${i}`, size);
+    publish('acme', size);
+    await settle();
+    if (cosigners('acme').length === 2) atOnce += 1;
+    await pass(1000);
+  }
+  return { atOnce, asked, messages: messages() };
+}
+
+for (const answer of ['Refused', 'Failed'] as const) {
+  test(`logs that the witnesses answer with an error (${answer}) hold back none that they know, and are asked for ever more seldom`, async () => {
+    const { atOnce, asked, messages } = await cosignedAtOnce(answer);
+    assert.equal(atOnce, 70);
+    for (let i = 0; i < 13; i++) {
+      const times = asked.filter(({ tenant }) => tenant === `unknown-${i}`).length;
+      assert.ok(times >= 4 && times <= 8, `unknown-${i} was submitted ${times} times`);
+    }
+    assert.deepEqual(new Set(messages), new Set(['a witness refuses to cosign']));
+  });
+}
+
+test('control: where witnesses cannot be reached for some logs, others wait for them as well', async () => {
+  const { atOnce, messages } = await cosignedAtOnce('Unreachable');
+  assert.ok(atOnce < 35, `${atOnce} of 70`);
+  assert.ok(messages.includes('a witness gives no answer'));
+});
+
+test('a witness that does not know a log is not asked each time that another cosigns it', async () => {
+  const { publish, pass, asked, cosigners } = world(either, (witness, tenant) =>
+    witness === 'b' && isUnknown(tenant) ? 'Refused' : 'Cosigned',
+  );
+  for (let size = 1; size <= 60; size++) {
+    for (const tenant of ['unknown', 'acme']) publish(tenant, size);
+    await pass(1000);
+    assert.deepEqual([cosigners('unknown'), cosigners('acme')], [['a'], ['a', 'b']]);
+  }
+  const askedB = (tenant: string) =>
+    asked.filter((each) => each.tenant === tenant && each.witnesses.includes('b')).length;
+  assert.equal(askedB('acme'), 60);
+  assert.ok(askedB('unknown') <= 8, `${askedB('unknown')} times`);
+});
+
+test('logs that are submitted again take two turns at a time, however many they are', async () => {
+  const { publish, pass, settle, seen, asked, cosigners } = world(either, (_, tenant) =>
+    isUnknown(tenant) ? 'Refused' : 'Cosigned',
+  );
+  for (let i = 0; i < 500; i++) publish(`unknown-${i}`, 1);
+  for (let i = 0; i < 20; i++) await settle();
+  assert.deepEqual([asked.length, seen.atOnceMax], [500, 8]);
+  seen.atOnceMax = 0;
+  await pass(30_000);
+  assert.ok(asked.length > 1000, `${asked.length} submissions`);
+  assert.equal(seen.atOnceMax, 2);
+  publish('acme', 1);
+  await settle();
+  assert.deepEqual(cosigners('acme'), ['a', 'b']);
 });
 
 test('a witness that refuses is told of once a minute, not once for each log', async () => {

@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
 import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from './tree.ts';
 import { WitnessAlarms } from './witness-alarms.ts';
-import { type AskWitnesses, isAway, type WitnessAnswer, type WitnessAnswers } from './witness-answers.ts';
+import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './witness-answers.ts';
 import { type TurnEnd, WitnessQueue } from './witness-queue.ts';
 import { WitnessRests } from './witness-rests.ts';
 import { createWitnessed, type Witnessed } from './witnessed.ts';
@@ -42,8 +42,21 @@ export interface WitnessingFigures {
   readonly openLogs: number;
 }
 
-/** Of so many logs is known what the witnesses have; of others, one more request tells. */
+/** What is known of a log's witnesses, from one submission to the next. */
+interface LogMemory {
+  /** What each has; where that is forgotten, one more request tells. */
+  readonly sizes: Map<string, number>;
+  /** Those that answered this log with an error. */
+  readonly refusals: WitnessRests;
+}
+
 const LOGS_REMEMBERED_MAX = 10_000;
+const HELD_MS_MAX = 60_000;
+
+interface Learning extends Pick<LogMemory, 'refusals'> {
+  /** A proof could not be made, or the service stops: a failure then says nothing about the witness. */
+  readonly isOurFault: boolean;
+}
 
 export function createWitnessing(parts: WitnessingParts): Witnessing {
   return new QueuedWitnessing(parts);
@@ -52,18 +65,19 @@ export function createWitnessing(parts: WitnessingParts): Witnessing {
 class QueuedWitnessing implements Witnessing {
   readonly #parts: WitnessingParts;
   readonly #witnessed: Witnessed;
-  readonly #rests: WitnessRests;
+  /** Those that cannot be reached, whatever the log. */
+  readonly #away: WitnessRests;
   readonly #alarms: WitnessAlarms;
   readonly #store: CosignatureStore;
   readonly #queue: WitnessQueue;
-  readonly #sizes = new Map<TenantId, Map<string, number>>();
+  readonly #memories = new Map<TenantId, LogMemory>();
   readonly #stop = new AbortController();
 
   constructor(parts: WitnessingParts) {
     const { policy, clock, random, telemetry, writer } = parts;
     this.#parts = parts;
     this.#witnessed = createWitnessed(policy);
-    this.#rests = new WitnessRests(clock, random);
+    this.#away = new WitnessRests(clock, random);
     this.#alarms = new WitnessAlarms(clock, telemetry);
     this.#store = new CosignatureStore(writer);
     this.#queue = new WitnessQueue({ clock, random, turn: (tenant) => this.#turn(tenant) });
@@ -103,12 +117,13 @@ class QueuedWitnessing implements Witnessing {
 
   async #submit(tenant: TenantId, tree: LogTree, { size, note }: StoredCheckpoint): Promise<TurnEnd> {
     const { policy, ask } = this.#parts;
+    const { sizes, refusals } = this.#memoryOf(tenant);
     const has = new Set(this.#witnessed.cosignersOf(note));
-    const lacking = policy.witnesses.filter(({ name, url }) => url !== undefined && !has.has(name));
-    const asked = new Set(lacking.map(({ name }) => name).filter((name) => this.#rests.take(name)));
-    if (asked.size === 0) {
-      return { kind: 'Held', untilMs: this.#rests.nextMs(lacking.map(({ name }) => name)) };
-    }
+    const lacking = policy.witnesses
+      .filter(({ name, url }) => url !== undefined && !has.has(name))
+      .map(({ name }) => name);
+    const asked = new Set(lacking.filter((witness) => this.#take(witness, refusals)));
+    if (asked.size === 0) return { kind: 'Held', untilMs: this.#nextMs(lacking, refusals) };
     let fault: unknown;
     const prove = (oldSize: number) =>
       tree.consistency(oldSize, size).catch((error: unknown) => {
@@ -117,15 +132,13 @@ class QueuedWitnessing implements Witnessing {
       });
     let answers: WitnessAnswers;
     try {
-      const sizes = this.#sizesOf(tenant);
       answers = await ask({ note, prove, policy: only(policy, asked), sizes, signal: this.#stop.signal });
     } catch (error) {
-      for (const witness of asked) this.#rests.notAsked(witness);
+      for (const witness of asked) this.#giveBack(witness, refusals);
       throw error;
     }
     const reports = answers.reports.filter(({ witness }) => asked.has(witness));
-    this.#learn(reports, fault !== undefined);
-    this.#alarms.take(tenant, reports);
+    this.#learn(tenant, reports, { refusals, isOurFault: fault !== undefined || this.#stop.signal.aborted });
     if (answers.note !== note) {
       const cosigned = { tenant, epoch: tree.epoch, size, note: answers.note };
       await this.#store.put(cosigned);
@@ -137,33 +150,62 @@ class QueuedWitnessing implements Witnessing {
     return answers.isQuorum ? { kind: 'Done' } : { kind: 'Unmet', wasHeard };
   }
 
-  /** What the answers say of the witnesses, whatever the log. */
-  #learn(reports: readonly WitnessAnswer[], isOurFault: boolean): void {
-    if (this.#stop.signal.aborted) return;
+  /** Whether it may be asked for this log now. */
+  #take(witness: string, refusals: WitnessRests): boolean {
+    if (!refusals.take(witness)) return false;
+    if (this.#away.take(witness)) return true;
+    refusals.notAsked(witness);
+    return false;
+  }
+
+  /** It was taken, and nothing is known of it since. */
+  #giveBack(witness: string, refusals: WitnessRests): void {
+    refusals.notAsked(witness);
+    this.#away.notAsked(witness);
+  }
+
+  #nextMs(witnesses: readonly string[], refusals: WitnessRests): number {
+    const times = witnesses.map((witness) => Math.max(this.#away.nextMs(witness), refusals.nextMs(witness)));
+    return Math.min(...times, this.#parts.clock.monotonicNs() / 1e6 + HELD_MS_MAX);
+  }
+
+  /** No answer at all says something about the witness; an error only about this witness and this log. */
+  #learn(tenant: TenantId, reports: readonly WitnessAnswer[], { refusals, isOurFault }: Learning): void {
     const { telemetry } = this.#parts;
     let isSomebodyBack = false;
     for (const report of reports) {
-      const { witness, message } = report;
-      if (!isAway(report)) {
-        if (!this.#rests.answered(witness)) continue;
-        isSomebodyBack = true;
-        telemetry.info('a witness answers again', { witness });
-      } else if (isOurFault) {
-        this.#rests.notAsked(witness);
-      } else if (this.#rests.failed(witness)) {
-        telemetry.warn('a witness gives no usable answer', { witness, why: message });
+      const { witness, outcome, message } = report;
+      if (isOurFault && (outcome === 'Failed' || outcome === 'Unreachable')) {
+        this.#giveBack(witness, refusals);
+        continue;
       }
+      this.#alarms.take(tenant, report);
+      if (outcome === 'Unreachable') {
+        refusals.notAsked(witness);
+        if (this.#away.failed(witness))
+          telemetry.warn('a witness gives no answer', { witness, why: message });
+        continue;
+      }
+      if (outcome === 'Refused' || outcome === 'Failed') refusals.failed(witness);
+      else refusals.answered(witness);
+      if (!this.#away.answered(witness)) continue;
+      isSomebodyBack = true;
+      telemetry.info('a witness answers again', { witness });
     }
     if (isSomebodyBack) this.#queue.wake();
   }
 
-  #sizesOf(tenant: TenantId): Map<string, number> {
-    const sizes = this.#sizes.get(tenant) ?? new Map<string, number>();
+  #memoryOf(tenant: TenantId): LogMemory {
+    const { clock, random } = this.#parts;
+    const memory = this.#memories.get(tenant) ?? {
+      sizes: new Map<string, number>(),
+      refusals: new WitnessRests(clock, random),
+    };
     // The one that was asked for least recently stands first.
-    this.#sizes.delete(tenant);
-    this.#sizes.set(tenant, sizes);
-    if (this.#sizes.size > LOGS_REMEMBERED_MAX) this.#sizes.delete(this.#sizes.keys().next().value!);
-    return sizes;
+    this.#memories.delete(tenant);
+    this.#memories.set(tenant, memory);
+    if (this.#memories.size > LOGS_REMEMBERED_MAX) this.#memories.delete(this.#memories.keys().next().value!);
+    return memory;
   }
 }
 
