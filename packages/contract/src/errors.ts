@@ -120,7 +120,7 @@ export const ERRORS = {
   },
   BATCH_TIMEOUT: passing('The batch took too long; it is safe to send again with the same key or event ids.'),
   SEARCH_TIMEOUT: {
-    meaning: 'The search took too long and was stopped; narrow it, or use an export.',
+    meaning: 'The search took too long and was stopped; narrow it.',
     mustAct: 'Caller',
     repeatHelps: false,
   },

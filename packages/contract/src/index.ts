@@ -5,7 +5,7 @@ export * from './errors.ts';
 export * from './formats.ts';
 export * from './headers.ts';
 export * from './limits.ts';
-export { pascalName, PROTOCOLS } from './operation.ts';
+export { pascalName, PLANNED_PROTOCOLS, PROTOCOLS } from './operation.ts';
 export type { Operation, Output, Protocol, RestBinding, TenantSource } from './operation.ts';
 export * from './operations.ts';
 export * from './permissions.ts';

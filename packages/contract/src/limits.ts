@@ -66,7 +66,7 @@ export const LIMIT_GROUPS = {
     filterValuesMax: [100, 'Values in one filter.'],
     sortFieldsMax: [4, 'Fields in one sort order.'],
     relatedEntitiesMax: [20, 'Events that are named for each relation to one: the newest.'],
-    searchResultsMax: [10_000, 'Results of one search over all pages; beyond them, use an export.'],
+    searchResultsMax: [10_000, 'Results of one search over all pages; to see more, narrow the search.'],
     searchTimeoutMs: [30 * SECOND, 'One search.'],
     aggregationBucketsMax: [50, 'Buckets of one aggregation; the rest is in `otherCount`.'],
     aggregationExactMatchesMax: [100_000, 'Up to here aggregations are exact under any filter.'],
@@ -81,9 +81,12 @@ export const LIMIT_GROUPS = {
     requestsPerMinuteStandard: [1000, 'Ingestion requests of a tenant of tier `Standard`; a batch is one.'],
     requestsPerMinutePremium: [10_000, 'Ingestion requests of a tenant of tier `Premium`; a batch is one.'],
   },
-  Policies: {
-    nameLengthMax: [200, 'The name of a policy, rule, hold, export, subscription or key.'],
+  Administration: {
+    nameLengthMax: [200, 'The name of a key, policy, rule, hold, export or subscription.'],
     descriptionLengthMax: [2000, 'A description or a reason.'],
+    deadLetterLifetimeMs: [7 * DAY, 'How long a dead letter is held, and how long a paused delivery waits.'],
+  },
+  Policies: {
     ruleIdLengthMax: [64, 'A `ruleId` that is sent back.'],
     rulesMax: [500, 'Rules in one policy.'],
     priorityMax: [1_000_000, '`priority` of a policy.'],
@@ -118,7 +121,6 @@ export const LIMIT_GROUPS = {
     circuitFailuresMax: [10, 'Consecutive failures that pause a subscription.'],
     circuitCooldownMs: [HOUR, 'How long a paused subscription rests before one test delivery.'],
     circuitFailedProbesMax: [24, 'Failed test deliveries that move a subscription to `Failed`.'],
-    deadLetterLifetimeMs: [7 * DAY, 'How long a dead letter is held, and how long a paused delivery waits.'],
     replayWindowMs: [5 * MINUTE, 'Consumers should refuse a delivery that is older.'],
     deduplicationWindowMs: [DAY, 'Consumers should remember a `webhookId` this long.'],
   },

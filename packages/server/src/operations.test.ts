@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import { OPERATIONS, PLANNED_PROTOCOLS, PROTOCOLS } from '@tallystick/contract';
 import { createHealth } from './admin/health.ts';
 import { createLifecycle } from './admin/lifecycle.ts';
 import { bindOperations } from './operations.ts';
 import { systemClock } from './runtime/clock.ts';
+import { startTestApp } from './testing/test-app.ts';
 
 const health = createHealth(systemClock, createLifecycle());
 const never = () => Promise.reject(new Error('never asked'));
@@ -29,4 +32,24 @@ test('an operation that honours idempotency keys and cannot answer again stops t
     /answer again/,
   );
   assert.ok(bindOperations({ health, events: { 'events.get': never } })['events.get']);
+});
+
+test('the operations that the contract calls planned are the ones that the service does not serve', async () => {
+  await using app = await startTestApp();
+  const isServed = async ({ rest }: (typeof OPERATIONS)[number]): Promise<boolean> => {
+    const path = `${rest.atRoot ? '' : '/api/v1'}${rest.path.replaceAll(/\{\w+\+?\}/g, 'x')}`;
+    // Without a credential every path that exists is refused as such, before anything else is looked at.
+    const response = await fetch(app.url + path, { method: rest.method });
+    return !(await response.text()).includes('"ROUTE_NOT_FOUND"');
+  };
+  const unserved: string[] = [];
+  for (const each of OPERATIONS) if (!(await isServed(each))) unserved.push(each.name);
+  const planned = OPERATIONS.filter((each) => each.planned).map(({ name }) => name);
+  assert.deepEqual(planned, unserved);
+  assert.ok(unserved.length < OPERATIONS.length, 'something is served');
+});
+
+test('the protocols that the contract calls planned are the ones that have no folder', () => {
+  const spoken = readdirSync(new URL('protocols/', import.meta.url)).sort();
+  assert.deepEqual(PROTOCOLS.filter((protocol) => !PLANNED_PROTOCOLS.includes(protocol)).sort(), spoken);
 });

@@ -124,6 +124,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'apiKeys.list',
+    planned: true,
     summary: 'List API keys, without their secrets',
     effect: 'Read',
     permission: 'audit.keys.manage',
@@ -170,6 +171,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'tenants.create',
+    planned: true,
     summary: 'Create a tenant',
     effect: 'Write',
     permission: 'audit.platform.manage',
@@ -187,6 +189,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'tenants.list',
+    planned: true,
     summary: 'List tenants',
     effect: 'Read',
     permission: 'audit.platform.manage',
@@ -201,6 +204,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'tenants.get',
+    planned: true,
     summary: 'Get a tenant',
     effect: 'Read',
     permission: 'audit.platform.manage',
@@ -212,6 +216,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'tenants.replace',
+    planned: true,
     summary: 'Change the settings of a tenant, or suspend it',
     effect: 'Write',
     permission: 'audit.platform.manage',
@@ -223,6 +228,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'rateLimits.replenish',
+    planned: true,
     summary: 'Give back all permits of the rate limiters',
     effect: 'Write',
     permission: 'audit.platform.manage',

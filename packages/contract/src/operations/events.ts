@@ -179,6 +179,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'events.explain',
+    planned: true,
     summary: 'Explain why an event is classified, kept and shown as it is',
     effect: 'Read',
     permission: 'audit.events.read',
@@ -189,6 +190,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'events.redact',
+    planned: true,
     summary: 'Remove fields of a stored event for good, without breaking a proof',
     effect: 'Write',
     permission: 'audit.events.redact',
@@ -200,6 +202,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'erasures.create',
+    planned: true,
     summary: 'Erase what is stored about a person',
     effect: 'Write',
     permission: 'audit.events.redact',
@@ -216,6 +219,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'erasures.get',
+    planned: true,
     summary: 'See how far an erasure has come',
     effect: 'Read',
     permission: 'audit.events.redact',
@@ -226,6 +230,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'violations.list',
+    planned: true,
     summary: 'List events that broke a rule of an Alert policy',
     effect: 'Read',
     permission: 'audit.events.read',

@@ -14,6 +14,7 @@ const exportId = refusedAs('EXPORT_NOT_FOUND', ExportId);
 export const EXPORT_OPERATIONS = [
   operation({
     name: 'exports.create',
+    planned: true,
     summary: 'Request an export of everything that matches, as of now',
     effect: 'Write',
     permission: 'audit.exports.manage',
@@ -30,6 +31,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.list',
+    planned: true,
     summary: 'List exports, newest first',
     effect: 'Read',
     permission: 'audit.exports.manage',
@@ -45,6 +47,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.get',
+    planned: true,
     summary: 'See how an export stands; a fresh download link when complete',
     effect: 'Read',
     permission: 'audit.exports.manage',
@@ -55,6 +58,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.download',
+    planned: true,
     summary: 'Download the file of a completed export, whole or in part',
     effect: 'Read',
     permission: 'audit.exports.manage',
@@ -96,6 +100,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.deliver',
+    planned: true,
     summary: 'Send the file of a completed export to SFTP or object storage',
     effect: 'Write',
     permission: 'audit.exports.manage',
@@ -113,6 +118,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.retry',
+    planned: true,
     summary: 'Run a failed export again',
     effect: 'Write',
     permission: 'audit.exports.manage',
@@ -128,6 +134,7 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.delete',
+    planned: true,
     summary: 'Cancel an export that is not finished, or delete one that is',
     effect: 'Write',
     permission: 'audit.exports.manage',

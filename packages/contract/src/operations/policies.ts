@@ -36,6 +36,7 @@ const versionTag = { ETag: '"{version}"' };
 export const POLICY_OPERATIONS = [
   operation({
     name: 'policies.create',
+    planned: true,
     summary: 'Create a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -52,6 +53,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.list',
+    planned: true,
     summary: 'List policies; deleted ones only when asked for',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -67,6 +69,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.get',
+    planned: true,
     summary: 'Get a policy with its rules',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -81,6 +84,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.replace',
+    planned: true,
     summary: 'Replace a policy; rules with known ids are kept',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -98,6 +102,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.delete',
+    planned: true,
     summary: 'Delete a policy that is not in use',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -109,6 +114,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.addRule',
+    planned: true,
     summary: 'Add a rule to a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -126,6 +132,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.removeRule',
+    planned: true,
     summary: 'Remove a rule from a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -141,6 +148,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.listTemplates',
+    planned: true,
     summary: 'List policies to begin with, by framework',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -151,6 +159,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.validate',
+    planned: true,
     summary: 'Say whether a policy would be accepted and what it would do',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -161,6 +170,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.create',
+    planned: true,
     summary: 'Place a legal hold: nothing that matches expires or is redacted',
     effect: 'Write',
     permission: 'audit.holds.manage',
@@ -177,6 +187,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.list',
+    planned: true,
     summary: 'List legal holds, newest first',
     effect: 'Read',
     permission: 'audit.holds.manage',
@@ -187,6 +198,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.get',
+    planned: true,
     summary: 'Get a legal hold',
     effect: 'Read',
     permission: 'audit.holds.manage',
@@ -197,6 +209,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.release',
+    planned: true,
     summary: 'Release a legal hold; releasing it again changes nothing',
     effect: 'Write',
     permission: 'audit.holds.manage',

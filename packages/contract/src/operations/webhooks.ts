@@ -26,6 +26,7 @@ const secretInAnswer = { mcp: "The answer shows a secret once; a model's context
 export const WEBHOOK_OPERATIONS = [
   operation({
     name: 'subscriptions.create',
+    planned: true,
     summary: 'Subscribe a URL to notifications',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -42,6 +43,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.list',
+    planned: true,
     summary: 'List subscriptions',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -52,6 +54,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.get',
+    planned: true,
     summary: 'Get a subscription with the state of its circuit',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -62,6 +65,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.replace',
+    planned: true,
     summary: 'Replace a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -72,6 +76,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.update',
+    planned: true,
     summary: 'Change some members of a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -82,6 +87,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.delete',
+    planned: true,
     summary: 'Delete a subscription and what it is still owed',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -92,6 +98,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.pause',
+    planned: true,
     summary: 'Pause a subscription; deliveries wait',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -102,6 +109,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.resume',
+    planned: true,
     summary: 'Resume a paused or failed subscription, oldest deliveries first',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -112,6 +120,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.test',
+    planned: true,
     summary: 'Send one test notification now and report the answer',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -122,6 +131,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.rotateSecret',
+    planned: true,
     summary: 'Make a new signing secret; the old one signs too for a while',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -137,6 +147,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.recover',
+    planned: true,
     summary: 'Send again what was not acknowledged since a time',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -147,6 +158,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'deliveries.list',
+    planned: true,
     summary: 'List the deliveries of a subscription with every attempt',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -161,6 +173,7 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'deliveries.redeliver',
+    planned: true,
     summary: 'Send a delivery again from its first attempt',
     effect: 'Write',
     permission: 'audit.webhooks.manage',

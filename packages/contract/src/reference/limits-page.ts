@@ -2,6 +2,15 @@
 
 import { LIMIT_GROUPS, RETRY_DELAYS_MS, SERVICE_LEVELS } from '../limits.ts';
 import { code, page, table } from './markdown.ts';
+import { areRatesPlanned, isGroupPlanned, markIf, PLANNED } from './planned.ts';
+
+/** Groups of limits that nothing in this version has yet. */
+const isPlanned: Readonly<Partial<Record<string, () => boolean>>> = {
+  'Request rates': areRatesPlanned,
+  Policies: () => isGroupPlanned('Policies and holds'),
+  Exports: () => isGroupPlanned('Exports'),
+  Webhooks: () => isGroupPlanned('Webhooks'),
+};
 
 const SPANS = [
   [86_400_000, 'day'],
@@ -37,7 +46,8 @@ export function limitsPage(): string {
       valueText(name, value),
       note,
     ]);
-    return `## ${title}\n\n${table(['limit', 'value', 'of what'], rows)}`;
+    const mark = isPlanned[title]?.() ? `${PLANNED}This version has none of these limits.\n\n` : '';
+    return `## ${title}\n\n${mark}${table(['limit', 'value', 'of what'], rows)}`;
   });
   const delays = RETRY_DELAYS_MS.map((ms, index) => [String(index + 1), ms === 0 ? 'none' : spanText(ms)]);
   const levels = Object.entries(SERVICE_LEVELS).map(([name, { p95, p99 }]) => [
@@ -47,7 +57,7 @@ export function limitsPage(): string {
   ]);
   const sections = [
     ...groups,
-    `## Retry schedule\n\nThe delay before each attempt of a webhook delivery.\n\n${table(['attempt', 'delay'], delays)}`,
+    `## Retry schedule\n\n${markIf(isGroupPlanned('Webhooks'), 'The delay before each attempt of a webhook delivery.')}\n\n${table(['attempt', 'delay'], delays)}`,
     `## Service levels\n\nWhat the service aims at; availability is 99.9 %.\n\n${table(['figure', 'P95', 'P99'], levels)}`,
   ];
   return page(

@@ -8,6 +8,7 @@ import { answersOf, errorsOf, gapsOf, OPERATION_GROUPS, OPERATIONS, placeOf } fr
 import { REST_STATUS_OF_ANSWER } from '../rest-status.ts';
 import { asJson } from '../schema.ts';
 import { code, headingAnchor, link, page, rulesText, table, typeText } from './markdown.ts';
+import { isHeaderPlanned, markIf, servedText } from './planned.ts';
 
 const SCHEMAS = 'schemas.md';
 const SHARED_ERRORS: readonly ErrorCode[] = [
@@ -72,7 +73,7 @@ function operationSection(each: Operation): string {
   const lines = facts.filter(([, text]) => text !== '').map(([name, text]) => `- ${name}: ${text}`);
   const parts = [
     `### ${each.name}`,
-    `${each.summary}.`,
+    markIf(each.planned === true, `${each.summary}.`),
     code(route(each)),
     inputTable(each),
     lines.join('\n'),
@@ -83,7 +84,7 @@ function operationSection(each: Operation): string {
 function contentsTable(title: string, operations: readonly Operation[]): string {
   const rows = operations.map((each) => [
     link(code(each.name), headingAnchor(each.name)),
-    each.summary,
+    markIf(each.planned === true, each.summary),
     code(route(each)),
   ]);
   return `**${title}**\n\n${table(['operation', 'what it does', 'REST'], rows)}`;
@@ -91,7 +92,7 @@ function contentsTable(title: string, operations: readonly Operation[]): string 
 
 function sharedSection(): string {
   const rows = (headers: Record<string, string>) =>
-    Object.entries(headers).map(([name, note]) => [code(name), note]);
+    Object.entries(headers).map(([name, note]) => [code(name), markIf(isHeaderPlanned(name), note)]);
   return `## Shared by all
 
 Request headers:
@@ -112,8 +113,9 @@ export function operationsPage(): string {
   const sections = groups.map(([title, operations]) =>
     [`## ${title}`, ...operations.map((each: Operation) => operationSection(each))].join('\n\n'),
   );
-  const introduction = `The ${OPERATIONS.length} operations of the interface. Each is one thing with one name for REST, GraphQL, gRPC, SOAP, MCP and the
-SDK; where a protocol lacks one, the reason is given. This is the whole of what is agreed: the [changelog](../../CHANGELOG.md) says
-what this version serves so far, and by which protocols. An operation that is not served answers 404.`;
+  const introduction = `The ${OPERATIONS.length} operations of the interface. Each is one thing with one name in every protocol; where a protocol
+will not have one, the reason is given.
+
+${servedText()}`;
   return page('Operations', introduction, [...contents, sharedSection(), ...sections]);
 }
