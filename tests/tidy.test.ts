@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
-import { REASONS } from '@tallystick/evidence';
+import { KINDS, REASONS } from '@tallystick/evidence';
 import {
   functionsOf,
   isTest,
@@ -316,6 +316,22 @@ describe('documents', () => {
     for (const room of Object.keys(EVIDENCE_ROOMS)) rooms.add(room);
     const missing = [...rooms, ...packages].filter((name) => !new RegExp(`\\b${name}\\b`).test(architecture));
     assert.deepEqual(missing, []);
+  });
+});
+
+describe('notices', () => {
+  it('of notices.md are said to be written where the server writes them, and nowhere else', () => {
+    const written = serverFiles().flatMap(({ text }) =>
+      [...text.matchAll(/\bkind: KINDS\.(\w+)/g)].map(
+        ([, name]) => Object.entries(KINDS).find(([key]) => key === name)![1],
+      ),
+    );
+    const notices = new Set<number>(written.filter((kind) => kind !== KINDS.event));
+    const kinds = [...notices]
+      .toSorted((a, b) => a - b)
+      .join(', ')
+      .replace(/, (\d)$/, ' and $1');
+    assert.ok(readText('docs/formats/notices.md').includes(`writes kinds ${kinds}.`), `it writes ${kinds}`);
   });
 });
 

@@ -43,7 +43,7 @@ export function verifyCommand(): Command {
   return new Command('verify')
     .summary('verify a bundle, a proof, a log, a data directory or a database')
     .description(
-      'Verifies a bundle (an export with proofs) or the proof of one event, offline; a log that is served, at its\n' +
+      'Verifies a bundle (events with their proofs) or the proof of one event, offline; a log that is served, at its\n' +
         'address, against the checkpoint that was kept of it; or the data directory of a service, or its database,\n' +
         'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor. A database is named by\n' +
         'Storage__Url, with the data directory that has its keys; or by its URL, with --key and --anchor.\n' +

@@ -99,7 +99,7 @@ export const EventDraft = strictObject(
     ),
     outcome: optional(byDefault(EventOutcome, 'Success')),
     classification: optional(
-      doc(Classification, 'A hint: it may raise what the policies say, never lower it.'),
+      doc(Classification, 'A hint: it may raise what the service decides, never lower it.'),
     ),
     tenantId: optional(OwnTenantId),
   },

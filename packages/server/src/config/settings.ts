@@ -101,7 +101,7 @@ export const SETTINGS = {
     PublicUrl: optional(
       url('https', 'http'),
       'the listening address',
-      'How others reach the service. Links in webhooks and exports are made from it, never from `Host`.',
+      'How others reach the service. If it begins with `https:`, answers carry `Strict-Transport-Security`.',
     ),
     TrustedProxies: optional(
       list(network()),
