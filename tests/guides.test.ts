@@ -7,9 +7,14 @@ import { readText } from './source.ts';
 
 it('docs/guides/send.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');
-  const [setUp, one, readBack, repeated, batch] = service.run(shellBlocks('docs/guides/send.md'));
+  const [setUp, one, refused, classified, readBack, repeated, batch] = service.run(
+    shellBlocks('docs/guides/send.md'),
+  );
   assert.equal(setUp!.trim(), '');
   assert.match(one!, /"status":"Accepted".*"idempotent":false/);
+  const shown = /```json\n(\{ "error": [^]*?)```/.exec(readText('docs/guides/send.md'))![1]!;
+  assert.deepEqual(faultsIn(refused!), faultsIn(shown));
+  assert.ok(readText('docs/guides/send.md').includes(`\n\`\`\`${classified}\`\`\`\n`), classified);
   assert.match(readBack!, /"action":"Rotate\.Key".*"integrity":\{"streamId"/);
   assert.match(repeated!, /"idempotent":false[\s\S]*"idempotent":true/);
   assert.match(batch!, /"status":"PartialSuccess".*"successCount":1,"failureCount":1/);
@@ -45,3 +50,9 @@ it('docs/operating/run.md verifies a stream as it says', async () => {
     /"status":"Completed".*"verdict":\{"verified":true,"firstSequence":1,"lastSequence":1,/,
   );
 });
+
+/** What an error says that is the same each time. */
+function faultsIn(answer: string): unknown {
+  const { code, message, details } = (JSON.parse(answer) as { error: Record<string, unknown> }).error;
+  return { code, message, details };
+}

@@ -320,7 +320,7 @@ describe('documents', () => {
 });
 
 describe('notices', () => {
-  it('of notices.md are said to be written where the server writes them, and nowhere else', () => {
+  it('that notices.md says are written are those that the server writes', () => {
     const written = serverFiles().flatMap(({ text }) =>
       [...text.matchAll(/\bkind: KINDS\.(\w+)/g)].map(
         ([, name]) => Object.entries(KINDS).find(([key]) => key === name)![1],

@@ -62,7 +62,7 @@ export const Action = Type.String({
   minLength: LIMITS.actionLengthMin,
   maxLength: LIMITS.actionLengthMax,
   pattern: '^[A-Za-z]+\\.[A-Za-z]+$',
-  'x-expected': 'letters (A to Z, a to z), a point, letters, like Delete.Invoice',
+  'x-expected': 'letters (A to Z, a to z), a dot, letters, like Delete.Invoice',
   description: 'What was done, as `Verb.Noun`: `Delete.Invoice`.',
 });
 

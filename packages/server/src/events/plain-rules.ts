@@ -84,7 +84,7 @@ export function saysWord(outline: JsonOutline, node: number, word: Uint8Array): 
   return true;
 }
 
-/** Letters, a point, letters. */
+/** Letters, a dot, letters. */
 export function isAction(outline: JsonOutline, node: number): boolean {
   const length = stringBytes(outline, node);
   if (length < LIMITS.actionLengthMin || length > LIMITS.actionLengthMax) return false;

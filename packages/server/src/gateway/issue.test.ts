@@ -17,7 +17,7 @@ import { createRules } from './validate.ts';
 
 const DATE_TIME =
   'a date-time that exists, with its zone and at most 9 digits of fraction, like 2026-01-02T03:04:05.678Z';
-const ACTION = 'letters (A to Z, a to z), a point, letters, like Delete.Invoice';
+const ACTION = 'letters (A to Z, a to z), a dot, letters, like Delete.Invoice';
 const VARIANTS = 'one of Download, Sftp, ObjectStorage';
 
 /** `field issue` of everything that is wrong. */

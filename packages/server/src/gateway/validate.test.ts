@@ -89,7 +89,7 @@ test('every violation of a body is listed with its full path, its issue and its 
   assert.deepEqual(sorted, [
     {
       field: 'action',
-      issue: 'must be letters (A to Z, a to z), a point, letters, like Delete.Invoice; it is a number',
+      issue: 'must be letters (A to Z, a to z), a dot, letters, like Delete.Invoice; it is a number',
       value: 5,
     },
     { field: 'actor.actorType', issue: 'must be one of User, Service, System', value: 'Robot' },
