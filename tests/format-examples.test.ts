@@ -5,14 +5,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
+  closeUnits,
+  contentOf,
   cosigner,
+  encodeEntry,
   encodeEntryBundle,
   formatCheckpoint,
+  formatEventProof,
+  formatEventProofText,
   formatTilePath,
   formatTlogProof,
+  genesisHash,
+  KINDS,
   leafHash,
   nodeHash,
   noteSigner,
+  noteVerifier,
+  openEvent,
+  parseEventProof,
   proveConsistency,
   proveInclusion,
   proveRange,
@@ -23,7 +33,11 @@ import {
   toBase64,
   toHex,
   treeRoot,
+  unitsOf,
+  verifyEventProof,
+  withholdContent,
 } from '@tallystick/evidence';
+import { VECTOR_EVENT } from '../packages/evidence/src/testing/sample-log.ts';
 import { spanRoot } from '../packages/evidence/src/tree/tree.ts';
 import { ROOT } from './source.ts';
 
@@ -105,4 +119,44 @@ test('tlog-proof.md shows the proof of its example', () => {
     `\`${toHex(leaves[4]!)}\``,
   );
   assert.equal(toBase64(entries[4]!), 'ZQ==');
+});
+
+test('event-proof.md shows the proof of its example in both forms, and a verifier agrees', async () => {
+  const paths = unitsOf(VECTOR_EVENT)
+    .map(({ path }) => path)
+    .sort();
+  const whole = openEvent(VECTOR_EVENT, (path) => new Uint8Array(16).fill(paths.indexOf(path) + 1));
+  const facts = { kind: KINDS.event, content: contentOf(whole) };
+  const entryAt = (index: number, previous: Uint8Array) =>
+    encodeEntry({
+      ...facts,
+      index,
+      receivedAtMs: 1_767_323_046_000 + index,
+      eventId: `01KE000000000000000000004${2 + index}`,
+      previous,
+    });
+  const first = entryAt(0, genesisHash(signer.name));
+  const hashes = [leafHash(first), leafHash(entryAt(1, leafHash(first)))] as const;
+  const root = nodeHash(...hashes);
+  const proof = {
+    entry: first,
+    shown: withholdContent(closeUnits(whole, (path) => path === '/actor/userName')),
+    hashes: [hashes[1]],
+    checkpoint: await signCheckpoint({ origin: signer.name, size: 2, root }, [signer]),
+  };
+  const text = formatEventProofText(proof);
+  const json = /```json\n([^]*?)```/.exec(readFileSync(join(FORMATS, 'event-proof.md'), 'utf8'))?.[1] ?? '';
+  assert.deepEqual(JSON.parse(json), JSON.parse(formatEventProof(proof)));
+  const rows = { content: facts.content, leaf: hashes[0], 'its sibling': hashes[1], root };
+  assertShows(
+    'event-proof.md',
+    block([text.trimEnd()]),
+    block(Object.entries(rows).map(([what, hash]) => `${what.padEnd(12)}${toHex(hash)}`)),
+  );
+  for (const form of [json, text]) {
+    const trust = { verifiers: [await noteVerifier(signer.verifierKey)] };
+    const { whole: isWhole, leaf, event } = await verifyEventProof(parseEventProof(form), trust);
+    assert.deepEqual([isWhole, leaf], [false, toHex(hashes[0])]);
+    assert.equal(JSON.stringify(event['actor']), '{"actorType":"User","userId":"u-42"}');
+  }
 });

@@ -14,7 +14,7 @@ import {
   parseNoticeLine,
   parseTrailer,
 } from './bundle-line.ts';
-import { textOf, toHex, utf8 } from '../bytes.ts';
+import { fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
 import { decodeEntry, KINDS } from '../event/entry.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
@@ -80,7 +80,10 @@ describe('the proof of an event', () => {
     odd.notice(KINDS.legalHold, { holdId: '01KE0000000000000000000001', act: 'Placed', policyId: null });
     odd.notice(KINDS.legalHold, { holdId: 'none', act: 'Placed', policyId: null });
     assert.equal((await verifyEventProof(await odd.proofOf(0), trust)).entry.kind, KINDS.legalHold);
-    await refused(await odd.proofOf(0, withholdContent(odd.entries[0]!.shown)), 'NOTICE_INVALID', trust, 0);
+    const withheld = await odd.proofOf(0, withholdContent(odd.entries[0]!.shown));
+    // Also where the key is unknown, and where nothing may be withheld: a notice is judged before either.
+    for (const by of [trust, { verifiers: [] }, { ...trust, allowWithheld: false }])
+      await refused(withheld, 'NOTICE_INVALID', by, 0);
     await refused(await odd.proofOf(1), 'NOTICE_INVALID', trust, 1);
   });
 
@@ -143,6 +146,72 @@ describe('the proof of an event', () => {
       malformed(() => parseEventProof(JSON.stringify({ ...JSON.parse(json), [member]: 7 })));
     }
     for (const rubbish of ['', '[]', 'null', '"x"', '{}']) malformed(() => parseEventProof(rubbish));
+  });
+});
+
+describe('the text form of a proof', () => {
+  it('has one text: every other is refused', async () => {
+    const text = formatEventProofText(await log.proofOf(4));
+    const line = textOf(fromBase64(/^extra (.*)$/m.exec(text)![1]!));
+    const withExtra = (extra: string) => text.replace(/^extra .*$/m, () => `extra ${extra}`);
+    const withLine = (changed: string) => {
+      assert.notEqual(changed, line);
+      return withExtra(toBase64(utf8(changed)));
+    };
+    assert.equal(withExtra(toBase64(utf8(line))), text);
+    const hash = /^index 4\n(.*)$/m.exec(text)![1]!;
+    const others = {
+      'another version': text.replace('@v1', '@v2'),
+      'a longer version': text.replace('@v1', '@v10'),
+      'a byte order mark': `\ufeff${text}`,
+      'CR LF': text.replaceAll('\n', '\r\n'),
+      'no extra': text.replace(/^extra .*\n/m, ''),
+      'an empty extra': withExtra(''),
+      'an extra without padding': withExtra(toBase64(utf8(line)).replace(/=+$/, '').slice(0, -1)),
+      'an extra that is not UTF-8': withExtra(toBase64(Uint8Array.of(0x7b, 0xff, 0x7d))),
+      'white space in the line': withLine(line.replace('"o":', '"o": ')),
+      'another order of members': withLine(line.replace(/(,"c":.*)(,"g":.*)\}$/, '$2$1}')),
+      'a needless escape': withLine(line.replace('"/action"', '"\\/action"')),
+      'an unknown member': withLine(line.replace(/\}$/, ',"x":1}')),
+      'a newline behind the line': withLine(`${line}\n`),
+      'a deletion': withLine(line.replace(/\}$/, ',"d":[]}')),
+      'a proof in the line': withLine(line.replace(/\}$/, ',"i":[]}')),
+      'no index': text.replace('index 4\n', ''),
+      'index before extra': text.replace(/^(extra .*\n)(index .*\n)/m, '$2$1'),
+      'another index': text.replace('index 4', 'index 5'),
+      'an index that is too large': text.replace('index 4', `index ${2 ** 53}`),
+      'a sign': text.replace('index 4', 'index +4'),
+      'a leading zero': text.replace('index 4', 'index 04'),
+      'too many hashes': text.replace('index 4\n', `index 4\n${`${hash}\n`.repeat(63)}`),
+      'a short hash': text.replace(hash, toBase64(new Uint8Array(31))),
+      'a line that is no hash': text.replace(hash, 'hash'),
+      'no blank line': text.replace('\n\n', '\n'),
+      'no checkpoint': text.slice(0, text.indexOf('\n\n') + 2),
+      'more behind the checkpoint': `${text}more\n`,
+    };
+    for (const [what, other] of Object.entries(others)) {
+      assert.notEqual(other, text, what);
+      malformed(() => parseEventProof(other), what);
+    }
+  });
+
+  it('takes an event of any size, in a line that some other readers find too long', async () => {
+    const large = await SampleLog.create();
+    large.append({ ...sampleEvent(0), payload: { text: 'x'.repeat(60_000) } });
+    const text = formatEventProofText(await large.proofOf(0));
+    assert.ok(text.split('\n')[1]!.length > 65_536);
+    assert.equal((await verifyEventProof(parseEventProof(text), trust)).whole, true);
+    const withheld = formatEventProofText(await large.proofOf(0, withholdContent(large.entries[0]!.shown)));
+    assert.ok(withheld.split('\n')[1]!.length < 4096);
+  });
+});
+
+describe('the JSON form of a proof', () => {
+  it('may have white space, another order of members, and further ones', async () => {
+    const members = JSON.parse(formatEventProof(await log.proofOf(4))) as Record<string, unknown>;
+    const other = Object.fromEntries([['further', true], ...Object.entries(members).toReversed()]);
+    const verdict = await verifyEventProof(parseEventProof(JSON.stringify(other, null, 2)), trust);
+    assert.equal(verdict.whole, true);
   });
 });
 
@@ -262,6 +331,6 @@ async function refused(proof: EventProof, reason: Reason, by: Trust = trust, ind
   );
 }
 
-function malformed(work: () => unknown): void {
-  assert.throws(work, (error) => error instanceof EvidenceError && error.reason === 'MALFORMED');
+function malformed(work: () => unknown, what?: string): void {
+  assert.throws(work, (error) => error instanceof EvidenceError && error.reason === 'MALFORMED', what);
 }
