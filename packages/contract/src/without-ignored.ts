@@ -18,7 +18,7 @@ function strip(schema: JsonSchema, value: unknown): unknown {
   const { items, maxItems = Infinity, properties, required } = branchFor(schema, value);
   // A list that is too long is refused for that, without a look at its items.
   if (Array.isArray(value)) return items && value.length <= maxItems ? stripItems(items, value) : value;
-  return properties ? stripMembers(properties, required ?? [], value) : value;
+  return properties ? stripMembers(properties, required ?? [], value as Record<string, unknown>) : value;
 }
 
 function stripItems(items: JsonSchema, value: readonly unknown[]): readonly unknown[] {
@@ -26,26 +26,26 @@ function stripItems(items: JsonSchema, value: readonly unknown[]): readonly unkn
   return stripped.every((item, index) => item === value[index]) ? value : stripped;
 }
 
+/** Goes through the members that the schema names: a value may have any number of others. */
 function stripMembers(
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[],
-  value: object,
+  value: Readonly<Record<string, unknown>>,
 ) {
-  const kept: [string, unknown][] = [];
-  let changed = false;
-  for (const [name, member] of Object.entries(value) as Iterable<[string, unknown]>) {
-    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  let kept: Record<string, unknown> | undefined;
+  for (const [name, schema] of Object.entries(properties)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const member = value[name];
     const isEmpty = member === null && !required.includes(name);
-    if (schema && (schema.readOnly === true || (isEmpty && !takesNull(schema)))) {
-      changed = true;
-      continue;
-    }
-    const inner = schema ? strip(schema, member) : member;
-    changed ||= inner !== member;
-    kept.push([name, inner]);
+    const isIgnored = schema.readOnly === true || (isEmpty && !takesNull(schema));
+    const inner = isIgnored ? undefined : strip(schema, member);
+    if (inner === member) continue;
+    // A spread copies own members, so that one called __proto__ stays an ordinary one.
+    kept ??= { ...value };
+    if (isIgnored) delete kept[name];
+    else kept[name] = inner;
   }
-  // fromEntries defines own members, so that a member called __proto__ stays an ordinary one.
-  return changed ? Object.fromEntries(kept) : value;
+  return kept ?? value;
 }
 
 const takesNull = (schema: JsonSchema): boolean =>
