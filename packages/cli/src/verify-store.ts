@@ -128,12 +128,12 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
   }
   const hasJournal = server.isStore(where);
   const settings = settingsOr(hasJournal, options, server);
-  const url = settings?.storage.url?.reveal();
+  const database = settings && server.verifyingUrl(settings.storage);
   // A directory whose events were moved to a database may still have those that it had before.
   const isOwn = settings !== undefined && resolve(settings.storage.dataDirectory) === resolve(where);
-  if (url !== undefined && (isOwn || !hasJournal)) {
+  if (database !== undefined && (isOwn || !hasJournal)) {
     const anchor = options.anchor ?? settings?.log.anchor;
-    return { url, setting: 'Storage__Url', directory: where, anchor };
+    return { ...database, directory: where, anchor };
   }
   if (hasJournal) return { directory: where };
   throw new CannotRun(

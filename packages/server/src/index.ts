@@ -5,6 +5,7 @@ export type { MadeKey } from './access/key-changes.ts';
 export { TOKEN_LIFETIME_SECONDS_MAX } from './access/token-lifetime.ts';
 export { checkDatabase, checkStore, isStore } from './check-store.ts';
 export { ConfigError } from './config/config-error.ts';
+export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
 export { createKey, type ListedKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';

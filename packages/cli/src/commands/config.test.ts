@@ -6,6 +6,8 @@ const env = {
   Server__Port: '9000',
   Storage__Url: 'postgres://app:hunter2@db/audit',
   Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit',
+  Storage__IndexUrl: 'postgres://index:hunter2@db/audit',
+  Storage__RetentionUrl: 'postgres://retention:hunter2@db/audit?password=hunter2',
   TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2',
 };
 
@@ -14,7 +16,8 @@ test('prints what holds and where it comes from, secrets masked', async () => {
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.match(stdout, /^Server__Port +9000 {2}\(environment\)$/m);
   assert.match(stdout, /^Storage__Url +\*\*\* {2}\(environment\)$/m);
-  assert.match(stdout, /^Storage__OwnerUrl +\*\*\* {2}\(environment\)$/m);
+  for (const name of ['OwnerUrl', 'IndexUrl', 'RetentionUrl'])
+    assert.match(stdout, new RegExp(`^Storage__${name} +\\*\\*\\* {2}\\(environment\\)$`, 'm'));
   assert.match(stdout, /^TALLYSTICK_ADMIN_KEY +\*\*\* {2}\(environment\)/m);
   assert.doesNotMatch(stdout, /hunter2/);
 });

@@ -3,7 +3,7 @@
 
 import { Command } from 'commander';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { runWithSettings, type Server } from '../run-with-settings.ts';
 
 export function migrateCommand(): Command {
   return new Command('migrate')
@@ -12,19 +12,33 @@ export function migrateCommand(): Command {
       'Brings the data directory up to this version of the program, in one transaction, and says from which version\n' +
         'to which. The service does the same when it starts; stop it first, unless there is nothing to do.\n' +
         'With Storage__Url it is that database: its tables are made with the credential of Storage__OwnerUrl, if that is\n' +
-        'given, and the user of Storage__Url gets the rights to serve, which are less.\n' +
+        'given, and the user of Storage__Url gets the rights to serve, which are less; those of Storage__IndexUrl and\n' +
+        'Storage__RetentionUrl, if they are given, get theirs.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the settings are wrong.',
     )
     .addOption(configFileOption())
     .action(async (options: ConfigFileOption) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
-        const { place, from, to, servedBy } = await server.migrate(config);
+        const { place, from, to, users, exposure } = await server.migrate(config);
         const line =
           from === to
             ? `${place} has schema version ${to} already`
             : `${place} is brought from schema version ${from} to ${to}`;
-        const rights = servedBy === undefined ? '' : `the user ${servedBy} may serve it\n`;
-        process.stdout.write(`${line}\n${rights}`);
+        process.stdout.write(`${line}\n${rightsOf(users)}`);
+        if (exposure !== undefined) process.stderr.write(`tallystick: ${exposure}\n`);
       });
     });
+}
+
+type Users = Awaited<ReturnType<Server['migrate']>>['users'];
+
+/** Nothing of a data directory, which has no users. */
+function rightsOf(users: Users): string {
+  const may = (user: string | undefined, what: string) =>
+    user === undefined ? '' : `the user ${user} may ${what}\n`;
+  return [
+    may(users?.Serving, 'serve it'),
+    may(users?.Index, 'do what concerns all tenants'),
+    may(users?.Retention, 'remove content'),
+  ].join('');
 }

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBuild } from '../config/build.ts';
+import { databaseUrls } from '../config/database-urls.ts';
 import { StartError } from '../start-error.ts';
 import { readMove } from '../storage/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
@@ -14,7 +15,8 @@ import type { Surroundings } from './surroundings.ts';
 
 /** Throws StartError. The data directory must be there. */
 export async function openStorage({ config, clock, random, telemetry }: Surroundings): Promise<Storage> {
-  const { dataDirectory: directory, url, distribute } = config.storage;
+  const { dataDirectory: directory, distribute } = config.storage;
+  const urls = databaseUrls(config.storage);
   const { origin: logOrigin } = config.log;
   const { streams } = config;
   const onFailure = (error: unknown) =>
@@ -22,7 +24,7 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const common = { logOrigin, streams, clock, random, onFailure };
   const onIndexTrouble = (what: string, error: Error | undefined) =>
     error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
-  if (url === undefined) {
+  if (urls === undefined) {
     const ways = { threads: true, exclusive: true, onIndexTrouble, onFatal };
     return openSqliteStorage({ directory, ...common, ...ways });
   }
@@ -33,7 +35,9 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
     telemetry.warn('a connection to the database is gone', { cause: error.message });
   const node = { name: nodeName(config), version: readBuild().version };
   const threads = { onFatal, onIndexTrouble };
-  return openPostgresStorage({ url: url.reveal(), ...common, node, threads, distribute, onTrouble });
+  const onExposure = (line: string) => telemetry.warn(line);
+  const told = { onTrouble, onExposure };
+  return openPostgresStorage({ ...urls, ...common, node, threads, distribute, ...told });
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

@@ -293,6 +293,8 @@ const SECRETS: Variables = {
   Redis__Url: 'redis://:hunter2@cache',
   Storage__Url: 'postgres://app:hunter2@db/audit',
   Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit',
+  Storage__IndexUrl: 'postgres://index:hunter2@db/audit',
+  Storage__RetentionUrl: 'postgres://retention:hunter2@db/audit',
   TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2',
 };
 

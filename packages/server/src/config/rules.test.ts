@@ -29,6 +29,14 @@ test('settings that must agree are checked together', () => {
       { Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit' },
       /^Storage__OwnerUrl is given without Storage__Url; it is the owner of that database$/,
     ],
+    [
+      { Storage__IndexUrl: 'postgres://index:hunter2@db/audit' },
+      /^Storage__IndexUrl is given without Storage__Url; it is another login to that database$/,
+    ],
+    [
+      { Storage__RetentionUrl: 'postgres://retention:hunter2@db/audit' },
+      /^Storage__RetentionUrl is given without Storage__Url; it is another login to that database$/,
+    ],
     [{ Storage__Distribute: 'true' }, /^Storage__Distribute is true without Storage__Url; only the tables/],
     [{ Grpc__Port: '8080' }, /^Grpc__Port: 8080 is also Server__Port/],
     [

@@ -22,7 +22,9 @@ export function brokenRules(written: WrittenSettings): string[] {
 }
 
 const RULES: readonly Rule[] = [
-  ownerOfDatabase,
+  (written) => ofDatabase(written, 'Storage__OwnerUrl', 'it is the owner of that database'),
+  (written) => ofDatabase(written, 'Storage__IndexUrl', 'it is another login to that database'),
+  (written) => ofDatabase(written, 'Storage__RetentionUrl', 'it is another login to that database'),
   distributedDatabase,
   tlsWhole,
   portsApart,
@@ -32,9 +34,9 @@ const RULES: readonly Rule[] = [
   (written) => datesInOrder(written, 'v2'),
 ];
 
-function ownerOfDatabase({ isGiven }: WrittenSettings): string | undefined {
-  if (!isGiven('Storage__OwnerUrl') || isGiven('Storage__Url')) return undefined;
-  return 'Storage__OwnerUrl is given without Storage__Url; it is the owner of that database';
+function ofDatabase({ isGiven }: WrittenSettings, name: string, what: string): string | undefined {
+  if (!isGiven(name) || isGiven('Storage__Url')) return undefined;
+  return `${name} is given without Storage__Url; ${what}`;
 }
 
 function distributedDatabase({ config, isGiven }: WrittenSettings): string | undefined {

@@ -135,6 +135,16 @@ export const SETTINGS = {
       'that of `Storage__Url`',
       'The same database with the credential of its owner, for `tallystick migrate` and `copy` only; the service does not need it.',
     ),
+    IndexUrl: optional(
+      secret(url('postgres', 'postgresql')),
+      'that of `Storage__Url`',
+      'The same database with a login of its own for what concerns all tenants: signing, the index, searches, nodes. Then the user of `Storage__Url` needs no right to see all tenants.',
+    ),
+    RetentionUrl: optional(
+      secret(url('postgres', 'postgresql')),
+      'that of `Storage__Url`',
+      'The same database with a login of its own for removing content whose time is over. It is checked at the start; this version removes none yet.',
+    ),
     Distribute: setting(
       flag(),
       false,

@@ -294,4 +294,17 @@ describe('whoever copies', () => {
     assert.equal((await copyStore(store.config(url, ownerUrl), () => {})).how, 'Anew');
     await using _ = await opened(store, url);
   });
+
+  it('does so with separate logins, too', async () => {
+    using store = made.clone();
+    const ownerUrl = await server.createDatabase();
+    const [url, indexUrl] = ['divided', 'divided_index'].map((user) =>
+      ownerUrl.replace('postgres@', `${user}@`),
+    );
+    for (const user of ['divided', 'divided_index']) await raw(server.url(), `CREATE ROLE ${user} LOGIN`);
+    const { logs } = await copyStore(store.config(url, ownerUrl, indexUrl), () => {});
+    assert.ok(logs.length > 0);
+    await assert.rejects(raw(url!, 'SET ROLE tallystick_projector'), /permission denied to set role/);
+    await using _ = await openStorage(store.config(url, undefined, indexUrl), true);
+  });
 });

@@ -9,6 +9,7 @@ import { AuditError } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
 import { checkStore, isStore, type StoreReport } from '../check-store.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
 import { instant, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
@@ -48,8 +49,9 @@ type OnProgress = (progress: CopyProgress) => void;
 
 /** Throws StartError, and ConfigError where there is nothing to copy from or to. */
 export async function copyStore(config: Config, onProgress: OnProgress): Promise<CopiedStore> {
-  const { dataDirectory: directory, url, ownerUrl } = config.storage;
-  if (url === undefined) throw new ConfigError(['name the database to copy to by --to or Storage__Url']);
+  const { dataDirectory: directory, ownerUrl } = config.storage;
+  const urls = databaseUrls(config.storage);
+  if (urls === undefined) throw new ConfigError(['name the database to copy to by --to or Storage__Url']);
   if (!isStore(directory))
     throw new ConfigError([`there is no data in ${resolve(directory)}: name a data directory by --from`]);
   using _ = takeLock(directory);
@@ -61,7 +63,7 @@ export async function copyStore(config: Config, onProgress: OnProgress): Promise
   // Loaded where it is needed.
   const { openCopyTarget } = await import('../storage/postgres/copy-target.ts');
   await using target = await openCopyTarget({
-    url: url.reveal(),
+    ...urls,
     ownerUrl: ownerUrl?.reveal(),
     saidIn: '--to or Storage__Url',
   });

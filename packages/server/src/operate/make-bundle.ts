@@ -4,6 +4,7 @@
 
 import type { StreamId, TenantId } from '@tallystick/contract';
 import { EvidenceError, parseNote } from '@tallystick/evidence';
+import { verifyingUrl } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
 import { systemClock, wait } from '../runtime/clock.ts';
@@ -46,11 +47,12 @@ const POLL_MS = 50;
 /** Throws StartError, and ConfigError where there is no data. */
 export async function openBundle(config: Config, wish: BundleWish): Promise<OpenedBundle> {
   requireData(config);
-  const { dataDirectory, url } = config.storage;
-  if (url === undefined) return openIn(openJournalStore(dataDirectory, wish.tenant), dataDirectory, wish);
+  const { dataDirectory } = config.storage;
+  const place = verifyingUrl(config.storage);
+  if (place === undefined) return openIn(openJournalStore(dataDirectory, wish.tenant), dataDirectory, wish);
   // Loaded here: a command over a data directory does not wait for what speaks to databases.
   const { openBundleStore } = await import('../storage/postgres/bundle-store.ts');
-  return openIn(await openBundleStore(url.reveal(), wish.tenant), dataDirectory, wish);
+  return openIn(await openBundleStore(place, wish.tenant), dataDirectory, wish);
 }
 
 async function openIn<Log extends LogPlace<unknown>>(

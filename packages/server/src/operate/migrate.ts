@@ -1,5 +1,6 @@
 // Brings what is stored up to this program: the data directory of a stopped service, or the database of one.
 
+import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
 import { journalVersion, migrateJournal } from '../storage/sqlite/database.ts';
 import { takeLock } from '../storage/sqlite/lock.ts';
@@ -12,17 +13,27 @@ export interface Migrated {
   readonly place: string;
   readonly from: number;
   readonly to: number;
-  /** The user of the database that the service takes; undefined for a data directory. */
-  readonly servedBy?: string;
+  /** The users of the database that the service takes; undefined for a data directory. */
+  readonly users?: DatabaseUsers;
+  /** How the one who serves could do what others are there for, in one line; undefined: it cannot. */
+  readonly exposure?: string | undefined;
+}
+
+/** By what they are there for. */
+export interface DatabaseUsers {
+  readonly Serving: string;
+  readonly Index?: string;
+  readonly Retention?: string;
 }
 
 /** Throws StartError, and ConfigError where there is no data directory. No service may use that meanwhile. */
 export async function migrate(config: Config): Promise<Migrated> {
-  const { dataDirectory, url, ownerUrl, distribute } = config.storage;
-  if (url !== undefined) {
+  const { dataDirectory, ownerUrl, distribute } = config.storage;
+  const urls = databaseUrls(config.storage);
+  if (urls !== undefined) {
     // Loaded here: a command over a data directory does not wait for what speaks to databases.
     const { provision } = await import('../storage/postgres/provision.ts');
-    return provision({ url: url.reveal(), ownerUrl: ownerUrl?.reveal() }, { distribute });
+    return provision({ ...urls, ownerUrl: ownerUrl?.reveal() }, { distribute });
   }
   requireData(config);
   const version = journalVersion(dataDirectory);

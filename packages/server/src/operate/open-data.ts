@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../config/config-error.ts';
+import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -78,7 +79,8 @@ export function warnInto(warnings: string[]): Pick<Telemetry, 'warn'> {
 
 /** In this thread; throws StartError, where it is to be exclusive also while the service runs. */
 export async function openStorage(config: Config, exclusive: boolean): Promise<Storage> {
-  const { dataDirectory: directory, url } = config.storage;
+  const { dataDirectory: directory } = config.storage;
+  const urls = databaseUrls(config.storage);
   await openDataDirectory(directory);
   const clock = systemClock;
   const common = {
@@ -87,9 +89,9 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
     clock,
     random: createSystemRandom(),
   };
-  if (url !== undefined) {
+  if (urls !== undefined) {
     const alone = exclusive ? anchorPlace(config) : undefined;
-    return openDatabase(url.reveal(), common, alone);
+    return openDatabase({ ...urls, ...common }, alone);
   }
   return openSqliteStorage({
     directory,
@@ -104,16 +106,12 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
 }
 
 /** `alone`: the anchor that nodes of this database share, where none of them may run meanwhile. */
-async function openDatabase(
-  url: string,
-  common: Omit<PostgresOptions, 'url'>,
-  alone: string | undefined,
-): Promise<Storage> {
+async function openDatabase(options: PostgresOptions, alone: string | undefined): Promise<Storage> {
   // Loaded where it is needed.
   const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
   await using parts = new AsyncDisposableStack();
   if (alone !== undefined) parts.use(takeAnchorAlone(alone));
-  const storage = parts.use(await openPostgresStorage({ url, ...common, mayMigrate: false }));
+  const storage = parts.use(await openPostgresStorage({ ...options, mayMigrate: false }));
   const opened = parts.move();
   return { ...storage, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

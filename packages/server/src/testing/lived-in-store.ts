@@ -43,7 +43,7 @@ export interface LivedInStore extends Lived, Disposable {
   readonly directory: string;
   /** Starts a service on it, or, with a URL, on that database with its keys and its anchor. */
   start(url?: string): Promise<TestApp>;
-  config(url?: string, ownerUrl?: string): Config;
+  config(url?: string, ownerUrl?: string, indexUrl?: string): Config;
   /** Does something to the database of the directory, past all that guards it. */
   alter(sql: string): void;
   /** Another directory with the same in it, while no service runs on this one. */
@@ -87,19 +87,19 @@ function storeIn(folder: string, lived: Lived): LivedInStore {
 
 function placeIn(folder: string): Pick<LivedInStore, 'directory' | 'start' | 'config'> {
   const directory = join(folder, 'data');
-  const variables = (url?: string, ownerUrl?: string) => ({
+  const variables = (url?: string, ownerUrl?: string, indexUrl?: string) => ({
     Storage__DataDirectory: directory,
     Log__Origin: ORIGIN,
     Log__CheckpointInterval: 'PT0.02S',
     ...WITH_PLATFORM_KEY,
     ...(url === undefined ? {} : { Storage__Url: url }),
     ...(ownerUrl === undefined ? {} : { Storage__OwnerUrl: ownerUrl }),
+    ...(indexUrl === undefined ? {} : { Storage__IndexUrl: indexUrl }),
   });
   return {
     directory,
     start: (url) => startTestApp(variables(url)),
-    config: (url, ownerUrl) =>
-      loadConfig({ variables: variables(url, ownerUrl), workingDirectory: folder }).config,
+    config: (...urls) => loadConfig({ variables: variables(...urls), workingDirectory: folder }).config,
   };
 }
 

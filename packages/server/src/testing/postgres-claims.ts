@@ -8,8 +8,16 @@ import { type LogRow, type Place, STREAMS } from '../storage/conformance/claims.
 import { SCHEMA } from '../storage/postgres/database.ts';
 import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';
 
-/** The backend on a database whose tables are there and empty; undefined: without threads. */
-export function placeAt(url: string, threads?: ThreadsOptions): Place & AsyncDisposable {
+export interface ClaimedOptions {
+  /** Undefined: without threads. */
+  readonly threads?: ThreadsOptions;
+  /** Those who serve; undefined: the superuser does everything. */
+  readonly users?: { readonly serving: string; readonly index: string };
+}
+
+/** The backend on a database whose tables are there and empty; `url` is that of a superuser. */
+export function placeAt(url: string, { threads, users }: ClaimedOptions = {}): Place & AsyncDisposable {
+  const as = (user: string) => Object.assign(new URL(url), { username: user }).href;
   // Some connections, however much is asked for at once: the server has an end of them.
   const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });
   const raw = async (sql: string, values: unknown[]) =>
@@ -17,7 +25,7 @@ export function placeAt(url: string, threads?: ThreadsOptions): Place & AsyncDis
   return {
     open: (streams) =>
       openPostgresStorage({
-        url,
+        ...(users === undefined ? { url } : { url: as(users.serving), indexUrl: as(users.index) }),
         logOrigin: 'audit.example.com',
         streams: { ...STREAMS, ...streams },
         clock: systemClock,

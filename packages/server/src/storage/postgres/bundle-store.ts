@@ -23,9 +23,12 @@ const END = statement(
 const PREVIOUS = statement('SELECT previous_checkpoint FROM epochs WHERE tenant_id = $1 AND epoch = $2');
 
 /** Throws StartError. */
-export async function openBundleStore(url: string, tenant: TenantId): Promise<OpenBundleStore<LogPlace>> {
+export async function openBundleStore(
+  { url, setting }: { readonly url: string; readonly setting: string },
+  tenant: TenantId,
+): Promise<OpenBundleStore<LogPlace>> {
   await using opening = new AsyncDisposableStack();
-  const database = opening.use(await openForVerifying(url, 'Storage__Url'));
+  const database = opening.use(await openForVerifying(url, setting));
   const installation = await readInstallation(database, VERIFIER);
   if (installation === undefined) throw new StartError('no service was started on the database');
   const { logOrigin } = installation;

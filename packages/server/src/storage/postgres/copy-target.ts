@@ -13,6 +13,7 @@ import {
   readTarget,
 } from './copy-mark.ts';
 import { Database } from './database.ts';
+import type { LoginUrls } from './logins.ts';
 import { type DatabaseUrls, provision } from './provision.ts';
 
 /** Nobody waits for it. */
@@ -37,9 +38,9 @@ export interface CopyTarget extends AsyncDisposable, Pick<CopiedRows, 'lastKey' 
 export async function openCopyTarget(urls: DatabaseUrls): Promise<CopyTarget> {
   const { place } = await provision(urls);
   await using parts = new AsyncDisposableStack();
-  const connect = (url: string) =>
-    parts.use(new Database({ url, connectionsMax: 1, answerMsMax: ANSWER_MS_MAX }));
-  const [served, owned] = [connect(urls.url), connect(urls.ownerUrl ?? urls.url)];
+  const connect = (to: LoginUrls) =>
+    parts.use(new Database({ ...to, connectionsMax: 1, answerMsMax: ANSWER_MS_MAX }));
+  const [served, owned] = [connect(urls), connect({ url: urls.ownerUrl ?? urls.url })];
   const rows = new CopiedRows(served);
   const opened = parts.move();
   return {

@@ -7,6 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import { orUnavailable, UnknownCommitError } from './away.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { areDistributed } from './distribute.ts';
+import { type Login, loginFor, LOGINS, loginsIn, type LoginUrls } from './logins.ts';
 import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
 
 /** Where all tables are. */
@@ -32,6 +33,8 @@ export type Scope =
       readonly tenants: readonly TenantId[];
     }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
+  /** One that takes on another role in between. */
+  | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: Role }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' | 'Verifier' };
 
@@ -50,9 +53,11 @@ export interface Transaction {
 /** One state of the database, for as long as it is read; its connection is nobody else's meanwhile. */
 export interface OpenState extends AsyncDisposable, Pick<Transaction, 'query' | 'isDistributed'> {}
 
-export interface DatabaseOptions {
-  readonly url: string;
+export interface DatabaseOptions extends LoginUrls {
+  /** Of each login that has a URL of its own. */
   readonly connectionsMax: number;
+  /** Of some of them, where there are several. */
+  readonly connectionsMaxOf?: Readonly<Partial<Record<Login, number>>>;
   /** So long is waited for a connection; undefined: five seconds. */
   readonly connectMsMax?: number;
   /** So long is waited for an answer; undefined: ten seconds. */
@@ -99,40 +104,25 @@ const NO_TRANSACTION = '25P01';
 const PIPELINED = { pipeline: true };
 
 export class Database implements AsyncDisposable {
-  readonly #pool: Pool;
+  /** Those that have a URL of their own; the one that serves is the first. */
+  readonly logins: readonly Login[];
+  readonly #pools: ReadonlyMap<Login, Pool>;
   #isDistributed: boolean | undefined;
 
   constructor(options: DatabaseOptions) {
-    const { url, connectionsMax, onTrouble } = options;
-    const { connectMsMax = CONNECT_MS_MAX, answerMsMax = ANSWER_MS_MAX, idleMsMax = IDLE_MS_MAX } = options;
+    this.logins = loginsIn(options);
+    this.#pools = new Map(this.logins.map((login) => [login, poolOf(options, login)]));
     this.#isDistributed = options.isDistributed;
-    this.#pool = new Pool({
-      connectionString: withSettings(url),
-      max: connectionsMax,
-      connectionTimeoutMillis: connectMsMax,
-      query_timeout: answerMsMax,
-      statement_timeout: answerMsMax,
-      idle_in_transaction_session_timeout: idleMsMax,
-      idleTimeoutMillis: 30_000,
-      keepAlive: true,
-      application_name: 'tallystick',
-      types: COLUMN_TYPES,
-      ...PIPELINED,
-    });
-    this.#pool.on('error', (error) => onTrouble?.(error));
-    // Between the pool and whoever gets a connection there is a moment in which nobody else listens: an error that nobody
-    // hears ends the process. Whoever uses the connection is told by what it asks.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** Whether its tables are spread over machines by tenant: then a transaction is of one tenant, wherever it can be. */
   async isDistributed(): Promise<boolean> {
-    return this.#isDistributed ?? this.#orUnavailable(async (_, isDistributed) => isDistributed);
+    return this.#isDistributed ?? this.#orUnavailable('Serving', async (_, isDistributed) => isDistributed);
   }
 
   /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
   async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#orUnavailable(async (client, isDistributed) => {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, '', DURABLY);
       const result = await work(transactionOn(client, isDistributed));
       await commit(client);
@@ -142,7 +132,7 @@ export class Database implements AsyncDisposable {
 
   /** Reads from one state of the database. */
   async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#orUnavailable(async (client, isDistributed) => {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, ONE_STATE);
       const result = await read(transactionOn(client, isDistributed));
       await client.query('COMMIT');
@@ -153,9 +143,11 @@ export class Database implements AsyncDisposable {
   /** The state is that of the first statement. */
   async openState(scope: Scope): Promise<OpenState> {
     const isDistributed = await this.isDistributed();
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw orUnavailable(error);
-    });
+    const client = await this.#poolOf(loginOf(scope))
+      .connect()
+      .catch((error: unknown) => {
+        throw orUnavailable(error);
+      });
     begin(client, isDistributed, scope, ONE_STATE);
     const transaction = transactionOn(client, isDistributed);
     return {
@@ -174,7 +166,7 @@ export class Database implements AsyncDisposable {
 
   /** One statement by itself, in one round trip. */
   async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#orUnavailable(async (client, isDistributed) => {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, 'READ ONLY');
       const rows = transactionOn(client, isDistributed).query(asked, values);
       const committed = client.query('COMMIT');
@@ -186,17 +178,25 @@ export class Database implements AsyncDisposable {
   }
 
   /** As whoever the URL names, without a role: for migrations and for looking at the database itself. */
-  async plainly<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return this.#with(work);
+  async plainly<T>(work: (client: PoolClient) => Promise<T>, login: Login = 'Serving'): Promise<T> {
+    return this.#with(login, work);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end();
+    await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
   }
 
-  async #orUnavailable<T>(work: (client: PoolClient, isDistributed: boolean) => Promise<T>): Promise<T> {
+  /** Whoever serves does what nobody else is there for. */
+  #poolOf(login: Login): Pool {
+    return this.#pools.get(login) ?? this.#pools.get('Serving')!;
+  }
+
+  async #orUnavailable<T>(
+    login: Login,
+    work: (client: PoolClient, isDistributed: boolean) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await this.#with(async (client) => {
+      return await this.#with(login, async (client) => {
         this.#isDistributed ??= await areDistributed(client, SCHEMA);
         return work(client, this.#isDistributed);
       });
@@ -205,8 +205,8 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+  async #with<T>(login: Login, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#poolOf(login).connect();
     let failure: Error | undefined;
     const onError = (error: Error) => (failure = error);
     client.on('error', onError);
@@ -222,6 +222,34 @@ export class Database implements AsyncDisposable {
       client.release(failure);
     }
   }
+}
+
+function loginOf(scope: Scope): Login {
+  return loginFor('mayTake' in scope ? scope.mayTake : scope.role);
+}
+
+function poolOf(options: DatabaseOptions, login: Login): Pool {
+  const { connectionsMax, connectionsMaxOf = {}, onTrouble } = options;
+  const { connectMsMax = CONNECT_MS_MAX, answerMsMax = ANSWER_MS_MAX, idleMsMax = IDLE_MS_MAX } = options;
+  const isAlone = loginsIn(options).length === 1;
+  const pool = new Pool({
+    connectionString: withSettings(options[LOGINS[login].url]!),
+    max: isAlone ? connectionsMax : (connectionsMaxOf[login] ?? connectionsMax),
+    connectionTimeoutMillis: connectMsMax,
+    query_timeout: answerMsMax,
+    statement_timeout: answerMsMax,
+    idle_in_transaction_session_timeout: idleMsMax,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'tallystick',
+    types: COLUMN_TYPES,
+    ...PIPELINED,
+  });
+  pool.on('error', (error) => onTrouble?.(error));
+  // Between the pool and whoever gets a connection there is a moment in which nobody else listens: an error that nobody
+  // hears ends the process. Whoever uses the connection is told by what it asks.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
 }
 
 /** What the URL says takes the place of what is said beside it, so they are said there, behind its own. */

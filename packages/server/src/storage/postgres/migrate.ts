@@ -13,8 +13,10 @@ import {
   requireExtension,
   settingsOfMachines,
 } from './distribute.ts';
+import { type Login, LOGINS, rolesOf } from './logins.ts';
 import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
 import { byPartitions, byShards, MIGRATIONS, unsampled } from './schema.ts';
+import type { Users } from './users.ts';
 
 /** Any number that nobody else takes: who migrates waits for whoever is at it. */
 export const MIGRATION_LOCK = 0x7461_6c6c;
@@ -34,6 +36,8 @@ export interface Migrated {
 export interface MigrateOptions {
   /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
   readonly distribute?: boolean;
+  /** Those who do, in the place of whoever serves, what its user is not to do; undefined: it does everything. */
+  readonly besides?: Omit<Users, 'Serving'>;
 }
 
 /** Brings the database to this version; `servedBy` is the user that may take on the roles. Throws StartError. */
@@ -64,7 +68,7 @@ function unhurried(client: PoolClient): Asking {
 async function migrateOver(
   client: Asking,
   servedBy: string,
-  { distribute = false }: MigrateOptions,
+  { distribute = false, besides = {} }: MigrateOptions,
 ): Promise<Migrated> {
   await client.query('BEGIN');
   await client.query('SET LOCAL statement_timeout = 0');
@@ -91,7 +95,9 @@ async function migrateOver(
     `INSERT INTO meta (name, value) VALUES ('schema_version', '${MIGRATIONS.length}')
      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   );
-  await letTakeRoles(client, servedBy);
+  const users = Object.entries({ Serving: servedBy, ...besides }) as [Login, string][];
+  const logins = users.map(([login]) => login);
+  for (const [login, user] of users) await letTakeRoles(client, user, rolesOf(login, logins));
   await client.query('COMMIT');
   return { from: version, to: MIGRATIONS.length };
 }
@@ -116,29 +122,36 @@ export async function requireVersion(database: Database, roles?: readonly string
   );
 }
 
-/** The version of the tables that are there; 0 for none. Throws StartError when the user may not take on these roles. */
-export async function versionIn(
-  database: Database,
-  roles: readonly string[] = Object.values(ROLES),
-): Promise<number> {
-  return database.plainly(async (client) => {
-    if (!(await hasTables(client))) return 0;
-    try {
-      await client.query(`BEGIN READ ONLY; ${roles.map(takeRole).join('; ')}`);
-      const version = await versionOf(client);
-      await client.query('COMMIT');
-      return version;
-    } catch (cause) {
-      if (!isDenied(cause)) throw cause;
-      const hint = '`tallystick migrate` gives them to it';
-      throw new StartError(
-        roles.length === 1
-          ? `the user of the database may not take on the role ${roles[0]} (${cause.message}); an administrator of the database lets it by GRANT ${roles[0]} TO that user`
-          : `the user of Storage__Url may not take on the roles of this service (${cause.message}); ${hint}`,
-        { cause },
-      );
-    }
-  });
+/**
+ * The version of the tables that are there; 0 for none. Throws StartError when a user may not take on its roles, or these if
+ * they are given.
+ */
+export async function versionIn(database: Database, roles?: readonly string[]): Promise<number> {
+  let version = 0;
+  for (const login of database.logins) {
+    const taken = roles ?? rolesOf(login, database.logins);
+    version = await database.plainly(async (client) => {
+      if (!(await hasTables(client))) return 0;
+      try {
+        return await versionAs(client, taken);
+      } catch (cause) {
+        if (!isDenied(cause)) throw cause;
+        const message =
+          roles === undefined
+            ? `the user of ${LOGINS[login].setting} may not take on the roles of this service (${cause.message}); \`tallystick migrate\` gives them to it`
+            : `the user of the database may not take on the role ${roles.join()} (${cause.message}); an administrator of the database lets it by GRANT ${roles.join()} TO that user`;
+        throw new StartError(message, { cause });
+      }
+    }, login);
+  }
+  return version;
+}
+
+async function versionAs(client: Asking, roles: readonly string[]): Promise<number> {
+  await client.query(`BEGIN READ ONLY; ${roles.map(takeRole).join('; ')}`);
+  const version = await versionOf(client);
+  await client.query('COMMIT');
+  return version;
 }
 
 /** No right to do that, or no such role. */
@@ -151,16 +164,18 @@ const LOOKED_AT = [...NEVER_OFF, 'server_version_num', 'server_encoding'];
 
 /** Throws StartError for a database that may forget what it has acknowledged, is too old, or cannot hold every text. */
 export async function requireDurable(database: Database): Promise<void> {
-  await database.plainly(async (client) => {
+  const isDistributed = await database.plainly(async (client) => {
     const { rows } = await client.query<{ name: string; setting: string }>(
       'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
       [LOOKED_AT],
     );
     requireKept('the database', new Map(rows.map(({ name, setting }) => [name, setting])));
-    if (!(await areDistributed(client, SCHEMA))) return;
-    for (const [machine, settings] of await settingsOfMachines(client, LOOKED_AT))
-      requireKept(`the machine ${machine} of the database`, settings);
+    return areDistributed(client, SCHEMA);
   });
+  if (!isDistributed) return;
+  // They are asked in the role of the projector.
+  const machines = await database.plainly((client) => settingsOfMachines(client, LOOKED_AT), 'Index');
+  for (const [machine, settings] of machines) requireKept(`the machine ${machine} of the database`, settings);
 }
 
 function requireKept(what: string, settings: ReadonlyMap<string, string>): void {
@@ -214,7 +229,7 @@ function makeRole(role: string): string {
  * To take on a role is not to have its rights at all times: a user that had them would see every row that any of the roles
  * may see, since the policies of a role hold for whoever has its rights.
  */
-async function letTakeRoles(client: Asking, user: string): Promise<void> {
+async function letTakeRoles(client: Asking, user: string, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ version: string; mighty: boolean }>(
     `SELECT current_setting('server_version_num') AS version, rolsuper AS mighty FROM pg_roles WHERE rolname = $1`,
     [user],
@@ -222,7 +237,7 @@ async function letTakeRoles(client: Asking, user: string): Promise<void> {
   const [found] = rows;
   if (found === undefined) throw new StartError(`the database has no user ${user}`);
   const canSayHow = Number(found.version) >= 160_000;
-  for (const role of Object.values(ROLES)) {
+  for (const role of roles) {
     if (!found.mighty && (await mayTake(client, user, role, canSayHow))) continue;
     const how = canSayHow ? ' WITH INHERIT FALSE, SET TRUE' : '';
     await client.query(`GRANT ${role} TO ${identifier(user)}${how}`);

@@ -9,22 +9,23 @@ import type { StreamLimits } from '../../streams/log.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessStores } from './access-stores.ts';
-import { Database, type DatabaseOptions, PROJECTOR, statement } from './database.ts';
+import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
 import { COMMITS_AT_ONCE } from './journal.ts';
 import { createLogWith, writesHere } from './log.ts';
 import { HeldShares } from './held-shares.ts';
+import type { LoginUrls } from './logins.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { Newscast } from './newscast.ts';
 import { type NodeSelf, PostgresNodes } from './nodes.ts';
-import { ensureReady, userOf } from './provision.ts';
+import { ensureReady } from './provision.ts';
 import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
+import { exposureOf, usersOf } from './users.ts';
 
-export interface PostgresOptions {
-  readonly url: string;
+export interface PostgresOptions extends LoginUrls {
   /** As set; undefined: whatever is settled, or will be. */
   readonly logOrigin: string | undefined;
   readonly streams: StreamLimits;
@@ -44,6 +45,8 @@ export interface PostgresOptions {
   readonly onFailure?: (error: unknown) => void;
   /** Told of connections that break while nobody uses them. */
   readonly onTrouble?: (error: Error) => void;
+  /** Told in one line how the user who serves could do what other users are there for. */
+  readonly onExposure?: (line: string) => void;
 }
 
 export interface ThreadsOptions {
@@ -60,6 +63,9 @@ const FOLLOWING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
+/** Where there are several users, the other one has so many: for what is asked beside that which a part is there for. */
+const FEW_OF_INDEX = { connectionsMaxOf: { Index: 2 } };
+const FEW_OF_SERVING = { connectionsMaxOf: { Serving: 2 } };
 /** A beat that takes longer is none: the next one is due. */
 const BEAT_MS_MAX = 2000;
 /** Whoever asks how it is does not wait longer. */
@@ -68,31 +74,37 @@ const ALIVE_MS_MAX = 2000;
 const SEARCH_MS_MAX = 60_000;
 
 const ANSWERS = statement('SELECT 1');
+const READER: Scope = { role: 'Reader', tenants: [] };
 
 /** Throws StartError. A database without tables gets them, if the user may make them. */
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
-  const { url, streams, clock, random, onFailure, onTrouble } = options;
+  const { url, indexUrl, retentionUrl, streams, clock, random, onFailure, onTrouble } = options;
+  const urls = { url, indexUrl, retentionUrl };
   await using parts = new AsyncDisposableStack();
   const told = {
     ...(onTrouble === undefined ? {} : { onTrouble }),
     ...(options.isDistributed === undefined ? {} : { isDistributed: options.isDistributed }),
   };
   const connect = (connectionsMax: number, more: Partial<DatabaseOptions> = {}) =>
-    parts.use(new Database({ url, connectionsMax, ...told, ...more }));
-  const reading = connect(READING_CONNECTIONS);
-  await userOf(reading, 'Storage__Url');
-  await (options.mayMigrate === false ? requireReady(reading) : ensureReady(reading, options));
+    parts.use(new Database({ ...urls, connectionsMax, ...told, ...more }));
+  const reading = connect(READING_CONNECTIONS, FEW_OF_INDEX);
+  await makeReady(reading, options);
   const isDistributed = await reading.isDistributed();
   const writers = WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0);
   const nextId = createUlids(clock, random);
   const committer = new PoolCommitter(random);
   const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
   const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
-  const connecting = { url, isDistributed };
-  const writing = { connecting: { ...connecting, connectionsMax: writers }, logOrigin, streams, held };
+  const connecting = { ...urls, isDistributed };
+  const writing = {
+    connecting: { ...connecting, connectionsMax: writers, ...FEW_OF_INDEX },
+    logOrigin,
+    streams,
+    held,
+  };
   const writer = options.threads
     ? parts.use(await startWriter({ ...writing, onCrash: options.threads.onFatal }))
-    : writesHere({ ...writing, writing: connect(writers), committer, clock, random, nextId });
+    : writesHere({ ...writing, writing: connect(writers, FEW_OF_INDEX), committer, clock, random, nextId });
   const log = createLogWith(writer, { reading, logOrigin });
   const access = createAccessStores(reading, {
     clock,
@@ -101,7 +113,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   });
   const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held);
   const index = createEventIndex({
-    database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX }),
+    database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX, ...FEW_OF_SERVING }),
     clock,
     nextId,
     held,
@@ -126,13 +138,27 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),
-    answers: async () => void (await asking.read(PROJECTOR, ANSWERS)),
+    answers: () => answersOf(asking),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
+/** Throws StartError. */
+async function makeReady(database: Database, options: PostgresOptions): Promise<void> {
+  await usersOf(database);
+  await (options.mayMigrate === false ? requireReady(database) : ensureReady(database, options));
+  const exposure = await exposureOf(database);
+  if (exposure !== undefined) options.onExposure?.(exposure);
+}
+
+/** Of each user without whom no request is answered. */
+async function answersOf(database: Database): Promise<void> {
+  await database.read(PROJECTOR, ANSWERS);
+  if (database.logins.includes('Index')) await database.read(READER, ANSWERS);
+}
+
 function followerInThread(
-  database: Pick<DatabaseOptions, 'url' | 'isDistributed'>,
+  database: LoginUrls & Pick<DatabaseOptions, 'isDistributed'>,
   held: HeldShares,
   { onIndexTrouble: onTrouble }: ThreadsOptions,
 ): ThreadedFollower {

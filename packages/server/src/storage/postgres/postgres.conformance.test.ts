@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
 import { placeAt } from '../../testing/postgres-claims.ts';
+import { raw } from '../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { epochClaims } from '../conformance/epochs.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import type { ThreadsOptions } from './postgres-storage.ts';
+
+/** Nobody who may do more than a claim needs. */
+const USERS = { serving: 'serving', index: 'indexing' };
 
 let server: PostgresServer;
 let migrated: string;
@@ -14,14 +18,15 @@ before(async () => {
   server = await startPostgres();
   migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1 });
-  await migrate(owner, 'postgres');
+  for (const user of Object.values(USERS)) await raw(migrated, `CREATE ROLE ${user} LOGIN`);
+  await migrate(owner, USERS.serving, { besides: { Index: USERS.index } });
 });
 after(() => server?.[Symbol.asyncDispose]());
 
-describe('PostgreSQL', () => {
+describe('PostgreSQL, by separate users', () => {
   for (const [claim, holds] of ALL_CLAIMS) {
     it(claim, async () => {
-      await using place = placeAt(await server.createDatabase(migrated));
+      await using place = placeAt(await server.createDatabase(migrated), { users: USERS });
       await holds(place);
     });
   }
@@ -49,12 +54,12 @@ const fatal = (...[error]: Parameters<ThreadsOptions['onFatal']>) => {
 };
 const THREADS: ThreadsOptions = { onFatal: fatal, onIndexTrouble: (_, error) => fatal(error) };
 
-describe('PostgreSQL with threads', () => {
+describe('PostgreSQL, by one user and with threads', () => {
   const chosen = ALL_CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));
   it('chooses claims that there are', () => assert.equal(chosen.length, THROUGH_THE_THREAD.size));
   for (const [claim, holds] of chosen) {
     it(claim, async () => {
-      await using place = placeAt(await server.createDatabase(migrated), THREADS);
+      await using place = placeAt(await server.createDatabase(migrated), { threads: THREADS });
       await holds(place);
     });
   }

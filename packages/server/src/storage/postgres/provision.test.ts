@@ -89,7 +89,7 @@ describe('a user who is not the owner', () => {
       assert.equal(await versionIn(database), 0);
     }
     const { place, ...done } = await provision({ url, ownerUrl });
-    assert.deepEqual(done, { from: 0, to: VERSION, servedBy: user });
+    assert.deepEqual(done, { from: 0, to: VERSION, users: { Serving: user }, exposure: undefined });
     assert.equal(place, ownerUrl.replace('postgres@', ''));
     assert.deepEqual(await provision({ url, ownerUrl }), { ...done, place, from: VERSION });
     await using database = new Database({ url, connectionsMax: 1 });
@@ -101,7 +101,7 @@ describe('a user who is not the owner', () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     const { place } = await provision({ url, ownerUrl });
-    const nothing = { from: VERSION, to: VERSION, servedBy: user, place };
+    const nothing = { from: VERSION, to: VERSION, users: { Serving: user }, exposure: undefined, place };
     assert.deepEqual(await provision({ url, ownerUrl: undefined }), nothing);
   });
 

@@ -12,10 +12,11 @@ import {
   requireReady,
   versionIn,
 } from './migrate.ts';
+import { LOGINS, type LoginUrls } from './logins.ts';
 import { MIGRATIONS } from './schema.ts';
+import { areSame, exposureOf, userOf, type Users, usersOf } from './users.ts';
 
-export interface DatabaseUrls {
-  readonly url: string;
+export interface DatabaseUrls extends LoginUrls {
   /** Undefined: the user that serves is the owner too. */
   readonly ownerUrl: string | undefined;
   /** Where the operator has said the URL; undefined: in Storage__Url. */
@@ -25,23 +26,27 @@ export interface DatabaseUrls {
 export interface Provisioned extends Migrated {
   /** Where it is, without any credential. */
   readonly place: string;
-  /** The user that may take on the roles. */
-  readonly servedBy: string;
+  /** Who may take on the roles. */
+  readonly users: Users;
+  /** How the user who serves could still do what others are there for; undefined: it cannot. */
+  readonly exposure: string | undefined;
 }
 
 /** Brings the database to this version, with the rights of the owner, for the user that serves. Throws StartError. */
 export async function provision(
-  { url, ownerUrl, saidIn = 'Storage__Url' }: DatabaseUrls,
+  { ownerUrl, saidIn = LOGINS.Serving.setting, ...urls }: DatabaseUrls,
   options: MigrateOptions = {},
 ): Promise<Provisioned> {
-  await using served = new Database({ url, connectionsMax: 1 });
-  const servedBy = await userOf(served, saidIn);
+  const { url } = urls;
+  await using served = new Database({ ...urls, connectionsMax: 1 });
+  const users = await usersOf(served, saidIn);
   await using owned = new Database({ url: ownerUrl ?? url, connectionsMax: 1 });
   const owner = await userOf(owned, ownerUrl === undefined ? saidIn : 'Storage__OwnerUrl');
   for (const database of [served, owned]) await requireDurable(database);
   if (ownerUrl !== undefined && !(await areSame(served, owned)))
     throw new StartError(`${saidIn} and Storage__OwnerUrl are not of the same database`);
-  const migrated = await migrate(owned, servedBy, options).catch(async (cause: unknown) => {
+  const { Serving: servedBy, ...besides } = users;
+  const migrated = await migrate(owned, servedBy, { ...options, besides }).catch(async (cause: unknown) => {
     if (!isDenied(cause)) throw cause;
     const version = await versionIn(served);
     // There is nothing to be done.
@@ -56,62 +61,33 @@ export async function provision(
   });
   // As it will be served.
   await requireReady(served);
-  return { ...migrated, servedBy, place: placeOf(url) };
-}
-
-/** A lock that one has taken is known to whoever is in the same database, and to nobody else. */
-async function areSame(served: Database, owned: Database): Promise<boolean> {
-  return served.plainly(async (client) => {
-    const { rows } = await client.query<{ key: string }>(
-      `SELECT key, pg_advisory_lock(key) FROM (SELECT (random() * 2 ^ 52)::bigint AS key) AS any_key`,
-    );
-    try {
-      return await owned.plainly(async (other) => {
-        const tried = await other.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
-          rows[0]!.key,
-        ]);
-        return !tried.rows[0]!.free;
-      });
-    } finally {
-      await client.query('SELECT pg_advisory_unlock_all()');
-    }
-  });
+  return { ...migrated, users, exposure: await exposureOf(served), place: placeOf(url) };
 }
 
 /** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
 export async function ensureReady(database: Database, options: MigrateOptions = {}): Promise<void> {
-  const user = await userOf(database, 'Storage__Url');
   await requireDurable(database);
-  if ((await versionIn(database)) === 0) {
-    try {
-      await migrate(database, user, options);
-    } catch (cause) {
-      if (!isDenied(cause)) throw cause;
-      throw new StartError(
-        `the database has no tables of this service, and the user ${user} may not make them (${cause.message}): run \`tallystick migrate\` with Storage__OwnerUrl`,
-        { cause },
-      );
-    }
-  }
+  if ((await versionIn(database)) === 0) await makeTables(database, options);
   await requireReady(database);
 }
 
-/** The first that is asked: says so where nobody answers. */
-export async function userOf(database: Database, setting: string): Promise<string> {
+async function makeTables(database: Database, options: MigrateOptions): Promise<void> {
+  const user = await userOf(database, LOGINS.Serving.setting);
+  const fail = (why: string, cause?: Error) =>
+    new StartError(
+      `the database has no tables of this service, and ${why}: run \`tallystick migrate\` with Storage__OwnerUrl`,
+      { cause },
+    );
+  const [, separate] = database.logins;
+  // Whoever makes them owns them, and could let itself take on every role.
+  if (separate !== undefined)
+    throw fail(`with ${LOGINS[separate].setting} the user ${user}, who serves, is not to make them`);
   try {
-    return await database.plainly(async (client) => {
-      const { rows } = await client.query<{ user: string }>('SELECT session_user::text AS user');
-      return rows[0]!.user;
-    });
+    await migrate(database, user, options);
   } catch (cause) {
-    throw new StartError(`cannot connect to the database of ${setting}: ${reasonOf(cause)}`, { cause });
+    if (!isDenied(cause)) throw cause;
+    throw fail(`the user ${user} may not make them (${cause.message})`, cause);
   }
-}
-
-/** Several addresses of a host that all fail come as one error without words. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Where it is, without any credential. */

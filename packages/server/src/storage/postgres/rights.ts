@@ -1,6 +1,6 @@
 // Who may do what. Nobody who serves requests may change or remove what is in the log; everybody but the loops of a node
-// sees only the tenants that were named for the transaction. A node logs in as one user, and takes on for each transaction
-// the role that it needs and no more.
+// sees only the tenants that were named for the transaction. A node takes on for each transaction the role that it needs and
+// no more, as one user or as several (logins.ts).
 
 import { partsOf } from './schema.ts';
 

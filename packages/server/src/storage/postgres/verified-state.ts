@@ -3,8 +3,8 @@
 
 import { Database, type OpenState, VERIFIER } from './database.ts';
 import { requireVersion } from './migrate.ts';
-import { userOf } from './provision.ts';
 import { ROLES } from './rights.ts';
+import { userOf } from './users.ts';
 
 /** To count all contents of a large database takes long, and nobody waits for it but who has asked. */
 const ANSWER_MS_MAX = 24 * 60 * 60 * 1000;

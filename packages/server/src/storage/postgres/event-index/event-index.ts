@@ -78,9 +78,11 @@ class Index implements PostgresEventIndex {
     const nowMs = this.#clock.now();
     try {
       // Where tables are distributed, a role that is taken on in between would see another state of them.
-      const role = (await this.#database.isDistributed()) ? 'Searcher' : 'Reader';
+      const scope: Scope = (await this.#database.isDistributed())
+        ? { role: 'Searcher', tenants: [tenant] }
+        : { role: 'Reader', tenants: [tenant], mayTake: 'Searcher' };
       return await this.#slots.run(tenant, deadline, () =>
-        this.#database.inOneState({ role, tenants: [tenant] }, (transaction) =>
+        this.#database.inOneState(scope, (transaction) =>
           this.#untilPassed(transaction, deadline, () =>
             new IndexReader(transaction, deadline, this.#reading).find(tenant, question, nowMs),
           ),
@@ -145,7 +147,8 @@ class Index implements PostgresEventIndex {
     const onPassed = () => {
       cancelled = pid
         .then((own) =>
-          this.#database.plainly((client) => client.query('SELECT pg_cancel_backend($1)', [own])),
+          // Only the user who asks may end it.
+          this.#database.plainly((client) => client.query('SELECT pg_cancel_backend($1)', [own]), 'Index'),
         )
         // It ends by itself then, after the longest time that any statement may take.
         .catch(() => {});

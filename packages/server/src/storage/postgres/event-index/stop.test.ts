@@ -8,8 +8,11 @@ import { parseQuery } from '../../../query/query-parser.ts';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { Deadline } from '../../../runtime/deadline.ts';
 import { questionOf } from '../../event-index/testing/plain-definition.ts';
-import { SCHEMA } from '../database.ts';
+import { PATIENT_LIMITS } from '../../../testing/postgres-server.ts';
+import { Database, SCHEMA } from '../database.ts';
+import { provision } from '../provision.ts';
 import { ROLES } from '../rights.ts';
+import type { PostgresEventIndex } from './event-index.ts';
 import { STATE } from './index-reader.ts';
 import { SearchSlots } from './search-slots.ts';
 import { isBehindFirst } from './first-docs.ts';
@@ -34,14 +37,14 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
     assert.ok(Date.now() < end, 'too late');
 }
 
-test('a search that has to wait in the database stops when its time is over, and the connection is used again', async () => {
+async function requireStopped(index: PostgresEventIndex): Promise<void> {
   const tenant = await logs.tenantWith([refund()]);
   const lock = new Client({ connectionString: logs.url });
   await lock.connect();
   await lock.query(`BEGIN; LOCK TABLE ${SCHEMA}.docs IN ACCESS EXCLUSIVE MODE`);
   const deadline = new Deadline();
   const question = questionOf({ query: parseQuery('refund').query! });
-  const search = logs.index.find(tenant, question, deadline);
+  const search = index.find(tenant, question, deadline);
   const failed = assert.rejects(search, /its time is over/);
   await until(async () => (await logs.raw(RUNNING)).length > 0);
   deadline.pass(new Error('its time is over'));
@@ -50,7 +53,19 @@ test('a search that has to wait in the database stops when its time is over, and
   await until(async () => (await logs.raw(RUNNING)).length === 0);
   await lock.query('ROLLBACK');
   await lock.end();
-  assert.equal((await logs.find(tenant)).total, 1);
+  assert.equal((await index.find(tenant, question, new Deadline())).total, 1);
+}
+
+test('a search that has to wait in the database stops when its time is over, and the connection is used again', () =>
+  requireStopped(logs.index));
+
+test('so does one of a user of its own, whom nobody else may stop', async () => {
+  const as = (user: string) => logs.url.replace('postgres@', `${user}@`);
+  const urls = { url: as('serving'), indexUrl: as('indexing') };
+  for (const user of ['serving', 'indexing']) await logs.raw(`CREATE ROLE ${user} LOGIN`);
+  await provision({ ...urls, ownerUrl: logs.url });
+  await using database = new Database({ ...urls, connectionsMax: 2, ...PATIENT_LIMITS });
+  await requireStopped(logs.indexWith({ database }));
 });
 
 test('a search whose time is over before it begins does not begin', async () => {
