@@ -35,9 +35,7 @@ export function requestKey(
   caller: Caller | undefined,
 ): RequestKey {
   assert(caller !== undefined, 'every operation that honours a key needs a permission');
-  const { bytes, canonical, violations } = received;
-  const form =
-    violations.length > 0 && bytes !== undefined ? bytes : (canonical ?? canonicalJson(body ?? null));
+  const form = received.canonical ?? received.bytes ?? canonicalJson(body ?? null);
   return {
     key,
     fingerprint: (tenant) => fingerprintOf(tenant, caller, path, '\n', form),

@@ -84,8 +84,9 @@ async function parseLarge(
   const refusal = budget.take(held);
   if (refusal !== undefined) throw refusal;
   try {
-    const { depthMax, violationsMax, texts } = limits;
-    return jsonBody(await parseElsewhere(bytes, { depthMax, violationsMax, texts }, isKeyed), limits);
+    const { depthMax, violationsMax, texts, knownNames } = limits;
+    const rules = { depthMax, violationsMax, texts, knownNames };
+    return jsonBody(await parseElsewhere(bytes, rules, isKeyed), limits);
   } finally {
     budget.giveBack(held);
   }

@@ -63,8 +63,16 @@ export function prepareReading(operation: Operation<OperationName>): Reading {
       depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
       violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
       texts: textMembersOf(operation),
+      knownNames: namesIn(operation),
     },
   };
+}
+
+function namesIn(operation: Operation<OperationName>): string[] {
+  const all = [...everySchema(asJson(operation.input))].flatMap(([, { properties = {} }]) =>
+    Object.keys(properties),
+  );
+  return [...new Set(all)];
 }
 
 /** An event may nest so deep; where events stand inside a body, as in a batch, the levels around them come on top. */

@@ -21,6 +21,8 @@ export interface BodyRules {
   readonly violationsMax: number;
   /** Members whose text is enough; undefined where there are none. */
   readonly texts: TextMembers | undefined;
+  /** The names of all members that the operation knows, wherever they stand. */
+  readonly knownNames: readonly string[];
 }
 
 export type ParsedBody = OutlinedBody | TakenApartBody;
@@ -102,7 +104,22 @@ function takeApart(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): Taken
     isKeyed && details.length === 0 && !kept.some(({ bytes }) => bytes.length > KEPT_BYTES_MAX);
   const canonical = isFormed ? Buffer.from(canonicalJson(whole)) : undefined;
   const known = isKeyed && !isFormed ? bytes : undefined;
-  return { value, kept, canonical, bytes: known, violations: details, unlisted };
+  const trimmed = trim(value, new Set(rules.knownNames));
+  return { value: trimmed, kept, canonical, bytes: known, violations: details, unlisted };
+}
+
+/** An object of the contract has fewer; one that has more is refused, and an error lists no more of its members. */
+const MEMBERS_MAX = 2 * LIMITS.errorDetailsMax;
+
+/** Without most of the unknown members of an object that has too many: all of them would take long to clone. */
+function trim(value: unknown, known: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => trim(item, known));
+  if (!isObject(value)) return value;
+  const names = Object.keys(value);
+  let unknown = 0;
+  const listed =
+    names.length <= MEMBERS_MAX ? names : names.filter((name) => known.has(name) || ++unknown <= MEMBERS_MAX);
+  return Object.fromEntries(listed.map((name) => [name, trim(value[name], known)]));
 }
 
 type Apart = Pick<TakenApartBody, 'value' | 'kept'>;
