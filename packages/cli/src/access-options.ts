@@ -31,7 +31,7 @@ export interface Allowed {
 export function addAccessOptions(command: Command): Command {
   return command
     .option('--role <role...>', `what it may do: ${ROLE_NAMES.join(', ')}`)
-    .option('--scope <scope...>', `what it may do: ${SCOPES.join(', ')}`)
+    .option('--scope <scope...>', `what it may do; beside --role, only this of it: ${SCOPES.join(', ')}`)
     .option('--clearance <classification>', `what it may see: ${CLASSIFICATIONS.join(', ')}`);
 }
 
@@ -53,8 +53,22 @@ export function tenantIn(text: string): TenantId {
   throw new CannotRun(`${JSON.stringify(text.slice(0, 80))} is no tenant: it is ${form}`);
 }
 
-/** The scopes of everything that the roles may do. */
-export function scopesOfRoles(roles: readonly Role[]): Scope[] {
+/**
+ * What a token needs to name, since a token without scopes may do nothing: those of everything that its roles may do,
+ * narrowed to those that were named. One that no role has is refused: it could never be used.
+ */
+export function tokenScopes({ roles, scopes }: Pick<Allowed, 'roles' | 'scopes'>): Scope[] {
+  if (roles.length === 0) return scopes;
+  const ofRoles = scopesOfRoles(roles);
+  if (scopes.length === 0) return ofRoles;
+  const foreign = scopes.filter((scope) => !ofRoles.includes(scope));
+  if (foreign.length === 0) return scopes;
+  throw new CannotRun(
+    `--scope ${foreign.join(' ')} is not among the scopes of --role ${roles.join(' ')}: ${ofRoles.join(', ')}`,
+  );
+}
+
+function scopesOfRoles(roles: readonly Role[]): Scope[] {
   const scopes = roles.flatMap(permissionsOfRole).map((permission) => PERMISSIONS[permission].scope);
   return [...new Set(scopes.filter((scope) => scope !== null))];
 }

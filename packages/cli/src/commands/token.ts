@@ -1,13 +1,7 @@
 // tallystick token: signs a bearer token with the key of the service's own issuer and prints it, and nothing else.
 
 import { Command } from 'commander';
-import {
-  type AccessOptions,
-  addAccessOptions,
-  allowedBy,
-  scopesOfRoles,
-  tenantIn,
-} from '../access-options.ts';
+import { type AccessOptions, addAccessOptions, allowedBy, tenantIn, tokenScopes } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
@@ -33,13 +27,13 @@ export function tokenCommand(): Command {
     .addOption(configFileOption())
     .action(async (options: Options) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
-        const { roles, scopes, clearance } = allowedBy(options);
+        const allowed = allowedBy(options);
         const { token, newKeyIn } = await server.makeToken(config, {
           tenant: tenantIn(options.tenant),
           subject: subjectIn(options.subject),
-          roles,
-          scopes: [...new Set([...scopesOfRoles(roles), ...scopes])],
-          clearance,
+          roles: allowed.roles,
+          scopes: tokenScopes(allowed),
+          clearance: allowed.clearance,
           lifetimeSeconds: lifetimeIn(options.expiresIn, server.TOKEN_LIFETIME_SECONDS_MAX),
         });
         if (newKeyIn !== undefined) {
