@@ -110,6 +110,32 @@ test('nobody whose call is refused has their body read', async () => {
   }
 });
 
+test('a sunset version refuses a write to those who may write, and tells others what they lack', async () => {
+  const receive = () => assert.fail('the body was read');
+  const refused: [Partial<Arrival>, string][] = [
+    [{ headers: {} }, 'UNAUTHENTICATED'],
+    [{ headers: { ...HEADERS, 'x-api-key': 'another' } }, 'UNAUTHENTICATED'],
+    [{ headers: { 'x-api-key': KEY } }, 'MISSING_TENANT'],
+    [{ headers: { ...HEADERS, 'x-tenant-id': 'other' } }, 'TENANT_MISMATCH'],
+    [{ operation: operationNamed('events.redact') }, 'FORBIDDEN'],
+    [{}, 'API_VERSION_SUNSET'],
+  ];
+  const gateway = build({ versionStates: { v1: { ...ACTIVE, state: 'Sunset' }, v2: ACTIVE } });
+  gateway.lifecycle.moveTo('Serving');
+  for (const [more, expected] of refused) {
+    assert.equal(await codeOf(arrive({ ...more, receive }), gateway), expected);
+  }
+  assert.equal(await codeOf(arrive({ version: 'v2' }), gateway), 'Created');
+});
+
+test('a retired version is gone for everyone, with or without a credential', async () => {
+  const gateway = build({ versionStates: { v1: { ...ACTIVE, state: 'Retired' }, v2: ACTIVE } });
+  gateway.lifecycle.moveTo('Serving');
+  for (const headers of [{}, HEADERS]) {
+    assert.equal(await codeOf(arrive({ headers }), gateway), 'API_VERSION_RETIRED');
+  }
+});
+
 test('an operation gets the call that was made of the request, and a sound input', async () => {
   let seen: { call: Call; input: unknown } | undefined;
   const operations = boundOperations({

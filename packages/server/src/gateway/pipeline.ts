@@ -28,7 +28,7 @@ import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
 import type { Validate } from './validate.ts';
-import { checkVersion, type VersionStates } from './versions.ts';
+import { checkRetired, checkSunset, type VersionStates } from './versions.ts';
 
 /** A request as its protocol hands it over: routed, not yet believed. */
 export interface Arrival {
@@ -63,7 +63,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const beganNs = clock.monotonicNs();
   let concerned: TenantId | undefined;
   try {
-    checkVersion(operation, version, gateway.versionStates);
+    checkRetired(operation, version, gateway.versionStates);
     checkCorrelation(headers);
     checkStarted(operation, gateway.lifecycle);
     const caller = await authenticate(operation, headers, gateway.authenticate);
@@ -71,6 +71,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     concerned = tenantConcerned(operation, caller, tenant);
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
     authorize(operation, caller);
+    checkSunset(operation, version, gateway.versionStates);
     const received = await arrival.receive();
     arrival.correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;

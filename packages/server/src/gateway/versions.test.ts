@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed, type Version } from '@tallystick/contract';
 import {
-  checkVersion,
+  checkRetired,
+  checkSunset,
   readVersion,
   SUPPORTED_VERSIONS,
   versionHeaders,
@@ -109,6 +110,11 @@ const states = (state: VersionStates['v1']['state']): VersionStates => ({
   v1: { state, deprecationDate: '2027-01-01', sunsetDate: '2027-06-30' },
   v2: { state: 'Active', deprecationDate: undefined, sunsetDate: undefined },
 });
+
+const checkVersion = (...[operation, version, all]: Parameters<typeof checkRetired>): void => {
+  checkRetired(operation, version, all);
+  checkSunset(operation, version, all);
+};
 
 test('a version serves less from state to state', () => {
   const served = (name: 'events.ingest' | 'events.get' | 'events.search' | 'policies.validate') =>

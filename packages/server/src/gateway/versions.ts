@@ -66,26 +66,24 @@ function unsupported(place: string, name: string, issue: string): AuditError {
   );
 }
 
-/** Refuses what the version no longer serves. */
-export function checkVersion(
-  operation: Operation<OperationName>,
-  version: Version,
-  states: VersionStates,
-): void {
-  if (operation.rest.atRoot) return;
-  const { state } = states[version];
-  if (state === 'Retired') {
-    throw new AuditError(
-      'API_VERSION_RETIRED',
-      `Version ${version.slice(1)}.0 has been removed; use a newer one.`,
-    );
-  }
-  if (state === 'Sunset' && operation.effect === 'Write') {
-    throw new AuditError(
-      'API_VERSION_SUNSET',
-      `Version ${version.slice(1)}.0 only reads now; write through a newer one.`,
-    );
-  }
+type Versioned = Pick<Operation<OperationName>, 'rest' | 'effect'>;
+
+/** A retired version is gone: it is refused as an unknown route is, before anyone is asked who they are. */
+export function checkRetired({ rest }: Versioned, version: Version, states: VersionStates): void {
+  if (rest.atRoot || states[version].state !== 'Retired') return;
+  throw new AuditError(
+    'API_VERSION_RETIRED',
+    `Version ${version.slice(1)}.0 has been removed; use a newer one.`,
+  );
+}
+
+/** A sunset version refuses writes, as a permission that nobody has: 401 and the caller's own 403 come first. */
+export function checkSunset({ rest, effect }: Versioned, version: Version, states: VersionStates): void {
+  if (rest.atRoot || effect !== 'Write' || states[version].state !== 'Sunset') return;
+  throw new AuditError(
+    'API_VERSION_SUNSET',
+    `Version ${version.slice(1)}.0 only reads now; write through a newer one.`,
+  );
 }
 
 const NO_WARNINGS: Readonly<Record<string, string>> = {};
