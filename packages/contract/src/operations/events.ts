@@ -112,7 +112,7 @@ export const EVENT_OPERATIONS = [
       resourceType: any(value, 'Type of resource; a trailing `*` is a prefix.'),
       classification: any(Classification, 'Classification.'),
       outcome: any(EventOutcome, 'Outcome.'),
-      correlationId: any(CorrelationId, 'Correlation.'),
+      correlationId: any(CorrelationId, 'Correlation; case does not count.'),
       streamId: any(StreamId, 'Stream.'),
       kind: any(EventKind, 'Events only, unless notices are asked for.'),
       startTime,

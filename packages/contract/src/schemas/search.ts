@@ -26,7 +26,8 @@ export const TimeRange = strictObject('TimeRange', 'Both ends are included.', {
 });
 
 export type SearchFilters = Static<typeof SearchFilters>;
-const filterRules = 'OR within a filter, AND between filters; case counts; an empty list is no filter.';
+const filterRules =
+  'OR within a filter, AND between filters; case counts, except in a UUID; an empty list is no filter.';
 export const SearchFilters = strictObject('SearchFilters', filterRules, {
   actorIds: anyOf(value, '`userId` or `serviceId` of the actor; a trailing `*` is a prefix.'),
   actorTypes: anyOf(ActorType, 'Kinds of actor.'),
@@ -36,7 +37,7 @@ export const SearchFilters = strictObject('SearchFilters', filterRules, {
   timeRange: optional(TimeRange),
   classifications: anyOf(Classification, 'Classifications.'),
   outcomes: anyOf(EventOutcome, 'Outcomes.'),
-  correlationIds: anyOf(CorrelationId, 'Correlations.'),
+  correlationIds: anyOf(CorrelationId, 'Correlations; case does not count.'),
   streamIds: anyOf(StreamId, 'Streams.'),
   kinds: anyOf(EventKind, 'Events only, unless notices are asked for.'),
 });

@@ -88,7 +88,12 @@ test('each filter keeps what it names; values of one are alternatives, different
       resource: { resourceType: 'User', resourceId: 'U,1' },
       classification: 'Public',
     },
-    { timestamp: timestampOf(3), payload: { note: 'a refund for Ana' }, classification: 'Confidential' },
+    {
+      timestamp: timestampOf(3),
+      payload: { note: 'a refund for Ana' },
+      classification: 'Confidential',
+      correlationId: correlationId.toUpperCase(),
+    },
   ]);
   const kept = {
     'action=Delete.*': [3, 2, 1, 0],
@@ -102,7 +107,9 @@ test('each filter keeps what it names; values of one are alternatives, different
     'resourceType=User': [2],
     'classification=Public,Confidential': [3],
     'outcome=Denied': [0],
-    [`correlationId=${correlationId}`]: [0],
+    [`correlationId=${correlationId}`]: [3, 0],
+    [`correlationId=${correlationId.toUpperCase()}`]: [3, 0],
+    [`q=correlationId:${correlationId.toUpperCase()}`]: [3, 0],
     'q=refund': [3],
     'q=action:delete.* -refund': [2, 1, 0],
     'q=payload.note:ana': [3],
@@ -118,6 +125,8 @@ test('each filter keeps what it names; values of one are alternatives, different
     assert.deepEqual(minutesOf(body.data), minutes, query);
     assert.equal(body.pagination.total, minutes.length, query);
   }
+  const { body } = await finderOf(app, 'filters').list('q=refund');
+  assert.equal(body.data[0]!.correlationId, correlationId.toUpperCase(), 'it is shown as it was sent');
 });
 
 test('a reader finds, and counts, only what they may see', async () => {

@@ -47,7 +47,7 @@ test('names what has the same correlation, resource or actor, newest first, and 
     { ...other('none') },
     { ...other('u-1'), timestamp: at(2), action: 'Create.Invoice' },
     { ...other('alone'), actor: { actorType: 'Service', serviceId: 'u-1' }, timestamp: at(3) },
-    { ...other('U-1'), correlationId: UUID, timestamp: at(4) },
+    { ...other('U-1'), correlationId: UUID.toUpperCase(), timestamp: at(4) },
     { ...other('none'), resource: { resourceType: 'Order', resourceId: 'u-1' }, timestamp: at(5) },
   ]);
   const { event } = await read('ties', asked!);

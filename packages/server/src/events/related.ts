@@ -4,6 +4,7 @@
 import { type AuditEvent, LIMITS, type RelatedEntity, type SearchFilters } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { factOf, type FactName, type FieldName } from '../query/fields.ts';
+import { isSameUuid } from '../query/filters.ts';
 import type { Query } from '../query/query.ts';
 import type { EventIndex, Place, Question } from './event-index.ts';
 import { type FoundPageParts, showFound } from './found-page.ts';
@@ -70,7 +71,7 @@ async function tiedBy(
   for (let portion = 0; portion < PORTIONS_MAX; portion++) {
     const found = await parts.index.find(call.tenant!, questionFor(facts, call, beyond), call.deadline);
     for (const { event: other } of await showFound(call, found.events, parts)) {
-      const isTied = facts.every(([name, value]) => factOf(other, name) === value);
+      const isTied = facts.every((fact) => has(other, fact));
       if (isTied && other.eventId !== event.eventId) tied.push(other);
       if (tied.length === LIMITS.relatedEntitiesMax) return tied;
     }
@@ -78,6 +79,12 @@ async function tiedBy(
     if (beyond === undefined || (found.events.length < PORTION && !found.isCut)) break;
   }
   return tied;
+}
+
+function has(event: AuditEvent, [name, value]: Fact): boolean {
+  const own = factOf(event, name);
+  if (own === undefined) return false;
+  return name === 'correlationId' ? isSameUuid(own, value) : own === value;
 }
 
 /** The event itself is one of them. */

@@ -12,7 +12,7 @@ function assertPasses(event: AuditEvent, rows: readonly Row[]): void {
   }
 }
 
-test('each filter looks at its own member, exactly', () => {
+test('each filter looks at its own member, exactly but for the case of a UUID', () => {
   assertPasses(shownEvent(), [
     [{}, true],
     [{ actorIds: ['u-1'] }, true],
@@ -32,9 +32,13 @@ test('each filter looks at its own member, exactly', () => {
     [{ outcomes: ['Success'] }, true],
     [{ outcomes: ['Denied'] }, false],
     [{ correlationIds: ['7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11'] }, true],
+    [{ correlationIds: ['7D3F0C52-6A3E-4b51-9a0e-2f6b1f3c9d11'] }, true],
     [{ correlationIds: ['7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d12'] }, false],
     [{ streamIds: ['01KE00000000000000000000S1'] }, true],
     [{ streamIds: ['01KE00000000000000000000S2'] }, false],
+  ]);
+  assertPasses(shownEvent({ correlationId: '7D3F0C52-6A3E-4B51-9A0E-2F6B1F3C9D11' }), [
+    [{ correlationIds: ['7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11'] }, true],
   ]);
   const service = shownEvent({ actor: { actorType: 'Service', serviceId: 'svc-9' } });
   assertPasses(service, [

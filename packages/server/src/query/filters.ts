@@ -1,9 +1,11 @@
 // The filters of lists and searches: OR within a filter, AND between filters, an empty list is no filter. Unlike a
-// query they compare exactly, capitals included; a `*` at the end is a prefix where SearchFilters says so.
+// query they compare exactly, capitals included, except for UUIDs; a `*` at the end is a prefix where SearchFilters
+// says so.
 
 import type { SearchFilters, TimeRange } from '@tallystick/contract';
 import { utcTimestamp } from '../events/timestamp.ts';
 import { factOf, type FactName } from './fields.ts';
+import { foldText } from './fold.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Query } from './query.ts';
 import { compareTimes } from './times.ts';
@@ -18,7 +20,7 @@ export function passes(filters: SearchFilters, event: QueriedEvent): boolean {
     isAny(event, ['resource.resourceId'], filters.resourceIds, startsOrIs) &&
     isAny(event, ['classification'], filters.classifications, is) &&
     isAny(event, ['outcome'], filters.outcomes, is) &&
-    isAny(event, ['correlationId'], filters.correlationIds, is) &&
+    isAny(event, ['correlationId'], filters.correlationIds, isSameUuid) &&
     isAny(event, ['streamId'], filters.streamIds, is) &&
     isAny(event, ['kind'], filters.kinds?.length ? filters.kinds : ['Event'], is) &&
     isWithin(event.timestamp, filters.timeRange)
@@ -40,6 +42,9 @@ function namesKind(query: Query): boolean {
 type Comparing = (fact: string, asked: string) => boolean;
 
 const is: Comparing = (fact, asked) => fact === asked;
+
+/** RFC 9562: case does not count. Events keep theirs as it was sent. */
+export const isSameUuid: Comparing = (fact, asked) => foldText(fact) === foldText(asked);
 
 const startsOrIs: Comparing = (fact, asked) =>
   asked.endsWith('*') ? fact.startsWith(asked.slice(0, -1)) : fact === asked;

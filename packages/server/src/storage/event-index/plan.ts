@@ -189,13 +189,10 @@ export class Planner {
     );
   }
 
-  /** In the index they are without regard to capitals, the filter is not. */
+  /** Case does not count in a UUID, so the folded term is all that is needed. */
   #correlations(asked: readonly string[] | undefined): Plan {
     if (asked === undefined || asked.length === 0) return ALL;
-    const found = this.#facets(
-      asked.map((text) => factTerm(FACT_LETTERS.correlationId!.folded!, foldText(text))),
-    );
-    return { ...found, exact: false };
+    return this.#facets(asked.map((text) => factTerm(FACT_LETTERS.correlationId!.folded!, foldText(text))));
   }
 
   #words(text: string, prefix: boolean): Plan {

@@ -61,8 +61,9 @@ export const said: fc.Arbitrary<Said> = fc
     serviceName: fc.constantFrom('Ana Service', undefined),
     outcome: fc.constantFrom('Success' as const, 'Denied' as const),
     isNotice: fc.boolean(),
+    correlation: fc.constantFrom('AsIs' as const, 'Capitals' as const, 'Other' as const),
   })
-  .map(({ event, timestamp, action, userId, serviceName, outcome, isNotice }) => ({
+  .map(({ event, timestamp, action, userId, serviceName, outcome, isNotice, correlation }) => ({
     timestamp,
     action,
     outcome,
@@ -73,12 +74,17 @@ export const said: fc.Arbitrary<Said> = fc
       ...(serviceName === undefined ? {} : { serviceName }),
     },
     resource: event.resource,
-    correlationId: event.correlationId,
+    correlationId: correlationOf(event.correlationId, correlation),
     classification: event.classification,
     submittedBy: event.submittedBy,
     context: event.context ?? {},
     payload: event.payload ?? {},
   }));
+
+function correlationOf(id: string, how: 'AsIs' | 'Capitals' | 'Other'): string {
+  if (how === 'Other') return '00000000-6a3e-4b51-9a0e-2f6b1f3c9d11';
+  return how === 'Capitals' ? id.toUpperCase() : id;
+}
 
 const sight: fc.Arbitrary<Sight> = fc.constantFrom(
   { visible: ALL_CLASSES, whole: ALL_CLASSES },
