@@ -33,7 +33,10 @@ export const EventStream = object('EventStream', "A contiguous run of the tenant
   streamId: StreamId,
   tenantId: TenantId,
   status: StreamStatus,
-  metadata: mapOf(Type.String()),
+  metadata: doc(
+    mapOf(Type.String()),
+    '`region`: the one that the tenant is pinned to, else that of this instance; absent where there is none.',
+  ),
   eventCount: Count,
   firstSequence: optional(Sequence),
   lastSequence: optional(Sequence),

@@ -17,7 +17,7 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function operationsOn(store: Store, surroundings: Surroundings) {
-  const { clock } = surroundings;
+  const { clock, config } = surroundings;
   const { storage, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
   const reading = {
     log: storage.log,
@@ -31,6 +31,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock }),
     witnessed,
     newestWitnessed,
+    region: config.tenants.region,
   };
   return {
     events: eventOperations(store, reading, surroundings),

@@ -27,6 +27,8 @@ export interface StreamOperationParts extends KeyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
   readonly telemetry: Pick<Telemetry, 'error'>;
+  /** Where this instance is; undefined: nowhere in particular. */
+  readonly region: string | undefined;
 }
 
 type SealAnswer = Answer<'streams.seal'>;
@@ -159,8 +161,9 @@ async function sealed(call: Call, streamId: StreamId, parts: StreamOperationPart
 
 async function shown(call: Call, stream: StoredStream, parts: StreamOperationParts): Promise<EventStream> {
   requireSoundStream(call, stream, parts.telemetry);
-  const { tenant } = call;
+  const { tenant, tenantRecord } = call;
   assert(tenant !== undefined, 'a stream belongs to a tenant');
+  const region = tenantRecord?.region ?? parts.region;
   const { firstIndex, endIndex, sealedAtMs, previousStreamId } = stream;
   const tree = await parts.trees.tree(tenant, firstIndex);
   const isSealed = sealedAtMs !== undefined;
@@ -169,7 +172,7 @@ async function shown(call: Call, stream: StoredStream, parts: StreamOperationPar
     streamId: stream.streamId,
     tenantId: tenant,
     status: isSealed ? 'Sealed' : 'Open',
-    metadata: {},
+    metadata: region === undefined ? {} : { region },
     eventCount: endIndex - firstIndex,
     ...(endIndex > firstIndex ? { firstSequence: firstIndex + 1, lastSequence: endIndex } : {}),
     createdAt: instant(stream.createdAtMs),

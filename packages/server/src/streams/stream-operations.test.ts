@@ -1,0 +1,54 @@
+// What a stream shows of itself, through the whole service, on the real store.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EventStream, List } from '@tallystick/contract';
+import { EVENT } from '../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../testing/event-caller.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+
+async function ask<T>(app: TestApp, path: string, method = 'GET'): Promise<T> {
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
+  const response = await fetch(`${app.url}/api/v1${path}`, { method, headers });
+  assert.equal(response.status, 200);
+  return (await response.json()) as T;
+}
+
+async function newestOf(app: TestApp): Promise<EventStream> {
+  const { data } = await ask<List<EventStream>>(app, '/event-streams');
+  return data[0]!;
+}
+
+/** As list, get and seal show it. */
+async function metadataOf(app: TestApp): Promise<unknown[]> {
+  assert.equal((await eventCaller(app).ingest(EVENT)).status, 201);
+  const listed = await newestOf(app);
+  const path = `/event-streams/${listed.streamId}`;
+  const got = await ask<EventStream>(app, path);
+  const sealed = await ask<EventStream>(app, `${path}/seal`, 'POST');
+  return [listed.metadata, got.metadata, sealed.metadata];
+}
+
+const three = (metadata: object) => [metadata, metadata, metadata];
+
+test("a stream's metadata names the region of the instance", async () => {
+  const settings = { Tenants__Region: 'eu-central' };
+  await using app = await startTestApp(settings, { authenticate: believeClearance });
+  assert.deepEqual(await metadataOf(app), three({ region: 'eu-central' }));
+});
+
+test('or the region that the tenant is pinned to, and none where there is none', async () => {
+  await using app = await startTestApp({}, { authenticate: believeClearance });
+  assert.deepEqual(await metadataOf(app), three({}));
+  {
+    using db = openRunningJournal(app.dataDirectory);
+    db.exec("UPDATE tenants SET region = 'us'");
+    db.exec("UPDATE meta SET value = value + 1 WHERE name = 'access_version'");
+  }
+  // The service sees a change of another process after a few milliseconds.
+  for (let tries = 0; (await newestOf(app)).metadata['region'] === undefined; tries++) {
+    assert.ok(tries < 500, 'the region is not shown');
+  }
+  assert.deepEqual(await metadataOf(app), three({ region: 'us' }));
+});
