@@ -10,6 +10,7 @@ const HEADINGS = [
   'CLEARANCE',
   'CREATED',
   'EXPIRES',
+  'LAST USED',
   'NAME',
 ];
 
@@ -27,7 +28,7 @@ export function keysAsTable(keys: readonly ListedKey[]): string {
     .join('');
 }
 
-function cells({ record, status }: ListedKey): string[] {
+function cells({ record, status, lastUsedAtMs }: ListedKey): string[] {
   const { keyId, tenantId, roles, scopes, clearance, createdAtMs, expiresAtMs, name } = record;
   const allowed = [...roles, ...scopes].join(' ');
   return [
@@ -38,13 +39,14 @@ function cells({ record, status }: ListedKey): string[] {
     clearance ?? '-',
     instant(createdAtMs)!,
     instant(expiresAtMs) ?? '-',
+    instant(lastUsedAtMs) ?? '-',
     name,
   ];
 }
 
 /** In the form of the interface's ApiKey. */
 export function keysAsJson(keys: readonly ListedKey[]): string {
-  const shown = keys.map(({ record, status }) => ({
+  const shown = keys.map(({ record, status, lastUsedAtMs }) => ({
     keyId: record.keyId,
     tenantId: record.tenantId,
     name: record.name,
@@ -55,6 +57,7 @@ export function keysAsJson(keys: readonly ListedKey[]): string {
     createdAt: instant(record.createdAtMs),
     createdBy: record.createdBy,
     expiresAt: instant(record.expiresAtMs),
+    lastUsedAt: instant(lastUsedAtMs),
   }));
   return `${JSON.stringify(shown, null, 2)}\n`;
 }

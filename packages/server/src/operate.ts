@@ -43,24 +43,38 @@ export function createKey(config: Config, { lifetimeMs, ...facts }: NewKey): Pro
 export interface ListedKey {
   readonly record: ApiKeyRecord;
   readonly status: KeyStatus;
+  /** To the minute; undefined: never. */
+  readonly lastUsedAtMs: number | undefined;
 }
 
 /** By key id, which is by age; never a secret. Writes nothing. Throws StartError. */
 export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
   requireData(config);
   const nowMs = systemClock.now();
-  const records = await keysOf(config, tenantId);
-  return records.map((record) => ({ record, status: keyStatus(record, nowMs) }));
+  const { records, lastUses } = await keysOf(config, tenantId);
+  return records.map((record) => ({
+    record,
+    status: keyStatus(record, nowMs),
+    lastUsedAtMs: lastUses.get(record.keyId),
+  }));
 }
 
-async function keysOf(config: Config, tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]> {
+interface StoredKeys {
+  readonly records: readonly ApiKeyRecord[];
+  readonly lastUses: ReadonlyMap<KeyId, number>;
+}
+
+async function keysOf(config: Config, tenantId?: TenantId | '*'): Promise<StoredKeys> {
   if (config.storage.url !== undefined) {
     await using storage = await openStorage(config, false);
-    return await storage.apiKeys.list(tenantId);
+    const records = await storage.apiKeys.list(tenantId);
+    return { records, lastUses: await storage.keyUses.lastUses(records) };
   }
   // A directory that may only be read is enough.
   using db = openJournalForReading(config.storage.dataDirectory);
-  return createAccessReader(db, systemClock).keys(tenantId);
+  const reader = createAccessReader(db, systemClock);
+  const records = reader.keys(tenantId);
+  return { records, lastUses: reader.lastUses(records) };
 }
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {

@@ -52,6 +52,21 @@ export interface PageRead<Key> {
   page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number, isCut?: boolean): Page<Row>;
 }
 
+/** Rows of a list whose order is that of their ids, which is by age. */
+export interface RowsWish {
+  readonly way: 'NewestFirst' | 'OldestFirst';
+  /** The id of a row; undefined: from that end. */
+  readonly beyond: string | undefined;
+  readonly limit: number;
+}
+
+/** What to read for a page of a list that begins with the newest. */
+export function newestFirst({ direction, beyond, rowsMax }: PageRead<string>): RowsWish {
+  return { way: direction === 'Next' ? 'NewestFirst' : 'OldestFirst', beyond, limit: rowsMax };
+}
+
+export const isId = (value: unknown): value is string => typeof value === 'string';
+
 /** Keys that are an index or a sequence. */
 export const isIndex = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

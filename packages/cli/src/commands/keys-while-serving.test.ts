@@ -94,6 +94,23 @@ describe('while the service runs', { concurrency: 2 }, () => {
     }
   });
 
+  it('the list says when a key was last used, once the service has stopped at the latest', async () => {
+    await using service = await serve();
+    const make = () => command(service, 'keys', 'create', '--tenant', 'acme', '--role', 'Operator');
+    const [used, unused] = [await make(), await make()];
+    const sentAtMs = Date.now();
+    assert.equal(await send(service, { 'X-API-Key': used, 'X-Tenant-Id': 'acme' }), '201');
+    service.child.kill('SIGTERM');
+    assert.equal((await service.ended).code, 0);
+    const json = await command(service, 'keys', 'list', '--tenant', 'acme', '--json');
+    const [first, second] = JSON.parse(json) as ListedKey[];
+    assert.deepEqual([first!.keyId, second!.keyId], [keyIdIn(used), keyIdIn(unused)]);
+    assert.ok(Date.parse(first!.lastUsedAt!) >= sentAtMs);
+    assert.ok(!('lastUsedAt' in second!));
+    const table = await command(service, 'keys', 'list', '--tenant', 'acme');
+    assert.match(table, new RegExp(`${keyIdIn(used)} .* ${first!.lastUsedAt} `));
+  });
+
   it('the first start prints a key and a curl line that sends an event; the second how to make another', async () => {
     await using service = await serve();
     const [, key = ''] = await service.prints(/^ {2}key {6}(tsk_\S+)$/m);
@@ -129,6 +146,11 @@ describe('while the service runs', { concurrency: 2 }, () => {
     assert.equal(await send(again, { ...headers, 'X-API-Key': first }), '401 API_KEY_REVOKED');
   });
 });
+
+interface ListedKey {
+  readonly keyId: string;
+  readonly lastUsedAt?: string;
+}
 
 interface FoundEntry {
   readonly kind: number;

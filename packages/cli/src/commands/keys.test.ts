@@ -108,8 +108,11 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     assert.deepEqual(await place.list('--tenant', 'nobody'), []);
     const { stdout } = await place.keys('list');
     const lines = stdout.trimEnd().split('\n');
-    assert.match(lines[0]!, /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +NAME$/);
-    assert.match(lines[3]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +büro 2$`));
+    assert.match(
+      lines[0]!,
+      /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +LAST USED +NAME$/,
+    );
+    assert.match(lines[3]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +- +büro 2$`));
     assert.ok(!stdout.includes(first.key.slice(31, 63)));
   });
 

@@ -14,6 +14,7 @@ import {
   RebuildRequest,
   Replenishment,
   Tenant,
+  TenantOrAll,
   TenantRequest,
   TenantSettings,
   TenantStatus,
@@ -124,13 +125,21 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'apiKeys.list',
-    planned: true,
     summary: 'List API keys, without their secrets',
     effect: 'Read',
     permission: 'audit.keys.manage',
-    input: PAGING,
+    input: {
+      tenantId: optional(
+        doc(
+          TenantOrAll,
+          'Whose keys: those of the tenant of the request, when absent; others need a platform key.',
+        ),
+      ),
+      ...PAGING,
+    },
     output: list(ApiKey),
-    answers: { Done: 'A page of keys.' },
+    answers: { Done: 'A page of keys, newest first.' },
+    errors: ['TENANT_NOT_FOUND'],
     rest: { method: 'GET', path: '/admin/api-keys' },
   }),
   operation({

@@ -79,7 +79,7 @@ export const DeadLetter = object('DeadLetter', 'A message that is out of attempt
 
 export const ScopeName = choice('ScopeName', 'An OAuth scope.', SCOPES);
 
-const TenantOrAll = Type.String({
+export const TenantOrAll = Type.String({
   pattern: `${TENANT_ID_PATTERN}|^\\*$`,
   'x-expected': `${TENANT_ID_EXPECTED}; or * for a platform key`,
   description: 'The tenant, or `*` for a platform key.',
@@ -114,7 +114,9 @@ const keyMembers = {
   createdAt: Instant,
   createdBy: CallerName,
   expiresAt: optional(Instant),
-  lastUsedAt: optional(Instant),
+  lastUsedAt: optional(
+    doc(Instant, 'When it last authenticated a request, at most a minute behind; absent if it never has.'),
+  ),
 };
 
 export type ApiKey = Static<typeof ApiKey>;

@@ -17,6 +17,7 @@ import {
   type Scope,
   type TenantId,
 } from '@tallystick/contract';
+import type { RowsWish } from '../paging.ts';
 import { CROCKFORD } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 
@@ -43,6 +44,9 @@ export interface ApiKeyStore {
   find(keyId: KeyId): Promise<ApiKeyRecord | undefined>;
   /** All keys of the tenant, or of everybody, by key id. */
   list(tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]>;
+  page(tenantId: TenantId | '*', wish: RowsWish): Promise<readonly ApiKeyRecord[]>;
+  /** How many the tenant has, counted up to one more than a list's total is exact for. */
+  count(tenantId: TenantId | '*'): Promise<number>;
   /** False when there is a key with that hash already. */
   create(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
   /** The same, and false also when its tenant has any key, or for a platform key when there is one: of two at a time one is made. */

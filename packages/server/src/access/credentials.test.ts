@@ -62,8 +62,10 @@ const tokens: Record<string, Caller> = {
   'no.tenant': callerOfToken({ ...tokenFacts, tenant: undefined }),
 };
 
+const used: string[] = [];
 const authenticate = createAuthenticate({
   clock,
+  uses: { used: ({ keyId }, nowMs) => void used.push(`${keyId} at ${nowMs}`) },
   keys: {
     findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))),
     find(keyId) {
@@ -143,6 +145,20 @@ test('with two credentials a caller may do and see what both allow', async () =>
   ];
   for (const [permission, refusal] of expected) assert.equal(both.refusal(permission), refusal, permission);
   assert.deepEqual([both.tenant, both.namesTenant, both.clearance], ['acme', true, 'Internal']);
+});
+
+test('a key that works counts as used, also beside a token that does not; one that is refused does not', async () => {
+  const usesOf = async (credentials: Partial<Credentials>) => {
+    used.length = 0;
+    await verdictOn(credentials);
+    return [...used];
+  };
+  const operatorUse = [`${operator.keyId} at ${clock.now()}`];
+  assert.deepEqual(await usesOf({ apiKey: operatorKey }), operatorUse);
+  assert.deepEqual(await usesOf({ apiKey: operatorKey, authorization: 'Bearer expired' }), operatorUse);
+  assert.deepEqual(await usesOf({ authorization: 'Bearer auditor.token' }), []);
+  assert.deepEqual(await usesOf({ apiKey: revokedKey }), []);
+  assert.deepEqual(await usesOf({ apiKey: makeKey('01KE0000000000000000000009', random) }), []);
 });
 
 test('the caller of a key is made once', async () => {

@@ -6,6 +6,7 @@ import { AuditError, type KeyId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import { type ApiKeyRecord, type ApiKeyStore, firstKeyOf, hashOfKey, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
 
 /** What a request shows about its sender, not yet believed. */
@@ -24,6 +25,7 @@ export type Authenticate = (credentials: Credentials) => Promise<Caller>;
 
 export interface CredentialParts {
   readonly keys: Pick<ApiKeyStore, 'findByHash' | 'find'>;
+  readonly uses: Pick<KeyUses, 'used'>;
   readonly tokens: Tokens;
   readonly clock: Clock;
 }
@@ -34,7 +36,7 @@ const HASHES_MAX = 10_000;
 const ROTATED_MAX = 10_000;
 const API_KEY = /^[\x21-\x7e]{1,200}$/;
 
-export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Authenticate {
+export function createAuthenticate({ keys, uses, tokens, clock }: CredentialParts): Authenticate {
   // A store hands out the same record until something changes, so its caller is made once.
   const callers = new WeakMap<ApiKeyRecord, Caller>();
 
@@ -54,7 +56,9 @@ export function createAuthenticate({ keys, tokens, clock }: CredentialParts): Au
   const byKey = async (apiKey: string): Promise<Caller> => {
     if (!API_KEY.test(apiKey)) throw unauthenticated('X-API-Key must hold one API key, and be sent once.');
     const hash = hashes.get(apiKey) ?? hashOfKey(apiKey);
-    const record = await verifyKey(apiKey, keys, clock.now(), hash);
+    const nowMs = clock.now();
+    const record = await verifyKey(apiKey, keys, nowMs, hash);
+    uses.used(record, nowMs);
     if (hashes.size >= HASHES_MAX) hashes.clear();
     hashes.set(apiKey, hash);
     return callers.get(record) ?? makeCaller(record);

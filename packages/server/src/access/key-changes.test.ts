@@ -46,6 +46,8 @@ function setUp() {
       findByHash: () => assert.fail(),
       find: () => assert.fail(),
       list: () => Promise.resolve(kept.map(({ record }) => record)),
+      page: () => assert.fail(),
+      count: () => assert.fail(),
       create: (record, hash) => Promise.resolve(steps.push('create') > 0 && kept.push({ record, hash }) > 0),
       createFirst: () => assert.fail(),
       rotate: (record, hash, endsAtMs) => {

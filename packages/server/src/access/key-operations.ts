@@ -13,6 +13,7 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
+import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
@@ -21,17 +22,21 @@ import { keyNowMs, onceOf } from '../streams/once.ts';
 import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
+import type { KeyUses } from './key-uses.ts';
 import { lower } from './roles.ts';
 
 export interface KeyOperationParts {
-  readonly keys: Pick<ApiKeyStore, 'find'>;
+  readonly keys: Pick<ApiKeyStore, 'find' | 'page' | 'count'>;
+  readonly uses: Pick<KeyUses, 'lastUses'>;
   readonly changes: KeyChanges;
+  readonly cursors: Cursors;
   readonly clock: Clock;
   /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
   readonly steadyNowMs: () => number;
 }
 
-export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOperationParts) {
+export function createKeyOperations(parts: KeyOperationParts) {
+  const { keys, changes, clock, steadyNowMs } = parts;
   const shown = (record: ApiKeyRecord) => showKey(record, clock.now());
   const keyFor = async (call: Call, keyId: KeyId): Promise<ApiKeyRecord> => {
     const record = await keys.find(keyId);
@@ -90,8 +95,35 @@ export function createKeyOperations({ keys, changes, clock, steadyNowMs }: KeyOp
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
       return { kind: 'Removed', body: undefined } as const;
     },
-    'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) =>
-      ({ kind: 'Done', body: shown(await keyFor(call, keyId)) }) as const,
+    'apiKeys.list': (call: Call, input: InputOf<'apiKeys.list'>) => list(call, input, parts),
+    'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) => {
+      const record = await keyFor(call, keyId);
+      const lastUses = await parts.uses.lastUses([record]);
+      return { kind: 'Done', body: showKey(record, clock.now(), lastUses.get(keyId)) } as const;
+    },
+  };
+}
+
+/** Of one tenant: that of the call, or whichever the platform's own caller asks for. */
+async function list(
+  call: Call,
+  input: InputOf<'apiKeys.list'>,
+  { keys, uses, cursors, clock }: KeyOperationParts,
+): Promise<Answer<'apiKeys.list'>> {
+  const tenantId = tenantOf(call, input.tenantId);
+  const read = readPage(cursors, call, input, isId);
+  const rows = await keys.page(tenantId, newestFirst(read));
+  // A cursor is made with a secret of the call's tenant, and this one has none yet.
+  if (call.tenantRecord === undefined && rows.length >= read.rowsMax) {
+    const issue = 'a list of several pages needs a tenant that exists';
+    throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${call.tenant}: ${issue}.`);
+  }
+  const { data, pagination } = read.page(rows, ({ keyId }) => keyId, await keys.count(tenantId));
+  const lastUses = await uses.lastUses(data);
+  const nowMs = clock.now();
+  return {
+    kind: 'Done',
+    body: { data: data.map((record) => showKey(record, nowMs, lastUses.get(record.keyId))), pagination },
   };
 }
 
@@ -112,7 +144,7 @@ function createAgain(
     };
 }
 
-export function showKey(record: ApiKeyRecord, nowMs: number): ApiKey {
+function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {
   const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs } = record;
   return {
     keyId,
@@ -125,13 +157,15 @@ export function showKey(record: ApiKeyRecord, nowMs: number): ApiKey {
     createdAt: instant(createdAtMs),
     createdBy,
     ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
+    ...(lastUsedAtMs !== undefined && { lastUsedAt: instant(lastUsedAtMs) }),
   };
 }
 
 function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
   const tenantId = wanted ?? call.tenant ?? '';
   if (tenantId === call.tenant || managesPlatform(call)) return tenantId;
-  if (tenantId === '*') throw new AuditError('FORBIDDEN', 'A platform key is made with a platform key.');
+  if (tenantId === '*')
+    throw new AuditError('FORBIDDEN', 'Platform keys are made and listed with a platform key.');
   const issue = 'must be the tenant of the request, or the key that of the platform';
   throw new AuditError('TENANT_MISMATCH', `tenantId ${issue}.`, {
     details: [{ field: 'tenantId', issue, value: tenantId }],

@@ -10,7 +10,7 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { Call } from '../call.ts';
-import { type Cursors, readPage } from '../paging.ts';
+import { type Cursors, isId, newestFirst, readPage, type RowsWish } from '../paging.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { RememberedKeys } from './remembered-keys.ts';
 
@@ -23,16 +23,8 @@ export interface HeldLetter {
   readonly lastFailedAtMs: number;
 }
 
-/** A page of them. */
-export interface LettersWish {
-  readonly way: 'NewestFirst' | 'OldestFirst';
-  /** The id of a letter; undefined: from that end. */
-  readonly beyond: string | undefined;
-  readonly limit: number;
-}
-
 export interface LetterStore {
-  letters(tenant: TenantId, wish: LettersWish): Promise<HeldLetter[]>;
+  letters(tenant: TenantId, wish: RowsWish): Promise<HeldLetter[]>;
   letterCount(tenant: TenantId): Promise<number>;
   letterCountOfAll(): Promise<number>;
   /** Tries it again; gives it as it was, undefined if there is none. */
@@ -51,8 +43,6 @@ export interface LetterParts {
   readonly clock: Clock;
 }
 
-const isId = (value: unknown): value is string => typeof value === 'string';
-
 export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
   const keys = new RememberedKeys<DeadLetter>(clock);
   return {
@@ -62,13 +52,11 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
     ): Promise<Answer<'deadLetters.list'>> {
       const tenant = call.tenant!;
       const read = readPage(cursors, call, input, isId);
-      const { direction, beyond, rowsMax } = read;
       // No letter of ours has a subscription, and none is being tried again once it can be seen.
       const { source = ['Projection'], status = ['Held'], subscriptionId } = input;
       const isAsked =
         source.includes('Projection') && status.includes('Held') && subscriptionId === undefined;
-      const way = direction === 'Next' ? 'NewestFirst' : 'OldestFirst';
-      const rows = isAsked ? await letters.letters(tenant, { way, beyond, limit: rowsMax }) : [];
+      const rows = isAsked ? await letters.letters(tenant, newestFirst(read)) : [];
       const count = isAsked ? await letters.letterCount(tenant) : 0;
       const { data, pagination } = read.page(rows, ({ messageId }) => messageId, count);
       return {

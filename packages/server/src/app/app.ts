@@ -81,6 +81,7 @@ export async function createApp(
 
   const built = new AsyncDisposableStack();
   built.use(storage);
+  built.use(store.keyUses);
   built.use(anchor);
   // Its share of the logs is given up when nothing is done with them any more.
   built.use(store.membership);
@@ -110,7 +111,7 @@ export async function createApp(
 }
 
 function gatewayOn(
-  { storage, tenancy, steadyNowMs }: Store,
+  { storage, tenancy, keyUses, steadyNowMs }: Store,
   surroundings: Surroundings,
   lifecycle: Lifecycle,
   operations: Operations,
@@ -123,7 +124,8 @@ function gatewayOn(
     lifecycle,
     meter,
     versionStates: config.apiVersions,
-    authenticate: overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, tokens, clock }),
+    authenticate:
+      overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, uses: keyUses, tokens, clock }),
     tenancy,
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),

@@ -10,7 +10,7 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(
-  { storage, sequencer, checkpointer, witnessing, projector, steadyNowMs }: Store,
+  { storage, sequencer, checkpointer, witnessing, keyUses, projector, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
@@ -25,6 +25,7 @@ export function startLoops(
   loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));
   checkpointer.start();
   witnessing?.start();
+  keyUses.start();
   projector.start();
   return loops;
 }

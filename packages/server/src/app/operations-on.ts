@@ -36,7 +36,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
   return {
     events: eventOperations(store, reading, surroundings),
     streams: createStreams(reading),
-    apiKeys: keyOperations(store, surroundings),
+    apiKeys: keyOperations(store, reading, surroundings),
     admin: adminOperations(store, reading, surroundings),
   };
 }
@@ -95,7 +95,8 @@ export function statusOperations(
 }
 
 function keyOperations(
-  { storage, sequencer, tenancy, steadyNowMs }: Store,
+  { storage, sequencer, tenancy, keyUses, steadyNowMs }: Store,
+  { cursors }: Reading,
   { clock, random, nextId, telemetry }: Surroundings,
 ) {
   const keys = storage.apiKeys;
@@ -108,5 +109,5 @@ function keyOperations(
     nextId,
     telemetry,
   });
-  return createKeyOperations({ keys, changes, clock, steadyNowMs });
+  return createKeyOperations({ keys, uses: keyUses, changes, cursors, clock, steadyNowMs });
 }

@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { settleFirstKey } from '../access/first-key.ts';
+import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { measureLog } from '../admin/measured-log.ts';
 import type { Config } from '../config/settings.ts';
@@ -54,6 +55,7 @@ export interface Store {
   readonly witnessed: Witnessed;
   readonly newestWitnessed: NewestWitnessed;
   readonly tenancy: Tenancy;
+  readonly keyUses: KeyUses;
   /** Keeps the index of events after the log. */
   readonly projector: Follower;
   /** This process among others on the same store. */
@@ -113,7 +115,6 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
-  const tenancy = createTenancy({ tenants: storage.tenants, clock, ...config.tenants });
   function onNews(news: News | 'Gained'): void {
     if (news === 'Appended' || news === 'Gained') projector.wake();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
@@ -126,10 +127,20 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     sequencer,
     checkpointer,
     ...witnesses,
-    tenancy,
+    ...accessOn(storage, surroundings),
     projector,
     membership,
     steadyNowMs,
+  };
+}
+
+function accessOn(
+  storage: LateStorage,
+  { config, clock, random, telemetry }: Surroundings,
+): Pick<Store, 'tenancy' | 'keyUses'> {
+  return {
+    tenancy: createTenancy({ tenants: storage.tenants, clock, ...config.tenants }),
+    keyUses: createKeyUses({ store: storage.keyUses, clock, random, telemetry }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { Storage } from './storage.ts';
 
 export interface LateStorage
-  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'index' | 'nodes' | 'answers'>,
+  extends Pick<Storage, 'log' | 'tree' | 'tenants' | 'apiKeys' | 'keyUses' | 'index' | 'nodes' | 'answers'>,
     AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
@@ -55,6 +55,10 @@ export function createLateStorage(): LateStorage {
       ensure: (tenantId, nowMs) => opened?.tenants.ensure(tenantId, nowMs) ?? starting(),
     },
     apiKeys: lateKeys(() => opened?.apiKeys, starting),
+    keyUses: {
+      keep: (uses) => opened?.keyUses.keep(uses) ?? starting(),
+      lastUses: (keys) => opened?.keyUses.lastUses(keys) ?? starting(),
+    },
     index: {
       find: (tenant, question, deadline) => opened?.index.find(tenant, question, deadline) ?? starting(),
       state: (tenant) => opened?.index.state(tenant) ?? starting(),
@@ -83,6 +87,8 @@ function lateKeys(opened: () => ApiKeyStore | undefined, starting: <T>() => Prom
     findByHash: (hash) => opened()?.findByHash(hash) ?? starting(),
     find: (keyId) => opened()?.find(keyId) ?? starting(),
     list: (tenantId) => opened()?.list(tenantId) ?? starting(),
+    page: (tenantId, wish) => opened()?.page(tenantId, wish) ?? starting(),
+    count: (tenantId) => opened()?.count(tenantId) ?? starting(),
     create: (record, hash) => opened()?.create(record, hash) ?? starting(),
     createFirst: (record, hash) => opened()?.createFirst(record, hash) ?? starting(),
     rotate: (next, hash, endsAtMs) => opened()?.rotate(next, hash, endsAtMs) ?? starting(),

@@ -1,6 +1,7 @@
 // What a backend provides. Each port lives with the noun that needs it; here they are put together.
 
 import type { ApiKeyStore } from '../access/api-keys.ts';
+import type { KeyUseStore } from '../access/key-uses.ts';
 import type { LetterStore } from '../admin/dead-letters.ts';
 import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
@@ -17,6 +18,7 @@ export interface Storage extends AsyncDisposable {
   readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
   readonly apiKeys: ApiKeyStore;
+  readonly keyUses: KeyUseStore;
   readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
   /** How this process takes part among others on the same store; undefined: it is alone. */
   readonly nodes: Nodes | undefined;

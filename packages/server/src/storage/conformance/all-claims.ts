@@ -1,5 +1,6 @@
 // Every claim, by what it says: each backend is held to all of them.
 
+import { apiKeyClaims } from './api-keys.ts';
 import { epochClaims } from './epochs.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
@@ -20,6 +21,7 @@ export const ALL_CLAIMS = [
   repeatClaims,
   byteClaims,
   tenantClaims,
+  apiKeyClaims,
   treeClaims,
   treeProofClaims,
   streamSealClaims,

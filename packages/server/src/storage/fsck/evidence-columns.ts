@@ -45,5 +45,6 @@ export const NEVER_EVIDENCE: NotEvidence = {
   'checkpoints.published_at_ms': 'when it was stored; a checkpoint says nothing of time',
   'checkpoints.note (cosignatures)': 'for whoever holds the keys of the witnesses',
   api_keys: 'who may ask; changes of keys are notices in the log',
+  api_key_uses: 'when keys were last used, which grants nothing',
   used_keys: 'recognises repeated requests, for a day',
 };

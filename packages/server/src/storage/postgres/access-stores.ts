@@ -4,16 +4,19 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../../access/api-keys.ts';
+import type { KeyUseStore } from '../../access/key-uses.ts';
 import type { TenantRecord, TenantStore } from '../../access/tenants.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { AccessMemory } from './access-memory.ts';
 import { AccessTables } from './access.ts';
 import type { Database } from './database.ts';
+import { keepKeyUses, lastKeyUses } from './key-uses.ts';
 import { TenantPool } from './tenant-pool.ts';
 
 export interface AccessStores {
   readonly keys: ApiKeyStore;
+  readonly uses: KeyUseStore;
   readonly tenants: TenantStore;
 }
 
@@ -42,7 +45,14 @@ export function createAccessStores(
     orSay('Keys and tenants cannot be written at the moment; what was asked may be done or not.', work);
   const memory = new AccessMemory(() => read(tables.version()), clock);
   const parts = { tables, memory, read, write };
-  return { keys: createKeyStore(parts), tenants: createTenantStore(parts) };
+  return {
+    keys: createKeyStore(parts),
+    uses: {
+      keep: (uses) => write(keepKeyUses(database, uses)),
+      lastUses: (keys) => read(lastKeyUses(database, keys)),
+    },
+    tenants: createTenantStore(parts),
+  };
 }
 
 /** Says that it could not be done, whatever the cause. */
@@ -66,6 +76,8 @@ function createKeyStore({ tables, memory, read, write }: StoreParts): ApiKeyStor
     },
     find: (keyId) => read(tables.key(keyId)),
     list: (tenantId) => read(tables.keys(tenantId)),
+    page: (tenantId, wish) => read(tables.page(tenantId, wish)),
+    count: (tenantId) => read(tables.count(tenantId)),
     create: (record, hash) => change(tables.createKey(record, hash)),
     createFirst: (record, hash) => change(tables.createFirstKey(record, hash)),
     rotate: (next, hash, endsAtMs) => change(tables.rotateKey(next, hash, endsAtMs)),

@@ -5,8 +5,18 @@
 import type { KeyId, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from '../../access/api-keys.ts';
 import type { TenantRecord } from '../../access/tenants.ts';
+import type { RowsWish } from '../../paging.ts';
 import type { Random } from '../../runtime/random.ts';
-import { FINGERPRINT_KEY_BYTES, KEY_COLUMNS, keyOf, keyValues, tenantOf } from '../rows/access-rows.ts';
+import {
+  FINGERPRINT_KEY_BYTES,
+  KEY_COLUMNS,
+  keyOf,
+  KEYS_COUNTED_MAX,
+  keyValues,
+  tenantOf,
+} from '../rows/access-rows.ts';
+import { numberOf } from '../rows/columns.ts';
+import { LAST_ID } from '../rows/last-id.ts';
 import { type Database, PROJECTOR, type Row, type Scope, statement, type Transaction } from './database.ts';
 
 const READ_VERSION = statement("SELECT value FROM meta WHERE name = 'access_version'");
@@ -30,6 +40,15 @@ const READ_KEY_BY_HASH = statement('SELECT * FROM api_keys WHERE hash = $1');
 const READ_KEY = statement('SELECT * FROM api_keys WHERE key_id = $1');
 const READ_ALL_KEYS = statement('SELECT * FROM api_keys ORDER BY key_id');
 const READ_KEYS = statement('SELECT * FROM api_keys WHERE tenant_id = $1 ORDER BY key_id');
+const READ_BEFORE = statement(
+  'SELECT * FROM api_keys WHERE tenant_id = $1 AND key_id < $2 ORDER BY key_id DESC LIMIT $3',
+);
+const READ_AFTER = statement(
+  'SELECT * FROM api_keys WHERE tenant_id = $1 AND key_id > $2 ORDER BY key_id LIMIT $3',
+);
+const COUNT_KEYS = statement(
+  `SELECT count(*) AS count FROM (SELECT 1 FROM api_keys WHERE tenant_id = $1 LIMIT ${KEYS_COUNTED_MAX}) AS counted`,
+);
 // A hash cannot be unique over all tenants, which may be on several machines. So whoever adds a key keeps out others that
 // add one of the same hash, and then looks.
 const HOLD_HASH = statement('SELECT pg_advisory_xact_lock($1::integer, $2::integer)');
@@ -83,6 +102,18 @@ export class AccessTables {
         ? await this.#database.read(PROJECTOR, READ_ALL_KEYS)
         : await this.#database.read({ role: 'Reader', tenants: [tenantId] }, READ_KEYS, [tenantId]);
     return rows.map(keyOf);
+  }
+
+  async page(tenantId: TenantId | '*', { way, beyond, limit }: RowsWish): Promise<ApiKeyRecord[]> {
+    const [asked, from] =
+      way === 'NewestFirst' ? [READ_BEFORE, beyond ?? LAST_ID] : [READ_AFTER, beyond ?? ''];
+    const scope: Scope = { role: 'Reader', tenants: [tenantId] };
+    return (await this.#database.read(scope, asked, [tenantId, from, limit])).map(keyOf);
+  }
+
+  async count(tenantId: TenantId | '*'): Promise<number> {
+    const [row] = await this.#database.read({ role: 'Reader', tenants: [tenantId] }, COUNT_KEYS, [tenantId]);
+    return numberOf(row, 'count');
   }
 
   /** Those of them that there are. */

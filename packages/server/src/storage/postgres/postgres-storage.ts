@@ -135,6 +135,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tree,
     tenants: access.tenants,
     apiKeys: access.keys,
+    keyUses: access.uses,
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),

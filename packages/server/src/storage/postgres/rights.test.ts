@@ -80,6 +80,7 @@ describe('the catalogue', () => {
     assert.deepEqual(
       rights.map(({ right }) => right),
       [
+        'api_key_uses tallystick_projector UPDATE',
         'api_keys tallystick_writer UPDATE',
         'checkpoints tallystick_projector UPDATE',
         'contents tallystick_retention DELETE',

@@ -42,6 +42,7 @@ const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
   tenants: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: ['SELECT (tenant_id)'] },
   api_keys: { Writer: CHANGE, Reader: READ, Projector: READ },
+  api_key_uses: { Reader: READ, Projector: CHANGE },
   heads: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
   streams: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
   entries: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ, Verifier: READ },

@@ -1,7 +1,15 @@
 // Keys and tenants as rows of any database: the columns have the same names in all of them, and each holds what its own
 // backend has put there, so these casts only repeat it.
 
-import type { Classification, Duration, KeyId, Role, Scope, TenantId } from '@tallystick/contract';
+import {
+  type Classification,
+  type Duration,
+  type KeyId,
+  LIMITS,
+  type Role,
+  type Scope,
+  type TenantId,
+} from '@tallystick/contract';
 import type { ApiKeyRecord } from '../../access/api-keys.ts';
 import type { TenantRecord } from '../../access/tenants.ts';
 
@@ -36,6 +44,9 @@ export function keyValues(
 
 export const KEY_COLUMNS =
   'key_id, tenant_id, name, roles, scopes, clearance, hash, created_at_ms, created_by, expires_at_ms, revoked_at_ms, replaces';
+
+/** So many are counted for a list: past its exact total it only says that there are more. */
+export const KEYS_COUNTED_MAX = LIMITS.listExactTotalMax + 1;
 
 export function tenantOf(row: Row): TenantRecord {
   return {

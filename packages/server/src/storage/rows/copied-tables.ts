@@ -51,6 +51,11 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     },
   },
   {
+    name: 'api_key_uses',
+    key: ['tenant_id', 'key_id'],
+    columns: { ...TENANT, key_id: 'Text', used_at_ms: 'Whole' },
+  },
+  {
     name: 'epochs',
     key: ['tenant_id', 'epoch'],
     columns: { ...TENANT, epoch: 'Whole', first_index: 'Whole', previous_checkpoint: 'Text' },

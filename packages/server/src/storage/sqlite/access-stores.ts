@@ -4,6 +4,7 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../../access/api-keys.ts';
+import type { KeyUseStore } from '../../access/key-uses.ts';
 import type { TenantRecord, TenantStore } from '../../access/tenants.ts';
 import type { Random } from '../../runtime/random.ts';
 import { FINGERPRINT_KEY_BYTES } from '../rows/access-rows.ts';
@@ -14,6 +15,7 @@ export type WriteAccess = (change: AccessWrite) => Promise<boolean>;
 
 export interface AccessStores {
   readonly keys: ApiKeyStore;
+  readonly uses: KeyUseStore;
   readonly tenants: TenantStore;
 }
 
@@ -37,7 +39,18 @@ export function createAccessStores(
       reader.refresh();
     }
   };
-  return { keys: createKeyStore(reader, writeOrSay), tenants: createTenantStore(reader, writeOrSay, random) };
+  return {
+    keys: createKeyStore(reader, writeOrSay),
+    uses: {
+      async keep(uses) {
+        if (uses.length > 0) await writeOrSay({ verb: 'KeepKeyUses', uses });
+      },
+      async lastUses(keys) {
+        return reader.lastUses(keys);
+      },
+    },
+    tenants: createTenantStore(reader, writeOrSay, random),
+  };
 }
 
 function createKeyStore(reader: AccessReader, write: WriteAccess): ApiKeyStore {
@@ -50,6 +63,12 @@ function createKeyStore(reader: AccessReader, write: WriteAccess): ApiKeyStore {
     },
     async list(tenantId) {
       return reader.keys(tenantId);
+    },
+    async page(tenantId, wish) {
+      return reader.page(tenantId, wish);
+    },
+    async count(tenantId) {
+      return reader.count(tenantId);
     },
     create: (record, hash) => write({ verb: 'CreateKey', record, hash }),
     createFirst: (record, hash) => write({ verb: 'CreateFirstKey', record, hash }),

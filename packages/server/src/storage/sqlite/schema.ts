@@ -3,7 +3,7 @@
 // without touching a proof. A tenant is a small number here, so that it costs a byte and not its name.
 //
 // What is evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. What is not, and is named so by the
-// verifier of a store: meta, tenants, api_keys, used_keys.
+// verifier of a store: meta, tenants, api_keys, api_key_uses, used_keys.
 
 export const MIGRATIONS: readonly string[] = [
   `
@@ -138,5 +138,14 @@ export const MIGRATIONS: readonly string[] = [
   -- The highest of what was sent under the key, a place in a list as in entries; of keys from before nobody knows it, so
   -- they have the highest there is.
   ALTER TABLE used_keys ADD COLUMN classification INTEGER NOT NULL DEFAULT 3;
+  `,
+  `
+  -- When each key was last used. Apart from the keys: it grants nothing, and is written every minute.
+  CREATE TABLE api_key_uses (
+    tenant_id  TEXT NOT NULL,
+    key_id     TEXT PRIMARY KEY,
+    used_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX api_keys_by_tenant ON api_keys (tenant_id);
   `,
 ];

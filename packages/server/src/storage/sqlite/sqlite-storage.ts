@@ -77,6 +77,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     tree: log.tree,
     tenants: access.tenants,
     apiKeys: access.keys,
+    keyUses: access.uses,
     index,
     nodes: undefined,
     settleSigner: async (fingerprint) => fingerprint,

@@ -2,8 +2,10 @@
 // and so that one of them does not hold up all others.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';
-import type { HeldLetter, LettersWish } from '../../../admin/dead-letters.ts';
+import type { HeldLetter } from '../../../admin/dead-letters.ts';
+import type { RowsWish } from '../../../paging.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import { LAST_ID } from '../../rows/last-id.ts';
 import { type Row, statement, type Transaction } from '../database.ts';
 import { ATTEMPTS_MAX, type Reasons } from './pieces.ts';
 
@@ -12,9 +14,6 @@ export interface IndexLetter extends HeldLetter {
   /** In the tenant's sequence. */
   readonly index: number;
 }
-
-/** Behind every id. */
-const LAST_ID = '~';
 
 const ADD = statement(
   `INSERT INTO dead_letters (tenant_id, message_id, leaf_index, reason, attempts, first_failed_ms, last_failed_ms)
@@ -53,7 +52,7 @@ export async function addLetters(
 export async function lettersOf(
   transaction: Transaction,
   tenant: TenantId,
-  { way, beyond, limit }: LettersWish,
+  { way, beyond, limit }: RowsWish,
 ): Promise<IndexLetter[]> {
   const rows =
     way === 'NewestFirst'

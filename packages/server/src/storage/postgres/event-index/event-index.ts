@@ -2,7 +2,8 @@
 // has a connection of its own for that time, and a search whose time is over is ended in the database.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';
-import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
+import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
+import type { RowsWish } from '../../../paging.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import type { EventIndex, Found, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
@@ -116,7 +117,7 @@ class Index implements PostgresEventIndex {
     return this.#reads(tenant, (transaction) => rebuildIn(transaction, tenant, operationId));
   }
 
-  letters(tenant: TenantId, wish: LettersWish): Promise<HeldLetter[]> {
+  letters(tenant: TenantId, wish: RowsWish): Promise<HeldLetter[]> {
     return this.#reads(tenant, (transaction) => lettersOf(transaction, tenant, wish));
   }
 

@@ -3,17 +3,16 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LIMITS } from '@tallystick/contract';
-import type { HeldLetter, LettersWish } from '../../../admin/dead-letters.ts';
+import type { HeldLetter } from '../../../admin/dead-letters.ts';
+import type { RowsWish } from '../../../paging.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import { LAST_ID } from '../../rows/last-id.ts';
 
 /** An event that was passed over. */
 export interface IndexLetter extends HeldLetter {
   /** Its row in journal.db. */
   readonly entry: number;
 }
-
-/** Behind every id. */
-const LAST_ID = '~';
 
 export interface FailedEvent {
   readonly tenant: number;
@@ -58,7 +57,7 @@ export class DeadLetters {
     this.#add.run(this.#nextId(), tenant, entry, reason, attempts, nowMs);
   }
 
-  list(tenant: number, { way, beyond, limit }: LettersWish): IndexLetter[] {
+  list(tenant: number, { way, beyond, limit }: RowsWish): IndexLetter[] {
     return way === 'NewestFirst'
       ? this.#before.all(tenant, beyond ?? LAST_ID, limit).map(letterIn)
       : this.#after.all(tenant, beyond ?? '', limit).map(letterIn);

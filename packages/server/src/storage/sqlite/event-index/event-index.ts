@@ -3,7 +3,8 @@
 // gone, are thrown away and made again. No thread is started before it is needed, so that the service is ready without
 // waiting for them.
 
-import type { HeldLetter, LetterStore, LettersWish } from '../../../admin/dead-letters.ts';
+import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
+import type { RowsWish } from '../../../paging.ts';
 import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
@@ -81,7 +82,7 @@ class ThreadedIndex implements SqliteEventIndex {
     return (await this.#ask({ verb: 'FindRebuild', tenant, operationId })) as Rebuild | undefined;
   }
 
-  async letters(tenant: TenantId, wish: LettersWish) {
+  async letters(tenant: TenantId, wish: RowsWish) {
     return (await this.#ask({ verb: 'Letters', tenant, wish })) as HeldLetter[];
   }
 

@@ -2,7 +2,7 @@
 
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
-import type { LettersWish } from '../../../admin/dead-letters.ts';
+import type { RowsWish } from '../../../paging.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
@@ -23,7 +23,7 @@ export type IndexMessage =
   | { readonly verb: 'Turn'; readonly nowMs: number }
   | { readonly verb: 'BeginRebuild'; readonly tenant: TenantId; readonly request: RebuildRequest }
   | { readonly verb: 'FindRebuild'; readonly tenant: TenantId; readonly operationId: string }
-  | { readonly verb: 'Letters'; readonly tenant: TenantId; readonly wish: LettersWish }
+  | { readonly verb: 'Letters'; readonly tenant: TenantId; readonly wish: RowsWish }
   | { readonly verb: 'LetterCount'; readonly tenant: TenantId }
   | { readonly verb: 'LetterCountOfAll' }
   | {
