@@ -248,17 +248,14 @@ test('a typo is not passed over, and the nearest setting is named', () => {
   );
 });
 
-test('variables of other programs are left alone', () => {
-  const others = {
-    ENVIRONMENT: 'staging',
-    PORT: '1',
-    LOG__LEVEL: 'debug',
-    Other__Section: '1',
-    Serverless__Port: '1',
-  };
+test('in the file a section of any other name is not passed over', () => {
   assert.deepEqual(
-    problems(() => load(others)),
-    [],
+    problems(() => loadFile({ Storge: { DataDirectory: '/x' }, Server_Port: 1, Kestrel: {} })),
+    [
+      'Storge__DataDirectory in the file is not a setting; did you mean Storage__DataDirectory?',
+      'Server_Port in the file is not a setting; did you mean Server__Port?',
+      'Kestrel in the file is not a setting',
+    ],
   );
 });
 

@@ -4,9 +4,9 @@
 import { type Entries, type Environment, readEntries, type Source } from './environment.ts';
 import { ConfigError } from './config-error.ts';
 import { brokenRules } from './rules.ts';
-import { isSectionList, isSetting, type Node, type Section, type Setting } from './setting.ts';
+import { isOurVariable, meantBy } from './our-variables.ts';
+import { isSectionList, isSetting, type Node, type Setting } from './setting.ts';
 import { type Config, NOT_IN_EFFECT, SETTINGS } from './settings.ts';
-import { nearest } from './nearest.ts';
 
 /** One setting as it holds, for showing. `value` is printable: secrets are masked. */
 export interface EffectiveSetting {
@@ -146,34 +146,10 @@ interface UnknownSetting {
 function unknownSettings({ entries, used }: Reading): UnknownSetting[] {
   return [...entries].flatMap(([name, { source }]) => {
     if (used.has(name)) return [];
-    const close = nearest(name, KNOWN_NAMES);
-    const question = close === undefined ? '' : `; did you mean ${close}?`;
-    return { problem: `${name} in the ${source} is not a setting${question}`, close };
+    const { setting, question } = meantBy(name);
+    return { problem: `${name} in the ${source} is not a setting${question}`, close: setting };
   });
 }
-
-/**
- * Ours are the settings themselves, whatever stands in one of our sections, and what differs from a setting
- * only in upper and lower case: a variable that was meant for us must not be passed over in silence.
- */
-function isOurVariable(variable: string): boolean {
-  const [section, ...rest] = variable.split('__');
-  if (rest.length > 0 && SECTIONS.has(section!)) return true;
-  return rest.length > 0 ? KNOWN_LOWER.has(variable.toLowerCase()) : KNOWN_NAMES.includes(variable);
-}
-
-function namesOf(node: Node, name: string): string[] {
-  if (isSetting(node)) return [node.name ?? name];
-  const section: Section = isSectionList(node) ? node.each : node;
-  const prefix = isSectionList(node) ? `${name}__0__` : name === '' ? '' : `${name}__`;
-  return Object.entries(section).flatMap(([key, part]) => namesOf(part, prefix + key));
-}
-
-const KNOWN_NAMES: readonly string[] = namesOf(SETTINGS, '');
-const KNOWN_LOWER: ReadonlySet<string> = new Set(KNOWN_NAMES.map((name) => name.toLowerCase()));
-const SECTIONS: ReadonlySet<string> = new Set(
-  KNOWN_NAMES.filter((name) => name.includes('__')).map((name) => name.split('__')[0]!),
-);
 
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

@@ -21,7 +21,9 @@ in the file it is nesting:
 - A length of time is an ISO 8601 duration of days, hours, minutes and seconds (\`P1D\`, \`PT30S\`) or a time span
   \`[d.]hh:mm:ss[.fffffff]\` (\`1.00:00:00\`, \`00:00:30\`).
 - Relative paths start at the working directory.
-- A wrong, missing or unknown setting stops the start: one line each on standard error, exit code 2.
+- A wrong, missing or unknown setting stops the start: one line each on standard error, exit code 2. So does a variable
+  that nearly names a setting (\`Storge__DataDirectory\`, \`Server_Port\`, \`SERVER__PORT\`); variables of other programs,
+  such as \`SERVER_PORT\`, are left alone.
 - \`tallystick config\` prints what holds and where it comes from, with secrets masked.
 
 Settings marked † are checked, but this version does not act on them yet; the start says so when one is given.
