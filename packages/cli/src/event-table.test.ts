@@ -58,6 +58,51 @@ test('on a terminal the longest column is cut first, and says so', () => {
   );
 });
 
+test('on a narrow terminal an event takes more lines, and every column stays', () => {
+  const event = long('user-of-a-long-name@example.com', 'INV-2026-000042');
+  assert.deepEqual(new EventTable(60).lines([event]), [
+    'TIME                      ACTION            OUTCOME',
+    '  ACTOR                 RESOURCE              CLASSIFICATION',
+    '2026-01-02T03:04:05.678Z  Delete.Invoice    Success',
+    '  user-of-a-long-name…  Invoice INV-2026-00…  Internal',
+  ]);
+  assert.deepEqual(new EventTable(36).lines([event]), [
+    'TIME                      OUTCOME',
+    '  ACTION            CLASSIFICATION',
+    '  ACTOR',
+    '  RESOURCE',
+    '2026-01-02T03:04:05.678Z  Success',
+    '  Delete.Invoice    Internal',
+    '  user-of-a-long-name@example.com',
+    '  Invoice INV-2026-000042',
+  ]);
+});
+
+test('a column is cut to a few letters in no width: rather an event takes another line', () => {
+  const event = { ...long('u'.repeat(40), 'r'.repeat(40)), action: 'a'.repeat(40) };
+  for (let columns = 34; columns <= 130; columns++) {
+    const text = new EventTable(columns).lines([event]).join('\n');
+    for (const start of ['a'.repeat(11), 'u'.repeat(11), 'Invoice rrr', '05.678Z', 'Success', 'Internal'])
+      assert.ok(text.includes(start), `${columns} columns:\n${text}`);
+  }
+});
+
+test('what is short is not spread over lines where one has room', () => {
+  const lines = new EventTable(80).lines([
+    { ...EVENT, action: 'Login', resource: { resourceType: 'Doc', resourceId: '1' } },
+  ]);
+  assert.deepEqual(lines, [
+    'TIME                      ACTION    ACTOR     RESOURCE   OUTCOME  CLASSIFICATION',
+    '2026-01-02T03:04:05.678Z  Login     u-1       Doc 1      Success  Internal',
+  ]);
+});
+
+test('a terminal that does not tell its width cuts nothing', () => {
+  const [titles, line] = new EventTable(0).lines([long('u'.repeat(300))]);
+  assert.match(titles!, /^TIME .*CLASSIFICATION$/);
+  assert.ok(line!.includes('u'.repeat(300)));
+});
+
 test('elsewhere nothing is cut, and later lots have no titles', () => {
   const table = new EventTable(undefined);
   assert.equal(table.lines([EVENT]).length, 2);
