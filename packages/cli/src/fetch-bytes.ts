@@ -2,9 +2,9 @@
 // that was given and to no other. What cannot be had is NoAnswer, one line for people; what is longer than it can be is
 // an EvidenceError.
 
-import { EvidenceError, parseJson } from '@tallystick/evidence';
+import { EvidenceError } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
-import { membersOf } from './event-guard.ts';
+import { errorAnswerIn } from './error-answer.ts';
 import { printable } from './printable.ts';
 
 export interface FetchOptions {
@@ -36,8 +36,8 @@ export class NoAnswer extends CannotRun {
   }
 }
 
-/** So much of what a service says of itself is shown. */
-const WORDS_MAX = 500;
+/** So much of the place that a service points to is shown. */
+const LOCATION_MAX = 500;
 const ERROR_BYTES_MAX = 65_536;
 
 export async function fetchBytes(url: string, options: FetchOptions): Promise<Fetched> {
@@ -121,7 +121,7 @@ async function refusalOf(response: Response, place: string, advice: FetchOptions
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     await response.body?.cancel();
-    return `${place} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, WORDS_MAX))}: redirects are not followed; if you trust that address, give it`;
+    return `${place} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, LOCATION_MAX))}: redirects are not followed; if you trust that address, give it`;
   }
   const said = await errorIn(response, place);
   const what = advice[status];
@@ -130,10 +130,8 @@ async function refusalOf(response: Response, place: string, advice: FetchOptions
 
 async function errorIn(response: Response, place: string): Promise<string> {
   try {
-    const body = parseJson(textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error'));
-    const { code, message } = membersOf(membersOf(body)['error']);
-    const words = [code, message].filter((part) => typeof part === 'string').join(': ');
-    return printable(words.slice(0, WORDS_MAX));
+    const text = textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error');
+    return errorAnswerIn(text) ?? '';
   } catch (error) {
     if (error instanceof EvidenceError || error instanceof TypeError) return '';
     throw error;

@@ -17,9 +17,15 @@ const KEY_WORDS: Readonly<Record<StoreVerdict['keysFrom'], string>> = {
 export interface ShownStore {
   readonly kind: 'Directory' | 'Database';
   readonly shown: string;
+  readonly isKeyless: boolean;
+  /** Whether people are told what is no part of the evidence, which is a long list; JSON has it. */
+  readonly isVerbose: boolean;
 }
 
-export function reportStore({ kind, shown }: ShownStore, verdict: StoreVerdict, isKeyless = false): Report {
+export function reportStore(
+  { kind, shown, isKeyless, isVerbose }: ShownStore,
+  verdict: StoreVerdict,
+): Report {
   const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
   const title = `${verified ? 'verified' : 'NOT verified'}  ${shown}`;
   const rows: [string, string][] = [...faultRows(verdict)];
@@ -38,8 +44,9 @@ export function reportStore({ kind, shown }: ShownStore, verdict: StoreVerdict, 
       isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],
     ],
     ...logRows(verdict),
-    ['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`],
   );
+  if (isVerbose)
+    rows.push(['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`]);
   const json = {
     verified,
     kind: 'Store',

@@ -1,6 +1,6 @@
 // Whom and what `tallystick verify` is told to trust: keys, witnesses, an older checkpoint, the filter asked for.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   cosignatureVerifier,
   fromBase64,
@@ -56,7 +56,7 @@ export async function trustOf(options: TrustOptions, policy: WitnessPolicy | und
   if (witnessKeys.length > 0) {
     requireDifferentWitnesses(witnessKeys);
     const witnesses = await Promise.all(
-      witnessKeys.map((key) => verifierOf(keyText(key), cosignatureVerifier)),
+      witnessKeys.map((key) => verifierOf(witnessKeyIn(key), cosignatureVerifier)),
     );
     trust.witnesses = { verifiers: witnesses, countMin: countOf(options.witnessesMin, witnesses.length) };
   }
@@ -76,7 +76,7 @@ function requireDifferent(option: string, values: readonly string[]): void {
 
 /** Under two names or with two keys, one witness would count for two. */
 function requireDifferentWitnesses(textsOrFiles: readonly string[]): void {
-  const keys = textsOrFiles.map((textOrFile) => parsedKey(keyText(textOrFile)));
+  const keys = textsOrFiles.map((textOrFile) => parsedKey(witnessKeyIn(textOrFile)));
   requireDifferent(
     '--witness',
     keys.map(({ name }) => name),
@@ -99,7 +99,7 @@ export function parsedKey(text: string): VerifierKey {
 /** A file may hold several, a line each, as what the service shows does while a key is rotated. */
 export function keysIn(textOrFile: string): string[] {
   if (isKeyText(textOrFile)) return [textOrFile.trim()];
-  const lines = keyFileText(textOrFile).trimEnd().split('\n');
+  const lines = keyFileText(textOrFile, '--key').trimEnd().split('\n');
   const keys = lines.map((line) => line.trim());
   const wrong = keys.findIndex((key) => key !== '' && !isKeyText(key));
   if (wrong >= 0 || keys.every((key) => key === '')) {
@@ -111,8 +111,8 @@ export function keysIn(textOrFile: string): string[] {
   return keys.filter((key) => key !== '');
 }
 
-function keyText(textOrFile: string): string {
-  return isKeyText(textOrFile) ? textOrFile.trim() : keyFileText(textOrFile).trim();
+function witnessKeyIn(textOrFile: string): string {
+  return isKeyText(textOrFile) ? textOrFile.trim() : keyFileText(textOrFile, '--witness').trim();
 }
 
 function isKeyText(text: string): boolean {
@@ -120,7 +120,13 @@ function isKeyText(text: string): boolean {
 }
 
 /** Whoever names the wrong file should be told which, and not what its bytes look like. */
-function keyFileText(file: string): string {
+function keyFileText(file: string, option: string): string {
+  if (!existsSync(file)) {
+    const given = JSON.stringify(file.slice(0, KEY_SHOWN_MAX));
+    throw new CannotRun(
+      `${option} is ${given}, which is neither a key (<name>+<id>+<base64>) nor a file that is there`,
+    );
+  }
   const text = textIn(file);
   if (
     text === undefined ||
@@ -201,6 +207,11 @@ function textIn(file: string): string | undefined {
   } catch (error) {
     throw cannotRead(file, error);
   }
+  return textOrNone(bytes);
+}
+
+/** Undefined: it is not UTF-8. */
+export function textOrNone(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -41,6 +41,7 @@ export interface LogOptions extends TrustOptions {
   readonly acceptNewEpoch?: true;
   /** Of data directories; refused here. */
   readonly anchor?: string;
+  readonly verbose?: true;
 }
 
 export function isAddress(text: string): boolean {
@@ -121,8 +122,8 @@ export interface Trusted {
 }
 
 function requireOptionsOfLogs(options: LogOptions): void {
-  const { nothingWithheld, filter, anchor, key, pinFirstKey } = options;
-  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, anchor });
+  const { nothingWithheld, filter, anchor, verbose, key, pinFirstKey } = options;
+  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, anchor, verbose });
   const name = given.find(([, value]) => value !== undefined)?.[0];
   if (name !== undefined) throw new CannotRun(`--${name} is not for the address of a log`);
   if (key !== undefined && pinFirstKey) {

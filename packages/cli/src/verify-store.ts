@@ -15,6 +15,7 @@ import type { Report } from './verify-report.ts';
 export interface StoreOptions extends TrustOptions, ConfigFileOption {
   readonly tenant?: string;
   readonly anchor?: string;
+  readonly verbose?: true;
 }
 
 /** What only bundles and proofs have. */
@@ -61,7 +62,10 @@ export async function verifyStore(
       );
     }
     const kind = 'url' in place ? ('Database' as const) : ('Directory' as const);
-    return { isVerified: verdict.verified, report: reportStore({ kind, shown }, verdict, isKeyless) };
+    return {
+      isVerified: verdict.verified,
+      report: reportStore({ kind, shown, isKeyless, isVerbose: options.verbose === true }, verdict),
+    };
   } catch (error) {
     throw error instanceof server.StartError ? new CannotRun(error.message) : error;
   }
@@ -182,7 +186,8 @@ function isThere(path: string): boolean {
 }
 
 /** Refuses what belongs to stored data alone, for whoever verifies something else. */
-export function refuseStoreOptions({ anchor, config }: StoreOptions): void {
+export function refuseStoreOptions({ anchor, verbose, config }: StoreOptions): void {
+  if (verbose) throw new CannotRun('--verbose is for a data directory or a database');
   if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory or a database');
   if (config !== undefined) throw new CannotRun('--config is for a data directory');
 }

@@ -59,7 +59,7 @@ async function handedOver(): Promise<{ readonly key: string; readonly anchor: st
 
 describe('tallystick verify, with a database', () => {
   it('verifies it by the data directory that belongs to it, while the service serves', async () => {
-    const { code, stdout, stderr } = await verify(place.data);
+    const { code, stdout, stderr } = await verify(place.data, '--verbose');
     assert.equal(code, 0, stdout + stderr);
     assert.match(
       stdout,

@@ -3,7 +3,7 @@
 // Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours, no data).
 
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import {
   BundleVerifier,
   EvidenceError,
@@ -15,8 +15,9 @@ import {
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
 import { configFileOption } from '../config-file-option.ts';
+import { type EvidenceInput, openEvidence, shownInput } from '../evidence-input.ts';
 import { policyIn, requireQuorum } from '../policy-option.ts';
-import { cannotRead, readText, trustOf } from '../trust-options.ts';
+import { trustOf } from '../trust-options.ts';
 import { printable } from '../printable.ts';
 import { startProgress } from '../progress.ts';
 import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
@@ -35,9 +36,6 @@ interface Options extends StoreOptions, LogOptions {
   readonly json?: true;
 }
 
-const PROOF_BYTES_MAX = 8 * 1_048_576;
-const HEAD_BYTES = 64;
-
 export function verifyCommand(): Command {
   const collect = (value: string, all: string[] = []): string[] => [...all, value];
   return new Command('verify')
@@ -51,7 +49,7 @@ export function verifyCommand(): Command {
     )
     .argument(
       '<file>',
-      'a bundle, a proof as JSON or as text, the address of a log, a data directory, or postgres://…',
+      'a bundle, a proof as JSON or as text, - for one of them on standard input, the address of a log, a data directory, or postgres://…',
     )
     .option(
       '--key <vkey>',
@@ -97,6 +95,7 @@ export function verifyCommand(): Command {
       '--accept-new-epoch',
       'with an address: go on although nothing shows that the log goes on from the one that was kept',
     )
+    .option('--verbose', 'of a data directory or a database: also say what is no part of the evidence')
     .option('--json', 'print the verdict as JSON')
     .addOption(configFileOption())
     .action(async (file: string, options: Options) => {
@@ -124,13 +123,12 @@ async function run(file: string, options: Options): Promise<number> {
     }
     refuseStoreOptions(options);
     // Before anything is asked for: of a file that is not there nothing can be verified.
-    const verify = kindOf(file) === 'Bundle' ? verifyBundleFile : verifyProofFile;
-    const trust = await trustOf(options, policy);
-    show(await verify(file, trust, policy));
+    await using input = await openEvidence(file);
+    show(await verifyEvidence(shownInput(file), input, { trust: await trustOf(options, policy), policy }));
     return VERIFY_EXIT.verified;
   } catch (error) {
     if (error instanceof EvidenceError) {
-      show(reportRefusal(isDatabase(file) ? withoutCredentials(file) : file, error));
+      show(reportRefusal(isDatabase(file) ? withoutCredentials(file) : shownInput(file), error));
       return VERIFY_EXIT.notVerified;
     }
     // Whatever went wrong here is not a verdict on the file.
@@ -140,16 +138,21 @@ async function run(file: string, options: Options): Promise<number> {
   }
 }
 
-async function verifyBundleFile(
-  file: string,
-  trust: Trust,
-  policy: WitnessPolicy | undefined,
+async function verifyEvidence(
+  shown: string,
+  { content, bytes }: EvidenceInput,
+  { trust, policy }: { readonly trust: Trust; readonly policy: WitnessPolicy | undefined },
 ): Promise<Report> {
-  const progress = startProgress(`verifying ${file}`, statSync(file).size);
+  if (content.kind === 'Proof') {
+    const verdict = await verifyEventProof(parseEventProof(content.text), trust);
+    requireQuorum(verdict.checkpoint.cosignedBy, policy);
+    return reportEvent(shown, verdict);
+  }
   // OpenSSL hashes a long file several times faster than the verifier's own SHA-256.
   const verifier = new BundleVerifier(trust, createHash('sha256'));
+  const progress = startProgress(`verifying ${shown}`, bytes ?? 0);
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
+    for await (const chunk of content.chunks) {
       verifier.push(chunk);
       progress.add(chunk.length);
     }
@@ -158,20 +161,7 @@ async function verifyBundleFile(
   }
   const verdict = await verifier.finish();
   requireQuorum(verdict.checkpoint.cosignedBy, policy);
-  return reportBundle(file, verdict);
-}
-
-async function verifyProofFile(
-  file: string,
-  trust: Trust,
-  policy: WitnessPolicy | undefined,
-): Promise<Report> {
-  const { size } = statSync(file);
-  if (size > PROOF_BYTES_MAX)
-    throw new CannotRun(`${file} is ${size} bytes; a proof has at most ${PROOF_BYTES_MAX}`);
-  const verdict = await verifyEventProof(parseEventProof(readText(file)), trust);
-  requireQuorum(verdict.checkpoint.cosignedBy, policy);
-  return reportEvent(file, verdict);
+  return reportBundle(shown, verdict);
 }
 
 /** An address that is none of a log's is not a file, either. */
@@ -182,30 +172,6 @@ function requireNoAddress(file: string): void {
   );
 }
 
-/** Each says what it is in its first bytes. */
-function kindOf(file: string): 'Bundle' | 'Proof' {
-  let head: string;
-  try {
-    head = readHead(file);
-  } catch (error) {
-    throw cannotRead(file, error);
-  }
-  if (head === '') throw new CannotRun(`${file} is empty`);
-  if (head.startsWith('{"format":')) return 'Bundle';
-  if (head.startsWith('c2sp.org/tlog-proof') || head.trimStart().startsWith('{')) return 'Proof';
-  throw new CannotRun(`${file} is neither a bundle nor a proof`);
-}
-
 function isDirectory(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function readHead(file: string): string {
-  const bytes = Buffer.alloc(HEAD_BYTES);
-  const descriptor = openSync(file, 'r');
-  try {
-    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, HEAD_BYTES, 0));
-  } finally {
-    closeSync(descriptor);
-  }
 }

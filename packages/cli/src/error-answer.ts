@@ -1,0 +1,22 @@
+// An error answer of a service, `{"error":{"code":…,"message":…}}`, as one line for people.
+
+import { EvidenceError, parseJson } from '@tallystick/evidence';
+import { membersOf } from './event-guard.ts';
+import { printable } from './printable.ts';
+
+/** So much of what a service says of itself is shown. */
+const WORDS_MAX = 500;
+
+/** Undefined: it is none. */
+export function errorAnswerIn(text: string): string | undefined {
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch (error) {
+    if (error instanceof EvidenceError) return undefined;
+    throw error;
+  }
+  const { code, message } = membersOf(membersOf(body)['error']);
+  const words = [code, message].filter((part) => typeof part === 'string');
+  return words.length === 0 ? undefined : printable(words.join(': ').slice(0, WORDS_MAX));
+}
