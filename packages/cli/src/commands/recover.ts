@@ -26,7 +26,8 @@ export function recoverCommand(): Command {
         'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new\n' +
         'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
         'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
-        'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the command line or the settings are wrong.',
+        'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done.\n' +
+        '2: the command line or the settings are wrong.',
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')
     .option('--tenant <tenant>', 'only this tenant')
@@ -53,7 +54,7 @@ function wantedIn({ tenant, all }: RecoverOptions): string | undefined {
   return tenant === undefined ? undefined : tenantIn(tenant);
 }
 
-/** `NothingDone` and `SomeRefused`: a log is damaged, or not the one that was signed, and somebody has to see to it. */
+/** `NothingDone` and `SomeRefused`: a log is damaged, or not what was signed, and somebody still has to see to it. */
 type Outcome = 'Done' | 'NothingDone' | 'SomeRefused';
 
 async function recover(
@@ -84,13 +85,10 @@ async function recover(
   }
   for (const disagreement of affected) process.stdout.write(shown(disagreement));
   if (!options.newEpoch) {
-    process.stdout.write('\nNothing was changed. To go on with new logs, add --new-epoch.\n');
-    return isAnyRefused ? 'NothingDone' : 'Done';
+    process.stdout.write('\nTo go on with new logs, add --new-epoch.\n');
+    return 'NothingDone';
   }
-  if (!(await isAgreed(affected.length, options))) {
-    process.stdout.write('Nothing was changed.\n');
-    return isAnyRefused ? 'NothingDone' : 'Done';
-  }
+  if (!(await isAgreed(affected.length, options))) return 'NothingDone';
   await beginAll(affected, recovery);
   process.stdout.write(ADVICE);
   return isAnyRefused ? 'SomeRefused' : 'Done';

@@ -316,6 +316,16 @@ test('while commits fail it is said, and nothing is counted as accepted', async 
   assert.equal(valueOf(report, 'tallystick_requests_total', { ...ingest, status: '5xx' }), 1);
   assert.equal(valueOf(report, 'tallystick_events_accepted_total'), 1);
   assert.equal(valueOf(report, 'tallystick_commits_failing'), 1);
+  assert.equal((await caller.get('/health/ready')).code, '503');
+  const requests = (await metricsFor(adminCaller(broken, 'acme'))).metrics.find(
+    ({ name }) => name === 'tallystick_requests_total',
+  )!.samples;
+  const ofProbe = requests.filter(({ labels }) => labels['operation'] === 'process.ready');
+  assert.deepEqual(
+    ofProbe.map(({ labels }) => labels['status']),
+    ['2xx'],
+    'a probe that says no has not failed',
+  );
   const told = await statusFor(caller);
   assert.deepEqual([told.status, told.components['log']?.exception], ['Unhealthy', 'Error']);
   isBroken = false;

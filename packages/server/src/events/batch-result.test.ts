@@ -47,6 +47,24 @@ test('the kind of the answer follows from what became of the events', () => {
   }
 });
 
+test('the message of a batch of which nothing was stored accounts for every failure', () => {
+  const notAppended: DraftOutcome = { status: 'NotAppended', eventId: '' };
+  const rest = 'refused, and the batch is transactional, so the other';
+  const table: [refused: number, others: number, expected: string][] = [
+    [1, 0, '1 of 1 event was refused.'],
+    [2, 0, '2 of 2 events were refused.'],
+    [1, 1, `1 of 2 events was ${rest} one was not processed.`],
+    [2, 3, `2 of 5 events were ${rest} 3 were not processed.`],
+  ];
+  for (const [refused, others, expected] of table) {
+    const refusals = new Map(Array.from({ length: refused }, (_, index) => [index, refusal]));
+    const outcomes = Array.from({ length: others }, () => notAppended);
+    const { body } = batchAnswer(call, { ...known, transactional: others > 0, refusals, outcomes }, false);
+    assert.equal(body.error?.message, `No event was stored: ${expected}`);
+    assert.equal(body.failureCount, refused + others);
+  }
+});
+
 test('the note of a batch is read as it was written', () => {
   const refusals = new Map([
     [3, refusal],

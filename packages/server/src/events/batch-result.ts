@@ -97,8 +97,17 @@ function rejection({ correlation, path }: Call, { results, totalCount, timestamp
   const { traceId, requestId } = correlation;
   const errors = results.flatMap(({ error }) => error ?? []);
   const details = detailsOf(errors).slice(0, LIMITS.errorDetailsMax);
-  const message = `No event was stored: ${errors.length} of ${totalCount} were refused.`;
+  const message = `No event was stored: ${refusedOf(errors.length, totalCount)}.`;
   return { code: 'BATCH_REJECTED' as const, message, details, traceId, timestamp, path, requestId };
+}
+
+/** What was refused and what was not processed add up to the failures. */
+function refusedOf(refused: number, total: number): string {
+  const others = total - refused;
+  const said = `${refused} of ${total} event${total === 1 ? '' : 's'} ${refused === 1 ? 'was' : 'were'} refused`;
+  if (others === 0) return said;
+  const which = others === 1 ? 'one was' : `${others} were`;
+  return `${said}, and the batch is transactional, so the other ${which} not processed`;
 }
 
 /** What is answered to a batch whose envelope is wrong: that, and what is wrong with its events. */

@@ -154,7 +154,7 @@ test('a batch of which nothing is sound is 422, with results and the error', asy
   assert.equal(seen.body.status, 'Failed');
   assert.deepEqual(counts(seen), [2, 0, 2]);
   const { message, details, traceId, timestamp, requestId, ...rest } = seen.body.error;
-  assert.equal(message, 'No event was stored: 2 of 2 were refused.');
+  assert.equal(message, 'No event was stored: 2 of 2 events were refused.');
   assert.deepEqual(
     details.map(({ field }: { field: string }) => field),
     ['events[0].actor.actorType', 'events[1]'],
@@ -175,6 +175,10 @@ test('a transactional batch is stored whole or not at all', async () => {
   assert.deepEqual(statuses(refused), ['NotProcessed', 'Rejected VALIDATION_FAILED', 'NotProcessed']);
   assert.deepEqual(counts(refused), [3, 0, 3]);
   assert.equal(refused.body.transactional, true);
+  assert.equal(
+    refused.body.error.message,
+    'No event was stored: 1 of 3 events was refused, and the batch is transactional, so the other 2 were not processed.',
+  );
   assert.ok(items(refused).every((item) => item.eventId === undefined));
   assert.equal((await acme.get(eventId)).code, '404 EVENT_NOT_FOUND');
 

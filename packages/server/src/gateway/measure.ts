@@ -13,8 +13,9 @@ import {
 import type { Caller } from '../access/caller.ts';
 import type { StatusKind } from '../admin/work-figures.ts';
 
+/** A probe that reports that the service should not be used has not failed: it says so, to whoever asks for just that. */
 export function kindOfAnswer(kind: AnswerKind): StatusKind {
-  return kindOf(REST_STATUS_OF_ANSWER[kind]);
+  return kind === 'Unavailable' ? '2xx' : kindOf(REST_STATUS_OF_ANSWER[kind]);
 }
 
 /** What is not in the catalogue is ours. */
