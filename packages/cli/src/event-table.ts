@@ -34,11 +34,13 @@ interface FittedLine {
 
 export class EventTable {
   readonly #columns: number | undefined;
+  readonly #paintTitle: (line: string) => string;
   #layout: readonly FittedLine[] | undefined;
 
   /** `columns` of the terminal; undefined, or 0 where it does not tell: nothing is cut. */
-  constructor(columns: number | undefined) {
+  constructor(columns: number | undefined, paintTitle = (line: string) => line) {
     this.#columns = columns === 0 ? undefined : columns;
+    this.#paintTitle = paintTitle;
   }
 
   /** With the titles before the first of them. */
@@ -46,11 +48,10 @@ export class EventTable {
     if (events.length === 0) return [];
     const rows = events.map(cellsOf);
     const isFirst = this.#layout === undefined;
-    this.#layout ??= layoutFor([TITLES, ...rows], this.#columns);
-    const layout = this.#layout;
-    return (isFirst ? [TITLES, ...rows] : rows).flatMap((cells) =>
-      layout.map((line, i) => this.#line(cells, line, i === 0 ? '' : INDENT)),
-    );
+    const layout = (this.#layout ??= layoutFor([TITLES, ...rows], this.#columns));
+    const linesOf = (cells: readonly string[]) =>
+      layout.map((line, i) => this.#line(cells, line, i === 0 ? '' : INDENT));
+    return [...(isFirst ? linesOf(TITLES).map(this.#paintTitle) : []), ...rows.flatMap(linesOf)];
   }
 
   #line(cells: readonly string[], { columns, widths }: FittedLine, indent: string): string {

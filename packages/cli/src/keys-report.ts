@@ -1,6 +1,7 @@
 // API keys as `tallystick keys list` shows them: a table for people, JSON for programs. Never a secret.
 
 import type { ListedKey } from '@tallystick/server';
+import { paint } from './paint.ts';
 
 const HEADINGS = [
   'KEY ID',
@@ -15,17 +16,15 @@ const HEADINGS = [
 ];
 
 export function keysAsTable(keys: readonly ListedKey[]): string {
-  const lines = [HEADINGS, ...keys.map(cells)];
-  const widths = HEADINGS.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, i) => cell.padEnd(widths[i]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const rows = [HEADINGS, ...keys.map(cells)];
+  const widths = HEADINGS.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  const [titles, ...lines] = rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [paint('bold', titles!), ...lines, ''].join('\n');
 }
 
 function cells({ record, status, lastUsedAtMs }: ListedKey): string[] {

@@ -1,4 +1,4 @@
-// A length of time on the command line: a number and a letter, such as 90d, 24h, 30m or 45s.
+// A length of time: on the command line a number and a letter, such as 90d, 24h, 30m or 45s; for people in words.
 
 import { CannotRun } from './cannot-run.ts';
 
@@ -19,4 +19,15 @@ export function positiveSecondsIn(text: string, option: string): number {
   const seconds = secondsIn(text, option);
   if (seconds > 0) return seconds;
   throw new CannotRun(`${option} is ${text}; it must be longer than that`);
+}
+
+/** As people say it, in at most two units: 42 s, 3 min 20 s, 1 h 5 min, 2 d 3 h. */
+export function shownLength(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.ceil(seconds / 3600);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }

@@ -3,6 +3,7 @@
 
 import { AuditError } from '@tallystick/contract';
 import { CannotRun } from './cannot-run.ts';
+import { complain } from './complain.ts';
 import type { ConfigFileOption } from './config-file-option.ts';
 
 /** The service's package, loaded when a command needs it, so that the others do not wait for it. */
@@ -22,16 +23,16 @@ export async function runWithSettings(
     await work(server, server.loadSettings({ configFile, given }).config);
     return EXIT.done;
   } catch (error) {
-    if (error instanceof server.ConfigError) return complain(error.problems, EXIT.wrongUsage);
-    if (error instanceof CannotRun) return complain([error.message], EXIT.wrongUsage);
-    if (error instanceof server.StartError) return complain([error.message], EXIT.failed);
-    if (error instanceof AuditError) return complain([withCause(error)], EXIT.failed);
+    if (error instanceof server.ConfigError) return fail(error.problems, EXIT.wrongUsage);
+    if (error instanceof CannotRun) return fail([error.message], EXIT.wrongUsage);
+    if (error instanceof server.StartError) return fail([error.message], EXIT.failed);
+    if (error instanceof AuditError) return fail([withCause(error)], EXIT.failed);
     throw error;
   }
 }
 
-function complain(lines: readonly string[], exitCode: number): number {
-  for (const line of lines) process.stderr.write(`tallystick: ${line}\n`);
+function fail(lines: readonly string[], exitCode: number): number {
+  for (const line of lines) complain(line);
   return exitCode;
 }
 

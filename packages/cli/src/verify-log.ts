@@ -14,11 +14,11 @@ import {
 } from '@tallystick/evidence';
 import { tenantIn } from './access-options.ts';
 import { CannotRun } from './cannot-run.ts';
-import { startCountProgress } from './count-progress.ts';
 import { formersOf, formerSince, isEarlier, keysUnder, verifyFormerLogs } from './former-logs.ts';
 import { requireNotEnded, verifyGrowth } from './log-growth.ts';
 import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
 import { policyIn, requireQuorum } from './policy-option.ts';
+import { startProgress } from './progress.ts';
 import { orPutAside } from './put-aside.ts';
 import { logAddress, servedLog, type ServedLog } from './served-log.ts';
 import { keysIn, parsedKey, readText, type TrustOptions, trustOf } from './trust-options.ts';
@@ -208,7 +208,7 @@ function seenIn(file: string | undefined, { since }: Trust): SeenCheckpoint[] {
 }
 
 async function verifyEntries(log: ServedLog, checkpoint: Checkpoint): Promise<WholeLogVerdict> {
-  const progress = startCountProgress(`reading ${log.address}`, checkpoint.size);
+  const progress = startProgress(`reading ${log.address}`, checkpoint.size, { unit: 'entries' });
   try {
     return await verifyWholeLog(log, checkpoint, (count) => progress.add(count));
   } finally {

@@ -1,5 +1,6 @@
 // What `tallystick verify` says: for people, and as JSON for programs.
 
+import { paint } from './paint.ts';
 import { printable } from './printable.ts';
 import { type BundleVerdict, type EvidenceError, type EventVerdict, KINDS } from '@tallystick/evidence';
 
@@ -103,6 +104,13 @@ function historyRows({ extends: older, precedes: newer }: BundleVerdict | EventV
 /** Line breaks in values are escaped by JSON; those between the lines are ours. */
 function eventText(event: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(inReadingOrder(event), null, 2).split('\n').map(printable).join('\n');
+}
+
+/** The words with which a report begins are ours, whatever it is about. */
+export function paintVerdict(text: string): string {
+  return text
+    .replace(/^verified\b/, (words) => paint('green', words))
+    .replace(/^NOT verified\b/, (words) => paint('red', words));
 }
 
 export function lines(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -5,8 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import type { ConfigFileOption } from './config-file-option.ts';
-import { startCountProgress } from './count-progress.ts';
-import { type Progress, startProgress } from './progress.ts';
+import { reportedProgress, type ReportedProgress } from './progress.ts';
 import type { Config, Server } from './run-with-settings.ts';
 import { reportStore, type StoreVerdict } from './store-report.ts';
 import { keysIn, parsedKey, readText, type TrustOptions } from './trust-options.ts';
@@ -79,21 +78,8 @@ interface Wish {
 }
 
 async function verifyDirectory(directory: string, wish: Wish, server: Server): Promise<StoreVerdict> {
-  const bytes = statSync(join(directory, 'journal.db')).size;
-  const progress = startProgress(`verifying ${directory}`, bytes);
-  let shown = 0;
-  try {
-    return await server.checkStore(directory, {
-      ...wish,
-      onProgress({ entries, entriesTotal }) {
-        const done = Math.floor((bytes * Math.min(entries, entriesTotal)) / entriesTotal);
-        progress.add(done - shown);
-        shown = done;
-      },
-    });
-  } finally {
-    progress.end();
-  }
+  using progress = reportedProgress(`verifying ${directory}`, 'entries');
+  return await server.checkStore(directory, { ...wish, onProgress: shownBy(progress) });
 }
 
 async function verifyDatabase(
@@ -101,23 +87,14 @@ async function verifyDatabase(
   wish: Wish,
   server: Server,
 ): Promise<StoreVerdict> {
-  let progress: Progress | undefined;
-  let shown = 0;
-  try {
-    return await server.checkDatabase(url, {
-      ...wish,
-      directory,
-      anchor,
-      setting,
-      onProgress({ entries, entriesTotal }) {
-        progress ??= startCountProgress(`verifying ${withoutCredentials(url)}`, entriesTotal);
-        progress.add(entries - shown);
-        shown = entries;
-      },
-    });
-  } finally {
-    progress?.end();
-  }
+  using progress = reportedProgress(`verifying ${withoutCredentials(url)}`, 'entries');
+  const onProgress = shownBy(progress);
+  return await server.checkDatabase(url, { ...wish, directory, anchor, setting, onProgress });
+}
+
+function shownBy(progress: ReportedProgress) {
+  return ({ entries, entriesTotal }: { readonly entries: number; readonly entriesTotal: number }): void =>
+    progress.show(entries, entriesTotal);
 }
 
 /** Throws CannotRun where there is nothing to verify, or nothing to verify it by. */

@@ -10,8 +10,8 @@ import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { startCountProgress } from '../count-progress.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
+import { startProgress } from '../progress.ts';
 import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
 
 interface Options extends ConfigFileOption {
@@ -30,8 +30,8 @@ export function bundleCommand(): Command {
   return new Command('bundle')
     .summary('make a bundle of a log that others can verify')
     .description(
-      'Makes a bundle – events, proofs and a signed checkpoint in one file – from the data directory of the service,\n' +
-        'or with Storage__Url from its database, whether it runs or not, and prints what to hand over. Everything in it\n' +
+      'Makes a bundle – events, proofs and a signed checkpoint in one file – from the data directory of the service, ' +
+        'or with Storage__Url from its database, whether it runs or not, and prints what to hand over. Everything in it ' +
         'is open, unless --withhold-content.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
@@ -104,7 +104,7 @@ async function writeBundle(
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
   const verifier =
     verifiers.length === 0 ? undefined : new BundleVerifier({ verifiers }, createHash('sha256'));
-  const progress = startCountProgress(`writing ${file}`, bundle.to - bundle.from + 1);
+  const progress = startProgress(`writing ${file}`, bundle.to - bundle.from + 1, { unit: 'entries' });
   const descriptor = openForWriting(draft, file);
   let verdict: BundleVerdict | undefined;
   try {

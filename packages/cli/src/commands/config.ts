@@ -1,6 +1,7 @@
 // tallystick config: prints the settings that hold here, and where each comes from.
 
 import { Command } from 'commander';
+import { complain } from '../complain.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 
 interface Options extends ConfigFileOption {
@@ -26,7 +27,7 @@ async function printSettings(options: Options): Promise<void> {
     process.stdout.write(options.json ? showAsJson(settings) : showAsText(settings));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const problem of error.problems) process.stderr.write(`tallystick: ${problem}\n`);
+    for (const problem of error.problems) complain(problem);
     process.exitCode = EXIT.wrongSettings;
   }
 }

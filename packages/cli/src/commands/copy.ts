@@ -5,10 +5,9 @@ import { toHex } from '@tallystick/evidence';
 import type { CopiedStore, CopyProgress } from '@tallystick/server';
 import { Command } from 'commander';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { startCountProgress } from '../count-progress.ts';
 import { countedEntries } from '../counted.ts';
-import type { Progress } from '../progress.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { reportedProgress, type ReportedProgress } from '../progress.ts';
+import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
 import { lines } from '../verify-report.ts';
 
 interface Options extends ConfigFileOption {
@@ -23,9 +22,9 @@ export function copyCommand(): Command {
   return new Command('copy')
     .summary('move the log from the data directory into a PostgreSQL database')
     .description(
-      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL\n' +
-        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url and\n' +
-        'the same data directory, which keeps the signing keys and the anchor; without Storage__Url it does not start any\n' +
+      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL ' +
+        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url and ' +
+        'the same data directory, which keeps the signing keys and the anchor; without Storage__Url it does not start any ' +
         'more. A copy that was cut short is not served: run it again, and it goes on.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
@@ -39,14 +38,8 @@ export function copyCommand(): Command {
       process.exitCode = await runWithSettings(
         options,
         async (server, config) => {
-          const shown = new ShownProgress();
-          try {
-            const copied = await server.copyStore(config, (progress) => shown.show(progress));
-            shown.end();
-            process.stdout.write(reportOf(copied, config.storage.dataDirectory));
-          } finally {
-            shown.end();
-          }
+          const copied = await copyShown(server, config);
+          process.stdout.write(reportOf(copied, config.storage.dataDirectory));
         },
         givenBy(options),
       );
@@ -60,34 +53,35 @@ function givenBy({ from, to }: Options): Record<string, string> {
   };
 }
 
-const PHASES: Readonly<Record<CopyProgress['phase'], readonly [what: string, things: string]>> = {
+const PHASES: Readonly<Record<CopyProgress['phase'], readonly [what: string, unit: string]>> = {
   Verifying: ['verifying', 'entries'],
   Copying: ['copying', 'rows'],
   Comparing: ['comparing', 'rows'],
 };
 
 /** One line for each phase, in the place of the one before. */
-class ShownProgress {
+class ShownProgress implements Disposable {
   #phase: CopyProgress['phase'] | undefined;
-  #line: Progress | undefined;
-  #done = 0;
+  #line: ReportedProgress | undefined;
 
   show({ phase, done, total }: CopyProgress): void {
     if (phase !== this.#phase) {
-      this.end();
+      this[Symbol.dispose]();
       this.#phase = phase;
-      const [what, things] = PHASES[phase];
-      this.#line = startCountProgress(what, total, process.stderr, things);
+      this.#line = reportedProgress(...PHASES[phase]);
     }
-    this.#line?.add(done - this.#done);
-    this.#done = done;
+    this.#line?.show(done, total);
   }
 
-  end(): void {
-    this.#line?.end();
-    this.#line = undefined;
-    this.#done = 0;
+  [Symbol.dispose](): void {
+    this.#line?.[Symbol.dispose]();
   }
+}
+
+/** Its progress is gone from the terminal when it is done. */
+async function copyShown(server: Server, config: Config): Promise<CopiedStore> {
+  using shown = new ShownProgress();
+  return await server.copyStore(config, (progress) => shown.show(progress));
 }
 
 function reportOf({ to, how, tenants, rows, logs }: CopiedStore, directory: string): string {

@@ -31,7 +31,7 @@ export function keysCommand(): Command {
   return new Command('keys')
     .summary('make, list, rotate and revoke API keys; rotate the signing key')
     .description(
-      'Works on API keys, and on the key that signs checkpoints, in the data directory of the service, whether it runs\n' +
+      'Works on API keys, and on the key that signs checkpoints, in the data directory of the service, whether it runs ' +
         'or not.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
@@ -44,6 +44,7 @@ export function keysCommand(): Command {
 
 function createCommand(): Command {
   const command = new Command('create')
+    .summary('make an API key')
     .description('Makes an API key and prints it. It is shown this once: only its hash is kept.')
     .requiredOption('--tenant <tenant>', "whose key it is; '*' for a platform key");
   return addAccessOptions(command)
@@ -67,6 +68,7 @@ function createCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
+    .summary('list API keys')
     .description('Lists API keys, the oldest first, without their secrets.')
     .option('--tenant <tenant>', "only those of this tenant; '*' for platform keys")
     .option('--json', 'print JSON')
@@ -82,6 +84,7 @@ function listCommand(): Command {
 
 function rotateCommand(): Command {
   return new Command('rotate')
+    .summary('make a key in the place of another one')
     .description('Makes a key in the place of another one and prints it; the old one works on for a while.')
     .argument('<keyId>', 'the id of the old key, as in the list')
     .option('--grace <time>', 'how long the old key works on', '24h')
@@ -97,6 +100,7 @@ function rotateCommand(): Command {
 
 function revokeCommand(): Command {
   return new Command('revoke')
+    .summary('revoke a key')
     .description('Revokes a key: it is refused from the next request on.')
     .argument('<keyId>', 'the id of the key, as in the list')
     .addOption(configFileOption())

@@ -9,10 +9,10 @@ export function migrateCommand(): Command {
   return new Command('migrate')
     .summary('bring the data up to this version')
     .description(
-      'Brings the data directory up to this version of the program, in one transaction, and says from which version\n' +
+      'Brings the data directory up to this version of the program, in one transaction, and says from which version ' +
         'to which. The service does the same when it starts; stop it first, unless there is nothing to do.\n' +
-        'With Storage__Url it is that database: its tables are made with the credential of Storage__OwnerUrl, if that is\n' +
-        'given, and the user of Storage__Url gets the rights to serve, which are less; those of Storage__IndexUrl and\n' +
+        'With Storage__Url it is that database: its tables are made with the credential of Storage__OwnerUrl, if that is ' +
+        'given, and the user of Storage__Url gets the rights to serve, which are less; those of Storage__IndexUrl and ' +
         'Storage__RetentionUrl, if they are given, get theirs.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the settings are wrong.',
     )

@@ -7,9 +7,11 @@ import type { Disagreement, NewEpoch, Recovery } from '@tallystick/server';
 import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
+import { warn } from '../complain.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { countedEntries } from '../counted.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { reportedProgress } from '../progress.ts';
+import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
 
 interface RecoverOptions extends ConfigFileOption {
   readonly newEpoch?: true;
@@ -22,8 +24,8 @@ export function recoverCommand(): Command {
   return new Command('recover')
     .summary('go on after the data was restored from a copy')
     .description(
-      'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is\n' +
-        'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new\n' +
+      'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is ' +
+        'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new ' +
         'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
         'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
         'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done.\n' +
@@ -37,7 +39,7 @@ export function recoverCommand(): Command {
     .action(async (options: RecoverOptions) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
         const wanted = wantedIn(options);
-        await using recovery = await server.openRecovery(config);
+        await using recovery = await openShown(server, config);
         if (wanted !== undefined && !(await recovery.hasTenant(wanted))) {
           throw new CannotRun(`there is no tenant ${wanted}: nothing was looked at or changed`);
         }
@@ -46,6 +48,14 @@ export function recoverCommand(): Command {
         if (outcome === 'SomeRefused') throw new server.StartError('not every log could go on');
       });
     });
+}
+
+/** Its progress is gone from the terminal when all logs are compared. */
+async function openShown(server: Server, config: Config): Promise<Recovery> {
+  using progress = reportedProgress('reading the logs', 'entries');
+  return await server.openRecovery(config, ({ entries, entriesTotal }) =>
+    progress.show(entries, entriesTotal),
+  );
 }
 
 /** Undefined: all of them. */
@@ -63,10 +73,10 @@ async function recover(
   options: RecoverOptions,
 ): Promise<Outcome> {
   const { disagreements, damaged, warnings } = recovery;
-  for (const warning of warnings) process.stderr.write(`tallystick: ${warning}\n`);
+  for (const warning of warnings) warn(warning);
   for (const [tenant, why] of damaged) {
-    process.stderr.write(
-      `tallystick: the log of ${tenant} is damaged (${why}): a new epoch does not mend that; restore an undamaged copy\n`,
+    warn(
+      `the log of ${tenant} is damaged (${why}): a new epoch does not mend that; restore an undamaged copy`,
     );
   }
   const isWanted = (tenant: string): boolean => wanted === undefined || tenant === wanted;
@@ -74,7 +84,7 @@ async function recover(
   const affected = found.filter(({ kind }) => kind === 'Behind');
   const others = found.filter(({ kind }) => kind === 'OtherHistory');
   for (const { tenant, message } of others) {
-    process.stderr.write(`tallystick: the log of ${tenant} holds another history: ${message}\n`);
+    warn(`the log of ${tenant} holds another history: ${message}`);
   }
   // What cannot be read is not what was signed, and needs somebody, too.
   const isAnyRefused = others.length > 0 || [...damaged.keys()].some(isWanted);

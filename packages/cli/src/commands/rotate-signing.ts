@@ -3,6 +3,7 @@
 
 import type { SigningRotation } from '@tallystick/server';
 import { Command } from 'commander';
+import { warn } from '../complain.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
 import { runWithSettings } from '../run-with-settings.ts';
@@ -15,9 +16,10 @@ const SHOWN_MAX = 20;
 
 export function rotateSigningCommand(): Command {
   return new Command('rotate-signing')
+    .summary('make a new key for signing checkpoints')
     .description(
-      'Makes a new key for signing checkpoints. Every log gets a notice that names it, then both keys sign until the\n' +
-        'overlap ends. A run that was cut short is completed by the next one, with the overlap of the first, unless that\n' +
+      'Makes a new key for signing checkpoints. Every log gets a notice that names it, then both keys sign until the ' +
+        'overlap ends. A run that was cut short is completed by the next one, with the overlap of the first, unless that ' +
         'is over: then with its own.',
     )
     .option('--overlap <time>', 'how long the old key signs beside the new one', '30d')
@@ -33,10 +35,8 @@ export function rotateSigningCommand(): Command {
 function show(rotation: SigningRotation): void {
   const { next, previous, overlapEndsAtMs, plannedAtMs, logs, before, without } = rotation;
   const left = [...without];
-  for (const [tenant, why] of left.slice(0, SHOWN_MAX))
-    process.stderr.write(`tallystick: the log of ${tenant} has no notice: ${why}\n`);
-  if (left.length > SHOWN_MAX)
-    process.stderr.write(`tallystick: and ${left.length - SHOWN_MAX} more logs have none\n`);
+  for (const [tenant, why] of left.slice(0, SHOWN_MAX)) warn(`the log of ${tenant} has no notice: ${why}`);
+  if (left.length > SHOWN_MAX) warn(`and ${left.length - SHOWN_MAX} more logs have none`);
   const earlier =
     before === 0 ? '' : ` (${before} of them since the run of ${instant(plannedAtMs)}, which was cut short)`;
   process.stdout.write(

@@ -5,11 +5,13 @@ import type { AuditEvent } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { complain, warn } from '../complain.ts';
 import { EventTable } from '../event-table.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
 import { findEvents } from '../find-events.ts';
 import { followEvents } from '../follow-events.ts';
 import { type LineOutput, lineOutput } from '../line-output.ts';
+import { paint } from '../paint.ts';
 import { printable } from '../printable.ts';
 import type { Server } from '../run-with-settings.ts';
 import { closingLine } from '../search-closing.ts';
@@ -28,10 +30,10 @@ export function searchCommand(): Command {
   return new Command('search')
     .summary('find events of a running service')
     .description(
-      "Finds events of a tenant by a query, such as 'action:Delete.* actor:u-1', and shows them, newest first. Without a\n" +
+      "Finds events of a tenant by a query, such as 'action:Delete.* actor:u-1', and shows them, newest first. Without a " +
         'query: all events. A query that begins with a - stands behind "--", after all options.\n' +
-        'With --follow it shows those of the open stream that match, in the order of the log, and then what arrives, until\n' +
-        'SIGINT. It reads the log itself for that: what does not match is read as well, and where secret events are among\n' +
+        'With --follow it shows those of the open stream that match, in the order of the log, and then what arrives, until ' +
+        'SIGINT. It reads the log itself for that: what does not match is read as well, and where secret events are among ' +
         'it, their notice is left in the log (Read.SecretEvent).\n' +
         'Exit code 0: done, also when nothing is found. 1: failed. 2: the command line or the query is wrong.',
     )
@@ -67,7 +69,7 @@ async function run(query: string, options: SearchOptions): Promise<number> {
     return EXIT.done;
   } catch (error) {
     // Once nobody reads, what is under way is called off, and that is no failure.
-    return out.closed.aborted ? EXIT.done : complain(error);
+    return out.closed.aborted ? EXIT.done : fail(error);
   }
 }
 
@@ -82,7 +84,9 @@ interface Way {
 /** What stands in JSON as an escape means the same there. */
 function showerOf({ json }: SearchOptions, out: LineOutput): Show {
   if (json) return (events) => out.write(events.map((event) => printable(JSON.stringify(event))));
-  const table = new EventTable(process.stdout.isTTY ? process.stdout.columns : undefined);
+  const table = new EventTable(process.stdout.isTTY ? process.stdout.columns : undefined, (line) =>
+    paint('bold', line),
+  );
   return (events) => out.write(table.lines(events));
 }
 
@@ -121,7 +125,7 @@ async function follow(server: Server, asked: AskedSearch, { service, out, show }
       from: filters.timeRange?.from,
       signal,
       wait: (ms) => wait(systemClock, ms, signal),
-      tell: warn,
+      tell: (line) => warn(printable(line)),
     });
     for await (const page of pages) {
       await show(page.filter((event) => passes(filters, event) && matches(read, event)));
@@ -132,13 +136,9 @@ async function follow(server: Server, asked: AskedSearch, { service, out, show }
   }
 }
 
-function warn(line: string): void {
-  process.stderr.write(`tallystick: ${printable(line)}\n`);
-}
-
-function complain(error: unknown): number {
+function fail(error: unknown): number {
   if (!(error instanceof CannotRun || error instanceof EvidenceError)) throw error;
-  warn(error.message);
+  complain(printable(error.message));
   if (error instanceof QueryRefused) process.stderr.write(`${error.place.join('\n')}\n`);
   return error instanceof NoAnswer || error instanceof EvidenceError ? EXIT.failed : EXIT.wrongUsage;
 }

@@ -16,7 +16,7 @@ export function tokenCommand(): Command {
   const command = new Command('token')
     .summary('make a bearer token')
     .description(
-      'Makes a bearer token and prints it. It is signed with a key in the data directory, which is made if there\n' +
+      'Makes a bearer token and prints it. It is signed with a key in the data directory, which is made if there ' +
         'is none; the service, whether it runs or not, believes it until it expires.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )

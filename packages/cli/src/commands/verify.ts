@@ -14,6 +14,7 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { complain } from '../complain.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { type EvidenceInput, openEvidence, shownInput } from '../evidence-input.ts';
 import { policyIn, requireQuorum } from '../policy-option.ts';
@@ -21,7 +22,7 @@ import { trustOf } from '../trust-options.ts';
 import { printable } from '../printable.ts';
 import { startProgress } from '../progress.ts';
 import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
-import { type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
+import { paintVerdict, type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
 import {
   isDatabase,
   refuseStoreOptions,
@@ -41,9 +42,9 @@ export function verifyCommand(): Command {
   return new Command('verify')
     .summary('verify a bundle, a proof, a log, a data directory or a database')
     .description(
-      'Verifies a bundle (events with their proofs) or the proof of one event, offline; a log that is served, at its\n' +
-        'address, against the checkpoint that was kept of it; or the data directory of a service, or its database,\n' +
-        'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor. A database is named by\n' +
+      'Verifies a bundle (events with their proofs) or the proof of one event, offline; a log that is served, at its ' +
+        'address, against the checkpoint that was kept of it; or the data directory of a service, or its database, ' +
+        'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor. A database is named by ' +
         'Storage__Url, with the data directory that has its keys; or by its URL, with --key and --anchor.\n' +
         'Exit code 0: verified. 1: not verified, with the first index that does not fit and the reason. 2: could not run.',
     )
@@ -105,7 +106,7 @@ export function verifyCommand(): Command {
 
 async function run(file: string, options: Options): Promise<number> {
   const show = (report: Report): void => {
-    process.stdout.write(options.json ? `${JSON.stringify(report.json)}\n` : report.text);
+    process.stdout.write(options.json ? `${JSON.stringify(report.json)}\n` : paintVerdict(report.text));
   };
   try {
     if (isAddress(file)) {
@@ -133,7 +134,7 @@ async function run(file: string, options: Options): Promise<number> {
     }
     // Whatever went wrong here is not a verdict on the file.
     const why = error instanceof CannotRun ? error.message : String(error);
-    process.stderr.write(`tallystick: ${printable(why)}\n`);
+    complain(printable(why));
     return VERIFY_EXIT.couldNotRun;
   }
 }
@@ -150,7 +151,7 @@ async function verifyEvidence(
   }
   // OpenSSL hashes a long file several times faster than the verifier's own SHA-256.
   const verifier = new BundleVerifier(trust, createHash('sha256'));
-  const progress = startProgress(`verifying ${shown}`, bytes ?? 0);
+  const progress = startProgress(`verifying ${shown}`, bytes, { unit: 'bytes' });
   try {
     for await (const chunk of content.chunks) {
       verifier.push(chunk);

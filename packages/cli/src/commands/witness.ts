@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { complain } from '../complain.ts';
 import { runWitness } from '../witness/run-witness.ts';
 import { belowLine, type LogLine, logLine, parseLogLines } from '../witness/logs.ts';
 
@@ -24,7 +25,7 @@ export function witnessCommand(): Command {
   return new Command('witness')
     .summary('run a witness for the logs of others')
     .description(
-      'Runs a witness until it receives SIGTERM or SIGINT: it cosigns the checkpoints of the logs that it follows,\n' +
+      'Runs a witness until it receives SIGTERM or SIGINT: it cosigns the checkpoints of the logs that it follows, ' +
         'each only if it extends the one that it cosigned before. Its key is made at the first start, and printed.\n' +
         'Which logs it follows is said here or in the file "logs" of the data directory, line by line:\n' +
         '"log <verifier key>" or "below <prefix> <verifier key>".\n' +
@@ -55,7 +56,7 @@ async function run(options: Options): Promise<number> {
     const { systemClock: clock } = await import('@tallystick/server');
     return await runWitness({ directory, name, host, port, lines, clock });
   } catch (error) {
-    process.stderr.write(`tallystick: ${error instanceof Error ? error.message : String(error)}\n`);
+    complain(error instanceof Error ? error.message : String(error));
     return error instanceof CannotRun ? EXIT.wrongUsage : EXIT.failed;
   }
 }

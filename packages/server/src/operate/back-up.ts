@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/settings.ts';
 import { StartError } from '../start-error.ts';
-import { copyJournal } from '../storage/sqlite/copy-journal.ts';
+import { copyJournal, type CopyingProgress } from '../storage/sqlite/copy-journal.ts';
 import { requireData } from './open-data.ts';
 
 export interface BackedUp {
@@ -15,7 +15,11 @@ export interface BackedUp {
 }
 
 /** Throws StartError, and ConfigError where there is no data directory with events in it. Replaces no file. */
-export function backUp(config: Config, file: string): BackedUp {
+export async function backUp(
+  config: Config,
+  file: string,
+  onProgress?: (progress: CopyingProgress) => void,
+): Promise<BackedUp> {
   if (config.storage.url !== undefined)
     throw new ConfigError([
       'Storage__Url is set: a database is copied by its own means, pg_dump or pg_basebackup (docs/operating/backup.md)',
@@ -24,7 +28,7 @@ export function backUp(config: Config, file: string): BackedUp {
   const path = resolve(file);
   if (existsSync(path)) throw new StartError(`${path} is there already; name another`);
   try {
-    copyJournal(config.storage.dataDirectory, path);
+    await copyJournal(config.storage.dataDirectory, path, onProgress);
   } catch (error) {
     // Of the file system or of SQLite; what has no code is said already, or a mistake of ours.
     if (!(error instanceof Error) || !('code' in error)) throw error;

@@ -5,7 +5,13 @@ import type { TenantId } from '@tallystick/contract';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
-import { type Affected, beginEpoch, findAffected, type NewEpoch } from '../streams/recovery.ts';
+import {
+  type Affected,
+  beginEpoch,
+  findAffected,
+  type NewEpoch,
+  type ReadingBack,
+} from '../streams/recovery.ts';
 import { openStorage, readAnchorOf, requireData, warnInto } from './open-data.ts';
 
 /** A data directory whose logs are held against the anchor. Nobody else can use it until this is disposed. */
@@ -20,14 +26,17 @@ export interface Recovery extends Affected, AsyncDisposable {
 }
 
 /** Throws StartError, also while the service runs. */
-export async function openRecovery(config: Config): Promise<Recovery> {
+export async function openRecovery(
+  config: Config,
+  onProgress?: (progress: ReadingBack) => void,
+): Promise<Recovery> {
   requireData(config);
   await using opening = new AsyncDisposableStack();
   const { log, tree, tenants, logOrigin } = opening.use(await openStorage(config, true));
   const anchor = readAnchorOf(config);
   const warnings: string[] = [];
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry: warnInto(warnings), clock: systemClock };
-  const affected = await findAffected(parts);
+  const affected = await findAffected(parts, onProgress);
   const opened = opening.move();
   return {
     ...affected,

@@ -118,6 +118,23 @@ test('who is behind the anchor is found, and after recovery nobody is, however o
   assert.deepEqual((await affected(directory)).found, []);
 });
 
+test('while logs are read back it is told how far that has come', async () => {
+  const directory = newPlace();
+  await grow(directory, 'other', 3, 3);
+  await grow(directory, 'acme', 2, 2);
+  // Anchored, and killed before the checkpoint was stored.
+  await grow(directory, 'acme', 3, 5);
+  {
+    using db = new DatabaseSync(journalOf(directory));
+    db.exec('DELETE FROM checkpoints WHERE size = 5');
+  }
+  await using store = await open(directory);
+  const told: unknown[] = [];
+  const { disagreements } = await findAffected(store.parts, (progress) => told.push(progress));
+  assert.deepEqual(disagreements, []);
+  assert.deepEqual(told, [{ entries: 3, entriesTotal: 3 }]);
+});
+
 test('another history is found where it is as long as the anchored one, or longer, signed or not', async () => {
   const [directory, other] = [newPlace(), newPlace()];
   await grow(directory, 'acme', 2, 2);

@@ -11,7 +11,7 @@ import type { ReadAnchor } from './anchor.ts';
 import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
 import type { EpochResult, LogWriter } from './log.ts';
 import { partingMessage } from './parting.ts';
-import type { TreeReader, TreeWriter } from './tree.ts';
+import type { Growth, Standing, TreeReader, TreeWriter } from './tree.ts';
 
 export interface RecoveryParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
@@ -32,9 +32,19 @@ export interface Affected {
   readonly damaged: ReadonlyMap<TenantId, string>;
 }
 
+/** How much was read back of what was not signed yet. */
+export interface ReadingBack {
+  readonly entries: number;
+  readonly entriesTotal: number;
+}
+
 /** Who is refused by the service, for the reasons for which it refuses them. */
-export async function findAffected(parts: RecoveryParts): Promise<Affected> {
+export async function findAffected(
+  parts: RecoveryParts,
+  onProgress: (progress: ReadingBack) => void = () => {},
+): Promise<Affected> {
   const comparison = await AnchorComparison.make(parts);
+  const tell = readingBack(comparison.standings, onProgress);
   const found = new Map(comparison.found.map((each) => [each.tenant, each]));
   const damaged = new Map(comparison.unreadable);
   for (let hasMore = !comparison.isSettled; hasMore && !comparison.isSettled; ) {
@@ -44,6 +54,7 @@ export async function findAffected(parts: RecoveryParts): Promise<Affected> {
       const judgement = comparison.judge(log);
       if (typeof judgement === 'object') found.set(log.tenant, judgement);
     }
+    tell(growth.grown);
     ({ hasMore } = growth);
   }
   // A fault is told once only, by whoever reads first: what is still open then is at fault, too.
@@ -52,6 +63,19 @@ export async function findAffected(parts: RecoveryParts): Promise<Affected> {
   }
   const disagreements = [...found.values()].filter(({ tenant }) => !damaged.has(tenant));
   return { disagreements: disagreements.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)), damaged };
+}
+
+/** Each portion names the logs that it has come further in, and how far. */
+function readingBack(standings: readonly Standing[], onProgress: (progress: ReadingBack) => void) {
+  const logs = standings.filter(({ fault }) => fault === undefined);
+  const signed = new Map(logs.map(({ tenant, checkpoint }) => [tenant, checkpoint?.size ?? 0]));
+  const read = new Map<TenantId, number>();
+  const sum = (counts: Iterable<number>) => [...counts].reduce((total, count) => total + count, 0);
+  const entriesTotal = sum(logs.map(({ entries }) => entries)) - sum(signed.values());
+  return (grown: Growth['grown']): void => {
+    for (const { tenant, heads } of grown) read.set(tenant, heads.at(-1)!.size - (signed.get(tenant) ?? 0));
+    onProgress({ entries: sum(read.values()), entriesTotal });
+  };
 }
 
 /** Goes on with one of those that were found, unless the store has something else than was signed. */

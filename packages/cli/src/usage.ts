@@ -1,0 +1,49 @@
+// How every command explains itself, and how it refuses a command line: help that fits the terminal and says what is
+// required, and one line like any other error where something is unknown or missing.
+
+import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import { type Command, Help } from 'commander';
+import { complain } from './complain.ts';
+import { isColoured } from './paint.ts';
+import { printable } from './printable.ts';
+
+/** Where there is less room than this, a description stays on one line. */
+const DESCRIPTION_WIDTH_MIN = 20;
+/** Of what is no terminal, or one that does not tell. */
+const HELP_WIDTH_DEFAULT = 80;
+
+/** Of a command and of those below it; `name` is what it is called by. */
+export function configureUsage(command: Command, name: string): void {
+  const plain = new Help();
+  command
+    .configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap: DESCRIPTION_WIDTH_MIN,
+      optionDescription: (option) =>
+        `${plain.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+      // Taken out again where the output has no colours.
+      styleTitle: (title) => styleText('bold', title, { validateStream: false }),
+    })
+    .configureOutput({
+      getOutHelpWidth: () => helpWidth(process.stdout),
+      getErrHelpWidth: () => helpWidth(process.stderr),
+      getOutHasColors: () => isColoured(process.stdout),
+      getErrHasColors: () => isColoured(process.stderr),
+      outputError: (text) => complain(`${oneLine(text)} (${name} --help says more)`),
+    });
+  for (const part of command.commands) configureUsage(part, `${name} ${part.name()}`);
+}
+
+function helpWidth(to: WriteStream): number {
+  return (to.isTTY && to.columns) || HELP_WIDTH_DEFAULT;
+}
+
+function oneLine(text: string): string {
+  return printable(
+    text
+      .replace(/^error: /, '')
+      .trimEnd()
+      .replaceAll('\n', ' '),
+  );
+}
