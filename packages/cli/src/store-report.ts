@@ -13,6 +13,9 @@ const KEY_WORDS: Readonly<Record<StoreVerdict['keysFrom'], string>> = {
   DataDirectory: 'those in the directory itself: --key tells whether they are the right ones',
 };
 
+/** The log is what proves; but people read lists and searches, and would take "verified" for those too. */
+const VIEWS_WORDS = 'not compared with the log: the index through which lists and searches find events';
+
 /** What was verified, as it is called without any credential. */
 export interface ShownStore {
   readonly kind: 'Directory' | 'Database';
@@ -29,12 +32,9 @@ export function reportStore(
   const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
   const title = `${verified ? 'verified' : 'NOT verified'}  ${shown}`;
   const rows: [string, string][] = [...faultRows(verdict)];
-  const { entries, values, deleted, streams, tiles, checkpoints } = totals;
+  const { streams, tiles, checkpoints } = totals;
   rows.push(
-    [
-      'entries',
-      `${entries} of ${counted(totals.tenants, 'tenant')}: ${values} with their values, ${deleted} deleted under notices`,
-    ],
+    ['entries', entriesText(totals)],
     [
       'tree',
       `${counted(checkpoints, 'checkpoint')}, ${tiles} hashes of tiles, ${counted(streams, 'stream')}`,
@@ -44,6 +44,7 @@ export function reportStore(
       isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],
     ],
     ...logRows(verdict),
+    ['views', VIEWS_WORDS],
   );
   if (isVerbose)
     rows.push(['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`]);
@@ -56,8 +57,15 @@ export function reportStore(
     keysFrom,
     tenants: tenants.map(tenantJson),
     notEvidence,
+    viewsCompared: false,
   };
   return { text: lines(title, rows), json };
+}
+
+function entriesText({ tenants, entries, values, deleted, unexplained }: StoreVerdict['totals']): string {
+  const gone = unexplained === 0 ? '' : `, ${unexplained} gone without a notice that was read`;
+  const whole = `${entries} of ${counted(tenants, 'tenant')}: ${values} with their values`;
+  return `${whole}, ${deleted} deleted under notices${gone}`;
 }
 
 function faultRows({ faults }: StoreVerdict): [string, string][] {

@@ -42,8 +42,10 @@ export interface StoreTotals {
   readonly tenants: number;
   readonly entries: number;
   readonly values: number;
-  /** Entries whose content is gone under a notice. */
+  /** Entries whose content is gone under a notice that explains it. */
   readonly deleted: number;
+  /** Entries whose content is gone, and no notice that was read explains it. */
+  readonly unexplained: number;
   readonly streams: number;
   readonly tiles: number;
   readonly checkpoints: number;
@@ -192,13 +194,14 @@ function seenHead(note: string, keys: readonly TrustedKey[]): AnchoredHead {
 
 function totalsOf({ tenants }: FsckReport): StoreTotals {
   const logs = tenants.flatMap((tenant) => tenant.logs);
-  const sum = (count: 'entries' | 'values' | 'deleted' | 'tiles' | 'checkpoints') =>
+  const sum = (count: Exclude<keyof StoreTotals, 'tenants' | 'streams'>) =>
     logs.reduce((total, log) => total + log[count], 0);
   return {
     tenants: tenants.length,
     entries: sum('entries'),
     values: sum('values'),
     deleted: sum('deleted'),
+    unexplained: sum('unexplained'),
     streams: tenants.reduce((total, { streams }) => total + streams, 0),
     tiles: sum('tiles'),
     checkpoints: sum('checkpoints'),

@@ -63,6 +63,7 @@ describe('tallystick verify <data directory>', () => {
     assert.match(stdout, /^verified .*data\n {2}entries +2 of 2 tenants: 2 with their values, 0 deleted/);
     assert.match(stdout, /\/t\/acme: 1 entry\n/);
     assert.doesNotMatch(stdout, /no part|used_keys/);
+    assert.match(stdout, /views +not compared with the log: .*lists and searches/);
     assert.equal(stderr, '');
     const more = await verify(data, '--verbose');
     const last = /^ {2}no part +of the evidence, and not looked at: .*api_keys.*used_keys.*\n/m.exec(
@@ -76,6 +77,23 @@ describe('tallystick verify <data directory>', () => {
     const report = JSON.parse(stdout) as Record<string, unknown>;
     assert.deepEqual([report['verified'], report['kind'], report['faults']], [true, 'Store', []]);
     assert.equal((report['totals'] as { entries: number }).entries, 2);
+    assert.equal(report['viewsCompared'], false);
+  });
+
+  it('counts content that is gone without a notice as that, and not as deleted under notices', async () => {
+    const directory = tampered('gone', (copy) => {
+      using db = new DatabaseSync(join(copy, 'journal.db'));
+      db.exec('DELETE FROM contents WHERE id = 1');
+    });
+    const { code, stdout } = await verify(directory);
+    assert.equal(code, 1);
+    assert.match(stdout, /fault +acme: GAP_UNEXPLAINED at index 0\n/);
+    assert.match(
+      stdout,
+      / {2}entries +2 of 2 tenants: 1 with their values, 0 deleted under notices, 1 gone without a notice that was read\n/,
+    );
+    const { totals } = JSON.parse((await verify(directory, '--json')).stdout) as { totals: object };
+    assert.partialDeepStrictEqual(totals, { entries: 2, values: 1, deleted: 0, unexplained: 1 });
   });
 
   it('exits with 1 and names tenant, index and reason when it does not verify', async () => {

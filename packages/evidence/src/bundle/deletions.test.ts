@@ -76,6 +76,21 @@ describe('deletions', () => {
     }
   });
 
+  it('that no notice explains are counted, each event once', () => {
+    const deletions = new Deletions();
+    deletions.deleted(entryAt(1), true);
+    deletions.deleted(entryAt(2), true);
+    deletions.deleted(entryAt(3), ['a', 'b']);
+    deletions.deleted(entryAt(4), ['a', 'b']);
+    deletions.deleted(entryAt(5), ['a', 'b']);
+    assert.equal(deletions.unexplained, 5, 'before any notice');
+    deletions.notice(purge(8, [[0, 6]], 1));
+    deletions.notice(redaction(9, 4, ['b', 'a']));
+    deletions.notice(redaction(10, 5, ['a']));
+    assert.equal(gapAt(deletions), 2);
+    assert.deepEqual([deletions.count, deletions.unexplained], [5, 3]);
+  });
+
   it('name the notices that explain them in the order of the log', () => {
     const deletions = new Deletions();
     deletions.deleted(entryAt(1), true);
@@ -101,6 +116,7 @@ describe('deletions', () => {
       .tuple(fc.array(place, { maxLength: 14 }), fc.array(notice, { maxLength: 5 }))
       .map(([places, last]) => [...places, ...last]);
     let explained = 0;
+    let partly = 0;
     fc.assert(
       fc.property(history, (places) => {
         const deletions = new Deletions();
@@ -123,7 +139,7 @@ describe('deletions', () => {
         }
         purged.sort((a, b) => a.from - b.from || a.notice - b.notice);
         const explaining = new Set<number>();
-        const gap = gone.find((index) => {
+        const gaps = gone.filter((index) => {
           const by = purged.find(
             ({ from, to, notice }) => from <= index && index < to && left.get(notice)! > 0,
           );
@@ -132,17 +148,21 @@ describe('deletions', () => {
           explaining.add(by.notice);
           return false;
         });
+        const gap = gaps[0];
         if (gap !== undefined) assert.equal(gapAt(deletions), gap);
         else
           assert.deepEqual(
             deletions.explain(),
             [...explaining].sort((a, b) => a - b),
           );
+        assert.deepEqual([deletions.count, deletions.unexplained], [gone.length, gaps.length]);
         if (gap === undefined && explaining.size > 1) explained++;
+        if (gaps.length > 1 && explaining.size > 0) partly++;
       }),
       { seed: SEED, numRuns: 20_000 },
     );
     assert.ok(explained > 200, `${explained} explained by more than one notice`);
+    assert.ok(partly > 200, `${partly} explained in part`);
   });
 
   it('of whole events may wait in a million ranges and no more', () => {
@@ -177,6 +197,15 @@ describe('deletions', () => {
     ] satisfies IndexRange[])
       deletions.notice(purge(101, [idle], 1));
     assert.throws(() => deletions.notice(purge(102, [[0, 1]], 1)), refusal('MALFORMED'));
+  });
+
+  it('take no longer where a million ranges explain none of a million events', () => {
+    const deletions = new Deletions();
+    for (let n = 0; n < 500_000; n++) deletions.deleted(entryAt(2 * n), true);
+    const ranges = Array.from({ length: 10_000 }, (): IndexRange => [0, 1_000_000]);
+    for (let n = 0; n < 100; n++) deletions.notice(purge(1_000_000 + n, ranges, 1));
+    assert.equal(gapAt(deletions), 200);
+    assert.equal(deletions.unexplained, 499_900);
   });
 
   it('stop reading when more wait for a notice than memory should hold', () => {

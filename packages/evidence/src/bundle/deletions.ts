@@ -25,10 +25,16 @@ export class Deletions {
   readonly #countsLeft = new Map<number, number>();
   readonly #explaining = new Set<number>();
   #count = 0;
+  #unexplained: number | undefined;
 
   /** Events of which something was deleted. */
   get count(): number {
     return this.#count;
+  }
+
+  /** Those among them of which no notice explains it all: every one, until `explain` was asked. */
+  get unexplained(): number {
+    return this.#unexplained ?? this.#count;
   }
 
   deleted({ index, eventId }: Entry, what: Deleted): void {
@@ -55,11 +61,12 @@ export class Deletions {
 
   /** The indexes of the notices that explain every deletion; throws at the first one that none explains. */
   explain(): number[] {
-    const gaps = [this.#firstGapInRanges(), this.#units.values().next().value].filter(
-      (gap) => gap !== undefined,
-    );
+    const whole = this.#gapsInRanges();
+    const inPart = new Set(this.#units.values());
+    this.#unexplained = whole.events + inPart.size;
+    const gaps = [whole.first, ...inPart].filter((gap) => gap !== undefined);
     if (gaps.length > 0) {
-      const index = Math.min(...gaps);
+      const index = gaps.reduce((first, gap) => Math.min(first, gap));
       const message = `content of entry ${index} is gone and no later notice in the log says why`;
       throw new EvidenceError('GAP_UNEXPLAINED', message, { index });
     }
@@ -86,26 +93,39 @@ export class Deletions {
     return low;
   }
 
-  #firstGapInRanges(): number | undefined {
+  /** The first whole event that no purge explains, and how many there are. */
+  #gapsInRanges(): { first: number | undefined; events: number } {
     // Stable: of those that begin together the earlier notice comes first, as it did in the log.
     this.#purged.sort((a, b) => a.from - b.from);
-    let next = 0;
+    let [next, events] = [0, 0];
+    let first: number | undefined;
     for (const [from, to] of this.#wholly) {
-      while (next < this.#purged.length && this.#purged[next]!.to <= from) next++;
-      let reached = from;
-      for (let i = next; i < this.#purged.length && this.#purged[i]!.from <= reached && reached < to; i++) {
-        reached += this.#explained(this.#purged[i]!, reached, to);
+      for (let reached = from; reached < to; ) {
+        // A purge that is over is passed by for good: a hostile file could have a million of them for each event.
+        while (next < this.#purged.length && this.#isOver(this.#purged[next]!, reached)) next++;
+        const purged = this.#purged[next];
+        if (purged !== undefined && purged.from <= reached) {
+          reached += this.#explained(purged, reached, to);
+          continue;
+        }
+        first ??= reached;
+        const end = Math.min(to, purged?.from ?? to);
+        events += end - reached;
+        reached = end;
       }
-      if (reached < to) return reached;
     }
-    return undefined;
+    return { first, events };
+  }
+
+  /** It explains none of the events from `reached` on. */
+  #isOver({ to, notice }: PurgedRange, reached: number): boolean {
+    return to <= reached || this.#countsLeft.get(notice) === 0;
   }
 
   /** How many of the events from `reached` on a purge explains. */
   #explained(purged: PurgedRange, reached: number, to: number): number {
     const left = this.#countsLeft.get(purged.notice)!;
     const events = Math.min(purged.to - reached, to - reached, left);
-    if (events <= 0) return 0;
     this.#countsLeft.set(purged.notice, left - events);
     this.#explaining.add(purged.notice);
     return events;

@@ -60,7 +60,10 @@ export interface LogFacts<Tenant> {
 export interface LogCounts {
   entries: number;
   values: number;
+  /** Without their content, which a later notice explains. */
   deleted: number;
+  /** Without their content, and no notice that was read explains it: where a fault cuts the log short, it may be none yet. */
+  unexplained: number;
   tiles: number;
   checkpoints: number;
   /** Of the newest checkpoint. */
@@ -95,7 +98,8 @@ export class LogCheck<Tenant> {
     this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
-    this.counts = { entries: 0, values: 0, deleted: 0, tiles: 0, checkpoints: 0, signedSize: 0 };
+    const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0 };
+    this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0 };
   }
 
   /** Of the last entry, recomputed; undefined without one. */
@@ -152,7 +156,12 @@ export class LogCheck<Tenant> {
       );
     if (!desk.checks.has('deletions')) return;
     this.#purged.close();
-    this.#deletions.explain();
+    try {
+      this.#deletions.explain();
+    } finally {
+      const { count, unexplained } = this.#deletions;
+      Object.assign(this.counts, { deleted: count - unexplained, unexplained });
+    }
   }
 
   readonly #use = (sound: SoundEntry): void => {
@@ -169,7 +178,7 @@ export class LogCheck<Tenant> {
   };
 
   #deleted(entry: Entry): void {
-    this.counts.deleted++;
+    this.counts.unexplained++;
     this.#deletions.deleted(entry, true);
   }
 
