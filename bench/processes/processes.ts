@@ -40,6 +40,8 @@ export async function startService(
     Storage__DataDirectory: dataDirectory,
     Telemetry__Level: 'Warn',
     TALLYSTICK_ADMIN_KEY: ADMIN_KEY,
+    // On PostgreSQL it then needs no place for the anchor but the data directory.
+    Environment: 'Test',
     ...settings,
   };
   const running = await start(

@@ -43,6 +43,8 @@ export async function startService({
       Server__Port: '0',
       Storage__DataDirectory: dataDirectory,
       TALLYSTICK_ADMIN_KEY: KEY,
+      // On PostgreSQL it then needs no place for the anchor but the data directory.
+      Environment: 'Test',
       ...env,
     },
   });

@@ -8,6 +8,7 @@ import type { App } from './app/app.ts';
 import { readBuild } from './config/build.ts';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
+import { requireServable } from './config/rules.ts';
 import { secretTexts } from './config/secret.ts';
 import { instant, systemClock } from './runtime/clock.ts';
 import { StartError, StoppedError } from './start-error.ts';
@@ -31,6 +32,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   let loaded: LoadedConfig;
   try {
     loaded = loadSettings(options);
+    requireServable(loaded.config);
   } catch (error) {
     return explain(error);
   }

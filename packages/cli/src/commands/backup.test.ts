@@ -157,7 +157,7 @@ describe('a backup that is put back', () => {
     let url = await server.createDatabase();
     let copy = '';
     await tell(place, {
-      env: () => ({ Storage__Url: url }),
+      env: () => ({ Storage__Url: url, Environment: 'Test' }),
       // As pg_dump would, which needs no stop.
       copiesWhileServing: false,
       startsTooEarly: false,

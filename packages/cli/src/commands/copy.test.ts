@@ -66,7 +66,7 @@ describe('tallystick copy', () => {
     const again = await place.run(['copy'], { Storage__Url: url });
     assert.deepEqual([again.code, again.stderr], [0, '']);
     assert.match(again.stdout, /^postgres:\S+ has had all of \S+ before: nothing was changed\n$/);
-    const moved = { ...place, env: { ...place.env, Storage__Url: url } };
+    const moved = { ...place, env: { ...place.env, Storage__Url: url, Log__Anchor: place.data } };
     await using log = await startLog(moved);
     assert.equal(await log.send(2), 7);
   });
@@ -74,7 +74,7 @@ describe('tallystick copy', () => {
   it('goes on where it was killed, and until then nobody serves the database', async () => {
     using place = await placeWithLog();
     const Storage__Url = await server.createDatabase();
-    const env = { ...place.env, Storage__Url };
+    const env = { ...place.env, Storage__Url, Log__Anchor: place.data };
     assert.equal((await run(['migrate'], { env })).code, 0);
     const holding = new Client({ connectionString: Storage__Url });
     await holding.connect();

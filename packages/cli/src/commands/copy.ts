@@ -22,10 +22,7 @@ export function copyCommand(): Command {
   return new Command('copy')
     .summary('move the log from the data directory into a PostgreSQL database')
     .description(
-      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL ' +
-        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url and ' +
-        'the same data directory, which keeps the signing keys and the anchor; without Storage__Url it does not start any ' +
-        'more. A copy that was cut short is not served: run it again, and it goes on.\n' +
+      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQLX        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url andX        'the same data directory, which keeps the signing keys, and with the same anchor; without Storage__Url it does notX        'start any more. A copy that was cut short is not served: run it again, and it goes on.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .option('--from <directory>', 'the data directory (default: that of Storage__DataDirectory)')
@@ -96,7 +93,7 @@ function reportOf({ to, how, tenants, rows, logs }: CopiedStore, directory: stri
   shown.push(
     [
       'next',
-      `start the service with Storage__Url and with this data directory: it has the keys and the anchor`,
+      'start the service with Storage__Url, with this data directory, which has the keys, and with its anchor: Log__Anchor as before, or a directory with a copy of the file anchor',
     ],
     [
       'left',

@@ -66,11 +66,14 @@ describe('tallystick migrate, with a database', () => {
   });
 });
 
+/** Without a place of its own for the anchor. */
+const SERVED = { Server__Port: '0', Environment: 'Test' };
+
 describe('tallystick serve, with a database', () => {
   it('says where that is, and no password', async () => {
     const url = await server.createDatabase();
-    const env = { Server__Port: '0', Storage__Url: url.replace('postgres@', 'postgres:hunter2@') };
-    await using service = start(['serve'], { env });
+    const Storage__Url = url.replace('postgres@', 'postgres:hunter2@');
+    await using service = start(['serve'], { env: { ...SERVED, Storage__Url } });
     const shown = url.replace('postgres@', '');
     const [said] = await service.prints(/is ready[^]*Send an event/);
     assert.ok(said.includes(`\n  database ${shown}\n`), said);
@@ -94,7 +97,7 @@ describe('tallystick serve, with a database', () => {
     } catch (error) {
       assert.match(String(error), /too many clients/);
     }
-    await using service = start(['serve'], { env: { Server__Port: '0', Storage__Url: narrow.url() } });
+    await using service = start(['serve'], { env: { ...SERVED, Storage__Url: narrow.url() } });
     let said = '';
     for await (const chunk of service.child.stderr!) {
       said += String(chunk);

@@ -116,11 +116,22 @@ describe('tallystick serve', { concurrency: 3 }, () => {
   });
 
   it('a database that does not answer is said in one line, without its password', async () => {
-    const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit', Server__Port: '0' };
+    const env = {
+      Environment: 'Test',
+      Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit',
+      Server__Port: '0',
+    };
     const { code, stdout, stderr } = await run(['serve'], { env });
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^tallystick: cannot connect to the database of Storage__Url: .*ECONNREFUSED.*\n$/);
     assert.doesNotMatch(stderr, /hunter2/);
+  });
+
+  it('on PostgreSQL in Production it does not start without a place for the anchor', async () => {
+    const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit', Server__Port: '0' };
+    const { code, stdout, stderr } = await run(['serve'], { env });
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^tallystick: Log__Anchor is missing; [^\n]*PostgreSQL[^\n]*\n$/);
   });
 
   it('a settings file is found in the working directory, or where --config says', async () => {

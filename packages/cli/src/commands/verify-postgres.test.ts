@@ -28,7 +28,7 @@ before(async () => {
   const made = await place.run(['migrate'], { ...env, Storage__OwnerUrl: url });
   assert.equal(made.code, 0, made.stderr);
   await raw(server.url(), 'GRANT tallystick_verifier TO auditor');
-  log = await startLog({ ...place, env: { ...place.env, ...env } });
+  log = await startLog({ ...place, env: { ...place.env, ...env, Environment: 'Test' } });
   await log.send(20);
   await log.seal();
   await log.send(30);

@@ -30,6 +30,7 @@ after(async () => {
 });
 
 const settingsOf = (url: string, directory: string, node: string) => ({
+  Environment: 'Test',
   Storage__Url: url,
   Storage__DataDirectory: directory,
   Node__Name: node,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import { requireServable } from './rules.ts';
 
 type Variables = Record<string, string>;
 
@@ -88,6 +89,25 @@ test('an identity provider needs https; outside Production, http on loopback wil
     'Authentication__Issuers__0__Issuer: http://id.example is plain http; an identity provider needs https, or in Test http on loopback',
   ]);
   assert.deepEqual(names(problems({ ...issuerAt(local), Environment: 'Tset' })), ['Environment']);
+});
+
+test('on PostgreSQL in Production a service needs a place for the anchor, and other commands do not', () => {
+  const servable = (variables: Variables) =>
+    requireServable(loadConfig({ variables, workingDirectory: import.meta.dirname }).config);
+  const onDatabase = { Storage__Url: 'postgres://app:hunter2@db/audit' };
+  for (const named of [{}, { Environment: 'Production' }]) {
+    assert.throws(
+      () => servable({ ...onDatabase, ...named }),
+      (error) => error instanceof ConfigError && error.message.startsWith('Log__Anchor is missing;'),
+    );
+  }
+  for (const enough of [
+    { Log__Anchor: '/mnt/anchor' },
+    { Environment: 'Test' },
+    { Environment: 'Development' },
+  ])
+    servable({ ...onDatabase, ...enough });
+  servable({});
 });
 
 const PORTS = { Server__Port: '9000', Grpc__Port: '9000' };

@@ -1,6 +1,7 @@
 // What several settings must fulfil together. A rule is judged wherever what it asks about is known, however wrong the
 // other settings are, so that one start reports all there is to mend; and none is judged by what nobody wrote.
 
+import { ConfigError } from './config-error.ts';
 import { isLoopbackUrl } from './loopback-url.ts';
 import type { Config } from './settings.ts';
 
@@ -19,6 +20,14 @@ type Rule = (written: WrittenSettings) => string | readonly string[] | undefined
 /** One line for each rule that is broken. */
 export function brokenRules(written: WrittenSettings): string[] {
   return RULES.flatMap((rule) => rule(written) ?? []);
+}
+
+/** What serving needs, and `recover`, which works on what is served; other commands do without. Throws ConfigError. */
+export function requireServable({ environment, storage, log }: Config): void {
+  if (environment !== 'Production' || storage.url === undefined || log.anchor !== undefined) return;
+  throw new ConfigError([
+    'Log__Anchor is missing; on PostgreSQL in Production it must name a directory that all nodes share, out of reach of the database and of its backups',
+  ]);
 }
 
 const RULES: readonly Rule[] = [

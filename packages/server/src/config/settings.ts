@@ -93,7 +93,7 @@ export const SETTINGS = {
   Environment: setting(
     choice('Development', 'Test', 'Production'),
     'Production',
-    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy, and identity providers on loopback may be asked over plain http.',
+    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy, do without `Log__Anchor` on PostgreSQL, and may ask identity providers on loopback over plain http.',
   ),
   Server: {
     Host: setting(host(), '127.0.0.1', 'Address to listen on; `0.0.0.0` or `::` for all.'),
@@ -166,7 +166,7 @@ export const SETTINGS = {
     ),
     Anchor: optional(
       path(),
-      'the data directory',
+      'the data directory; required on PostgreSQL in Production',
       'Where signed heads are kept, apart from the log: a directory, which must be there, or a file in one. On PostgreSQL a directory that all nodes share.',
     ),
     CheckpointInterval: setting(span(), { ms: 1000 }, 'How often changed logs get a signed checkpoint.'),

@@ -2,6 +2,7 @@
 // changes nothing: the anchor is only read, and data of an older version is refused.
 
 import type { TenantId } from '@tallystick/contract';
+import { requireServable } from '../config/rules.ts';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
@@ -25,11 +26,12 @@ export interface Recovery extends Affected, AsyncDisposable {
   begin(disagreement: Disagreement): Promise<NewEpoch>;
 }
 
-/** Throws StartError, also while the service runs. */
+/** Throws ConfigError, and StartError also while the service runs. */
 export async function openRecovery(
   config: Config,
   onProgress?: (progress: ReadingBack) => void,
 ): Promise<Recovery> {
+  requireServable(config);
   requireData(config);
   await using opening = new AsyncDisposableStack();
   const { log, tree, tenants, logOrigin } = opening.use(await openStorage(config, true));
