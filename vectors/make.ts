@@ -31,6 +31,7 @@ export async function makeVectors(): Promise<Files> {
   await addProofs(files, log);
   await addCosigned(files, log);
   await addAfterRestore(files);
+  await addAnchorLoss(files);
   const sins: Files = new Map();
   await addSinsAgainstForm(sins, log);
   await addSinsAgainstHistory(sins, log);
@@ -78,6 +79,21 @@ async function addDeleted(files: Files): Promise<void> {
   files.set('valid/filtered-unit-deleted.jsonl', filtered);
   const outside = { from: 1, to: 9, lines: linesWithDeletions(log, 1, 9), notices: [10, 11] };
   files.set('valid/deleted-under-notices-outside.jsonl', text(await log.bundle(outside)));
+}
+
+/** A log whose anchor was lost: a notice names what was known of it then. */
+async function addAnchorLoss(files: Files): Promise<void> {
+  const log = await sampleLog();
+  const [, size, root] = parseNote(await log.checkpoint()).text.split('\n');
+  log.notice(KINDS.administration, {
+    act: 'AnchorLossAccepted',
+    requestId: '01KE0000000000000000000001',
+    subjectIds: [],
+    count: 1,
+    signedSize: Number(size),
+    signedRoot: root,
+  });
+  files.set('valid/anchor-loss-accepted.jsonl', text(await log.bundle()));
 }
 
 async function addProofs(files: Files, log: SampleLog): Promise<void> {

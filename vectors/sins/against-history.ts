@@ -79,13 +79,20 @@ const isNote = (path: string): boolean => path === '/payload/note';
 
 /** Notices that a log has signed and that are wrong all the same. */
 async function addNotices(sins: Sins): Promise<void> {
-  const withNotice = async (kind: 2 | 3 | 4 | 5, payload: Record<string, unknown>): Promise<SampleLog> => {
+  const withNotice = async (
+    kind: 2 | 3 | 4 | 5 | 9,
+    payload: Record<string, unknown>,
+  ): Promise<SampleLog> => {
     const log = await SampleLog.create();
     for (let n = 0; n < 3; n++) log.append(sampleEvent(n));
     log.notice(kind, payload);
     return log;
   };
-  const put = async (sin: string, kind: 2 | 3 | 4 | 5, payload: Record<string, unknown>): Promise<unknown> =>
+  const put = async (
+    sin: string,
+    kind: 2 | 3 | 4 | 5 | 9,
+    payload: Record<string, unknown>,
+  ): Promise<unknown> =>
     sins.set(`notice-invalid/${sin}.jsonl`, text(await (await withNotice(kind, payload)).bundle()));
   const hash = toBase64(new Uint8Array(32));
   const purge = {
@@ -116,6 +123,14 @@ async function addNotices(sins: Sins): Promise<void> {
     holdId: '01KE0000000000000000000001',
     act: 'Forgotten',
     policyId: null,
+  });
+  await put('anchor-loss-behind-itself', KINDS.administration, {
+    act: 'AnchorLossAccepted',
+    requestId: '01KE0000000000000000000001',
+    subjectIds: [],
+    count: 1,
+    signedSize: 4,
+    signedRoot: hash,
   });
   const byAna = await SampleLog.create();
   const previousKey = byAna.signer.verifierKey;

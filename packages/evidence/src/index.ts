@@ -61,6 +61,9 @@ export {
   writeEntry,
 } from './event/entry.ts';
 export {
+  type AcceptedAnchorLoss,
+  acceptedAnchorLoss,
+  ANCHOR_LOSS_ACCEPTED,
   type IndexRange,
   type Notice,
   type NoticeKind,

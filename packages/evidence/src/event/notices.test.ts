@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { toBase64 } from '../bytes.ts';
 import { decodeEntry, type Kind, KINDS } from './entry.ts';
 import { EvidenceError } from '../errors.ts';
-import { NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
+import { acceptedAnchorLoss, NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
 import { closeUnits, withholdContent } from './show-event.ts';
 
@@ -86,6 +86,45 @@ for (const [name, kind] of Object.entries(KINDS)) {
     });
   });
 }
+
+describe('a notice that the anchor was lost and that somebody accepted it', () => {
+  const KIND = KINDS.administration;
+  const accepted = { ...PAYLOADS[KIND], act: 'AnchorLossAccepted', signedSize: 5, signedRoot: HASH };
+
+  it('names the checkpoint that was known then', async () => {
+    const { entry, shown } = await noticeOf(KIND, accepted);
+    const notice = readNotice(entry, shown);
+    assert.deepEqual(acceptedAnchorLoss(notice), { index: 5, signedSize: 5, signedRoot: HASH });
+    assert.equal(payloadFault(KIND, { ...accepted, signedSize: 0 }), undefined);
+  });
+
+  it('is refused without it, with one of another form, and with one that lies behind it', async () => {
+    for (const member of ['signedSize', 'signedRoot']) {
+      const { [member]: _gone, ...rest } = accepted as Record<string, unknown>;
+      assert.equal(payloadFault(KIND, rest), `has no valid payload.${member}`);
+      for (const wrong of [-1, 1.5, '', 'x', null, true])
+        assert.ok(payloadFault(KIND, { ...accepted, [member]: wrong }), `${member} ${wrong}`);
+    }
+    assert.match(payloadFault(KIND, { ...accepted, extra: 1 })!, /unknown/);
+    const { entry, shown } = await noticeOf(KIND, { ...accepted, signedSize: 6 });
+    assert.throws(() => readNotice(entry, shown), isInvalid);
+  });
+
+  it('is told from every other, which names none', async () => {
+    for (const [kind, payload] of [
+      [KIND, PAYLOADS[KIND]],
+      [KINDS.legalHold, PAYLOADS[KINDS.legalHold]],
+    ] as const) {
+      const { entry, shown } = await noticeOf(kind, payload);
+      assert.equal(acceptedAnchorLoss(readNotice(entry, shown)), undefined);
+    }
+    const { act: _, ...members } = accepted;
+    assert.equal(
+      payloadFault(KIND, { ...members, act: 'KeyCreated' }),
+      'has the unknown member payload.signedSize',
+    );
+  });
+});
 
 describe('a notice that contradicts itself', () => {
   const contradictions: [string, Kind, Record<string, unknown>][] = [
@@ -318,7 +357,10 @@ describe('what is no notice', () => {
     const log = await SampleLog.create();
     const event = { ...sampleEvent(0), actor: { actorType: 'System' }, payload: PAYLOADS[KINDS.legalHold] };
     const made = log.append(event, KINDS.event);
-    assert.throws(() => readNotice(decodeEntry(made.entry), made.shown), isInvalid);
+    assert.throws(
+      () => readNotice(decodeEntry(made.entry), made.shown),
+      /^EvidenceError: notice of kind 1 at index 0 is an event$/,
+    );
     const { entry, shown } = log.notice(KINDS.legalHold, PAYLOADS[KINDS.legalHold]);
     const closed = closeUnits(shown, (path) => path === '/outcome');
     assert.throws(() => readNotice(decodeEntry(entry), closed), isInvalid);

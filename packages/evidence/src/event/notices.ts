@@ -63,7 +63,7 @@ export const NOTICE_PAYLOADS = {
     lastIndex: index,
     cause: oneOf('Age', 'Size', 'Request'),
   },
-  /** Acts in use: SecretEventsRead, ExportRequested, KeyCreated, KeyRotated, KeyRevoked, TenantChanged. */
+  /** Acts in use: SecretEventsRead, ExportRequested, KeyCreated, KeyRotated, KeyRevoked, TenantChanged, and the one below. */
   [KINDS.administration]: {
     act: matching(/^[A-Za-z]{1,64}$/),
     requestId: matching(/^[\x21-\x7e]{1,128}$/),
@@ -72,9 +72,30 @@ export const NOTICE_PAYLOADS = {
   },
 } as const satisfies Record<NoticeKind, Record<string, Check<unknown>>>;
 
-export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]>;
+/** The act of kind 9 that accepts a lost anchor. */
+export const ANCHOR_LOSS_ACCEPTED = 'AnchorLossAccepted';
+
+/** What it has besides: the newest checkpoint of this log that was stored then; without any, size 0 and the empty root. */
+const ANCHOR_LOSS_MEMBERS = { signedSize: index, signedRoot: hash } as const;
+
+type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
+
+export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> &
+  (K extends typeof KINDS.administration ? Partial<AnchorLossMembers> : unknown);
 
 export type Notice = { [K in NoticeKind]: { kind: K; index: number; payload: NoticePayload<K> } }[NoticeKind];
+
+/** From this size on the log is anchored again; nothing tells whether it was put back to an earlier state before. */
+export interface AcceptedAnchorLoss extends AnchorLossMembers {
+  /** Of the notice. */
+  readonly index: number;
+}
+
+export function acceptedAnchorLoss({ kind, index, payload }: Notice): AcceptedAnchorLoss | undefined {
+  if (kind !== KINDS.administration || payload.act !== ANCHOR_LOSS_ACCEPTED) return undefined;
+  const { signedSize, signedRoot } = payload as AnchorLossMembers;
+  return { index, signedSize, signedRoot };
+}
 
 /** Reads a notice, or says what is wrong with it. */
 export function readNotice(entry: Entry, shown: ShownEvent): Notice {
@@ -93,7 +114,11 @@ export function readNotice(entry: Entry, shown: ShownEvent): Notice {
 /** What is wrong with a payload of that kind of notice, or undefined. */
 export function payloadFault(kind: NoticeKind, payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null) return 'has no payload';
-  const checks: Record<string, Check<unknown>> = NOTICE_PAYLOADS[kind];
+  const isAnchorLoss =
+    kind === KINDS.administration && 'act' in payload && payload.act === ANCHOR_LOSS_ACCEPTED;
+  const checks: Record<string, Check<unknown>> = isAnchorLoss
+    ? { ...NOTICE_PAYLOADS[kind], ...ANCHOR_LOSS_MEMBERS }
+    : NOTICE_PAYLOADS[kind];
   for (const [member, isValid] of Object.entries(checks)) {
     if (!isValid((payload as Record<string, unknown>)[member])) return `has no valid payload.${member}`;
   }
@@ -122,9 +147,12 @@ function contradictionIn(notice: Notice): string | undefined {
       const [before, after] = [notice.payload.previousKey, notice.payload.newKey].map(nameInKey);
       return before === after ? undefined : 'rotates to a key of another log';
     }
+    case KINDS.administration:
+      return (notice.payload.signedSize ?? 0) <= notice.index
+        ? undefined
+        : 'names a checkpoint that is not before it';
     case KINDS.legalHold:
     case KINDS.policyChange:
-    case KINDS.administration:
       return undefined;
   }
 }
