@@ -314,6 +314,10 @@ describe('a service with witnesses', () => {
     // A copy has the modes of whoever copies.
     for (const folder of ['data', 'data/signing-keys']) chmodSync(place.at(folder), 0o700);
     rmSync(place.at('data/anchor'));
+    await assert.rejects(startService(place.at('data')), /knows none of the logs that were signed/);
+    const env = { Storage__DataDirectory: place.at('data') };
+    const accepted = await run(['recover', '--accept-lost-anchor', '--yes'], { env });
+    assert.equal(accepted.code, 0, accepted.stderr);
     {
       await using blind = await startService(place.at('data'));
       assert.equal((await health(blind)).status, 'Healthy', 'without witnesses nobody notices');

@@ -44,6 +44,7 @@ export function reportStore(
       isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],
     ],
     ...logRows(verdict),
+    ...anchorRows(verdict),
     ['views', VIEWS_WORDS],
   );
   if (isVerbose)
@@ -85,6 +86,20 @@ function logRows({ tenants }: StoreVerdict): [string, string][] {
     return ['log', `${origin}: ${countedEntries(entries)}${unsigned}`];
   });
   return more(rows, logs.length, 'logs');
+}
+
+/** Where the anchor was lost, verified says less than elsewhere. */
+function anchorRows({ tenants }: StoreVerdict): [string, string][] {
+  const losses = tenants
+    .flatMap((tenant) => tenant.logs)
+    .flatMap(({ origin, anchorLosses }) => anchorLosses.map((loss) => ({ ...loss, origin })));
+  const rows = losses
+    .slice(0, ROWS_MAX)
+    .map(({ origin, index, signedSize }): [string, string] => [
+      'anchor',
+      `that of ${origin} was lost, and was accepted as lost at index ${index}: it is anchored since size ${signedSize}, and nothing here tells whether it was put back to an earlier state before`,
+    ]);
+  return more(rows, losses.length, 'losses of the anchor');
 }
 
 function more(rows: [string, string][], count: number, what: string): [string, string][] {

@@ -22,7 +22,10 @@ export function copyCommand(): Command {
   return new Command('copy')
     .summary('move the log from the data directory into a PostgreSQL database')
     .description(
-      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQLX        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url andX        'the same data directory, which keeps the signing keys, and with the same anchor; without Storage__Url it does notX        'start any more. A copy that was cut short is not served: run it again, and it goes on.\n' +
+      'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL ' +
+        'database, verifies it before and compares every row after. Then the service goes on there, with Storage__Url and ' +
+        'the same data directory, which keeps the signing keys, and with the same anchor; without Storage__Url it does not ' +
+        'start any more. A copy that was cut short is not served: run it again, and it goes on.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .option('--from <directory>', 'the data directory (default: that of Storage__DataDirectory)')

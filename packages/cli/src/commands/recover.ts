@@ -1,10 +1,12 @@
-// tallystick recover --new-epoch: goes on after a restore, with the service stopped. Shows what was signed, what is there
-// and what is lost for good, asks, and begins a new log for each tenant that is affected, under a new name that says so.
+// tallystick recover: goes on after a restore, or after the anchor was lost, with the service stopped. With --new-epoch it
+// shows what was signed, what is there and what is lost for good, asks, and begins a new log for each tenant that is affected,
+// under a new name that says so. With --accept-lost-anchor logs go on under their name, and a notice in each says so.
 
 import { createInterface } from 'node:readline/promises';
 import { toHex } from '@tallystick/evidence';
 import type { Disagreement, NewEpoch, Recovery } from '@tallystick/server';
 import { Command } from 'commander';
+import { acceptLostAnchor, acceptQuestion, shownUnanchored } from '../accept-lost-anchor.ts';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { warn } from '../complain.ts';
@@ -15,6 +17,7 @@ import { type Config, runWithSettings, type Server } from '../run-with-settings.
 
 interface RecoverOptions extends ConfigFileOption {
   readonly newEpoch?: true;
+  readonly acceptLostAnchor?: true;
   readonly tenant?: string;
   readonly all?: true;
   readonly yes?: true;
@@ -22,16 +25,19 @@ interface RecoverOptions extends ConfigFileOption {
 
 export function recoverCommand(): Command {
   return new Command('recover')
-    .summary('go on after the data was restored from a copy')
+    .summary('go on after the data was restored from a copy, or the anchor was lost')
     .description(
       'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is ' +
         'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new ' +
         'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
         'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
+        'Where the anchor is lost, nothing tells whether the data was put back. With --accept-lost-anchor every log ' +
+        'that is affected goes on nevertheless, and says so by a notice.\n' +
         'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done.\n' +
         '2: the command line or the settings are wrong.',
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')
+    .option('--accept-lost-anchor', 'go on with logs that the anchor knows less of than was signed')
     .option('--tenant <tenant>', 'only this tenant')
     .option('--all', 'every tenant that is affected; so it is without --tenant')
     .option('--yes', 'do not ask')
@@ -59,7 +65,12 @@ async function openShown(server: Server, config: Config): Promise<Recovery> {
 }
 
 /** Undefined: all of them. */
-function wantedIn({ tenant, all }: RecoverOptions): string | undefined {
+function wantedIn(options: RecoverOptions): string | undefined {
+  const { tenant, all } = options;
+  if (options.acceptLostAnchor && options.newEpoch)
+    throw new CannotRun('give --new-epoch or --accept-lost-anchor, not both: one after the other');
+  if (options.acceptLostAnchor && tenant !== undefined)
+    throw new CannotRun('--accept-lost-anchor is for every log that is affected; it takes no --tenant');
   if (tenant !== undefined && all) throw new CannotRun('give --tenant or --all, not both');
   return tenant === undefined ? undefined : tenantIn(tenant);
 }
@@ -72,6 +83,38 @@ async function recover(
   wanted: string | undefined,
   options: RecoverOptions,
 ): Promise<Outcome> {
+  const found = lookAt(recovery, wanted);
+  const { behind, unanchored, isAnyRefused } = found;
+  if (behind.length + unanchored.length === 0) {
+    if (isAnyRefused) return 'NothingDone';
+    process.stdout.write(nothingToDo(recovery, wanted));
+    return 'Done';
+  }
+  for (const disagreement of behind) process.stdout.write(shown(disagreement));
+  for (const log of unanchored) process.stdout.write(shownUnanchored(log));
+  const way = wayIn(options, found, recovery);
+  if (way === undefined || way.logs === 0) {
+    process.stdout.write(waysOpen(found));
+    return 'NothingDone';
+  }
+  if (!(await isAgreed(way.question, options))) {
+    process.stdout.write('Nothing was changed.\n');
+    return 'NothingDone';
+  }
+  const isWhole = (await way.go()) && way.logs === behind.length + unanchored.length;
+  return isWhole && !isAnyRefused ? 'Done' : 'SomeRefused';
+}
+
+interface FoundLogs {
+  /** The store has less of them than was signed. */
+  readonly behind: readonly Disagreement[];
+  /** The anchor knows less of them than was signed. */
+  readonly unanchored: Recovery['unanchored'];
+  /** There are some with which nothing can go on; they are on standard error. */
+  readonly isAnyRefused: boolean;
+}
+
+function lookAt(recovery: Recovery, wanted: string | undefined): FoundLogs {
   const { disagreements, damaged, warnings } = recovery;
   for (const warning of warnings) warn(warning);
   for (const [tenant, why] of damaged) {
@@ -79,33 +122,53 @@ async function recover(
       `the log of ${tenant} is damaged (${why}): a new epoch does not mend that; restore an undamaged copy`,
     );
   }
-  const isWanted = (tenant: string): boolean => wanted === undefined || tenant === wanted;
-  const found = disagreements.filter(({ tenant }) => isWanted(tenant));
-  const affected = found.filter(({ kind }) => kind === 'Behind');
+  const isWanted = ({ tenant }: { readonly tenant: string }) => wanted === undefined || tenant === wanted;
+  const found = disagreements.filter(isWanted);
   const others = found.filter(({ kind }) => kind === 'OtherHistory');
   for (const { tenant, message } of others) {
     warn(`the log of ${tenant} holds another history: ${message}`);
   }
-  // What cannot be read is not what was signed, and needs somebody, too.
-  const isAnyRefused = others.length > 0 || [...damaged.keys()].some(isWanted);
-  if (affected.length === 0) {
-    if (isAnyRefused) return 'NothingDone';
-    process.stdout.write(nothingToDo(recovery, wanted));
-    return 'Done';
+  return {
+    behind: found.filter(({ kind }) => kind === 'Behind'),
+    unanchored: recovery.unanchored.filter(isWanted),
+    // What cannot be read is not what was signed, and needs somebody, too.
+    isAnyRefused: others.length > 0 || [...damaged.keys()].some((tenant) => isWanted({ tenant })),
+  };
+}
+
+/** How to go on, as it was asked for. */
+interface Way {
+  /** With how many. */
+  readonly logs: number;
+  readonly question: string;
+  /** Whether all of them have gone on. */
+  go(): Promise<boolean>;
+}
+
+/** Undefined: only to look. */
+function wayIn(options: RecoverOptions, found: FoundLogs, recovery: Recovery): Way | undefined {
+  const { behind, unanchored } = found;
+  if (options.acceptLostAnchor) {
+    const logs = unanchored.length;
+    return { logs, question: acceptQuestion(logs), go: () => acceptLostAnchor(recovery) };
   }
-  for (const disagreement of affected) process.stdout.write(shown(disagreement));
-  if (!options.newEpoch) {
-    process.stdout.write('\nTo go on with new logs, add --new-epoch.\n');
-    return 'NothingDone';
-  }
-  if (!(await isAgreed(affected.length, options))) return 'NothingDone';
-  await beginAll(affected, recovery);
-  process.stdout.write(ADVICE);
-  return isAnyRefused ? 'SomeRefused' : 'Done';
+  if (!options.newEpoch) return undefined;
+  const logs = behind.length;
+  const question = `\nGo on with ${logs === 1 ? 'a new log' : `${logs} new logs`}? What is lost stays lost.`;
+  return { logs, question, go: () => beginAll(behind, recovery) };
+}
+
+function waysOpen({ behind, unanchored }: FoundLogs): string {
+  const forBehind = behind.length === 0 ? '' : ' To go on with new logs, add --new-epoch.';
+  const forUnanchored =
+    unanchored.length === 0
+      ? ''
+      : ' Put the anchor back, or name its place by Log__Anchor; if it is lost, add --accept-lost-anchor.';
+  return `\nNothing was changed.${forBehind}${forUnanchored}\n`;
 }
 
 /** One that fails does not keep the others back; the first failure is thrown at the end. */
-async function beginAll(affected: readonly Disagreement[], recovery: Recovery): Promise<void> {
+async function beginAll(affected: readonly Disagreement[], recovery: Recovery): Promise<true> {
   const failures: unknown[] = [];
   for (const disagreement of affected) {
     try {
@@ -115,6 +178,8 @@ async function beginAll(affected: readonly Disagreement[], recovery: Recovery): 
     }
   }
   if (failures.length > 0) throw failures[0];
+  process.stdout.write(ADVICE);
+  return true;
 }
 
 function nothingToDo({ isAnchorNew }: Recovery, wanted: string | undefined): string {
@@ -160,15 +225,14 @@ Tell auditors of these tenants:
 Then start the service.
 `;
 
-async function isAgreed(logs: number, { yes }: RecoverOptions): Promise<boolean> {
+async function isAgreed(question: string, { yes }: RecoverOptions): Promise<boolean> {
   if (yes) return true;
   if (!process.stdin.isTTY) {
     throw new CannotRun('there is no terminal to ask on: look at what is shown, then give --yes');
   }
-  const question = `\nGo on with ${logs === 1 ? 'a new log' : `${logs} new logs`}? What is lost stays lost. Type yes: `;
   const asking = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return (await asking.question(question)).trim() === 'yes';
+    return (await asking.question(`${question} Type yes: `)).trim() === 'yes';
   } finally {
     asking.close();
   }

@@ -148,7 +148,7 @@ describe('tallystick keys rotate-signing', { concurrency: 2 }, () => {
       env: { Storage__DataDirectory: data },
     });
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^tallystick: nothing is anchored in \S+ although logs were signed, [^\n]*\n$/);
+    assert.match(stderr, /^tallystick: the anchor in \S+ knows none of the logs that were signed, [^\n]*\n$/);
   });
 
   it('refuses an overlap that is none, and data without a key', async () => {

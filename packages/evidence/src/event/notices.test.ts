@@ -107,7 +107,10 @@ describe('a notice that the anchor was lost and that somebody accepted it', () =
     }
     assert.match(payloadFault(KIND, { ...accepted, extra: 1 })!, /unknown/);
     const { entry, shown } = await noticeOf(KIND, { ...accepted, signedSize: 6 });
-    assert.throws(() => readNotice(entry, shown), isInvalid);
+    assert.throws(
+      () => readNotice(entry, shown),
+      /^EvidenceError: notice of kind 9 at index 5 names a checkpoint that is not before it$/,
+    );
   });
 
   it('is told from every other, which names none', async () => {
@@ -118,6 +121,10 @@ describe('a notice that the anchor was lost and that somebody accepted it', () =
       const { entry, shown } = await noticeOf(kind, payload);
       assert.equal(acceptedAnchorLoss(readNotice(entry, shown)), undefined);
     }
+    const first = (await SampleLog.create()).notice(KIND, PAYLOADS[KIND]);
+    assert.equal(readNotice(decodeEntry(first.entry), first.shown).index, 0);
+    for (const kind of [KINDS.legalHold, KINDS.policyChange, KINDS.streamSeal])
+      assert.ok(payloadFault(kind, { ...PAYLOADS[kind], ...accepted }), `kind ${kind}`);
     const { act: _, ...members } = accepted;
     assert.equal(
       payloadFault(KIND, { ...members, act: 'KeyCreated' }),

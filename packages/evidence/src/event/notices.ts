@@ -91,10 +91,10 @@ export interface AcceptedAnchorLoss extends AnchorLossMembers {
   readonly index: number;
 }
 
-export function acceptedAnchorLoss({ kind, index, payload }: Notice): AcceptedAnchorLoss | undefined {
-  if (kind !== KINDS.administration || payload.act !== ANCHOR_LOSS_ACCEPTED) return undefined;
-  const { signedSize, signedRoot } = payload as AnchorLossMembers;
-  return { index, signedSize, signedRoot };
+export function acceptedAnchorLoss({ index, payload }: Notice): AcceptedAnchorLoss | undefined {
+  // No other kind has such an act.
+  const { act, signedSize, signedRoot } = payload as AnchorLossMembers & { act?: string };
+  return act === ANCHOR_LOSS_ACCEPTED ? { index, signedSize, signedRoot } : undefined;
 }
 
 /** Reads a notice, or says what is wrong with it. */
@@ -114,11 +114,10 @@ export function readNotice(entry: Entry, shown: ShownEvent): Notice {
 /** What is wrong with a payload of that kind of notice, or undefined. */
 export function payloadFault(kind: NoticeKind, payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null) return 'has no payload';
-  const isAnchorLoss =
-    kind === KINDS.administration && 'act' in payload && payload.act === ANCHOR_LOSS_ACCEPTED;
-  const checks: Record<string, Check<unknown>> = isAnchorLoss
-    ? { ...NOTICE_PAYLOADS[kind], ...ANCHOR_LOSS_MEMBERS }
-    : NOTICE_PAYLOADS[kind];
+  const { act } = payload as { act?: unknown };
+  // Of another kind it is refused for that act, whatever else it has.
+  const more = act === ANCHOR_LOSS_ACCEPTED ? ANCHOR_LOSS_MEMBERS : {};
+  const checks: Record<string, Check<unknown>> = { ...NOTICE_PAYLOADS[kind], ...more };
   for (const [member, isValid] of Object.entries(checks)) {
     if (!isValid((payload as Record<string, unknown>)[member])) return `has no valid payload.${member}`;
   }

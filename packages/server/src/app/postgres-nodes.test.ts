@@ -42,7 +42,7 @@ const start = (url: string, directory: string, node: string, more = {}): Promise
 
 async function ingest(app: TestApp, tenant = 'acme'): Promise<string> {
   const { code, body } = await eventCaller(app, tenant).ingest(EVENT);
-  assert.equal(code, '201');
+  assert.equal(code, '201', JSON.stringify(body));
   return body.eventId;
 }
 
@@ -161,4 +161,40 @@ test('a database that was put back is behind what any of them has anchored, and 
   // What was refused is over, and whoever said so is not there any more.
   assert.equal((await eventCaller(c).ingest(EVENT)).code, '201');
   await prove(c, await ingest(c));
+});
+
+test('without the files of all nodes none starts; without those of one its logs are refused; accepted, all go on', async () => {
+  const [url, directory] = [await server.createDatabase(), join(folder, 'anchor-gone')];
+  const fileOf = (node: string) => join(directory, `anchor-${node}`);
+  {
+    await using a = await start(url, directory, 'a');
+    await prove(a, await ingest(a, 'quiet'), 'quiet');
+    await prove(a, await ingest(a));
+  }
+  {
+    // A new node has no file of its own yet: those of the others are enough.
+    await using b = await start(url, directory, 'b');
+    await prove(b, await ingest(b));
+  }
+  rmSync(fileOf('b'));
+  const { config } = loadConfig({ variables: settingsOf(url, directory, 'a'), workingDirectory: folder });
+  for (const node of ['a', 'b', 'c']) {
+    await using app = await start(url, directory, node);
+    const { code } = await eventCaller(app).ingest(EVENT);
+    assert.equal(code, '503 SERVICE_UNAVAILABLE', node);
+    await prove(app, await ingest(app, 'quiet'), 'quiet');
+  }
+  for (const { path } of readAnchorFiles(directory)!) rmSync(path);
+  for (const node of ['a', 'd'])
+    await assert.rejects(
+      start(url, directory, node),
+      /^StartError: the anchor in \S+ knows none of the logs/,
+    );
+  {
+    await using recovery = await openRecovery(config);
+    const { accepted, without } = await recovery.acceptLostAnchor();
+    assert.deepEqual([accepted.map(({ tenant }) => tenant), without.size], [['acme', 'quiet'], 0]);
+  }
+  await using d = await start(url, directory, 'd');
+  for (const tenant of ['acme', 'quiet']) await prove(d, await ingest(d, tenant), tenant);
 });

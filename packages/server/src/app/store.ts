@@ -1,11 +1,12 @@
 // What keeps the data of a service, put together: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
 // the index that follows the log. Handed out before it is open, and opened when the service starts.
 
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { settleFirstKey } from '../access/first-key.ts';
 import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { measureLog } from '../admin/measured-log.ts';
+import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
@@ -33,6 +34,7 @@ import {
 import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
 import type { AskWitnesses } from '../streams/witness-answers.ts';
+import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/unanchored.ts';
 import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -173,13 +175,13 @@ export async function openData(
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
   anchor.use(await openAnchor(config));
-  // The anchor may be gone together with the keys; a log in a later epoch was signed in the one before.
-  const isSigned = ({ checkpoint, epoch }: Standing) => checkpoint !== undefined || epoch > 0;
   const standings = await patiently(() => opened.tree.standings());
   if (config.storage.url !== undefined) requireOwnDatabase(anchor, standings);
+  // The anchor may be gone together with the keys.
   if (!anchor.isNew || standings.some(isSigned)) await requireSigningKeys(directory);
   const keys = await openSigningKeys(directory, clock.now());
   await patiently(() => requireSigner(opened, keys.keys(), directory));
+  await requireAnchor({ anchor, logOrigin: opened.logOrigin }, standings, config);
   signing.use(keys);
   await patiently(() => checkpointer.settle(opened.logOrigin));
   await patiently(() => membership.join());
@@ -204,10 +206,25 @@ function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly S
   );
 }
 
+/**
+ * Whoever takes the anchor away may have put the store back as well, and everything signed from here on would hide it. With all
+ * of it gone every log that was signed is affected, so nothing is served; where single logs are missing from it, those are
+ * refused by the checkpointer. Nothing is anchored before that, so another start finds the same. Throws StartError.
+ */
+async function requireAnchor(
+  known: { readonly anchor: Anchor; readonly logOrigin: string },
+  standings: readonly Standing[],
+  config: Config,
+): Promise<void> {
+  // Another node may have signed its first log since the anchor was opened.
+  if (isAnchorLost(standings, known)) await known.anchor.refresh();
+  if (isAnchorLost(standings, known)) throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
+}
+
 /** One file, which this service has for itself, or one of each node that serves from the database. Throws StartError. */
 function openAnchor(config: Config): Promise<Anchor> {
-  const { dataDirectory, url } = config.storage;
-  const place = config.log.anchor ?? dataDirectory;
+  const { url } = config.storage;
+  const place = anchorPlace(config);
   return url === undefined
     ? openOwnAnchor(place)
     : openNodesAnchor({ directory: place, node: nodeName(config) });

@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { anchorPlace } from '../config/anchor-place.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
@@ -21,6 +22,7 @@ import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ReadAnchor } from '../streams/anchor.ts';
+import { isAnchorLost, lostAnchorMessage } from '../streams/unanchored.ts';
 import type { Facts, Telemetry } from '../telemetry.ts';
 
 /** As it is now: a service that runs has its file open for itself, so it is only read. Throws StartError. */
@@ -53,18 +55,15 @@ function readAt(place: string) {
 }
 
 /** For whoever writes to logs: throws StartError also where logs were signed and nothing says how far. */
-export async function requireAnchorOf(config: Config, { tree }: Pick<Storage, 'tree'>): Promise<ReadAnchor> {
+export async function requireAnchorOf(
+  config: Config,
+  { tree, logOrigin }: Pick<Storage, 'tree' | 'logOrigin'>,
+): Promise<ReadAnchor> {
   // In this order: what a running service signs is anchored before it is stored.
   const standings = await tree.standings();
   const anchor = readAnchorOf(config);
-  if (!anchor.isNew || standings.every(({ checkpoint }) => checkpoint === undefined)) return anchor;
-  throw new StartError(
-    `nothing is anchored in ${resolve(anchorPlace(config))} although logs were signed, so nothing tells whether they were put back to an earlier state: set Log__Anchor as for the service, or put the anchor back`,
-  );
-}
-
-function anchorPlace({ log, storage }: Config): string {
-  return log.anchor ?? storage.dataDirectory;
+  if (!isAnchorLost(standings, { anchor, logOrigin })) return anchor;
+  throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }
 
 /** Warnings as lines for whoever runs the command. */

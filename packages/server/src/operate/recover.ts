@@ -1,10 +1,14 @@
-// Goes on after a restore, with the service stopped: what the command line shows, and then does tenant by tenant. To look
-// changes nothing: the anchor is only read, and data of an older version is refused.
+// Goes on after a restore, or after the anchor was lost, with the service stopped: what the command line shows, and then
+// does. To look changes nothing: the anchor is only read, and data of an older version is refused.
 
 import type { TenantId } from '@tallystick/contract';
+import { anchorPlace } from '../config/anchor-place.ts';
 import { requireServable } from '../config/rules.ts';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { createUlids } from '../runtime/ids.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { openOwnAnchor } from '../storage/anchor-nodes.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
 import {
   type Affected,
@@ -13,6 +17,7 @@ import {
   type NewEpoch,
   type ReadingBack,
 } from '../streams/recovery.ts';
+import { acceptLosses, type AcceptedLosses } from './accept-lost-anchor.ts';
 import { openStorage, readAnchorOf, requireData, warnInto } from './open-data.ts';
 
 /** A data directory whose logs are held against the anchor. Nobody else can use it until this is disposed. */
@@ -24,6 +29,8 @@ export interface Recovery extends Affected, AsyncDisposable {
   hasTenant(tenant: TenantId): Promise<boolean>;
   /** Goes on with one of the tenants that are affected. */
   begin(disagreement: Disagreement): Promise<NewEpoch>;
+  /** Goes on with all logs that the anchor knows less of than was signed. */
+  acceptLostAnchor(): Promise<AcceptedLosses>;
 }
 
 /** Throws ConfigError, and StartError also while the service runs. */
@@ -34,7 +41,8 @@ export async function openRecovery(
   requireServable(config);
   requireData(config);
   await using opening = new AsyncDisposableStack();
-  const { log, tree, tenants, logOrigin } = opening.use(await openStorage(config, true));
+  const storage = opening.use(await openStorage(config, true));
+  const { log, tree, tenants, logOrigin } = storage;
   const anchor = readAnchorOf(config);
   const warnings: string[] = [];
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry: warnInto(warnings), clock: systemClock };
@@ -48,6 +56,17 @@ export async function openRecovery(
       affected.disagreements.some((each) => each.tenant === tenant) ||
       (await tenants.find(tenant)) !== undefined,
     begin: (disagreement) => beginEpoch(disagreement, parts),
+    async acceptLostAnchor() {
+      await using own = await openOwnAnchor(anchorPlace(config));
+      const random = createSystemRandom();
+      return await acceptLosses(affected.unanchored, {
+        storage,
+        anchor: own,
+        clock: systemClock,
+        nextId: createUlids(systemClock, random),
+        correlationId: random.uuid(),
+      });
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

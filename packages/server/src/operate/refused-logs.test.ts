@@ -50,7 +50,7 @@ function refused(error: unknown): boolean {
 
 function withoutAnchor(error: unknown): boolean {
   assert.ok(error instanceof StartError, String(error));
-  assert.match(error.message, /^nothing is anchored in .* although logs were signed, .*Log__Anchor/);
+  assert.match(error.message, /^the anchor in .* knows none of the logs that were signed, .*Log__Anchor/);
   return true;
 }
 

@@ -20,6 +20,7 @@ async function compare(config: Config, storage: Storage): Promise<Map<TenantId, 
   // Whoever compares with an anchor that moves on meanwhile would warn of nothing.
   const telemetry = { warn: () => {} };
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry, clock: systemClock };
-  const { disagreements, damaged } = await findAffected(parts);
-  return new Map([...damaged, ...disagreements.map(({ tenant, message }) => [tenant, message] as const)]);
+  const { disagreements, unanchored, damaged } = await findAffected(parts);
+  const refused = [...disagreements, ...unanchored];
+  return new Map([...damaged, ...refused.map(({ tenant, message }) => [tenant, message] as const)]);
 }

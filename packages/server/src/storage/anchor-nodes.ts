@@ -1,7 +1,7 @@
 // The anchor of nodes that serve from one database: a directory, on a path that all of them share, in which each node
 // appends to a file of its own (`anchor-<name>`, as in anchor-file.ts) and reads those of the others. Never do two append
-// to one file: on NFS they would overwrite each other. `anchor`, which one service has written before there were several, is
-// read as well.
+// to one file: on NFS they would overwrite each other. `anchor`, which one service has written before there were several, or
+// `tallystick recover` while none ran, is read as well.
 //
 // Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which whoever
 // must be alone takes for himself.
@@ -49,7 +49,7 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
 }
 
 /**
- * For a service that is alone on its data directory: its own file, `anchor`, and beside it what nodes have anchored who have
+ * For a service or a command that is alone: its own file, `anchor`, and beside it what nodes have anchored who have
  * served its logs from a database. A store that those were copied from must not go on behind their backs. Throws StartError.
  */
 export async function openOwnAnchor(place: string): Promise<Anchor> {

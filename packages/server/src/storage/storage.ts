@@ -1,5 +1,6 @@
 // What a backend provides. Each port lives with the noun that needs it; here they are put together.
 
+import type { TenantId } from '@tallystick/contract';
 import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { KeyUseStore } from '../access/key-uses.ts';
 import type { LetterStore } from '../admin/dead-letters.ts';
@@ -27,6 +28,8 @@ export interface Storage extends AsyncDisposable {
    * has no other than the one that is given.
    */
   settleSigner(fingerprint: string): Promise<string>;
+  /** An operator has seen to these logs while no node ran: what nodes have said of them before does not count any more. */
+  forgetRefusals(tenants: readonly TenantId[]): Promise<void>;
   /** Resolves soon if the store can be asked; for a store in this process that is always so. */
   answers(): Promise<void>;
 }

@@ -81,13 +81,46 @@ test('nodes that go on between the two looks are no sign of anything', async () 
   assert.deepEqual([comparison.found, warnings, comparison.isSettled], [[], [], true]);
 });
 
-test('a log that is still signed beyond its anchor when that is read again has an older anchor', async () => {
+const unanchored = (comparison: AnchorComparison) =>
+  comparison.unanchored.map(({ tenant, signed, anchoredSize }) => [tenant, signed.size, anchoredSize]);
+
+test('a log that is still signed beyond its anchor when that is read again is not anchored so far', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 9, 9)] };
   const { comparison, warnings } = await compare(world);
-  assert.deepEqual(comparison.found, []);
-  assert.deepEqual(warnings, [
-    'a log was signed beyond its anchor: the anchor was put back to an earlier state',
-  ]);
+  assert.deepEqual([comparison.found, warnings], [[], []]);
+  assert.deepEqual(unanchored(comparison), [['acme', 9, 5]]);
+  assert.match(
+    comparison.unanchored[0]!.message,
+    /^it was signed with 9 entries, and the anchor knows only 5 of them, .*--accept-lost-anchor`\.$/,
+  );
+});
+
+test('a log that is missing from an anchor that knows others is not anchored, and the others are', async () => {
+  const world: World = {
+    anchored: [head('acme', 5)],
+    stored: [standing('acme', 5, 5), standing('beta', 3, 2), standing('fresh', 1)],
+  };
+  const { comparison } = await compare(world);
+  assert.deepEqual([comparison.found, unanchored(comparison)], [[], [['beta', 2, 0]]]);
+});
+
+test('an epoch that is not signed yet is anchored by the log before it, and by nothing less', async () => {
+  const begun = { ...standing('acme', 1, undefined, 1), origin: `${head('acme', 0).origin}/1` };
+  const before = await compare({ anchored: [head('acme', 5)], stored: [begun] });
+  assert.deepEqual([before.comparison.found, unanchored(before.comparison)], [[], []]);
+  const lost = await compare({ anchored: [head('beta', 5)], stored: [begun, standing('beta', 5, 5)] });
+  assert.deepEqual([lost.comparison.found, unanchored(lost.comparison)], [[], [['acme', 0, 0]]]);
+  const signed = { ...begun, checkpoint: { size: 1, root: root(1) } };
+  const older = await compare({ anchored: [head('acme', 5)], stored: [signed] });
+  assert.deepEqual(unanchored(older.comparison), [['acme', 1, 0]]);
+});
+
+test('a log that another node has signed beyond the anchor is told of when it is taken over, and goes on', async () => {
+  const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
+  const { comparison, warnings } = await compare(world);
+  const { found } = await comparison.compareTaken([standing('acme', 9, 9)]);
+  assert.deepEqual([found, unanchored(comparison)], [[], []]);
+  assert.deepEqual(warnings, ['a log was signed beyond its anchor by the node that had it before']);
 });
 
 test('an anchor that another node has just begun is not taken for one that was lost', async () => {
@@ -96,9 +129,16 @@ test('an anchor that another node has just begun is not taken for one that was l
     world.anchored = [head('acme', 1)];
     world.stored = [standing('acme', 1, 1)];
   };
-  assert.deepEqual((await compare(world)).warnings, []);
-  const lost = await compare({ anchored: [], stored: [standing('acme', 1, 1)] });
-  assert.match(lost.warnings.join(), /the anchor is empty although logs were signed/);
+  assert.deepEqual(unanchored((await compare(world)).comparison), []);
+  const lost = await compare({ anchored: [], stored: [standing('acme', 1, 1), standing('beta', 1)] });
+  assert.deepEqual(
+    unanchored(lost.comparison),
+    [
+      ['acme', 1, 0],
+      ['beta', 0, 0],
+    ],
+    'beta may have been put back to before its first checkpoint',
+  );
 });
 
 test('what was anchored before the store was looked at must be in it', async () => {

@@ -12,6 +12,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 import { findParting, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
 import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
+import { findUnanchored, type UnanchoredLog } from './unanchored.ts';
 
 export interface ComparisonParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
@@ -58,8 +59,7 @@ export class AnchorComparison {
   #standings: readonly Standing[] = [];
   /** By origin, how much was anchored that is known to be in the log, by this node or after a look at it. */
   readonly #known = new Map<string, number>();
-  /** Signed beyond what was anchored of them when that was read. */
-  readonly #ahead: Standing[] = [];
+  #unanchored: readonly UnanchoredLog[] = [];
   readonly #unreadable = new Map<TenantId, string>();
 
   private constructor(parts: ComparisonParts) {
@@ -76,6 +76,11 @@ export class AnchorComparison {
   /** What was found at once. */
   get found(): readonly Disagreement[] {
     return this.#found;
+  }
+
+  /** Logs that agree as far as the anchor goes, and that it knows less of than was signed. */
+  get unanchored(): readonly UnanchoredLog[] {
+    return this.#unanchored;
   }
 
   /** Logs that could not even be compared, and why. */
@@ -154,6 +159,11 @@ export class AnchorComparison {
     for (const tenant of tenants) if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const before = this.#found.length;
     await this.#compareEach(newestByTenant(this.#parts, tenants), taken);
+    // Only told: where the anchor is shared over a network, a file that another node has just made may not be seen yet.
+    for (const { tenant, anchoredSize, signed } of await this.#findUnanchored(taken)) {
+      const facts = { tenant, anchoredSize, size: signed.size };
+      this.#parts.telemetry.warn('a log was signed beyond its anchor by the node that had it before', facts);
+    }
     return {
       found: this.#found.slice(before),
       unreadable: new Map([...this.#unreadable].filter(([tenant]) => tenants.has(tenant))),
@@ -168,6 +178,7 @@ export class AnchorComparison {
     );
     this.#standings = await tree.standings();
     await this.#compareEach(newest, this.#standings);
+    this.#unanchored = await this.#findUnanchored(this.#standings);
   }
 
   /** With what was anchored before they were read. */
@@ -181,8 +192,6 @@ export class AnchorComparison {
     for (const [tenant, anchored] of newest) {
       if (this.#unreadable.has(tenant)) continue;
       const standing = byTenant.get(tenant);
-      // A log that has just begun after a restore is not anchored yet, nor signed; those before it are over.
-      if (standing !== undefined && standing.epoch > anchored.epoch) this.#ahead.push(standing);
       const fork = forks.get(anchored.origin);
       try {
         const disagreement =
@@ -197,7 +206,6 @@ export class AnchorComparison {
       }
     }
     this.#history = undefined;
-    await this.#warnOfOlderAnchor();
   }
 
   async #compare(
@@ -227,35 +235,19 @@ export class AnchorComparison {
       await this.#parts.tree.stopAt(tenant, anchored.size);
       return undefined;
     }
-    // What is stored was anchored before it was: the anchor is an older one.
+    // What is stored was anchored before it was: the anchor is an older one, which `unanchored` tells.
     const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory(standing, anchored, partingAt(anchored, root));
-    this.#ahead.push(standing);
     return undefined;
   }
 
   /** With the anchor as it is now: other nodes may have anchored what was found to be stored. */
-  async #warnOfOlderAnchor(): Promise<void> {
-    const { anchor, telemetry } = this.#parts;
-    const isSigned = this.#standings.some(({ checkpoint }) => checkpoint !== undefined);
-    if (this.#ahead.length === 0 && !(anchor.isNew && isSigned)) return;
-    await anchor.refresh();
-    if (anchor.isNew) {
-      // Whoever took it away could have put the store back to an earlier state as well.
-      telemetry.warn('the anchor is empty although logs were signed before: it was lost, or is another one');
-    }
-    const newest = newestByTenant(this.#parts);
-    for (const { tenant, epoch, checkpoint } of this.#ahead.splice(0)) {
-      const anchored = newest.get(tenant);
-      const anchoredSize = anchored?.epoch === epoch ? anchored.size : 0;
-      if (checkpoint === undefined || checkpoint.size <= anchoredSize) continue;
-      telemetry.warn('a log was signed beyond its anchor: the anchor was put back to an earlier state', {
-        tenant,
-        anchoredSize,
-        size: checkpoint.size,
-      });
-    }
+  async #findUnanchored(standings: readonly Standing[]): Promise<readonly UnanchoredLog[]> {
+    if (findUnanchored(standings, this.#parts).length === 0) return [];
+    await this.#parts.anchor.refresh();
+    const refused = new Set([...this.#found.map(({ tenant }) => tenant), ...this.#unreadable.keys()]);
+    return findUnanchored(standings, this.#parts).filter(({ tenant }) => !refused.has(tenant));
   }
 }
 

@@ -15,7 +15,7 @@ export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
 export interface Anchor extends AsyncDisposable {
   /**
    * Nothing was ever anchored here: right for a store without checkpoints, and for any other the sign of an anchor
-   * that was lost. It stays so over restarts, until the first append.
+   * that was lost (unanchored.ts). It stays so over restarts, until the first append.
    */
   readonly isNew: boolean;
   /** The newest by origin. */

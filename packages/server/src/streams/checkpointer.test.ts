@@ -276,18 +276,21 @@ test('who waits for a checkpoint is told when the time is over, or the service s
   await told;
 });
 
-test('an anchor that was lost is noticed', async () => {
+test('a log whose anchor was lost is refused, and stays so over restarts', async () => {
   const directory = newPlace();
   const before = await open(directory);
   await before.fill('acme', 1);
   await before.covers('acme', 1);
   await before.close();
   rmSync(join(directory, 'anchor'));
-  const store = await open(directory);
-  assert.ok(
-    store.lines.some((line) => line.includes('the anchor is empty although logs were signed before')),
-  );
-  await store.close();
+  for (let restart = 1; restart <= 2; restart++) {
+    const store = await open(directory);
+    assert.match(
+      store.checkpointer.refusalOf('acme') ?? '',
+      /the anchor knows nothing of it, .*--accept-lost-anchor/,
+    );
+    await store.close();
+  }
 });
 
 /** Three entries of acme that are signed and anchored, with a checkpoint that was never stored. */

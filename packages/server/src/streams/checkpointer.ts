@@ -124,7 +124,8 @@ class TurningCheckpointer implements Checkpointer {
     const comparison = await AnchorComparison.make({ ...this.#parts, logOrigin });
     this.#comparison = comparison;
     for (const [tenant, why] of comparison.unreadable) this.#refuse(tenant, `${why}.`);
-    for (const { tenant, message } of comparison.found) this.#refuse(tenant, message);
+    for (const { tenant, message } of [...comparison.found, ...comparison.unanchored])
+      this.#refuse(tenant, message);
     await this.#readBack(comparison);
     for (const tenant of comparison.unsettled) {
       this.#parts.telemetry.info('a log is read back and compared with its anchor before it goes on', {

@@ -12,6 +12,7 @@ import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
 import type { EpochResult, LogWriter } from './log.ts';
 import { partingMessage } from './parting.ts';
 import type { Growth, Standing, TreeReader, TreeWriter } from './tree.ts';
+import type { UnanchoredLog } from './unanchored.ts';
 
 export interface RecoveryParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
@@ -28,6 +29,8 @@ export type NewEpoch = Extract<EpochResult, { status: 'Begun' }>;
 export interface Affected {
   /** By tenant. */
   readonly disagreements: readonly Disagreement[];
+  /** Logs that agree with the anchor as far as that goes, which is less than was signed. */
+  readonly unanchored: readonly UnanchoredLog[];
   /** Logs that cannot even be read as what was hashed: no restore did that, and a new log would not mend it. */
   readonly damaged: ReadonlyMap<TenantId, string>;
 }
@@ -62,7 +65,16 @@ export async function findAffected(
     if (!damaged.has(tenant)) damaged.set(tenant, 'it cannot be read back as far as it was signed');
   }
   const disagreements = [...found.values()].filter(({ tenant }) => !damaged.has(tenant));
-  return { disagreements: disagreements.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)), damaged };
+  const unanchored = comparison.unanchored.filter(({ tenant }) => !found.has(tenant) && !damaged.has(tenant));
+  return {
+    disagreements: disagreements.toSorted(byTenant),
+    unanchored: unanchored.toSorted(byTenant),
+    damaged,
+  };
+}
+
+function byTenant(one: { readonly tenant: TenantId }, other: { readonly tenant: TenantId }): number {
+  return one.tenant < other.tenant ? -1 : 1;
 }
 
 /** Each portion names the logs that it has come further in, and how far. */

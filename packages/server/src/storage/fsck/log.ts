@@ -3,6 +3,8 @@
 // lot of entries can meet is read before the lot is gone through.
 
 import {
+  type AcceptedAnchorLoss,
+  acceptedAnchorLoss,
   type Checkpoint,
   CompactRange,
   Deletions,
@@ -68,6 +70,8 @@ export interface LogCounts {
   checkpoints: number;
   /** Of the newest checkpoint. */
   signedSize: number;
+  /** What its notices say of anchors that were lost: nothing here tells whether the log was put back before them. */
+  readonly anchorLosses: AcceptedAnchorLoss[];
 }
 
 export class LogCheck<Tenant> {
@@ -99,7 +103,7 @@ export class LogCheck<Tenant> {
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
     const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0 };
-    this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0 };
+    this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
   }
 
   /** Of the last entry, recomputed; undefined without one. */
@@ -197,6 +201,8 @@ export class LogCheck<Tenant> {
     // One that is not signed yet explains nothing: whoever can delete rows can append a notice too.
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
+    const loss = acceptedAnchorLoss(notice);
+    if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return;
     const { firstIndex: logBegin } = this.#facts.place;
     if (desk.checks.has('streams'))

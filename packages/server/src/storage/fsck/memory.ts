@@ -58,7 +58,7 @@ export function createMemory(remembered: Remembered): Memory {
       // Nothing can be said of the empty tree.
       return heads.filter(({ size }) => size > 0).sort((a, b) => a.size - b.size);
     },
-    anchoredSize: (origin) => (anchor === undefined ? undefined : (anchor.behind.get(origin)?.size ?? 0)),
+    anchoredSize: (origin) => (hasHeads(anchor) ? (anchor.behind.get(origin)?.size ?? 0) : undefined),
   };
 }
 
@@ -79,9 +79,18 @@ function asSeen(head: AnchoredHead): RememberedHead {
 /** What is wrong with the anchor itself, once it is known whether anything was signed. */
 export function anchorFault({ anchor }: Remembered, isSigned: boolean): EvidenceError | undefined {
   if (anchor instanceof EvidenceError) return anchor;
-  if (anchor !== undefined || !isSigned) return undefined;
+  if (hasHeads(anchor) || !isSigned) return undefined;
   // Whoever took it away could have put the store back to an earlier state as well.
-  return fault('HISTORY_UNPROVEN', 'there is no anchor, although logs were signed: nothing tells a rollback');
+  const what = anchor === undefined ? 'there is no anchor' : 'there is no anchor but an empty one';
+  return fault(
+    'HISTORY_UNPROVEN',
+    `${what}, although logs were signed: nothing tells whether they were put back to an earlier state. If it is kept elsewhere (Log__Anchor), name that place; if it is lost, go on by \`tallystick recover --accept-lost-anchor\``,
+  );
+}
+
+/** A start makes an empty one where it is missing. */
+function hasHeads(anchor: AnchorReadings | undefined): anchor is AnchorReadings {
+  return anchor !== undefined && anchor.behind.size > 0;
 }
 
 function readingsIn({ anchor }: Remembered): AnchorReadings | undefined {

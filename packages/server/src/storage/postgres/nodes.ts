@@ -83,8 +83,16 @@ const REFUSED_ELSEWHERE = statement(
 const FORGET_REFUSED = statement(
   'DELETE FROM refused_logs WHERE instance NOT IN (SELECT instance FROM nodes)',
 );
+const FORGET_REFUSALS = statement('DELETE FROM refused_logs WHERE tenant_id = ANY($1::text[])');
 const FREE = statement('UPDATE leases SET instance = NULL, until = NULL WHERE instance = $1');
 const GO = statement('DELETE FROM nodes WHERE instance = $1');
+
+/** While none of them runs. */
+export async function forgetRefusals(database: Database, tenants: readonly TenantId[]): Promise<void> {
+  await database.inTransaction(PROJECTOR, (transaction) =>
+    transaction.change(FORGET_REFUSALS, [[...tenants]]),
+  );
+}
 
 export class PostgresNodes implements Nodes {
   readonly #parts: NodeParts;

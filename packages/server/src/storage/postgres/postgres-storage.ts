@@ -19,7 +19,7 @@ import type { LoginUrls } from './logins.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { Newscast } from './newscast.ts';
-import { type NodeSelf, PostgresNodes } from './nodes.ts';
+import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes.ts';
 import { ensureReady } from './provision.ts';
 import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
@@ -139,6 +139,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),
+    forgetRefusals: (tenants) => forgetRefusals(reading, tenants),
     answers: () => answersOf(asking),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

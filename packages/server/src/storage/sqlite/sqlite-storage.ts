@@ -81,6 +81,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     index,
     nodes: undefined,
     settleSigner: async (fingerprint) => fingerprint,
+    forgetRefusals: async () => {},
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -1,0 +1,166 @@
+// A store with all that can happen to one, whose anchor is lost as a whole or in part: what a start refuses, and what it
+// serves once that is accepted.
+
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { checkStore } from '../check-store.ts';
+import { StartError } from '../start-error.ts';
+import { openAnchorFile } from '../storage/anchor-file.ts';
+import { readAnchorAt } from '../storage/fsck/memory.ts';
+import type { AnchoredHead } from '../streams/anchor.ts';
+import { adminCaller } from '../testing/admin-caller.ts';
+import { EVENT } from '../testing/bound-operations.ts';
+import { type LivedInStore, livedInStore, TENANTS } from '../testing/lived-in-store.ts';
+import type { TestApp } from '../testing/test-app.ts';
+import { openRecovery } from './recover.ts';
+
+let made: LivedInStore;
+before(async () => {
+  made = await livedInStore();
+});
+after(() => made?.[Symbol.dispose]());
+
+const anchorOf = ({ directory }: LivedInStore) => join(directory, 'anchor');
+
+/** The anchor with these heads alone. */
+async function anchorOnly(store: LivedInStore, keeps: (head: AnchoredHead) => boolean): Promise<void> {
+  const heads = [...readAnchorAt(store.directory)!.values()].filter(keeps);
+  rmSync(anchorOf(store));
+  await using anchor = await openAnchorFile(store.directory);
+  await anchor.append(heads);
+}
+
+async function isServed(app: TestApp, tenant: string): Promise<boolean> {
+  const { code } = await adminCaller(app, tenant).post('/api/v1/audit-events', EVENT);
+  assert.match(code, /^(201|503 SERVICE_UNAVAILABLE)$/);
+  return code === '201';
+}
+
+async function servedBy(app: TestApp): Promise<string[]> {
+  const served: string[] = [];
+  for (const tenant of TENANTS) if (await isServed(app, tenant)) served.push(tenant);
+  return served;
+}
+
+async function accept(store: LivedInStore) {
+  await using recovery = await openRecovery(store.config());
+  const { accepted, without } = await recovery.acceptLostAnchor();
+  return { accepted: accepted.map(({ tenant }) => tenant), without: [...without.keys()] };
+}
+
+/** By tenant, where its newest log says that the anchor was lost. */
+async function verifiedLosses({ directory }: LivedInStore): Promise<Record<string, number[]>> {
+  const { faults, tenants } = await checkStore(directory, { keys: [], seen: [] });
+  assert.deepEqual(faults, []);
+  return Object.fromEntries(
+    tenants.map(({ tenant, logs }) => [
+      tenant,
+      logs.at(-1)!.anchorLosses.map(({ signedSize }) => signedSize),
+    ]),
+  );
+}
+
+function isLost(error: unknown): boolean {
+  assert.ok(error instanceof StartError, String(error));
+  assert.match(error.message, /^the anchor in \S+ knows none of the logs that were signed, [^\n]*$/);
+  return true;
+}
+
+describe('a store without its anchor', () => {
+  it('is served once every log has its notice, also one that went on after a restore', async () => {
+    using store = made.clone();
+    const before = readAnchorAt(store.directory)!;
+    rmSync(anchorOf(store));
+    for (const _ of ['first', 'second']) await assert.rejects(store.start(), isLost);
+    assert.deepEqual(await accept(store), { accepted: [...TENANTS], without: [] });
+    const losses = await verifiedLosses(store);
+    for (const tenant of ['beta', 'gamma']) {
+      const { size } = before.get(`audit.example.com/t/${tenant}`)!;
+      assert.deepEqual(losses[tenant], [size]);
+    }
+    const heads = [...readAnchorAt(store.directory)!.values()];
+    assert.deepEqual(
+      heads.toSorted((a, b) => (a.origin < b.origin ? -1 : 1)),
+      [...before.values()].toSorted((a, b) => (a.origin < b.origin ? -1 : 1)),
+      'what the store knew is all that was anchored, of logs that are over too',
+    );
+    {
+      await using app = await store.start();
+      assert.deepEqual(await servedBy(app), [...TENANTS]);
+    }
+    assert.deepEqual(await verifiedLosses(store), losses);
+    assert.deepEqual(
+      await accept(store),
+      { accepted: [], without: [] },
+      'there is nothing to accept any more',
+    );
+  });
+
+  it('is still refused where a crash came before the anchor, and gets there when asked again', async () => {
+    using store = made.clone();
+    rmSync(anchorOf(store));
+    await accept(store);
+    writeFileSync(anchorOf(store), 'tallystick-anchor/1\n');
+    await assert.rejects(store.start(), isLost);
+    assert.deepEqual((await accept(store)).accepted, [...TENANTS]);
+    const { beta } = await verifiedLosses(store);
+    assert.deepEqual([beta?.length, new Set(beta).size], [2, 1], 'said twice, of the same checkpoint');
+    await using app = await store.start();
+    assert.deepEqual(await servedBy(app), [...TENANTS]);
+  });
+
+  it('keeps a log refused whose checkpoint is not that of its entries, and goes on with the others', async () => {
+    using store = made.clone();
+    rmSync(anchorOf(store));
+    store.alter(
+      `UPDATE tile_hashes SET hash = zeroblob(32)
+       WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'beta')`,
+    );
+    const others = TENANTS.filter((tenant) => tenant !== 'beta');
+    assert.deepEqual(await accept(store), { accepted: others, without: ['beta'] });
+    await using app = await store.start();
+    assert.deepEqual(await servedBy(app), others);
+  });
+});
+
+describe('a store whose anchor knows less than was signed', () => {
+  it('has the logs refused that are missing from it, and no others, until that is accepted', async () => {
+    using store = made.clone();
+    await anchorOnly(store, ({ origin }) => !/\/t\/acme\/1$|\/t\/gamma$/.test(origin));
+    const others = TENANTS.filter((tenant) => !['acme', 'gamma'].includes(tenant));
+    for (const _ of ['first', 'second']) {
+      await using app = await store.start();
+      assert.deepEqual(await servedBy(app), others);
+    }
+    assert.deepEqual(await accept(store), { accepted: ['acme', 'gamma'], without: [] });
+    const losses = await verifiedLosses(store);
+    assert.deepEqual([losses['acme']?.length, losses['beta'], losses['gamma']?.length], [1, [], 1]);
+    await using app = await store.start();
+    assert.deepEqual(await servedBy(app), [...TENANTS]);
+  });
+
+  it('has a log refused of which it is an earlier state', async () => {
+    using store = made.clone();
+    const earlier = readFileSync(anchorOf(store));
+    {
+      await using app = await store.start();
+      const beta = adminCaller(app, 'beta');
+      const { text } = await beta.post('/api/v1/audit-events', EVENT);
+      const { eventId } = JSON.parse(text) as { eventId: string };
+      assert.equal((await beta.get(`/api/v1/audit-events/${eventId}/proof`)).code, '200');
+    }
+    writeFileSync(anchorOf(store), earlier);
+    {
+      await using app = await store.start();
+      assert.deepEqual(
+        await servedBy(app),
+        TENANTS.filter((tenant) => tenant !== 'beta'),
+      );
+    }
+    assert.deepEqual(await accept(store), { accepted: ['beta'], without: [] });
+    await using app = await store.start();
+    assert.ok(await isServed(app, 'beta'));
+  });
+});
