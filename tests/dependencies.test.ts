@@ -1,8 +1,26 @@
 // Which packages the repository takes, in manifests and lockfiles: exactly named, for every machine, from any registry.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readText, repositoryFiles } from './source.ts';
+import { readText, repositoryFiles, ROOT } from './source.ts';
+
+interface Locked {
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly engines?: { readonly node?: string };
+  readonly hasInstallScript?: true;
+}
+
+function lockedPackages(): Readonly<Record<string, Locked>> {
+  const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Record<string, Locked> };
+  return packages;
+}
+
+/** The name of a package by its path in the lockfile. */
+const nameAt = (path: string) => path.split('node_modules/').at(-1)!;
 
 describe('dependencies', () => {
   it('have exact versions', () => {
@@ -20,9 +38,7 @@ describe('dependencies', () => {
   });
 
   it('are locked for every platform, without which npm ci refuses the lockfile', () => {
-    const { packages } = JSON.parse(readText('package-lock.json')) as {
-      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
-    };
+    const packages = lockedPackages();
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
         .filter(
@@ -39,5 +55,38 @@ describe('dependencies', () => {
       [...readText(path).matchAll(/"resolved": "https?:[^"]*"/g)].map(([address]) => `${path}: ${address}`),
     );
     assert.deepEqual(addresses, []);
+  });
+
+  it('say on Node 20 that they want a newer one only where the README explains it', () => {
+    const wanting = Object.entries(lockedPackages())
+      .filter(([, { engines }]) => Number(/^>=\s*(\d+)/.exec(engines?.node ?? '')?.[1]) > 20)
+      .map(([path]) => nameAt(path));
+    assert.deepEqual(wanting, ['commander', 'cookie']);
+    assert.match(readText('README.md').slice(0, 1000), /npm warns that two\s+packages want a newer/);
+  });
+
+  it('run nothing when they are installed', () => {
+    const withScript = Object.entries(lockedPackages()).filter(([, locked]) => locked.hasInstallScript);
+    const { allowScripts } = JSON.parse(readText('package.json')) as { allowScripts: unknown };
+    assert.deepEqual(allowScripts, Object.fromEntries(withScript.map(([path]) => [nameAt(path), false])));
+  });
+});
+
+describe('a package of ours', () => {
+  it('asks for Node 24 where it is published, and not in the repository, which brings it', () => {
+    for (const name of ['contract', 'evidence', 'server', 'cli']) {
+      const folder = mkdtempSync(join(tmpdir(), 'tallystick-pack-'));
+      const manifest = join(folder, 'package.json');
+      copyFileSync(join(ROOT, `packages/${name}/package.json`), manifest);
+      const before = readFileSync(manifest, 'utf8');
+      const env = { ...process.env, npm_config_loglevel: 'error' };
+      const packed = execFileSync('npm', ['pack', '--silent'], { cwd: folder, encoding: 'utf8', env }).trim();
+      const published = execFileSync('tar', ['-xOf', packed, 'package/package.json'], { cwd: folder });
+      const after = readFileSync(manifest, 'utf8');
+      rmSync(folder, { recursive: true });
+      const enginesIn = (text: string) => (JSON.parse(text) as Locked).engines;
+      assert.deepEqual(enginesIn(published.toString()), { node: '>=24' }, name);
+      assert.deepEqual([enginesIn(before), after], [undefined, before], name);
+    }
   });
 });

@@ -43,12 +43,17 @@ it('docs/guides/verify.md does what it says', async () => {
 
 it('docs/operating/run.md verifies a stream as it says', async () => {
   await using service = await startByCommand('npm start --silent');
-  const [begun, ended] = service.run(shellBlocks('docs/operating/run.md'));
+  const [begin, look] = shellBlocks('docs/operating/run.md');
+  const refusedLook = `( KEY=none\n${look} ) 2>&1 & LOOKING=$!
+for _ in $(seq 300); do kill -0 $LOOKING 2> /dev/null || break; sleep 0.2; done
+if kill $LOOKING 2> /dev/null; then echo 'it looks for ever'; fi`;
+  const [begun, ended, refused] = service.run([begin!, look!, refusedLook]);
   assert.match(begun!, /"operationId":"\w{26}","status":"(Pending|Processing|Completed)"/);
   assert.match(
     ended!,
     /"status":"Completed".*"verdict":\{"verified":true,"firstSequence":1,"lastSequence":1,/,
   );
+  assert.match(refused!, /^\s*(curl: \(22\) .* 401\s+){2}$/, 'a refusal ends it, and is shown');
 });
 
 /** What an error says that is the same each time. */
