@@ -158,7 +158,10 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     assert.match(asked.stderr, /--yes/);
     const shown = await command(place, 'recover');
     assert.equal(shown.code, 1, 'a tenant waits for somebody');
-    assert.match(shown.stdout, /tenant acme\n[\s\S]*\nNothing was changed\. To go on with new logs, add --new-epoch\.\n$/);
+    assert.match(
+      shown.stdout,
+      /tenant acme\n[\s\S]*\nNothing was changed\. To go on with new logs, add --new-epoch\.\n$/,
+    );
     assert.equal(shown.stderr, 'tallystick: nothing was changed\n');
     const done = await command(place, 'recover', '--new-epoch', '--yes');
     assert.equal(done.code, 0, done.stderr);
