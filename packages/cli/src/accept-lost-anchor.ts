@@ -3,6 +3,7 @@
 
 import { toHex } from '@tallystick/evidence';
 import type { Recovery } from '@tallystick/server';
+import { warn } from './complain.ts';
 import { counted, countedEntries } from './counted.ts';
 
 type UnanchoredLog = Recovery['unanchored'][number];
@@ -31,8 +32,7 @@ export async function acceptLostAnchor(recovery: Recovery): Promise<boolean> {
       `${tenant} goes on as ${signed.origin}: a notice in it says that its anchor was lost, and that it was signed with ${countedEntries(signed.size)} as far as was known\n`,
     );
   }
-  for (const [tenant, why] of without)
-    process.stderr.write(`tallystick: the log of ${tenant} is still refused: ${why}\n`);
+  for (const [tenant, why] of without) warn(`the log of ${tenant} is still refused: ${why}`);
   if (accepted.length > 0) process.stdout.write(ADVICE);
   return without.size === 0;
 }

@@ -2,6 +2,7 @@
 // program.
 
 import { Command } from 'commander';
+import { warn } from '../complain.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { runWithSettings, type Server } from '../run-with-settings.ts';
 
@@ -25,7 +26,7 @@ export function migrateCommand(): Command {
             ? `${place} has schema version ${to} already`
             : `${place} is brought from schema version ${from} to ${to}`;
         process.stdout.write(`${line}\n${rightsOf(users)}`);
-        if (exposure !== undefined) process.stderr.write(`tallystick: ${exposure}\n`);
+        if (exposure !== undefined) warn(exposure);
       });
     });
 }

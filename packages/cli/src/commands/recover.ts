@@ -33,7 +33,7 @@ export function recoverCommand(): Command {
         'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
         'Where the anchor is lost, nothing tells whether the data was put back. With --accept-lost-anchor every log ' +
         'that is affected goes on nevertheless, and says so by a notice.\n' +
-        'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done.\n' +
+        'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done. ' +
         '2: the command line or the settings are wrong.',
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')
