@@ -48,6 +48,9 @@ function anywhere(bytes: number): [name: string, text: string][] {
   ];
 }
 
+/** Of nothing that is there: a body is read before that is known. */
+const ID = '01KE0000000000000000000042';
+
 const EVENT =
   '"timestamp":"2026-01-02T03:04:05Z","actor":{"actorType":"User","userId":"u"},"action":"A.B","resource":{"resourceType":"R","resourceId":"1"}';
 
@@ -99,7 +102,9 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
       LARGE_BYTES,
       (bytes) => [['roles that are numbers', `{"roles":${list('1', bytes)}}`]],
     ],
+    [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
     ['/admin/projections/rebuild', LARGE_BYTES, () => []],
+    [`/event-streams/${ID}/verify`, LARGE_BYTES, () => []],
   ];
 
 export function* hostileBodies(): Generator<HostileBody> {

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { OPERATIONS } from '@tallystick/contract';
 import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
 import { KEY, type Service, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
@@ -70,6 +71,15 @@ async function sendAll(bodies: Iterable<HostileBody>, script?: string): Promise<
   for (const body of bodies) seen.push(await send(service, body, probe));
   return seen;
 }
+
+test('the table has hostile bodies for every operation that takes one', () => {
+  const paths = new Set([...hostileBodies()].map(({ path }) => path.replace(/\/[0-9A-Z]{26}\//, '/{}/')));
+  const taking = OPERATIONS.filter(({ rest, planned }) => rest.body !== undefined && !planned);
+  assert.deepEqual(
+    [...paths].toSorted(),
+    taking.map(({ rest }) => rest.path.replace(/\{\w+\}/, '{}')).toSorted(),
+  );
+});
 
 test('beside each hostile body a cheap GET is answered in time', async (t) => {
   const seen = await sendAll(hostileBodies());
