@@ -71,6 +71,10 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
       '/audit-events/batch',
       BATCH_BYTES,
       (bytes) => [
+        [
+          'a name without end',
+          `{"events":[{${EVENT.replace('"userId":"u"', `"userName":"${'é'.repeat(bytes / 2 - 300)}"`)}}]}`,
+        ],
         ['events that are empty lists', `{"events":${list('[]', bytes)}}`],
         ['events that are numbers', `{"events":${list('1', bytes)}}`],
         ['a thousand events of unknown keys', `{"events":[${filled(`${keys(9500)},`, bytes)}]}`],
@@ -94,6 +98,8 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
         ['actions within the count of values', `{"filters":{"actions":${list('1', 190_000)}}}`],
         ['filters that do not exist', `{"filters":${keys(bytes)}}`],
         ['a sort of empty objects', `{"sort":${list('{}', 290_000)}}`],
+        ['a sort by relevance, again and again', `{"sort":${list('{"field":"relevance"}', bytes)}}`],
+        ['a query of ideographs', `{"query":"\\"${'漢'.repeat(bytes / 4)}\\""}`],
         ['a query of quotes', `{"query":"${'\\"a'.repeat(bytes / 3)}"}`],
       ],
     ],

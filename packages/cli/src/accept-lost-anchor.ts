@@ -21,7 +21,7 @@ export function shownUnanchored({ tenant, signed, anchoredSize }: UnanchoredLog)
 }
 
 export function acceptQuestion(logs: number): string {
-  return `\nGo on with ${counted(logs, 'log')} although nothing tells whether more was signed?`;
+  return `\nGo on with ${counted(logs, 'log')} although a rollback cannot be ruled out?`;
 }
 
 /** Whether every log has its notice; the reasons of those that have none are on standard error. */

@@ -31,7 +31,7 @@ export function recoverCommand(): Command {
         'gone, and the log cannot go on under its name: that would be a fork. With --new-epoch it goes on under a new ' +
         'name, and its first entry says what happened; without it, nothing is changed. The service must be stopped.\n' +
         'Where the data are not those that were signed, but others, no new name helps: such a log is refused.\n' +
-        'Where the anchor is lost, nothing tells whether the data was put back. With --accept-lost-anchor every log ' +
+        'Where the anchor is lost, a rollback cannot be ruled out. With --accept-lost-anchor every log ' +
         'that is affected goes on nevertheless, and says so by a notice.\n' +
         'Exit code 0: done, or nothing to do. 1: a tenant is affected and was not recovered, or it could not be done. ' +
         '2: the command line or the settings are wrong.',

@@ -40,7 +40,7 @@ export interface KeyUseParts {
 }
 
 const PACE_MS = 60_000;
-/** Of one statement: whoever appends waits behind it. */
+/** Rows per statement: appends wait behind it. */
 const USES_MAX = 1000;
 
 export function createKeyUses({ store, clock, random, telemetry }: KeyUseParts): KeyUses {

@@ -5,6 +5,7 @@ import {
   CLASSIFICATIONS,
   type ErrorDetail,
   isDateTime,
+  LIMITS,
   type SearchFilters,
   type TimeRange,
 } from '@tallystick/contract';
@@ -26,9 +27,11 @@ export function sightOf({ caller, tenantRecord }: Call): Sight {
   };
 }
 
-/** Why a text is no query; nothing where it is one, or no text. */
+/** Why a text is no query; nothing where it is one, or no text. One that is too long is refused for that, unread. */
 export function queryFaults(text: unknown, field: string): ErrorDetail[] {
-  const fault = typeof text === 'string' ? parseQuery(text).fault : undefined;
+  // A character is at most two units.
+  if (typeof text !== 'string' || text.length > 2 * LIMITS.queryLengthMax) return [];
+  const { fault } = parseQuery(text);
   return fault === undefined ? [] : [{ field, issue: `cannot be read: ${fault.issue}`, value: text }];
 }
 

@@ -46,7 +46,8 @@ function rules({ search }: Received['input']): OwnViolation[] {
 
 /** What is sorted by relevance has no other order, and nobody asks for the worst. */
 function sortFaults(steps: unknown): ErrorDetail[] {
-  if (!Array.isArray(steps)) return [];
+  // One that is too long is refused for that.
+  if (!Array.isArray(steps) || steps.length > LIMITS.sortFieldsMax) return [];
   return steps.flatMap((step: unknown, i) => {
     const value = receivedMember(step, 'field');
     if (value !== 'relevance' || (i === 0 && receivedMember(step, 'order') !== 'asc')) return [];

@@ -61,6 +61,11 @@ test('each rule of an event is said with an example, the words allowed, or the l
   for (const [members, expected] of table) assert.deepEqual(ofEvent(members), [expected]);
 });
 
+test('the characters of a text without end are not counted to the last', () => {
+  const [issue] = ofEvent({ actor: { actorType: 'User', userName: 'é'.repeat(1_000_000) } });
+  assert.equal(issue, 'actor.userName must be 1 to 320 characters; it has over 5000');
+});
+
 test('one fault that breaks several rules is said once', () => {
   assert.deepEqual(ofEvent({ action: '' }), [`action must be ${ACTION}`], 'length and pattern');
   assert.deepEqual(

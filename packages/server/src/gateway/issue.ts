@@ -20,7 +20,7 @@ export function issueOf({ keyword, schema, value, at }: Fault, isInQuery = false
       return `must be ${expected(schema)}; it is ${String(value)}`;
     case 'minLength':
     case 'maxLength':
-      return `must be ${range(schema.minLength, schema.maxLength)} characters; it has ${countOf(value)}`;
+      return `must be ${range(schema.minLength, schema.maxLength)} characters; it has ${lengthOf(value)}`;
     case 'minItems':
     case 'maxItems':
       return `must have ${range(schema.minItems, schema.maxItems)} items; it has ${countOf(value)}`;
@@ -106,7 +106,16 @@ function kindOf(value: unknown): string {
   return Number.isInteger(value) ? 'a number' : 'a number with a fraction';
 }
 
-/** Characters of a text; else items or members. */
+/** Items or members. */
 function countOf(value: unknown): number {
-  return typeof value === 'string' ? countCharacters(value) : Object.keys(Object(value)).length;
+  return Array.isArray(value) ? value.length : Object.keys(Object(value)).length;
+}
+
+/** Past so many units, the characters of a text are not counted to the last. */
+const COUNTED_UNITS_MAX = 10_000;
+
+function lengthOf(value: unknown): string {
+  const text = String(value);
+  if (text.length <= COUNTED_UNITS_MAX) return String(countCharacters(text));
+  return `over ${COUNTED_UNITS_MAX / 2}`;
 }

@@ -45,11 +45,11 @@ export function refusal(
   );
   const bySchema = [...inBody, ...unknown, ...faults.map((fault) => violation(fault, received))];
   // Of what the schema refuses already, a rule of the operation would say the same in other words.
-  const isSaid = ({ detail }: OwnViolation) => bySchema.some((said) => said.detail.field === detail.field);
+  const saidOf = new Set(bySchema.map(({ detail }) => detail.field));
   const found = [
     ...bySchema,
     ...own
-      .filter((each) => !isSaid(each))
+      .filter(({ detail }) => !saidOf.has(detail.field))
       .map(({ member, detail }): Violation => {
         const place = received.placeOf(member);
         return { place, code: CODE_OF_PLACE[place], detail };

@@ -102,6 +102,8 @@ class WorkerHandle<Message> implements ThreadHandle<Message> {
       });
     });
     this.opened = this.#post(OPENED).then(() => (this.#isOpened = true));
+    // Who asks a thread that never opened is told so by that; nobody has to wait for this.
+    this.opened.catch(() => {});
   }
 
   get crash(): Error | undefined {

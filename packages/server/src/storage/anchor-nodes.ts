@@ -3,8 +3,8 @@
 // to one file: on NFS they would overwrite each other. `anchor`, which one service has written before there were several, or
 // `tallystick recover` while none ran, is read as well.
 //
-// Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which whoever
-// must be alone takes for himself.
+// Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which
+// a process that must be alone locks exclusively.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
       `another node with the name ${node} is running on the anchor in ${directory}: give each node its own name by Node__Name`,
     ),
   );
-  const aloneMessage = `somebody has the anchor in ${directory} for himself, most likely tallystick recover: start again when that has ended`;
+  const aloneMessage = `another process holds the anchor in ${directory} alone, most likely tallystick recover: start again when it has ended`;
   opening.use(takeProcessLock(join(directory, LOCK_FILE), 'Shared', aloneMessage));
   const path = join(directory, ownName);
   const own = opening.use(await openAnchorFile(path));

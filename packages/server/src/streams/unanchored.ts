@@ -61,7 +61,7 @@ export function isSigned({ checkpoint, epoch }: Standing): boolean {
 
 /** One line, for a start that is refused. */
 export function lostAnchorMessage(place: string): string {
-  return `the anchor in ${place} knows none of the logs that were signed, so nothing tells whether they were put back to an earlier state: ${TO_GO_ON}`;
+  return `the anchor in ${place} knows none of the logs that were signed, so a rollback cannot be ruled out: ${TO_GO_ON}`;
 }
 
 function unanchored(standing: Standing, anchoredSize: number): UnanchoredLog {
@@ -69,6 +69,6 @@ function unanchored(standing: Standing, anchoredSize: number): UnanchoredLog {
   const signed = { origin, size: checkpoint?.size ?? 0, root: checkpoint?.root ?? EMPTY_ROOT };
   const has = signed.size === 0 ? 'it has no checkpoint' : `it was signed with ${signed.size} entries`;
   const knows = anchoredSize === 0 ? 'nothing of it' : `only ${anchoredSize} of them`;
-  const message = `${has}, and the anchor knows ${knows}, so nothing tells whether it was put back to an earlier state: ${TO_GO_ON}.`;
+  const message = `${has}, and the anchor knows ${knows}, so a rollback cannot be ruled out: ${TO_GO_ON}.`;
   return { tenant, signed, anchoredSize, message };
 }

@@ -10,7 +10,7 @@ import { backOffMs } from './witness-rests.ts';
 
 export type TurnEnd =
   | { readonly kind: 'Done' }
-  /** Nobody could be asked; worth to look again at this time of the monotonic clock. */
+  /** Nobody could be asked; look again at this time of the monotonic clock. */
   | { readonly kind: 'Held'; readonly untilMs: number }
   /** Not enough. `wasHeard`: somebody cosigned, so what the log has grown by is worth a request at once. */
   | { readonly kind: 'Unmet'; readonly wasHeard: boolean };

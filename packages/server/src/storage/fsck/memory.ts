@@ -84,7 +84,7 @@ export function anchorFault({ anchor }: Remembered, isSigned: boolean): Evidence
   const what = anchor === undefined ? 'there is no anchor' : 'there is no anchor but an empty one';
   return fault(
     'HISTORY_UNPROVEN',
-    `${what}, although logs were signed: nothing tells whether they were put back to an earlier state. If it is kept elsewhere (Log__Anchor), name that place; if it is lost, go on by \`tallystick recover --accept-lost-anchor\``,
+    `${what}, although logs were signed: a rollback cannot be ruled out. If it is kept elsewhere (Log__Anchor), name that place; if it is lost, go on by \`tallystick recover --accept-lost-anchor\``,
   );
 }
 

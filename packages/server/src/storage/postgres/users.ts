@@ -20,10 +20,13 @@ export async function usersOf(database: Database, saidIn = LOGINS.Serving.settin
   for (const login of database.logins.slice(1)) {
     const { setting } = LOGINS[login];
     const user = await userOf(database, setting, login);
-    if (user === serving)
+    const [same] = Object.entries({ Serving: serving, ...besides }).find(([, other]) => other === user) ?? [];
+    if (same !== undefined) {
+      const where = same === 'Serving' ? saidIn : LOGINS[same as Login].setting;
       throw new StartError(
-        `${setting} names the user ${user}, who is that of ${saidIn}: name another one, or leave the setting out`,
+        `${setting} names the user ${user}, who is that of ${where}: name another one, or leave the setting out`,
       );
+    }
     if (!(await areSame(database, database, login)))
       throw new StartError(`${saidIn} and ${setting} are not of the same database`);
     besides[login] = user;
@@ -89,10 +92,12 @@ export async function exposureOf(database: Database): Promise<string | undefined
   });
 }
 
-/** Why no right of a role matters to whoever asks, if that is so. */
+/** Why the rights of roles do not bind this user, where they do not. */
 async function mightOf(client: PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ super: boolean; bypasses: boolean; owns: boolean }>(
-    `SELECT rolsuper AS super, rolbypassrls AS bypasses, EXISTS (
+  // Before PostgreSQL 16, CREATEROLE is the right to grant oneself any role but that of a superuser.
+  const { rows } = await client.query<{ super: boolean; bypasses: boolean; grants: boolean; owns: boolean }>(
+    `SELECT rolsuper AS super, rolbypassrls AS bypasses,
+       rolcreaterole AND current_setting('server_version_num')::int < 160000 AS grants, EXISTS (
        SELECT 1 FROM pg_class WHERE relnamespace = '${SCHEMA}'::regnamespace AND relkind IN ('r', 'p')
          AND pg_has_role(session_user, relowner, 'MEMBER')) AS owns
      FROM pg_roles WHERE rolname = session_user`,
@@ -100,6 +105,7 @@ async function mightOf(client: PoolClient): Promise<string | undefined> {
   const [found] = rows;
   if (found?.super === true) return 'is a superuser';
   if (found?.bypasses === true) return 'has BYPASSRLS';
+  if (found?.grants === true) return 'has CREATEROLE';
   return found?.owns === true ? 'owns the tables' : undefined;
 }
 

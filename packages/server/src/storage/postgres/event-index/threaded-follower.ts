@@ -53,8 +53,6 @@ export class ThreadedFollower implements Pick<IndexFollower, 'turn' | 'reprocess
     const thread = startThread<IndexMessage>('index-thread', data, (error) =>
       onTrouble('the index thread has died', error),
     );
-    // Whoever asks is told; nobody waits for this alone.
-    thread.opened.catch(() => {});
     this.#thread = thread;
     held.tell((leases, remainingNs) => {
       thread.ask({ verb: 'Held', leases, remainingNs }).catch(() => {});

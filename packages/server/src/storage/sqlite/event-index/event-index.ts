@@ -235,8 +235,6 @@ class Searcher implements AsyncDisposable {
       this.#thread = startThread<SearchMessage>('search-thread', data, (error) =>
         onTrouble('a search thread has died', error),
       );
-      // Whoever asks is told; nobody waits for this alone.
-      this.#thread.opened.catch(() => {});
     }
     return this.#thread;
   }
