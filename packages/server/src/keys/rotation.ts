@@ -94,7 +94,8 @@ export function noticeFor(
   const draft = draftNotice(facts, { eventId: noticeId, nowMs });
   // By which it is recognised: the rest of it may say another time when it is written again.
   const sentFingerprint = Buffer.from(next.fingerprint, 'hex');
-  return { tenant, drafts: [{ ...draft, sentFingerprint }], atomic: true };
+  // What the service itself has written it may recognise.
+  return { tenant, drafts: [{ ...draft, sentFingerprint }], clearance: 'Secret', atomic: true };
 }
 
 /** `Appended` or `Duplicate`, or why it is neither. */
