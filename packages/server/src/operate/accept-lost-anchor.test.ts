@@ -125,6 +125,35 @@ describe('a store without its anchor', () => {
   });
 });
 
+describe('a store without its anchor in which checkpoints were altered', () => {
+  const acme = "(SELECT tenant FROM tenants WHERE tenant_id = 'acme')";
+  const newestOfFirst = `tenant = ${acme} AND epoch = 0 ORDER BY size DESC LIMIT 1`;
+
+  for (const [what, sql] of [
+    [
+      'a signature',
+      `UPDATE checkpoints SET note = substr(note, 1, length(note) - 20) || 'AAAA' || substr(note, -16)
+       WHERE rowid_of_newest`,
+    ],
+    [
+      'a size',
+      `UPDATE checkpoints SET note = replace(note, char(10) || size || char(10), char(10) || (size + 1) || char(10))
+       WHERE rowid_of_newest`,
+    ],
+  ] as const) {
+    it(`anchors nothing of a log whose older checkpoint has ${what} changed`, async () => {
+      using store = made.clone();
+      rmSync(anchorOf(store));
+      const newest = `(tenant, epoch, size) IN (SELECT tenant, epoch, size FROM checkpoints WHERE ${newestOfFirst})`;
+      store.alter(sql.replace('rowid_of_newest', newest));
+      const others = TENANTS.filter((tenant) => tenant !== 'acme');
+      assert.deepEqual(await accept(store), { accepted: others, without: ['acme'] });
+      const origins = [...readAnchorAt(store.directory)!.keys()];
+      assert.ok(!origins.some((origin) => origin.includes('/t/acme')), origins.join());
+    });
+  }
+});
+
 describe('a store whose anchor knows less than was signed', () => {
   it('has the logs refused that are missing from it, and no others, until that is accepted', async () => {
     using store = made.clone();

@@ -6,12 +6,13 @@ import type { TenantId } from '@tallystick/contract';
 import {
   ANCHOR_LOSS_ACCEPTED,
   equalBytes,
+  EvidenceError,
   fromBase64,
   KINDS,
   type NoticePayload,
-  parseCheckpoint,
+  noteVerifier,
+  openCheckpoint,
   parseJson,
-  parseNote,
   toBase64,
 } from '@tallystick/evidence';
 import { outcomeOf } from '../keys/rotation.ts';
@@ -21,6 +22,7 @@ import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
 import { rootOf } from '../streams/parting.ts';
+import type { LogTree } from '../streams/tree.ts';
 import type { UnanchoredLog } from '../streams/unanchored.ts';
 
 export interface AcceptedLosses {
@@ -37,6 +39,8 @@ export interface AcceptParts {
   readonly nextId: () => string;
   /** A UUID for all notices. */
   readonly correlationId: string;
+  /** The keys that may have signed the log of this origin. */
+  readonly verifierKeys: (origin: string) => readonly string[];
 }
 
 const LOGS_IN_A_COMMIT = 100;
@@ -48,7 +52,7 @@ export async function acceptLosses(
   const without = new Map<TenantId, string>();
   const sound: { readonly log: UnanchoredLog; readonly heads: readonly AnchoredHead[] }[] = [];
   for (const log of logs) {
-    const heads = await storedHeads(log, parts.storage);
+    const heads = await storedHeads(log, parts);
     if (typeof heads === 'string') without.set(log.tenant, heads);
     else sound.push({ log, heads });
   }
@@ -99,18 +103,15 @@ function noticeFor(
  * What the store knows to have been signed of the tenant's log and of those before it, or why it cannot be told. Those before
  * are over, but were anchored as well: without them a verifier would miss them.
  */
-async function storedHeads(
-  { tenant, signed }: UnanchoredLog,
-  { tree, log }: AcceptParts['storage'],
-): Promise<AnchoredHead[] | string> {
+async function storedHeads({ tenant }: UnanchoredLog, parts: AcceptParts): Promise<AnchoredHead[] | string> {
+  const { tree, log } = parts.storage;
   const heads: AnchoredHead[] = [];
-  const newest = await tree.tree(tenant);
-  if (signed.size > 0 && !isSame(signed.root, await rootOf(newest, signed.size)))
-    return 'its newest checkpoint is not that of its entries; restore an undamaged copy';
-  for (let each = newest; each !== undefined; ) {
+  for (let each = await tree.tree(tenant); each !== undefined; ) {
     const { epoch, firstIndex } = each;
-    const latest = await each.latest();
-    if (latest !== undefined) heads.push(parseCheckpoint(parseNote(latest.note).text));
+    const head = await signedHead(each, parts);
+    if (head === 'Unsound')
+      return `the newest checkpoint of ${each.origin} is not signed, or not that of its entries; restore an undamaged copy`;
+    if (head !== undefined) heads.push(head);
     if (epoch > 0) {
       const [first] = await log.forTenant(tenant).events(firstIndex, firstIndex + 1, 1);
       if (first?.content === undefined || 'fault' in first.content)
@@ -120,6 +121,24 @@ async function storedHeads(
     each = firstIndex === 0 ? undefined : await tree.tree(tenant, firstIndex - 1);
   }
   return heads;
+}
+
+/** The anchor takes nothing back: what it is told must be what was signed, and what is there. */
+async function signedHead(
+  tree: LogTree,
+  { verifierKeys }: AcceptParts,
+): Promise<AnchoredHead | 'Unsound' | undefined> {
+  const { origin } = tree;
+  const verifiers = await Promise.all(verifierKeys(origin).map(noteVerifier));
+  try {
+    const latest = await tree.latest();
+    if (latest === undefined) return undefined;
+    const { size, root } = await openCheckpoint(latest.note, { origin, verifiers });
+    return isSame(root, await rootOf(tree, size)) ? { origin, size, root } : 'Unsound';
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    return 'Unsound';
+  }
 }
 
 /** The end of the log before, as a notice of kind 7 names it. */

@@ -17,6 +17,8 @@ import {
   type NewEpoch,
   type ReadingBack,
 } from '../streams/recovery.ts';
+import { loadSigningKeys } from '../storage/signing-key-files.ts';
+import { verifierKeys } from '../keys/signing-keys.ts';
 import { acceptLosses, type AcceptedLosses } from './accept-lost-anchor.ts';
 import { openStorage, readAnchorOf, requireData, warnInto } from './open-data.ts';
 
@@ -59,12 +61,14 @@ export async function openRecovery(
     async acceptLostAnchor() {
       await using own = await openOwnAnchor(anchorPlace(config));
       const random = createSystemRandom();
+      const keys = (await loadSigningKeys(config.storage.dataDirectory)) ?? [];
       return await acceptLosses(affected.unanchored, {
         storage,
         anchor: own,
         clock: systemClock,
         nextId: createUlids(systemClock, random),
         correlationId: random.uuid(),
+        verifierKeys: (origin) => verifierKeys(keys, origin),
       });
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
