@@ -1,5 +1,5 @@
 // P7 over a restart: an old copy of a store whose anchor was taken away is not served. The control leaves the refusal out, and
-// one more event hides the rollback from whoever has nothing but the store.
+// one more event hides the rollback from a reader who has nothing but the store.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync } from 'node:fs';

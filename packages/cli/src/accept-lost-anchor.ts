@@ -1,5 +1,5 @@
 // tallystick recover --accept-lost-anchor: what it shows of logs that the anchor knows less of than was signed, and what it
-// says once the operator has gone on with them all the same.
+// says once the operator has accepted them all the same.
 
 import { toHex } from '@tallystick/evidence';
 import type { Recovery } from '@tallystick/server';

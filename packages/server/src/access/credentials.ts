@@ -43,7 +43,7 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
   // Whoever sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
   const hashes = new Map<string, Uint8Array>();
 
-  // Whoever sends many requests is followed back over rotations once.
+  // A key that sends many requests is followed back over its rotations once.
   const firstKeys = new Map<KeyId, KeyId>();
 
   const makeCaller = async (record: ApiKeyRecord): Promise<Caller> => {

@@ -1,5 +1,5 @@
 // Search: words and filters over the events as this reader may see them, with counts. It ends at the cap of results;
-// whoever wants more narrows the search.
+// to see more, narrow the search.
 
 import {
   type Answer,

@@ -13,7 +13,7 @@ import {
 import type { Caller } from '../access/caller.ts';
 import type { StatusKind } from '../admin/work-figures.ts';
 
-/** A probe that reports that the service should not be used has not failed: it says so, to whoever asks for just that. */
+/** A probe that reports that the service should not be used has not failed: it answers exactly what was asked. */
 export function kindOfAnswer(kind: AnswerKind): StatusKind {
   return kind === 'Unavailable' ? '2xx' : kindOf(REST_STATUS_OF_ANSWER[kind]);
 }

@@ -102,7 +102,7 @@ class WorkerHandle<Message> implements ThreadHandle<Message> {
       });
     });
     this.opened = this.#post(OPENED).then(() => (this.#isOpened = true));
-    // Who asks a thread that never opened is told so by that; nobody has to wait for this.
+    // Questions to a thread that never opened are rejected with the reason; nobody has to wait for this one.
     this.opened.catch(() => {});
   }
 

@@ -26,7 +26,7 @@ export interface Once {
   readonly key: string;
   /** Of the request and its caller (repeats.ts). */
   readonly fingerprint: Uint8Array;
-  /** Whoever may not read so much learns of no repeat but their own. */
+  /** A caller who may not read so much learns of no repeat but its own. */
   readonly classification: Classification;
   readonly expiresAtMs: number;
   /** Whatever the operation needs besides the outcomes to give its answer again; ids, statuses and codes only. */

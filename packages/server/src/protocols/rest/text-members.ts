@@ -26,7 +26,7 @@ export interface ListMember {
   readonly refusedAs: ErrorCode;
 }
 
-/** The members of such an object, and what these have inside: whoever judges it looks there. */
+/** The members of such an object, and what these have inside: the judge looks there. */
 const OBJECT_LEVELS = 2;
 /** Around it, the members of the body and the items of the list. */
 const LIST_LEVELS = 2 + OBJECT_LEVELS;

@@ -186,7 +186,7 @@ export class Database implements AsyncDisposable {
     await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
   }
 
-  /** Whoever serves does what nobody else is there for. */
+  /** The serving login does what has no login of its own. */
   #poolOf(login: Login): Pool {
     return this.#pools.get(login) ?? this.#pools.get('Serving')!;
   }

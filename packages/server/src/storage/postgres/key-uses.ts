@@ -1,4 +1,4 @@
-// When API keys were last used, in a table of its own. Whoever keeps that is a loop of a node, for all tenants.
+// When API keys were last used, in a table of its own. A loop of each node writes it, for all tenants.
 
 import type { KeyId } from '@tallystick/contract';
 import type { KeyUse, OwnedKey } from '../../access/key-uses.ts';

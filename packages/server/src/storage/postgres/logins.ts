@@ -6,9 +6,9 @@ import { type Role, ROLES } from './rights.ts';
 export interface LoginUrls {
   /** Of the user who serves. */
   readonly url: string;
-  /** Of the one who does what concerns all tenants; undefined: whoever serves does. */
+  /** Of the one who does what concerns all tenants; undefined: the serving user does. */
   readonly indexUrl?: string | undefined;
-  /** Of the one who removes content; undefined: whoever serves does. */
+  /** Of the one who removes content; undefined: the serving user does. */
   readonly retentionUrl?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function loginFor(role: Role): Login {
   return ALL.find((login) => LOGINS[login].roles.includes(role))!;
 }
 
-/** The roles that a login takes on, by their names: whoever serves does what nobody else is there for. */
+/** The roles that a login takes on, by their names; the serving login also has those of logins that are not there. */
 export function rolesOf(login: Login, logins: readonly Login[]): string[] {
   const done = login === 'Serving' ? ALL.filter((each) => each === login || !logins.includes(each)) : [login];
   return [...new Set(done.flatMap((each) => LOGINS[each].roles))].map((role) => ROLES[role]);

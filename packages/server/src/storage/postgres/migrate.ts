@@ -36,7 +36,7 @@ export interface Migrated {
 export interface MigrateOptions {
   /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
   readonly distribute?: boolean;
-  /** Those who do, in the place of whoever serves, what its user is not to do; undefined: it does everything. */
+  /** The logins that take work from the serving user; undefined: it does everything. */
   readonly besides?: Omit<Users, 'Serving'>;
 }
 

@@ -79,7 +79,7 @@ async function makeTables(database: Database, options: MigrateOptions): Promise<
       { cause },
     );
   const [, separate] = database.logins;
-  // Whoever makes them owns them, and could let itself take on every role.
+  // The user that makes them owns them, and could grant itself every role.
   if (separate !== undefined)
     throw fail(`with ${LOGINS[separate].setting} the user ${user}, who serves, is not to make them`);
   try {

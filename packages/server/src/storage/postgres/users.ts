@@ -13,7 +13,7 @@ export interface Users extends Readonly<Partial<Record<Login, string>>> {
   readonly Serving: string;
 }
 
-/** `saidIn` is where the operator has named the URL of whoever serves. Throws StartError. */
+/** `saidIn` is the setting or option that names the URL of the serving user. Throws StartError. */
 export async function usersOf(database: Database, saidIn = LOGINS.Serving.setting): Promise<Users> {
   const serving = await userOf(database, saidIn);
   const besides: Partial<Record<Login, string>> = {};
@@ -52,7 +52,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A lock that one has taken is known to whoever is in the same database, and to nobody else. */
+/** An advisory lock is visible within its own database only. */
 export async function areSame(served: Database, other: Database, login?: Login): Promise<boolean> {
   return served.plainly(async (client) => {
     const { rows } = await client.query<{ key: string }>(
@@ -118,7 +118,7 @@ async function takenOf(client: PoolClient, roles: readonly string[]): Promise<st
   return rows.map(({ role }) => role);
 }
 
-/** Since PostgreSQL 16 a grant is ended in the name of whoever has made it. */
+/** Since PostgreSQL 16 a grant is revoked in the name of the role that made it. */
 async function endOf(client: PoolClient, roles: readonly string[]): Promise<string> {
   const { rows } = await client.query<{ roles: string; user: string; by: string }>(
     `SELECT string_agg(roleid::regrole::text, ', ' ORDER BY roleid::regrole::text) AS roles,

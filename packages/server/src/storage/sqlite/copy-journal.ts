@@ -42,7 +42,7 @@ export async function copyJournal(
 
 async function fill(draft: string, directory: string, onProgress: (bytes: number) => void): Promise<void> {
   const data: CopyData = { directory };
-  // Whoever waits for the copy is told when the thread dies.
+  // The caller that waits for the copy is told when the thread dies.
   await using thread = startThread<CopyMessage>('copy-thread', data, () => {});
   const copied = new AbortController();
   const copying = thread.ask({ file: draft }).finally(() => copied.abort());
