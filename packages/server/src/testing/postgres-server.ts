@@ -13,6 +13,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -77,9 +78,18 @@ export async function startPostgres(
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-pg-'));
   own(folder);
   await execute('cp', ['-a', join(made, 'cluster'), join(folder, 'data')]);
-  const server = new LocalPostgres(join(made, 'native'), folder, settings);
-  await server.start();
-  return server;
+  return started(new LocalPostgres(join(made, 'native'), folder, settings));
+}
+
+/** One that does not start leaves no files behind. */
+async function started(server: LocalPostgres): Promise<PostgresServer> {
+  try {
+    await server.start();
+    return server;
+  } catch (error) {
+    await server[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 class LocalPostgres implements PostgresServer {
@@ -165,9 +175,7 @@ class LocalPostgres implements PostgresServer {
     writeFileSync(signal, '');
     own(signal);
     const primary_conninfo = `host=127.0.0.1 port=${port} user=${SUPERUSER} application_name=standby`;
-    const server = new LocalPostgres(this.#native, folder, { ...this.#settings, primary_conninfo });
-    await server.start();
-    return server;
+    return started(new LocalPostgres(this.#native, folder, { ...this.#settings, primary_conninfo }));
   }
 
   async freeze(): Promise<void> {
@@ -283,11 +291,15 @@ async function prepare(): Promise<string> {
   const home = dirname(dirname(fileURLToPath(import.meta.resolve(platform))));
   const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string };
   const place = join(tmpdir(), `tallystick-postgres-${version}-${isRoot ? 'nobody' : process.getuid?.()}`);
-  if (existsSync(place)) return place;
+  if (existsSync(place)) {
+    if (linksOf(join(place, 'native')).every(isLinkedInside)) return place;
+    rmSync(place, { recursive: true, force: true });
+  }
   const draft = mkdtempSync(`${place}.`);
   chmodSync(draft, 0o755);
   const native = join(draft, 'native');
-  cpSync(join(home, 'native'), native, { recursive: true });
+  // Links as they are: resolved, they would lead into a checkout that may be gone tomorrow.
+  cpSync(join(home, 'native'), native, { recursive: true, verbatimSymlinks: true });
   link(native);
   mkdirSync(join(draft, 'cluster'));
   own(join(draft, 'cluster'));
@@ -306,15 +318,29 @@ async function prepare(): Promise<string> {
   return place;
 }
 
-/** Links are not kept by a package; it lists them. */
+/** Links are not kept by a package; it lists them, and makes them when it is installed with its scripts. */
 function link(native: string): void {
+  for (const { path, file } of linksOf(native)) if (!existsSync(path)) symlinkSync(file, path);
+}
+
+interface Link {
+  readonly path: string;
+  readonly file: string;
+}
+
+function linksOf(native: string): Link[] {
   const list = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string;
     target: string;
   }[];
-  for (const { source, target } of list) {
-    const path = join(native, '..', target);
-    if (!existsSync(path)) symlinkSync(basename(source), path);
+  return list.map(({ source, target }) => ({ path: join(native, '..', target), file: basename(source) }));
+}
+
+function isLinkedInside({ path, file }: Link): boolean {
+  try {
+    return readlinkSync(path) === file && existsSync(path);
+  } catch {
+    return false;
   }
 }
 
