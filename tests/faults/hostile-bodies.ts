@@ -1,5 +1,5 @@
-// Bodies that are made to keep a server busy: as large as their operation allows, and wrong in every item. Each is a few
-// kilobytes on the wire, because it is sent gzipped.
+// Bodies that are made to keep a server busy: as large as their operation allows, and wrong in every item, or sound and
+// as much work as a sound one can be. Each is a few kilobytes on the wire, because it is sent gzipped.
 
 export interface HostileBody {
   readonly name: string;
@@ -117,4 +117,27 @@ export function* hostileBodies(): Generator<HostileBody> {
   for (const [path, bytes, own] of OWN) {
     for (const [name, text] of [...own(bytes), ...anywhere(bytes)]) yield { name, path, text };
   }
+}
+
+/** As much as a batch may hold: each of these is stored. */
+export function* heavyBodies(): Generator<HostileBody> {
+  const path = '/audit-events/batch';
+  const batch = (count: number, payload: string) => {
+    const event = `{${EVENT},"payload":${payload}}`;
+    return `{"events":[${filled(`${event},`, count * (event.length + 1))}]}`;
+  };
+  const [each, largest] = [Math.floor(BATCH_BYTES / 1000) - 300, 64 * 1024 - 16];
+  yield {
+    path,
+    name: 'a thousand events of words',
+    text: batch(1000, `{"a":"${'many words '.repeat(each / 11)}"}`),
+  };
+  yield { path, name: 'a thousand events of numbers', text: batch(1000, `{"a":${list('1', each)}}`) };
+  yield { path, name: 'a thousand events of keys', text: batch(1000, keys(each)) };
+  yield { path, name: 'the largest payloads, of keys', text: batch(150, keys(largest)) };
+  yield {
+    path,
+    name: 'the largest payloads, of empty lists',
+    text: batch(150, `{"a":${list('[]', largest)}}`),
+  };
 }

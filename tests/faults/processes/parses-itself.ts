@@ -6,7 +6,7 @@ import { serveWith } from './serve-with.ts';
 await serveWith({
   largeBodies: {
     // oxlint-disable-next-line require-await
-    parse: async (bytes, rules, isKeyed) => parseBody(bytes, rules, isKeyed),
+    parse: async (_, { bytes, rules, isKeyed }) => parseBody(bytes, rules, isKeyed),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   },
 });

@@ -19,7 +19,7 @@ import { bindOperations, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { drain, type DrainTimes } from '../protocols/rest/drain.ts';
 import type { HttpServer } from '../protocols/rest/http-server.ts';
-import { LargeBodies } from '../protocols/rest/large-bodies.ts';
+import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import { listen } from '../protocols/rest/listen.ts';
 import { createRestServer } from '../protocols/rest/server.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
@@ -76,7 +76,7 @@ export async function createApp(
   const status = statusOperations(store, surroundings, { health, scrubber });
   const operations = bindOperations({ health, ...others, streams: streams.operations, status });
   const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
-  const { largeBodies = new LargeBodies(telemetry) } = overrides;
+  const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const server = createRestServer({ gateway, ids: around, telemetry, largeBodies, ...transportOf(config) });
 
   const built = new AsyncDisposableStack();

@@ -7,7 +7,7 @@ import type { Config } from '../config/settings.ts';
 import type { Validate } from '../gateway/validate.ts';
 import type { Operations } from '../operations.ts';
 import type { DrainTimes } from '../protocols/rest/drain.ts';
-import type { LargeBodies } from '../protocols/rest/large-bodies.ts';
+import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { LogWriter } from '../streams/log.ts';
@@ -36,7 +36,7 @@ export interface Overrides extends Partial<Pick<Surroundings, 'stopping'>> {
   /** Take the place of bound operations, or are added to them. */
   readonly operations?: Operations;
   readonly drainTimes?: DrainTimes;
-  readonly largeBodies?: Pick<LargeBodies, 'parse'> & AsyncDisposable;
+  readonly largeBodies?: Pick<LargeBodyParser, 'parse'> & AsyncDisposable;
   /** Stands between the sequencer and the real log, for tests that take a safeguard away. */
   readonly around?: (log: LogWriter) => LogWriter;
 }

@@ -11,6 +11,7 @@ import type { Caller } from '../access/caller.ts';
 import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
 import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
+import { Turns } from '../runtime/turns.ts';
 import { header, type HeaderValues, visibleIssue } from './header-values.ts';
 
 /** The key of the request, if it has one; throws INVALID_HEADER. One that was sent twice arrives with a blank in it. */
@@ -56,13 +57,13 @@ export type AnswerOnce = (
 ) => Promise<AnyAnswer>;
 
 export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
-  const inTurn = createTurns();
+  const turns = new Turns();
   return (call, received, again, perform) => {
     const { tenant, tenantRecord, operation, once, caller } = call;
     // A tenant that has not written yet has used no key; and what has no one meaning cannot be compared.
     const mayBeUsed = tenantRecord !== undefined && received.violations.length === 0;
     if (tenant === undefined || once === undefined) return perform();
-    return inTurn(`${tenant}\n${operation}\n${once.key}`, async () => {
+    return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
       call.deadline.throwIfPassed();
       const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
       if (used === undefined) return perform();
@@ -70,20 +71,5 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       if (!isRepeat(used, asked)) throw keyReused();
       return again(call, received, used);
     });
-  };
-}
-
-/** Runs what has the same name one after the other, in the order in which it was asked for. */
-function createTurns() {
-  const last = new Map<string, Promise<unknown>>();
-  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const mine = (last.get(name) ?? Promise.resolve()).then(work);
-    const over = mine.catch(() => {});
-    last.set(name, over);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(name) === over) last.delete(name);
-    }
   };
 }

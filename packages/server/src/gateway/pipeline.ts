@@ -40,8 +40,11 @@ export interface Arrival {
   /** The tenant that the path names, for operations that have it there. */
   readonly tenantInPath?: string | undefined;
   readonly correlation: RequestCorrelation;
-  /** Reads the rest of the request and makes the operation's input of it; at once, where all of it is there. */
-  receive(): Received | Promise<Received>;
+  /**
+   * Reads the rest of the request and makes the operation's input of it; at once, where all of it is there. What a
+   * sender sends at once is counted together.
+   */
+  receive(sender: string): Received | Promise<Received>;
 }
 
 export interface Gateway {
@@ -72,7 +75,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
     authorize(operation, caller);
     checkSunset(operation, version, gateway.versionStates);
-    const received = await arrival.receive();
+    const received = await arrival.receive(tenant ?? caller?.identity ?? '');
     arrival.correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
     const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];

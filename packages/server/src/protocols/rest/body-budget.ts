@@ -1,5 +1,7 @@
 // How many bytes of bodies may be held at once while they are being read. Each body is bounded by itself; this bounds
 // all of them together, so that many callers who send slowly, or little that unpacks to much, cannot fill the memory.
+// Nobody may hold more than is still free: one tenant gets half at most, two a third each, and there is always room for
+// one who has sent nothing yet.
 
 import { AuditError } from '@tallystick/contract';
 
@@ -7,24 +9,30 @@ import { AuditError } from '@tallystick/contract';
 export const BODIES_BYTES_MAX = 128 * 1024 * 1024;
 
 export class BodyBudget {
-  readonly #bytesMax: number;
-  #bytes = 0;
+  /** By sender. */
+  readonly #held = new Map<string, number>();
+  #free: number;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.#free = bytesMax;
   }
 
   /** Undefined when the bytes may be held; they must then be given back. */
-  take(bytes: number): AuditError | undefined {
-    if (this.#bytes + bytes > this.#bytesMax) {
+  take(sender: string, bytes: number): AuditError | undefined {
+    const held = (this.#held.get(sender) ?? 0) + bytes;
+    if (held > this.#free - bytes) {
       // Without figures: how much others send is their affair.
       return new AuditError('SERVICE_UNAVAILABLE', 'Too many bodies are being read at the moment.');
     }
-    this.#bytes += bytes;
+    this.#held.set(sender, held);
+    this.#free -= bytes;
     return undefined;
   }
 
-  giveBack(bytes: number): void {
-    this.#bytes -= bytes;
+  giveBack(sender: string, bytes: number): void {
+    const held = (this.#held.get(sender) ?? 0) - bytes;
+    if (held > 0) this.#held.set(sender, held);
+    else this.#held.delete(sender);
+    this.#free += bytes;
   }
 }

@@ -9,6 +9,7 @@ import { AuditError, type ErrorDetail } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { bodyValue } from './lean-body.ts';
+import type { BodyMessage } from './body-thread.ts';
 import { type BodyRules, malformed, parseBody, type ParsedBody } from './parse-body.ts';
 
 /** Bodies that the connection has given up on, perhaps before anyone began to read them. */
@@ -39,7 +40,13 @@ export interface BodyParts {
   readonly clock: Clock;
   readonly budget: BodyBudget;
   /** Parses a body in another thread; the bytes are handed over to it. */
-  readonly parseElsewhere: (bytes: Uint8Array, rules: BodyRules, isKeyed: boolean) => Promise<ParsedBody>;
+  readonly parseElsewhere: (sender: string, message: BodyMessage) => Promise<ParsedBody>;
+}
+
+/** A body that is still to be read, and whose it is. */
+export interface SentBody {
+  readonly request: IncomingMessage;
+  readonly sender: string;
 }
 
 export interface JsonBody {
@@ -55,19 +62,20 @@ export interface JsonBody {
 
 /** Undefined when the request has no body. `isKeyed`: it has an idempotency key, so it must be known again. */
 export function readJson(
-  request: IncomingMessage,
+  sent: SentBody,
   limits: BodyLimits,
   isKeyed: boolean,
   parts: BodyParts,
 ): JsonBody | undefined | Promise<JsonBody | undefined> {
+  const { request, sender } = sent;
   if (!announcesBody(request)) return undefined;
   checkMediaType(request.headers['content-type']);
   const read = (bytes: Uint8Array) => {
     if (bytes.length === 0) return undefined;
-    if (bytes.length > LARGE_BYTES) return parseLarge(bytes, limits, isKeyed, parts);
+    if (bytes.length > LARGE_BYTES) return parseLarge({ bytes, sender, isKeyed }, limits, parts);
     return jsonBody(parseBody(bytes, limits, isKeyed), limits);
   };
-  const bytes = readBytes(request, limits, parts);
+  const bytes = readBytes(sent, limits, parts);
   return bytes instanceof Promise ? bytes.then(read) : read(bytes);
 }
 
@@ -75,20 +83,19 @@ export function readJson(
 const LARGE_BYTES = 128 * 1024;
 
 async function parseLarge(
-  bytes: Uint8Array,
+  { bytes, sender, isKeyed }: { bytes: Uint8Array; sender: string; isKeyed: boolean },
   limits: BodyLimits,
-  isKeyed: boolean,
   { budget, parseElsewhere }: BodyParts,
 ): Promise<JsonBody> {
   const held = bytes.length;
-  const refusal = budget.take(held);
+  const refusal = budget.take(sender, held);
   if (refusal !== undefined) throw refusal;
   try {
     const { depthMax, violationsMax, texts, knownNames } = limits;
     const rules = { depthMax, violationsMax, texts, knownNames };
-    return jsonBody(await parseElsewhere(bytes, rules, isKeyed), limits);
+    return jsonBody(await parseElsewhere(sender, { bytes, rules, isKeyed }), limits);
   } finally {
-    budget.giveBack(held);
+    budget.giveBack(sender, held);
   }
 }
 
@@ -138,7 +145,7 @@ function decoded(request: IncomingMessage): Decoded {
 }
 
 function readBytes(
-  request: IncomingMessage,
+  { request, sender }: SentBody,
   { bytesMax, timeoutMs }: BodyLimits,
   { budget, clock }: BodyParts,
 ): Uint8Array | Promise<Uint8Array> {
@@ -162,7 +169,7 @@ function readBytes(
     let held = 0;
     const finish = (settle: () => void) => {
       timer.cancel();
-      budget.giveBack(held);
+      budget.giveBack(sender, held);
       held = 0;
       stream.removeListener('data', take);
       if (stream !== request) {
@@ -174,7 +181,7 @@ function readBytes(
       settle();
     };
     const take = (chunk: Uint8Array) => {
-      const refusal = budget.take(chunk.length);
+      const refusal = budget.take(sender, chunk.length);
       if (refusal !== undefined) return finish(() => reject(refusal));
       chunks.push(chunk);
       bytes += chunk.length;

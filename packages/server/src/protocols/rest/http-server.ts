@@ -64,7 +64,7 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
           key: tls.key,
         });
   const open = new Connections(server, clock);
-  const serveSoon = createTurns(serve);
+  const serveSoon = afterTheTurn(serve);
   const take = (request: IncomingMessage, response: ServerResponse) => {
     // Perhaps the middle of another request: the connection ends with the answer before it.
     if (open.lastAnswer(request.socket)?.req.headers.upgrade !== undefined) return;
@@ -100,7 +100,7 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
  * Serves what a turn of the event loop has brought when that turn is over: by then most bodies have come too and need
  * not be waited for, and the same work is done for many in a row.
  */
-function createTurns(serve: Serve): Serve {
+function afterTheTurn(serve: Serve): Serve {
   let arrived: [IncomingMessage, ServerResponse][] = [];
   const serveAll = () => {
     const all = arrived;

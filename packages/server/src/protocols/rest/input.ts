@@ -85,6 +85,7 @@ export interface Parts {
   readonly request: IncomingMessage;
   readonly query: Query;
   readonly parameters: Readonly<Record<string, string | undefined>>;
+  readonly sender: string;
 }
 
 /** Fills `input`; with the body last, at once where all of it is there. */
@@ -113,7 +114,7 @@ export function receive(
     return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
   };
   const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
-  const body = readJson(parts.request, reading.body, isKeyed, bodies);
+  const body = readJson(parts, reading.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
 }
 

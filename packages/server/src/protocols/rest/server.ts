@@ -21,7 +21,7 @@ import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
-import type { LargeBodies } from './large-bodies.ts';
+import type { LargeBodyParser } from './large-body-parser.ts';
 import { parseQuery, splitTarget } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
@@ -32,7 +32,7 @@ export interface RestOptions extends Surroundings {
   readonly ids: CorrelationSource;
   readonly telemetry: Telemetry;
   readonly tls: TlsFiles | undefined;
-  readonly largeBodies: Pick<LargeBodies, 'parse'>;
+  readonly largeBodies: Pick<LargeBodyParser, 'parse'>;
 }
 
 /** What stands outside all versions is asked as the first. */
@@ -58,7 +58,7 @@ export function createRestServer(options: RestOptions): HttpServer {
   const bodies: BodyParts = {
     clock,
     budget: new BodyBudget(BODIES_BYTES_MAX),
-    parseElsewhere: (bytes, rules, isKeyed) => options.largeBodies.parse(bytes, rules, isKeyed),
+    parseElsewhere: (sender, message) => options.largeBodies.parse(sender, message),
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -140,7 +140,7 @@ async function routed(
     path,
     tenantInPath: parameters['tenantId'],
     correlation: exchange.correlation,
-    receive: () => receive(reading, { request, query, parameters }, input, bodies),
+    receive: (sender) => receive(reading, { request, query, parameters, sender }, input, bodies),
   };
   const answer = await passThrough(arrival, gateway);
   return replyTo(answer, reading, version, input, {

@@ -33,7 +33,7 @@ import { Line } from './line.ts';
 import { LockedCommits, type Wish, type Work } from './locked-commits.ts';
 import { Patience } from './patience.ts';
 import { sweepUsedKeys } from './swept-keys.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '../../runtime/turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
   /** The name under which the logs are signed. */

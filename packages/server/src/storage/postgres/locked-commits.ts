@@ -11,7 +11,7 @@ import { type Database, isLockNotAvailable, type Transaction } from './database.
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Line } from './line.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
-import type { Turns } from './turns.ts';
+import type { Turns } from '../../runtime/turns.ts';
 
 /** Which logs a transaction is about, and what it looks up. */
 export interface Wish {

@@ -1,15 +1,17 @@
-// Large bodies are parsed in a thread of their own, one after the other. It starts with the first of them, and again
-// with the next one if it ever ends.
+// Large bodies are parsed in a thread of their own, one at a time and by turns of their senders. It starts with the first
+// of them, and again with the next one if it ever ends.
 
 import { ownBuffers, type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
+import { SharedTurns } from '../../runtime/turns.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { BodyMessage } from './body-thread.ts';
-import type { BodyRules, ParsedBody } from './parse-body.ts';
+import type { ParsedBody } from './parse-body.ts';
 
 const startThread = threadsBeside(import.meta.url);
 
-export class LargeBodies implements AsyncDisposable {
+export class LargeBodyParser implements AsyncDisposable {
   readonly #telemetry: Telemetry;
+  readonly #turns = new SharedTurns();
   #thread: ThreadHandle<BodyMessage> | undefined;
 
   constructor(telemetry: Telemetry) {
@@ -17,8 +19,10 @@ export class LargeBodies implements AsyncDisposable {
   }
 
   /** The bytes are handed over where they are all that their memory holds. */
-  async parse(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): Promise<ParsedBody> {
-    const parsed = await this.#running().ask({ bytes, rules, isKeyed }, ownBuffers(bytes));
+  async parse(sender: string, message: BodyMessage): Promise<ParsedBody> {
+    const parsed = await this.#turns.take(sender, () =>
+      this.#running().ask(message, ownBuffers(message.bytes)),
+    );
     // The thread answers with nothing else.
     return parsed as ParsedBody;
   }
