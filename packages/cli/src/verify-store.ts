@@ -1,7 +1,7 @@
 // tallystick verify on a data directory, or on a database: everything that the service has stored, whether it runs or not.
 // The service's package is loaded only here, so that bundles and proofs are verified without it.
 
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import type { ConfigFileOption } from './config-file-option.ts';
@@ -46,7 +46,10 @@ export async function verifyStore(
   const seen = options.since === undefined ? [] : [readText(options.since)];
   const server = await import('@tallystick/server');
   const place = placeOf(where, options, server);
-  requireAnchor(options);
+  // One that was named and is not there is a slip; one that should be there and is not is a verdict.
+  const { anchor } = options;
+  if (anchor !== undefined && !server.hasAnchor(anchor))
+    throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
   const wish = { keys, seen, tenant: options.tenant };
   try {
     const verdict =
@@ -146,16 +149,6 @@ export function withoutCredentials(url: string): string {
 
 function hasKeys(directory: string | undefined): boolean {
   return directory !== undefined && isThere(join(directory, 'signing-keys'));
-}
-
-/** One that was named and is not there is a slip; one that should be there and is not is a verdict. */
-function requireAnchor({ anchor }: StoreOptions): void {
-  if (anchor === undefined) return;
-  const found = statSync(anchor, { throwIfNoEntry: false });
-  // In a directory it is one file, or one of each node.
-  const isAnchor = (name: string) => name === 'anchor' || name.startsWith('anchor-');
-  if (found?.isDirectory() ? readdirSync(anchor).some(isAnchor) : found !== undefined) return;
-  throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
 }
 
 function isThere(path: string): boolean {

@@ -1,5 +1,6 @@
 // How many values a JSON text has, found in one pass over its bytes without making any: a container that is not empty
 // has one value more than it has commas. Of a text that is not JSON it gives some number, and never throws.
+// Names are compared as they are written: what is inside a member whose name is written with escapes is counted.
 
 import { utf8 } from '../bytes.ts';
 

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { anchorPlace } from '../config/anchor-place.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
+import { requireServable } from '../config/rules.ts';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -63,6 +64,8 @@ export async function requireAnchorOf(
   const standings = await tree.standings();
   const anchor = readAnchorOf(config);
   if (!isAnchorLost(standings, { anchor, logOrigin })) return anchor;
+  // Where only the setting is missing, nothing is lost.
+  requireServable(config);
   throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }
 

@@ -11,6 +11,15 @@ const ATTEMPTS = 3;
 
 /** Undefined when there is none; throws EvidenceError, which says what file, for one that is damaged. */
 export function readAnchorFiles(place: string): FileHistory[] | undefined {
+  const files = anchorFilesAt(place);
+  return files.length === 0 ? undefined : files.map((path) => ({ path, history: readOne(path) }));
+}
+
+export function hasAnchor(place: string): boolean {
+  return anchorFilesAt(place).length > 0;
+}
+
+function anchorFilesAt(place: string): string[] {
   const isFolder = statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
   const paths = isFolder
     ? readdirSync(place)
@@ -19,8 +28,7 @@ export function readAnchorFiles(place: string): FileHistory[] | undefined {
         .map((name) => join(place, name))
     : [place];
   // A folder of such a name is a draft of whoever writes the file.
-  const files = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
-  return files.length === 0 ? undefined : files.map((path) => ({ path, history: readOne(path) }));
+  return paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 }
 
 function readOne(path: string): FileHistory['history'] {
