@@ -3,12 +3,14 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { AuditError } from '@tallystick/contract';
 import { EvidenceError, parseCheckpoint, parseNote, parseVerifierKey } from '@tallystick/evidence';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { loadSigningKeys } from './storage/signing-key-files.ts';
-import { JOURNAL_FILE, openJournalForReading } from './storage/sqlite/database.ts';
+import { JOURNAL_FILE } from './storage/sqlite/database.ts';
+import { openUnwritten } from './storage/sqlite/journal-at-rest.ts';
 import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
@@ -121,7 +123,25 @@ async function checkWithin(
 ): Promise<FsckReport> {
   const place = wish.anchor ?? directory;
   const before = readingOf(place);
-  using db = openJournalForReading(directory);
+  using journal = openUnwritten(directory);
+  try {
+    return await checkOpened(journal.db, { wish, keys, place, before });
+  } finally {
+    // Also where a fault was found: it may be none.
+    journal.requireUnchanged();
+  }
+}
+
+interface Checking {
+  readonly wish: StoreWish;
+  readonly keys: readonly TrustedKey[];
+  readonly place: string;
+  /** The anchor as it was before the data was opened. */
+  readonly before: Reading;
+}
+
+async function checkOpened(db: DatabaseSync, checking: Checking): Promise<FsckReport> {
+  const { wish, keys, place, before } = checking;
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
   const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(wish.tenant ?? '');

@@ -87,7 +87,7 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     new RegExp(`journal\\.db has schema version ${THIS}; .* version ${NEXT}: .*\`tallystick migrate\`$`),
   );
   assert.throws(() => openJournal(directory, { migrations: NEXT_MIGRATIONS }), isRefused);
-  assert.throws(() => openJournalForReading(directory, NEXT_MIGRATIONS), isRefused);
+  assert.throws(() => openJournalForReading(directory, { migrations: NEXT_MIGRATIONS }), isRefused);
   const broken = [...MIGRATIONS, 'CREATE TABLE more (x); CREATE NONSENSE'];
   assert.throws(
     () => openJournal(directory, { migrations: broken, mayMigrate: true }),
@@ -106,7 +106,7 @@ test('a schema of an older program is brought up by whoever may, and by nobody e
     assert.equal(db.prepare('SELECT x FROM more').get()?.['x'], 'kept');
   }
   openJournal(directory, { migrations: NEXT_MIGRATIONS }).close();
-  openJournalForReading(directory, NEXT_MIGRATIONS).close();
+  openJournalForReading(directory, { migrations: NEXT_MIGRATIONS }).close();
   assert.throws(() => openJournal(directory, { mayMigrate: true }), isStartError(/ newer one$/));
 });
 

@@ -81,11 +81,19 @@ export function migrateJournal(directory: string, migrations = MIGRATIONS): { fr
   return { from, to: migrations.length };
 }
 
+export interface ReadOptions {
+  readonly migrations?: readonly string[];
+  readonly open?: (path: string) => DatabaseSync;
+}
+
+const openReadOnly = (path: string) => new DatabaseSync(path, { readOnly: true });
+
 /** Opens the journal, which must be there, for reading only; throws StartError. */
-export function openJournalForReading(directory: string, migrations = MIGRATIONS): DatabaseSync {
+export function openJournalForReading(directory: string, options: ReadOptions = {}): DatabaseSync {
+  const { migrations = MIGRATIONS, open = openReadOnly } = options;
   const path = join(directory, JOURNAL_FILE);
   return orStartError(path, () => {
-    const db = new DatabaseSync(path, { readOnly: true });
+    const db = open(path);
     return closedOnError(db, () => {
       set(db, 'busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS);
       set(db, 'query_only', 'ON', 1);
