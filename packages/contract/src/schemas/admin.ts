@@ -114,6 +114,7 @@ const keyMembers = {
   createdAt: Instant,
   createdBy: CallerName,
   expiresAt: optional(Instant),
+  rotatedFrom: optional(doc(KeyId, 'The key that it took the place of; absent if it was made anew.')),
   lastUsedAt: optional(
     doc(Instant, 'When it last authenticated a request, at most a minute behind; absent if it never has.'),
   ),

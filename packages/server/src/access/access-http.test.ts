@@ -190,6 +190,7 @@ test('keys are made, shown, rotated and revoked, and each change is in the log o
   const rotated = await ask(app, `${path}/rotate`, asAdmin('acme'), 'POST', { gracePeriod: 'PT0S' });
   assert.equal(rotated.code, '201');
   assert.equal(rotated.headers.get('location'), `/api/v1/admin/api-keys/${String(rotated.body['keyId'])}`);
+  assert.equal(rotated.body['rotatedFrom'], first.keyId);
   assert.equal(await send(app, asFirst), '401 API_KEY_REVOKED');
   const asSecond = { 'X-API-Key': String(rotated.body['key']), 'X-Tenant-Id': 'acme' };
   assert.equal(await send(app, asSecond), '201');

@@ -145,7 +145,7 @@ function createAgain(
 }
 
 function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {
-  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs } = record;
+  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs, replaces } = record;
   return {
     keyId,
     tenantId,
@@ -157,6 +157,7 @@ function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): Ap
     createdAt: instant(createdAtMs),
     createdBy,
     ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
+    ...(replaces !== undefined && { rotatedFrom: replaces }),
     ...(lastUsedAtMs !== undefined && { lastUsedAt: instant(lastUsedAtMs) }),
   };
 }

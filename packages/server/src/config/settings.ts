@@ -103,6 +103,11 @@ export const SETTINGS = {
       'the listening address',
       'How others reach the service. If it begins with `https:`, answers carry `Strict-Transport-Security`.',
     ),
+    CorsOrigins: optional(
+      list(url('https', 'http')),
+      'no origin',
+      'Origins whose pages may ask the service from a browser, as they are sent: `https://console.example`.',
+    ),
     TrustedProxies: optional(
       list(network()),
       'loopback; everyone in Development and Test',
@@ -205,6 +210,19 @@ export const SETTINGS = {
     AutoProvision: setting(flag(), true, "A tenant comes into being at an authorised caller's first write."),
     Region: optional(region, 'no region', 'Region of this instance, for tenants pinned to regions.'),
   },
+  Encryption: {
+    Classifications: optional(
+      list(choice('Public', 'Internal', 'Confidential', 'Secret', 'All', 'None')),
+      'nothing is encrypted',
+      'Whose values are sealed.',
+    ),
+    Provider: optional(
+      choice('File', 'AwsKms', 'Vault'),
+      'nothing is encrypted',
+      'What keeps the keys that seal values.',
+    ),
+    Keyring: optional(path(), 'in the data directory', 'The file with the keys.'),
+  },
   Webhooks: {
     AllowPrivateTargets: setting(
       flag(),
@@ -279,12 +297,14 @@ export type Config = ValueOf<typeof SETTINGS>;
  * one is told so at the start. A feature that arrives takes its line away.
  */
 export const NOT_IN_EFFECT: readonly string[] = [
+  'Server__CorsOrigins',
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
   'Webhooks',
   'Exports',
   'Retention',
+  'Encryption',
   'RateLimiting',
   'McpRateLimiting',
   'Redis',

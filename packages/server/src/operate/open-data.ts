@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { EvidenceError } from '@tallystick/evidence';
 import { anchorPlace } from '../config/anchor-place.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
@@ -11,6 +12,7 @@ import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
+import { DAMAGED_HELP } from '../storage/anchor-file.ts';
 import { findForks, mergeHistories } from '../storage/anchor-merge.ts';
 import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
 import { readAnchorFiles } from '../storage/anchor-reading.ts';
@@ -51,7 +53,8 @@ function readAt(place: string) {
     return { history, heads: newestIn(history), forks };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });
+    const help = error instanceof EvidenceError ? `; ${DAMAGED_HELP}` : '';
+    throw new StartError(`cannot read the anchor ${place}: ${why}${help}`, { cause: error });
   }
 }
 

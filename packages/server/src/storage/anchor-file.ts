@@ -30,8 +30,9 @@ const NO_FORKS: ReadonlyMap<string, string> = new Map();
  * directory must be there, because one that is missing is most likely a disk that is not mounted. Throws StartError.
  */
 export async function openAnchorFile(place: string): Promise<Anchor> {
+  let path = place;
   try {
-    const path = await pathOf(place);
+    path = await pathOf(place);
     const file = await open(path, 'r+');
     try {
       const bytes = await file.readFile();
@@ -44,16 +45,18 @@ export async function openAnchorFile(place: string): Promise<Anchor> {
     }
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError(anchorTrouble(place, error), { cause: error });
+    throw new StartError(anchorTrouble(path, error), { cause: error });
   }
 }
+
+/** What to do with an anchor that is damaged. */
+export const DAMAGED_HELP =
+  'put back an undamaged copy that is no older; if there is none, move the file away and run `tallystick recover --accept-lost-anchor`';
 
 /** Why an anchor cannot be used, and what to do, for people. */
 export function anchorTrouble(place: string, cause: unknown): string {
   const why =
-    cause instanceof AnchorDamage
-      ? `${cause.message}; put back an undamaged copy that is no older`
-      : `${codeOf(cause)}; see Log__Anchor`;
+    cause instanceof AnchorDamage ? `${cause.message}; ${DAMAGED_HELP}` : `${codeOf(cause)}; see Log__Anchor`;
   return `cannot use the anchor ${place}: ${why}`;
 }
 
