@@ -8,6 +8,7 @@ import { AuditError } from '@tallystick/contract';
 import { EvidenceError, parseCheckpoint, parseNote, parseVerifierKey } from '@tallystick/evidence';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
+import { hasAnchor } from './storage/anchor-reading.ts';
 import { loadSigningKeys } from './storage/signing-key-files.ts';
 import { JOURNAL_FILE } from './storage/sqlite/database.ts';
 import { openUnwritten } from './storage/sqlite/journal-at-rest.ts';
@@ -19,7 +20,7 @@ import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/fs
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor.ts';
 
-export type { StoreFault };
+export { hasAnchor, type StoreFault };
 
 export interface StoreWish {
   /** Verifier keys, of any of the logs: one key signs them all. None: those beside the data. */

@@ -3,7 +3,7 @@
 export type { ApiKeyRecord } from './access/api-keys.ts';
 export type { MadeKey } from './access/key-changes.ts';
 export { TOKEN_LIFETIME_SECONDS_MAX } from './access/token-lifetime.ts';
-export { checkDatabase, checkStore, isStore } from './check-store.ts';
+export { checkDatabase, checkStore, hasAnchor, isStore } from './check-store.ts';
 export { ConfigError } from './config/config-error.ts';
 export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';
@@ -20,7 +20,6 @@ export { matches } from './query/matches.ts';
 export type { Query } from './query/query.ts';
 export { parseQuery } from './query/query-parser.ts';
 export { systemClock, wait } from './runtime/clock.ts';
-export { hasAnchor } from './storage/anchor-reading.ts';
 export { StartError } from './start-error.ts';
 export type { Disagreement } from './streams/anchor-comparison.ts';
 export type { NewEpoch } from './streams/recovery.ts';
