@@ -2,10 +2,13 @@
 // one more event hides the rollback from a reader who has nothing but the store.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { checkStore } from '../../packages/server/src/check-store.ts';
+import { loadConfig } from '../../packages/server/src/config/config.ts';
+import { openRecovery } from '../../packages/server/src/operate/recover.ts';
 import { startService } from './running.ts';
 import { copyDirectory, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';
 
@@ -43,6 +46,31 @@ describe('a store that was put back, without its anchor', { concurrency: 1 }, ()
       );
       assert.deepEqual(await reasonsIn(directory), ['HISTORY_UNPROVEN'], `after start ${start}`);
     }
+  });
+
+  it('is not served where its checkpoints are deleted as well, and goes on only with a notice', async () => {
+    const directory = putBack();
+    {
+      using db = new DatabaseSync(join(directory, 'journal.db'));
+      db.exec('DELETE FROM checkpoints; DELETE FROM tile_hashes');
+    }
+    for (let start = 1; start <= 2; start++) {
+      await assert.rejects(
+        startService({ dataDirectory: directory }),
+        /the anchor in \S+ knows none of the logs/,
+      );
+      assert.equal(existsSync(join(directory, 'anchor')), false, 'none is made in its place');
+    }
+    const { config } = loadConfig({
+      variables: { Storage__DataDirectory: directory, Environment: 'Test' },
+      workingDirectory: directory,
+    });
+    {
+      await using recovery = await openRecovery(config);
+      const { accepted } = await recovery.acceptLostAnchor();
+      assert.deepEqual(accepted.map(({ tenant }) => tenant).toSorted(), ['acme', 'globex']);
+    }
+    await using _ = await startService({ dataDirectory: directory });
   });
 
   it('would be verified after one more event, if something signed it without asking for the anchor', async () => {

@@ -17,6 +17,7 @@ import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
+import { hasAnchor } from '../storage/anchor-reading.ts';
 import { openNodesAnchor, openOwnAnchor } from '../storage/anchor-nodes.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
@@ -174,6 +175,9 @@ export async function openData(
   const opened = await patiently(() => openStorage(surroundings));
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
+  // To open it makes the file: one that was there and is gone must not come back empty.
+  if (!hasAnchor(anchorPlace(config)))
+    await requireNothingLogged(await patiently(() => opened.tree.standings()), config);
   anchor.use(await openAnchor(config));
   const standings = await patiently(() => opened.tree.standings());
   if (config.storage.url !== undefined) requireOwnDatabase(anchor, standings);
@@ -219,6 +223,13 @@ async function requireAnchor(
   // Another node may have signed its first log since the anchor was opened.
   if (isAnchorLost(standings, known)) await known.anchor.refresh();
   if (isAnchorLost(standings, known)) throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
+}
+
+/** Throws StartError: before the first event there was an anchor, so it is lost, perhaps together with the keys. */
+async function requireNothingLogged(standings: readonly Standing[], config: Config): Promise<void> {
+  if (standings.length === 0) return;
+  if (standings.some(isSigned)) await requireSigningKeys(config.storage.dataDirectory);
+  throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }
 
 /** One file, which this service has for itself, or one of each node that serves from the database. Throws StartError. */

@@ -36,6 +36,9 @@ export function readAnchorOf(config: Config): ReadAnchor {
     get isNew() {
       return now.heads.size === 0;
     },
+    get isMissing() {
+      return now.isMissing;
+    },
     heads: () => now.heads,
     forks: () => now.forks,
     history: async () => now.history,
@@ -47,10 +50,11 @@ export function readAnchorOf(config: Config): ReadAnchor {
 
 function readAt(place: string) {
   try {
-    const files = readAnchorFiles(place) ?? [];
+    const found = readAnchorFiles(place);
+    const files = found ?? [];
     const history = mergeHistories(files);
     const forks = new Map(findForks(files).map(({ origin, message }) => [origin, message]));
-    return { history, heads: newestIn(history), forks };
+    return { history, heads: newestIn(history), forks, isMissing: found === undefined };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const help = error instanceof EvidenceError ? `; ${DAMAGED_HELP}` : '';

@@ -18,6 +18,8 @@ export interface Anchor extends AsyncDisposable {
    * that was lost (unanchored.ts). It stays so over restarts, until the first append.
    */
   readonly isNew: boolean;
+  /** It is only being read, and there is none. A service makes it before it takes its first event. */
+  readonly isMissing?: boolean;
   /** The newest by origin. */
   heads(): ReadonlyMap<string, AnchoredHead>;
   /** By origin, how two heads of one size were found anchored that have different roots: both were signed. */

@@ -18,7 +18,7 @@ export interface UnanchoredLog {
 }
 
 interface Known {
-  readonly anchor: Pick<ReadAnchor, 'heads'>;
+  readonly anchor: Pick<ReadAnchor, 'heads' | 'isMissing'>;
   readonly logOrigin: string;
 }
 
@@ -45,9 +45,13 @@ export function findUnanchored(standings: readonly Standing[], known: Known): Un
   });
 }
 
-/** Whether logs were signed, and the anchor knows none of this installation. */
+/**
+ * Whether the anchor knows no log of this installation, although some were signed. Logs that are not signed, and no anchor at
+ * all, are a loss too: only the checkpoints of such a store can have been deleted.
+ */
 export function isAnchorLost(standings: readonly Standing[], known: Known): boolean {
-  return standings.some(isSigned) && tenantsIn(known).size === 0;
+  const isExpected = standings.some(isSigned) || (known.anchor.isMissing === true && standings.length > 0);
+  return isExpected && tenantsIn(known).size === 0;
 }
 
 function tenantsIn({ anchor, logOrigin }: Known): ReadonlySet<TenantId> {
