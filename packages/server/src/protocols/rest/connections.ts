@@ -21,7 +21,10 @@ const unread = new UnreadAnswers(256 * 1024 * 1024);
 /** The answer that is being given on a connection, or was given last; kept on it, since a map of all is slower. */
 const ANSWER = Symbol('answer');
 
-type Connection = Socket & { [ANSWER]?: ServerResponse };
+/** How many requests of a connection wait for the one before them. */
+const WAITING = Symbol('waiting');
+
+type Connection = Socket & { [ANSWER]?: ServerResponse; [WAITING]?: number };
 
 /** How many bytes had come on each connection at some moment. */
 export type BytesRead = ReadonlyMap<Socket, number>;
@@ -47,6 +50,18 @@ export class Connections {
   lastAnswer(socket: Socket): ServerResponse | undefined {
     const connection: Connection = socket;
     return connection[ANSWER];
+  }
+
+  /** A request waits for the one before it; gives how many do. */
+  awaitTurn(socket: Socket): number {
+    const connection: Connection = socket;
+    connection[WAITING] = (connection[WAITING] ?? 0) + 1;
+    return connection[WAITING];
+  }
+
+  takeTurn(socket: Socket): void {
+    const connection: Connection = socket;
+    connection[WAITING]! -= 1;
   }
 
   /** Writes the last that is said on a connection. */

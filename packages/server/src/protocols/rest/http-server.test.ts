@@ -1,6 +1,7 @@
 // The limits of single connections, on real sockets: idle time, number, and how long a refusal may linger.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Server as NetServer, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -183,4 +184,39 @@ test('rubbish sent while a request is being answered adds up to nothing', async 
   answerOk(answer.req, answer);
   assert.match(await received, /^HTTP\/1\.1 200 .*ok$/s);
   await closed;
+});
+
+test('of requests that a connection sends at once one is served at a time, and none after it is closed', async () => {
+  const begun: (() => void)[] = [];
+  using server = await startServer((request, response) => begun.push(() => answerOk(request, response)));
+  const coming = accepted(server.server);
+  const socket = await openHalf(server.port);
+  const theirs = await coming;
+  const answers: string[] = [];
+  socket.on('data', (chunk) => answers.push(...String(chunk).split('HTTP/1.1 ').slice(1)));
+  socket.write(GET.repeat(5));
+  for (let served = 1; served <= 3; served++) {
+    while (begun.length < served) await pause(5);
+    await pause(30);
+    assert.equal(begun.length, served, 'the others wait');
+    begun.at(-1)!();
+    while (answers.length < served) await pause(5);
+  }
+  while (begun.length < 4) await pause(5);
+  const closed = once(theirs, 'close');
+  socket.destroy();
+  await closed;
+  begun.at(-1)!();
+  await pause(50);
+  assert.equal(begun.length, 4, 'the fifth is served for nobody');
+});
+
+test('a connection that sends without end and waits for no answer is closed', async () => {
+  let served = 0;
+  using server = await startServer(() => served++);
+  const socket = await openHalf(server.port);
+  socket.resume();
+  socket.write(GET.repeat(3000));
+  await closing(socket);
+  assert.equal(served, 1);
 });

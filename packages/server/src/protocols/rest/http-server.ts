@@ -40,6 +40,9 @@ const CONNECTION_LIMITS: ConnectionLimits = { stillMs: 80_000, connectionsMax: 2
 /** Above the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 
+/** One at a time is served of what a connection has sent without waiting for answers; more than so many do not wait. */
+const PIPELINED_MAX = 1000;
+
 const OPTIONS = {
   maxHeaderSize: LIMITS.headerBlockBytesMax,
   headersTimeout: LIMITS.headersTimeoutMs,
@@ -65,11 +68,21 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
         });
   const open = new Connections(server, clock);
   const serveSoon = afterTheTurn(serve);
+  const serveAfter = (before: ServerResponse, request: IncomingMessage, response: ServerResponse) => {
+    if (open.awaitTurn(request.socket) > PIPELINED_MAX) return request.socket.destroy();
+    before.once('close', () => {
+      open.takeTurn(request.socket);
+      if (!request.destroyed) serveSoon(request, response);
+    });
+    return undefined;
+  };
   const take = (request: IncomingMessage, response: ServerResponse) => {
+    const before = open.lastAnswer(request.socket);
     // Perhaps the middle of another request: the connection ends with the answer before it.
-    if (open.lastAnswer(request.socket)?.req.headers.upgrade !== undefined) return;
+    if (before?.req.headers.upgrade !== undefined) return;
     open.answer(request, response);
-    serveSoon(request, response);
+    if (before === undefined || before.writableFinished) serveSoon(request, response);
+    else serveAfter(before, request, response);
   };
   server.on('request', take);
   // The size of the header block is the limit; a count would drop headers unseen.
