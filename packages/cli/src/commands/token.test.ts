@@ -55,6 +55,7 @@ describe('tallystick token', { concurrency: 3 }, () => {
     };
     const one = await claimsFor('--role', 'Admin', '--scope', 'audit:read', '--clearance', 'Internal');
     assert.deepEqual([one['roles'], one['scope'], one['clearance']], [['Admin'], 'audit:read', 'Internal']);
+    assert.equal(one['sub'], 'cli-admin-internal', 'tokens that see different things are different callers');
     const several = await claimsFor('--role', 'Viewer', 'Operator', '--scope', 'audit:write audit:verify');
     assert.deepEqual(
       [several['roles'], several['scope']],

@@ -1,14 +1,21 @@
 // tallystick token: signs a bearer token with the key of the service's own issuer and prints it, and nothing else.
 
 import { Command } from 'commander';
-import { type AccessOptions, addAccessOptions, allowedBy, tenantIn, tokenScopes } from '../access-options.ts';
+import {
+  type AccessOptions,
+  addAccessOptions,
+  type Allowed,
+  allowedBy,
+  tenantIn,
+  tokenScopes,
+} from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
 import { runWithSettings } from '../run-with-settings.ts';
 
 interface Options extends ConfigFileOption, AccessOptions {
-  readonly subject: string;
+  readonly subject?: string;
   readonly expiresIn: string;
 }
 
@@ -22,7 +29,10 @@ export function tokenCommand(): Command {
     )
     .requiredOption('--tenant <tenant>', 'whose data it is for');
   return addAccessOptions(command)
-    .option('--subject <subject>', 'who it is for: goes into the log as token:tallystick#<subject>', 'cli')
+    .option(
+      '--subject <subject>',
+      'who it is for: goes into the log as token:tallystick#<subject> (default: cli and its rights, as in cli-operator)',
+    )
     .option('--expires-in <time>', 'how long it works, 24h at most', '1h')
     .addOption(configFileOption())
     .action(async (options: Options) => {
@@ -30,7 +40,7 @@ export function tokenCommand(): Command {
         const allowed = allowedBy(options);
         const { token, newKeyIn } = await server.makeToken(config, {
           tenant: tenantIn(options.tenant),
-          subject: subjectIn(options.subject),
+          subject: options.subject === undefined ? subjectOf(allowed) : subjectIn(options.subject),
           roles: allowed.roles,
           scopes: tokenScopes(allowed),
           clearance: allowed.clearance,
@@ -50,6 +60,16 @@ function lifetimeIn(text: string, secondsMax: number): number {
   throw new CannotRun(
     `--expires-in is ${text}; at most ${secondsMax / 3600}h, because a token cannot be revoked: for longer, make a key (tallystick keys create)`,
   );
+}
+
+/**
+ * Tokens of one subject are one caller, and a caller may learn that it repeats what it sent. Tokens that see different things
+ * must not be one by default.
+ */
+function subjectOf({ roles, clearance }: Allowed): string {
+  return ['cli', ...roles.toSorted(), ...(clearance === undefined ? [] : [clearance])]
+    .join('-')
+    .toLowerCase();
 }
 
 function subjectIn(text: string): string {
