@@ -34,6 +34,12 @@ test('one that is not allowed is replaced in the answer and refused', () => {
   }
 });
 
+test('of one that was sent twice the message says that it is sent once', () => {
+  assert.throws(() => checkCorrelation({ 'x-correlation-id': 'a, b' }), {
+    message: 'X-Correlation-Id must be 1 to 128 visible ASCII characters, no blanks, and sent once.',
+  });
+});
+
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 

@@ -60,11 +60,12 @@ export class RequestCorrelation implements Correlation {
   }
 }
 
+/** One that was sent twice arrives with a blank in it. */
 export function checkCorrelation(headers: HeaderValues): void {
   const given = header(headers, 'x-correlation-id');
   const issue = given === undefined ? undefined : visibleIssue(given, LIMITS.correlationIdLengthMax);
   if (issue === undefined) return;
-  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}.`, {
+  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}, and sent once.`, {
     details: [{ field: 'X-Correlation-Id', issue, value: given }],
   });
 }
