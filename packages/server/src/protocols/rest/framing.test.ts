@@ -158,6 +158,21 @@ for (const [what, request, expected] of ODDITIES) {
   });
 }
 
+test('what is wrong with a header is said without its name, which the field has', async () => {
+  const table: [request: string, field: string][] = [
+    [`${GET}\r\n`, 'Host'],
+    [`${GET}${HOST}Expect: tea\r\n\r\n`, 'Expect'],
+    [`${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 'Transfer-Encoding'],
+    [`GET /health/live HTTP/2.0\r\n${HOST}\r\n`, 'HTTP'],
+  ];
+  for (const [request, field] of table) {
+    const [answer] = await exchangeRaw(app.port, request);
+    const { message, details } = bodyOf(answer).error as { message: string; details: { issue: string }[] };
+    const [{ issue } = { issue: '' }] = details;
+    assert.deepEqual([message, details], [`${field} ${issue}.`, [{ field, issue }]]);
+  }
+});
+
 test('a refused connection is closed, and says so', async () => {
   const [answer] = await exchangeRaw(app.port, 'hello\r\n\r\n');
   assert.equal(answer?.headers['connection'], 'close');

@@ -10,17 +10,17 @@ const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._~%-]*)(:\d{0,5})?$/;
 
 export function checkFraming({ httpVersion, headers }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw invalid('HTTP', `HTTP/${httpVersion} is not served here; use HTTP/1.1`);
+    throw invalid('HTTP', `must be of version 1.1; it is ${httpVersion}`);
   }
   const { host, expect, 'transfer-encoding': coding } = headers;
   if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) {
-    throw invalid('Host', 'Host must be sent once, as a host name or address with an optional port');
+    throw invalid('Host', 'must be sent once, as a host name or address with an optional port');
   }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw invalid('Transfer-Encoding', 'Transfer-Encoding must be chunked, or absent');
+    throw invalid('Transfer-Encoding', 'must be chunked, or absent');
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    throw invalid('Expect', 'Expect must be 100-continue, or absent');
+    throw invalid('Expect', 'must be 100-continue, or absent');
   }
 }
 
@@ -33,5 +33,5 @@ export function isFramed({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 function invalid(field: string, issue: string): AuditError {
-  return new AuditError('INVALID_HEADER', `${issue}.`, { details: [{ field, issue }] });
+  return new AuditError('INVALID_HEADER', `${field} ${issue}.`, { details: [{ field, issue }] });
 }
