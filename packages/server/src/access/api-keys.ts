@@ -63,13 +63,15 @@ export interface ApiKeyStore {
 
 export type KeyStatus = 'Active' | 'Expired' | 'Revoked';
 
+/** What every key of ours begins with. */
+export const KEY_PREFIX = 'tsk_';
 const FORM = /^tsk_([0-7][0-9A-HJKMNP-TV-Z]{25})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}$/;
 const SECRET_BYTES = 20;
 const CHECKSUM_LENGTH = 7;
 
 export function makeKey(keyId: KeyId, random: Random): string {
   const secret = [...bitsOf(random.bytes(SECRET_BYTES))].join('');
-  const stem = `tsk_${keyId}_${secret}`;
+  const stem = `${KEY_PREFIX}${keyId}_${secret}`;
   return `${stem}_${checksumOf(stem)}`;
 }
 
@@ -98,7 +100,7 @@ export async function verifyKey(
 ): Promise<ApiKeyRecord> {
   const record = await store.findByHash(keyHash);
   if (record === undefined) {
-    const isMistyped = key.startsWith('tsk_') && keyIdIn(key) === undefined;
+    const isMistyped = key.startsWith(KEY_PREFIX) && keyIdIn(key) === undefined;
     throw new AuditError(
       'UNAUTHENTICATED',
       isMistyped

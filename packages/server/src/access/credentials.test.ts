@@ -118,6 +118,13 @@ test('one credential per header, in its form, or nobody is let in', async () => 
     assert.equal(await verdictOn(credentials), expected, what);
 });
 
+test('a key in the place of a token is told its own header', async () => {
+  const message = 'Authorization holds an API key: send it in the header X-API-Key.';
+  for (const key of [operatorKey, 'tsk_', operatorKey.slice(0, 40)]) {
+    assert.throws(() => authenticate({ authorization: `Bearer ${key}`, apiKey: undefined }), { message });
+  }
+});
+
 test('two credentials must both be valid and for the same tenant', async () => {
   const authorization = 'Bearer auditor.token';
   const table: [string, Partial<Credentials>, string][] = [

@@ -4,7 +4,14 @@
 
 import { AuditError, type KeyId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import { type ApiKeyRecord, type ApiKeyStore, firstKeyOf, hashOfKey, verifyKey } from './api-keys.ts';
+import {
+  type ApiKeyRecord,
+  type ApiKeyStore,
+  firstKeyOf,
+  hashOfKey,
+  KEY_PREFIX,
+  verifyKey,
+} from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
@@ -67,6 +74,8 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
     const token = BEARER.exec(authorization)?.[1];
     if (token === undefined)
       throw unauthenticated('Authorization must be "Bearer <token>", and be sent once.');
+    if (token.startsWith(KEY_PREFIX))
+      throw unauthenticated('Authorization holds an API key: send it in the header X-API-Key.');
     return tokens.verify(token);
   };
 
