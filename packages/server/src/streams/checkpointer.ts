@@ -358,7 +358,8 @@ class TurningCheckpointer implements Checkpointer {
   #refuse(tenant: TenantId, why: string): void {
     if (this.#refused.has(tenant)) return;
     this.#refused.set(tenant, why);
-    this.#parts.telemetry.error('the log of a tenant is refused', new Error(why), { tenant });
+    // No Error: a stack would tell the operator nothing.
+    this.#parts.telemetry.error('the log of a tenant is refused', why, { tenant });
   }
 }
 
