@@ -124,6 +124,12 @@ export interface OwnViolation {
   readonly detail: ErrorDetail;
 }
 
+/** Parameters that the operation does not have, beside those that it has. */
+export interface UnknownParameters {
+  readonly names: readonly string[];
+  readonly known: readonly string[];
+}
+
 /** What a protocol made of a request, before anything in it has been validated. */
 export interface Received {
   readonly input: Readonly<Record<string, unknown>>;
@@ -135,8 +141,7 @@ export interface Received {
   readonly bytes: Uint8Array | undefined;
   /** The RFC 8785 text of the body, where it was made on the way. */
   readonly canonical: Uint8Array | undefined;
-  /** Parameters that the operation does not have, by name. */
-  readonly unknownParameters?: readonly string[];
+  readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => Place;
 }

@@ -8,6 +8,10 @@ import { countCharacters, type Fault } from './schema-check.ts';
 
 /** `isInQuery`: the value was sent as text, whatever it should be. */
 export function issueOf({ keyword, schema, value, at }: Fault, isInQuery = false): string {
+  // Only a parameter that was sent several times has several texts where one is asked for.
+  if (isInQuery && Array.isArray(value) && schema.type !== 'array') {
+    return `must be sent once; it was sent ${value.length} times`;
+  }
   switch (keyword) {
     case 'required':
       return required(schema.properties?.[String(at?.key)]);

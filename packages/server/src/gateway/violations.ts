@@ -11,7 +11,7 @@ import {
   LIMITS,
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
-import type { OwnViolation, Place, Received } from '../call.ts';
+import type { OwnViolation, Place, Received, UnknownParameters } from '../call.ts';
 import { cutValue } from './error-body.ts';
 import { issueOf, knownMembers } from './issue.ts';
 import type { Fault, Step } from './schema-check.ts';
@@ -40,7 +40,8 @@ export function refusal(
   const inBody = received.violations.map(
     (detail): Violation => ({ place: 'Body', code: CODE_OF_PLACE.Body, detail }),
   );
-  const unknown = unknownParameters(received.unknownParameters ?? []).map(
+  const { unknownParameters: unread } = received;
+  const unknown = (unread === undefined ? [] : unknownParameters(unread)).map(
     (detail): Violation => ({ place: 'Query', code: CODE_OF_PLACE.Query, detail }),
   );
   const bySchema = [...inBody, ...unknown, ...faults.map((fault) => violation(fault, received))];
@@ -68,8 +69,13 @@ export function refusal(
   return new AuditError(code, messageFor(details, unlisted), { details });
 }
 
-export function unknownParameters(names: readonly string[]): ErrorDetail[] {
-  return names.map((name) => ({ field: cutText(name), issue: 'is not a parameter of this operation' }));
+/** Known parameters are listed once, beside the first that is unknown. */
+export function unknownParameters({ names, known }: UnknownParameters): ErrorDetail[] {
+  const issue = 'is not a parameter of this operation';
+  return names.map((name, i) => ({
+    field: cutText(name),
+    issue: i === 0 ? `${issue}; known are ${known.join(', ')}` : issue,
+  }));
 }
 
 /** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */

@@ -43,7 +43,6 @@ test('a refused number is named as it was sent, beside what is wanted', async ()
     ['limit=', '""'],
     ['limit=-1', '-1'],
     ['limit=9999999999999999999', '"9999999999999999999"'],
-    ['limit=1&limit=2', 'a list'],
   ];
   for (const [query, sent] of table) {
     const { error } = await ask(`/event-streams?${query}`);
@@ -51,6 +50,24 @@ test('a refused number is named as it was sent, beside what is wanted', async ()
   }
   const { error } = await ask(`/event-streams?limit=${'7'.repeat(500)}`);
   assert.ok(error!.message.length < 300, 'what is long is cut');
+});
+
+test('a parameter that was sent several times is told to be sent once, whatever it should be', async () => {
+  const table: [path: string, times: number][] = [
+    ['/event-streams?limit=1&limit=2', 2],
+    ['/audit-events?q=a&q=b&q=c', 3],
+    ['/audit-events?startTime=2026-01-02T03:04:05Z&startTime=2026-01-02T03:04:05Z', 2],
+    ['/audit-events?tenantId=acme&tenantId=acme', 2],
+  ];
+  for (const [path, times] of table) {
+    const { status, error } = await ask(path);
+    assert.deepEqual([status, error?.code], [400, 'INVALID_PARAMETER'], path);
+    assert.deepEqual(
+      error?.details.map(({ issue }) => issue),
+      [`must be sent once; it was sent ${times} times`],
+      path,
+    );
+  }
 });
 
 test('a parameter that is unknown is listed beside the others that are wrong', async () => {
@@ -63,7 +80,18 @@ test('a parameter that is unknown is listed beside the others that are wrong', a
     'sort[0]',
   ]);
   const alone = await ask('/audit-events?colour=red');
-  assert.equal(alone.error?.message, 'colour is not a parameter of this operation.');
-  const long = await ask(`/audit-events?${'a'.repeat(5000)}=1`);
-  assert.ok(long.error!.message.length < 300, 'what is long is cut');
+  assert.match(
+    alone.error!.message,
+    /^colour is not a parameter of this operation; known are tenantId, .*, q, .*, limit, .*, api-version\.$/,
+  );
+  const several = await ask('/event-streams?Limit=5&Cursor=x');
+  assert.deepEqual(
+    several.error?.details.map(({ issue }) => issue),
+    [
+      'is not a parameter of this operation; known are status, limit, cursor, api-version',
+      'is not a parameter of this operation',
+    ],
+  );
+  const long = await ask(`/event-streams?${'a'.repeat(5000)}=1`);
+  assert.ok(long.error!.message.length < 400, 'what is long is cut');
 });

@@ -13,7 +13,7 @@ import {
   placeholders,
   placeOf,
 } from '@tallystick/contract';
-import type { Place, Received } from '../../call.ts';
+import type { Place, Received, UnknownParameters } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
 import { type BodyLimits, type BodyParts, type JsonBody, readJson } from './body.ts';
@@ -104,10 +104,10 @@ export function receive(
   }
   const unknown = readQuery(reading, parts.query, input);
   if (bodyMember === undefined) {
-    const strange = unknown.length === 0 ? {} : { unknownParameters: unknown };
+    const strange = unknown === undefined ? {} : { unknownParameters: unknown };
     return { input, ...NO_BODY, ...strange, placeOf: reading.placeOf };
   }
-  if (unknown.length > 0) throw unknownParameter(unknown);
+  if (unknown !== undefined) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
     const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
@@ -128,20 +128,25 @@ function identifier(operation: Operation<OperationName>, name: string, parameter
   return format === 'uuid' ? text?.toLowerCase() : text;
 }
 
-/** Gives the names that are no parameters of the operation. */
-function readQuery({ inQuery }: Reading, query: Query, input: Record<string, unknown>): string[] {
+/** Gives the parameters that the operation does not have; undefined where there are none. */
+function readQuery(
+  { inQuery }: Reading,
+  query: Query,
+  input: Record<string, unknown>,
+): UnknownParameters | undefined {
   const unknown: string[] = [];
   for (const [name, texts] of query) {
     const schema = inQuery.get(name);
     if (schema !== undefined) input[name] = fromText(schema, texts);
     else if (name !== VERSION_PARAMETER) unknown.push(name);
   }
-  return unknown;
+  if (unknown.length === 0) return undefined;
+  return { names: unknown, known: [...inQuery.keys(), VERSION_PARAMETER] };
 }
 
 /** Where a body follows: nobody reads it for a request that is refused all the same. */
-function unknownParameter(names: readonly string[]): AuditError {
-  const details = unknownParameters(names);
+function unknownParameter(unknown: UnknownParameters): AuditError {
+  const details = unknownParameters(unknown);
   return new AuditError('INVALID_PARAMETER', messageFor(details), { details });
 }
 
