@@ -70,6 +70,12 @@ test('a parameter that was sent several times is told to be sent once, whatever 
   }
 });
 
+test('an identifier in the path is read without regard to case, and shown as it was sent where it is none', async () => {
+  assert.equal((await ask('/event-streams/nope')).error?.details[0]?.value, 'nope');
+  const { error } = await ask('/event-streams/01ke0000000000000000000042');
+  assert.equal(error?.code, 'STREAM_NOT_FOUND');
+});
+
 test('a parameter that is unknown is listed beside the others that are wrong', async () => {
   const { status, error } = await ask('/audit-events?limit=0&colour=red&sort=colour&size=1');
   assert.deepEqual([status, error?.code], [400, 'INVALID_PARAMETER']);

@@ -6,12 +6,14 @@ import {
   asJson,
   AuditError,
   everySchema,
+  isUuid,
   type JsonSchema,
   LIMITS,
   type Operation,
   type OperationName,
   placeholders,
   placeOf,
+  ULID_PATTERN,
 } from '@tallystick/contract';
 import type { Place, Received, UnknownParameters } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
@@ -120,13 +122,21 @@ export function receive(
 
 const NO_BODY = { violations: [], unlisted: 0, bytes: undefined, canonical: undefined } as const;
 
-/** Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. */
+/**
+ * Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. Text that is no identifier in
+ * either case stays as it was sent, because the error shows it.
+ */
 function identifier(operation: Operation<OperationName>, name: string, parameters: Parts['parameters']) {
   const text = parameters[name] ?? parameters['*'];
   const format = asJson(operation.input.properties[name]!).format;
-  if (format === 'ulid') return text?.toUpperCase();
-  return format === 'uuid' ? text?.toLowerCase() : text;
+  if (format === 'ulid' && text !== undefined) {
+    const ulid = text.toUpperCase();
+    return ULID.test(ulid) ? ulid : text;
+  }
+  return format === 'uuid' && text !== undefined && isUuid(text) ? text.toLowerCase() : text;
 }
+
+const ULID = new RegExp(ULID_PATTERN);
 
 /** Gives the parameters that the operation does not have; undefined where there are none. */
 function readQuery(
