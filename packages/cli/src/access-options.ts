@@ -40,6 +40,7 @@ export function allowedBy({ role, scope, clearance }: AccessOptions): Allowed {
   const scopes = namesIn(scope).map((name) => oneOf(SCOPES, name, 'scope'));
   if (roles.length + scopes.length === 0)
     throw new CannotRun('without --role and --scope it could do nothing');
+  if (roles.length > 0) requireScopesOf(roles, scopes);
   return {
     roles: [...new Set(roles)],
     scopes: [...new Set(scopes)],
@@ -53,16 +54,16 @@ export function tenantIn(text: string): TenantId {
   throw new CannotRun(`${JSON.stringify(text.slice(0, 80))} is no tenant: it is ${form}`);
 }
 
-/**
- * What a token needs to name, since a token without scopes may do nothing: those of everything that its roles may do,
- * narrowed to those that were named. One that no role has is refused: it could never be used.
- */
+/** What a token needs to name, since one without scopes may do nothing: if none are given, those of its roles. */
 export function tokenScopes({ roles, scopes }: Pick<Allowed, 'roles' | 'scopes'>): Scope[] {
-  if (roles.length === 0) return scopes;
+  return scopes.length > 0 ? scopes : scopesOfRoles(roles);
+}
+
+/** Beside roles, scopes narrow what those may do: a scope that no role has could never be used. */
+function requireScopesOf(roles: readonly Role[], scopes: readonly Scope[]): void {
   const ofRoles = scopesOfRoles(roles);
-  if (scopes.length === 0) return ofRoles;
   const foreign = scopes.filter((scope) => !ofRoles.includes(scope));
-  if (foreign.length === 0) return scopes;
+  if (foreign.length === 0) return;
   throw new CannotRun(
     `--scope ${foreign.join(' ')} is not among the scopes of --role ${roles.join(' ')}: ${ofRoles.join(', ')}`,
   );

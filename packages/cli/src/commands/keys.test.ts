@@ -159,6 +159,10 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       [['create', '--tenant', 'acme', '--scope', 'audit'], /"audit" is no scope; there are audit:write, /],
       [['create', '--tenant', 'a b', '--role', 'Admin'], /"a b" is no tenant: it is 1 to 64 letters/],
       [['create', '--tenant', 'acme'], /without --role and --scope it could do nothing/],
+      [
+        ['create', '--tenant', 'acme', '--role', 'Viewer', '--scope', 'audit:read', 'audit:write'],
+        /--scope audit:write is not among the scopes of --role Viewer: audit:read, audit:verify/,
+      ],
       [['create', '--tenant', 'acme', '--role', 'Admin', '--clearance', 'Top'], /"Top" is no classification/],
       [
         ['create', '--tenant', 'acme', '--role', 'Admin', '--expires-in', 'soon'],
