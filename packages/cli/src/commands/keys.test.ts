@@ -49,7 +49,9 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     const { key, keyId, stderr } = await place.make(...args, '--expires-in', '90d', '--clearance', 'Secret');
     assert.match(
       stderr,
-      new RegExp(`^made key ${keyId} \\(ci\\) for tenant acme: Operator, audit:write; .*\\n$`),
+      new RegExp(
+        `^made key ${keyId} \\(ci\\) for tenant acme: Operator, audit:write; clearance Secret; works until .*\\n$`,
+      ),
     );
     assert.ok(!stderr.includes(key));
     for (const file of readdirSync(place.data)) {

@@ -117,11 +117,12 @@ function show({ key, record }: MadeKey): void {
   process.stdout.write(`${key}\n`);
 }
 
-function factsOf({ keyId, tenantId, name, roles, scopes, expiresAtMs }: ApiKeyRecord): string {
+function factsOf({ keyId, tenantId, name, roles, scopes, clearance, expiresAtMs }: ApiKeyRecord): string {
   const whose = tenantId === '*' ? 'every tenant' : `tenant ${tenantId}`;
   const end =
     expiresAtMs === undefined ? 'until it is revoked' : `until ${new Date(expiresAtMs).toISOString()}`;
-  return `made key ${keyId} (${name}) for ${whose}: ${[...roles, ...scopes].join(', ')}; works ${end}`;
+  const seen = clearance === undefined ? '' : `; clearance ${clearance}`;
+  return `made key ${keyId} (${name}) for ${whose}: ${[...roles, ...scopes].join(', ')}${seen}; works ${end}`;
 }
 
 function tenantOrAll(text: string): string {
