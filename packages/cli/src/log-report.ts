@@ -1,7 +1,7 @@
 // What `tallystick verify <url>` says once a log is verified: what was shown to hold, and whose word that rests on.
 
 import { type Checkpoint, toHex } from '@tallystick/evidence';
-import { countedEntries } from './counted.ts';
+import { counted, countedEntries } from './counted.ts';
 import type { AcceptedLog, ContinuedLog } from './new-epoch.ts';
 import { lines, type Report } from './verify-report.ts';
 import type { WholeLogVerdict } from './whole-log.ts';
@@ -84,7 +84,8 @@ function formerOf(former: ContinuedLog | AcceptedLog): string {
 function entriesOf(entries: WholeLogVerdict | undefined): string {
   if (entries === undefined) return 'not read; --entries reads them all';
   const { firstReceivedAtMs: first, lastReceivedAtMs: last, tiles } = entries;
-  const count = `all ${entries.entries} read, ${entries.notices} of them notices, with ${tiles} tiles`;
+  const notices = entries.notices === 1 ? '1 of them a notice' : `${entries.notices} of them notices`;
+  const count = `all ${entries.entries} read, ${notices}, with ${counted(tiles, 'tile')}`;
   if (first === undefined || last === undefined) return count;
   return `${count}; received ${new Date(first).toISOString()} to ${new Date(last).toISOString()}`;
 }

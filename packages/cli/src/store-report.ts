@@ -37,7 +37,7 @@ export function reportStore(
     ['entries', entriesText(totals)],
     [
       'tree',
-      `${counted(checkpoints, 'checkpoint')}, ${tiles} hashes of tiles, ${counted(streams, 'stream')}`,
+      `${counted(checkpoints, 'checkpoint')}, ${tiles} ${tiles === 1 ? 'hash' : 'hashes'} of tiles, ${counted(streams, 'stream')}`,
     ],
     [
       'keys',

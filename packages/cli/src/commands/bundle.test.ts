@@ -139,7 +139,7 @@ describe('tallystick bundle', () => {
       place.run(['verify', proxy.url, '--tenant', TENANT, '--state', out('state'), ...args], more);
     const first = await verify(env, '--pin-first-key', '--entries');
     assert.equal(first.code, 0, first.stderr);
-    assert.match(first.stdout, /^verified {2}http.*\n[^]*all 260 read, 1 of them notices/);
+    assert.match(first.stdout, /^verified {2}http.*\n[^]*all 260 read, 1 of them a notice, with 3 tiles/);
     assert.match(first.stdout, /TAKEN FROM THE SERVICE ITSELF/);
     proxy.lie = (path, bytes) =>
       path.includes('/tile/0/') ? Buffer.from(bytes.map((byte) => byte ^ 1)) : undefined;
