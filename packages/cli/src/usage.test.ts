@@ -62,6 +62,24 @@ test('a command line that cannot be read is refused like anything else, on one l
     [['fly'], "unknown command 'fly' (tallystick --help says more)"],
     [['serch'], "unknown command 'serch' (Did you mean search?) (tallystick --help says more)"],
     [['serve', '--fast'], "unknown option '--fast' (tallystick serve --help says more)"],
+    [
+      ['serve', '--port', '9'],
+      "unknown option '--port'; did you mean the setting Server__Port, in the environment or the settings file? (tallystick serve --help says more)",
+    ],
+    [
+      ['keys', 'list', '--data-dir=x'],
+      "unknown option '--data-dir=x'; did you mean the setting Storage__DataDirectory, in the environment or the settings file? (tallystick keys list --help says more)",
+    ],
+    [['serve', '--v1-state'], "unknown option '--v1-state' (tallystick serve --help says more)"],
+    [['serve', '--state'], "unknown option '--state' (tallystick serve --help says more)"],
+    [
+      ['serve', '--confg'],
+      "unknown option '--confg' (Did you mean --config?) (tallystick serve --help says more)",
+    ],
+    [
+      ['search', '--tenant', 'acme', '--environment'],
+      "unknown option '--environment' (tallystick search --help says more)",
+    ],
     [['verify'], "missing required argument 'file' (tallystick verify --help says more)"],
     [['token'], "required option '--tenant <tenant>' not specified (tallystick token --help says more)"],
     [['keys', 'rotate'], "missing required argument 'keyId' (tallystick keys rotate --help says more)"],

@@ -4,7 +4,6 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { type Command, Help } from 'commander';
-import { complain } from './complain.ts';
 import { isColoured } from './paint.ts';
 import { printable } from './printable.ts';
 
@@ -12,6 +11,19 @@ import { printable } from './printable.ts';
 const DESCRIPTION_WIDTH_MIN = 20;
 /** Of what is no terminal, or one that does not tell. */
 const HELP_WIDTH_DEFAULT = 80;
+
+/** A command line that is refused. The message is one line. */
+export class WrongUsage extends Error {
+  readonly command: Command;
+  /** What the command is called by. */
+  readonly calledBy: string;
+
+  constructor(message: string, command: Command, calledBy: string) {
+    super(message);
+    this.command = command;
+    this.calledBy = calledBy;
+  }
+}
 
 /** Of a command and of those below it; `name` is what it is called by. */
 export function configureUsage(command: Command, name: string): void {
@@ -30,7 +42,9 @@ export function configureUsage(command: Command, name: string): void {
       getErrHelpWidth: () => helpWidth(process.stderr),
       getOutHasColors: () => isColoured(process.stdout),
       getErrHasColors: () => isColoured(process.stderr),
-      outputError: (text) => complain(`${oneLine(text)} (${name} --help says more)`),
+      outputError(text) {
+        throw new WrongUsage(oneLine(text), command, name);
+      },
     });
   for (const part of command.commands) configureUsage(part, `${name} ${part.name()}`);
 }
