@@ -135,7 +135,14 @@ describe('a backup that is put back', () => {
         assert.match(stdout, /^wrote {2}.*copy\.db \(\d+\.\d MB\)\n/);
         assert.equal(statSync(copy).mode & 0o777, 0o600);
         const again = await place.run(['backup', copy]);
-        assert.deepEqual([again.code, again.stderr.includes('is there already')], [1, true]);
+        assert.deepEqual([again.code, again.stderr.includes('is there already')], [2, true]);
+        const nowhere = await place.run(['backup', join(place.folder, 'nowhere/x.db')]);
+        assert.deepEqual(
+          [nowhere.code, nowhere.stderr],
+          [2, `tallystick: the directory ${join(place.folder, 'nowhere')} does not exist\n`],
+        );
+        const below = await place.run(['backup', join(copy, 'x.db')]);
+        assert.deepEqual([below.code, below.stderr], [2, `tallystick: ${copy} is no directory\n`]);
       },
       async putBack() {
         for (const name of [

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { requireNewFile } from '../new-file.ts';
 import { reportedProgress } from '../progress.ts';
 import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
 
@@ -19,6 +20,7 @@ export function backupCommand(): Command {
     .addOption(configFileOption())
     .action(async (file: string, options: ConfigFileOption) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
+        requireNewFile(file, 'name another');
         const { file: path, bytes } = await copyShown(server, config, file);
         const size = `${(bytes / MEGABYTE).toFixed(1)} MB`;
         process.stdout.write(

@@ -90,7 +90,7 @@ describe('tallystick bundle', () => {
       /--from is 3, behind --to/,
       /a stream id is 26 characters/,
       /is there already/,
-      /cannot write .*ENOENT/,
+      /the directory \S+nowhere does not exist\n/,
       /there is no data in/,
       /there is no tenant nobody\n/,
       /there is no tenant nobody\n/,

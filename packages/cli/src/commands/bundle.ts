@@ -1,7 +1,7 @@
 // tallystick bundle: makes a bundle of a tenant's log, or of a part of it, from the data directory or the database, also
 // while the service runs, and says what to hand over. The bundle is verified as it is written: a file that is there verifies.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { ULID_PATTERN } from '@tallystick/contract';
 import { type BundleVerdict, BundleVerifier, EvidenceError, noteVerifier } from '@tallystick/evidence';
@@ -11,8 +11,10 @@ import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
+import { requireNewFile } from '../new-file.ts';
 import { startProgress } from '../progress.ts';
 import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
+import { shellWord } from '../shell-word.ts';
 
 interface Options extends ConfigFileOption {
   readonly tenant: string;
@@ -99,7 +101,7 @@ async function writeBundle(
   file: string,
   server: Server,
 ): Promise<BundleVerdict | undefined> {
-  if (existsSync(file)) throw new CannotRun(`${file} is there already; name another by --out`);
+  requireNewFile(file, 'name another by --out');
   const draft = `${file}.${process.pid}.part`;
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
   const verifier =
@@ -184,11 +186,10 @@ function handOver(
     ]);
   for (const key of verifierKeys) rows.push(['key', key]);
   const keys = verifierKeys.length === 0 ? [`<the log's key>`] : verifierKeys.map((key) => `'${key}'`);
-  rows.push(['verify', `tallystick verify ${quoted(file)} ${keys.map((key) => `--key ${key}`).join(' ')}`]);
+  rows.push([
+    'verify',
+    `tallystick verify ${shellWord(file)} ${keys.map((key) => `--key ${key}`).join(' ')}`,
+  ]);
   const text = rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);
   return `wrote  ${file}\n${text.join('\n')}\nHand over the file. Whoever verifies it should have the key from elsewhere.\n`;
-}
-
-function quoted(file: string): string {
-  return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
 }
