@@ -136,7 +136,7 @@ describe('an old copy of the data without its anchor', { concurrency: 2 }, () =>
     assert.match(shown.stdout, /tenant acme\n {2}signed +3 entries, root [0-9a-f]{64}, as \S+\/t\/acme: /);
     assert.match(
       shown.stdout,
-      /tenant other\n {2}signed +1 entry, [^]*if it is lost, add --accept-lost-anchor\.\n$/,
+      /tenant other\n {2}signed +1 entry, [^]*if it is lost: tallystick recover --accept-lost-anchor\n$/,
     );
     const wrong = await place.run(['recover', '--new-epoch', '--yes']);
     assert.deepEqual([wrong.code, wrong.stderr], [1, 'tallystick: nothing was changed\n']);

@@ -160,9 +160,13 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     assert.equal(shown.code, 1, 'a tenant waits for somebody');
     assert.match(
       shown.stdout,
-      /tenant acme\n[\s\S]*\nNothing was changed\. To go on with new logs, add --new-epoch\.\n$/,
+      /tenant acme\n[\s\S]*\nTo go on with new logs: tallystick recover --new-epoch\n$/,
     );
     assert.equal(shown.stderr, 'tallystick: nothing was changed\n');
+    assert.doesNotMatch(shown.stdout, /nothing was changed/i, 'it is said twice');
+    const other = await command(place, 'recover', '--accept-lost-anchor', '--yes');
+    assert.equal(other.code, 1, 'it is the store that is behind, not the anchor');
+    assert.match(other.stdout, /\nTo go on with new logs: tallystick recover --new-epoch\n$/);
     const done = await command(place, 'recover', '--new-epoch', '--yes');
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, /acme goes on as audit\.example\.com\/t\/acme\/1, from sequence 4 on/);
@@ -264,7 +268,12 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     assert.ok(!existsSync(join(place.data, 'anchor')), 'whoever only looks has made an anchor');
     const blind = await command(place, 'recover', '--new-epoch', '--yes');
     assert.deepEqual([blind.code, blind.stderr], [1, 'tallystick: nothing was changed\n']);
-    assert.match(blind.stdout, /anchored nothing that is known\n[^]*if it is lost, add --accept-lost-anchor/);
+    assert.match(
+      blind.stdout,
+      /anchored nothing that is known\n[^]*if it is lost: tallystick recover --accept-lost-anchor\n$/,
+    );
+    const ofOne = await command(place, 'recover', '--tenant', 'acme');
+    assert.match(ofOne.stdout, /if it is lost: tallystick recover --accept-lost-anchor\n$/);
     const both = await command(place, 'recover', '--new-epoch', '--tenant', 'acme', '--all');
     assert.equal(both.code, 2);
   });

@@ -14,6 +14,7 @@ import { type ConfigFileOption, configFileOption } from '../config-file-option.t
 import { countedEntries } from '../counted.ts';
 import { reportedProgress } from '../progress.ts';
 import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
+import { shellWord } from '../shell-word.ts';
 
 interface RecoverOptions extends ConfigFileOption {
   readonly newEpoch?: true;
@@ -94,13 +95,10 @@ async function recover(
   for (const log of unanchored) process.stdout.write(shownUnanchored(log));
   const way = wayIn(options, found, recovery);
   if (way === undefined || way.logs === 0) {
-    process.stdout.write(waysOpen(found));
+    process.stdout.write(waysOpen(found, options));
     return 'NothingDone';
   }
-  if (!(await isAgreed(way.question, options))) {
-    process.stdout.write('Nothing was changed.\n');
-    return 'NothingDone';
-  }
+  if (!(await isAgreed(way.question, options))) return 'NothingDone';
   const isWhole = (await way.go()) && way.logs === behind.length + unanchored.length;
   return isWhole && !isAnyRefused ? 'Done' : 'SomeRefused';
 }
@@ -158,13 +156,16 @@ function wayIn(options: RecoverOptions, found: FoundLogs, recovery: Recovery): W
   return { logs, question, go: () => beginAll(behind, recovery) };
 }
 
-function waysOpen({ behind, unanchored }: FoundLogs): string {
-  const forBehind = behind.length === 0 ? '' : ' To go on with new logs, add --new-epoch.';
+/** Whole commands, since an option cannot be added to every one that was given. */
+function waysOpen({ behind, unanchored }: FoundLogs, { config, tenant }: RecoverOptions): string {
+  const command = `tallystick recover${config === undefined ? '' : ` --config ${shellWord(config)}`}`;
+  const newEpoch = `${command} --new-epoch${tenant === undefined ? '' : ` --tenant ${tenant}`}`;
+  const forBehind = behind.length === 0 ? '' : `To go on with new logs: ${newEpoch}\n`;
   const forUnanchored =
     unanchored.length === 0
       ? ''
-      : ' Put the anchor back, or name its place by Log__Anchor; if it is lost, add --accept-lost-anchor.';
-  return `\nNothing was changed.${forBehind}${forUnanchored}\n`;
+      : `Put the anchor back, or name its place by Log__Anchor; if it is lost: ${command} --accept-lost-anchor\n`;
+  return `\n${forBehind}${forUnanchored}`;
 }
 
 /** One that fails does not keep the others back; the first failure is thrown at the end. */
@@ -212,7 +213,7 @@ function lost(size: number, entries: number, firstIndex: number | undefined) {
 function begun({ tenant, anchored }: Disagreement, { origin, restoredSize, notice }: NewEpoch): string {
   return (
     `${tenant} goes on as ${origin}, from sequence ${notice.index + 1} on: its first entry says that ${anchored.origin} ` +
-    `was signed with ${anchored.size} entries, of which ${restoredSize} are kept\n`
+    `was signed with ${countedEntries(anchored.size)}, of which ${restoredSize} ${restoredSize === 1 ? 'is' : 'are'} kept\n`
   );
 }
 
