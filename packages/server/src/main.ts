@@ -4,6 +4,7 @@
 
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
+import { VERSIONS } from '@tallystick/contract';
 import type { App } from './app/app.ts';
 import { readBuild } from './config/build.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -84,9 +85,7 @@ async function serve(
       `  data     ${data}`,
       ...databaseLines(config),
       ...keyLines(firstKey, isKeyGiven),
-      '',
-      'Send an event:',
-      `  ${curlLine(address, firstKey ?? (isKeyGiven ? '$TALLYSTICK_ADMIN_KEY' : '$TALLYSTICK_KEY'))}`,
+      ...sendLines(config, address, firstKey ?? (isKeyGiven ? '$TALLYSTICK_ADMIN_KEY' : '$TALLYSTICK_KEY')),
       '',
     ].join('\n'),
   );
@@ -115,8 +114,16 @@ function keyLines(firstKey: string | undefined, isGiven: boolean): string[] {
   ];
 }
 
-/** Ready to be pasted; double quotes around the key, so that a shell puts in the value of a variable. */
-function curlLine(address: string, key: string): string {
+/** Ready to be pasted; none where no version takes events any more. */
+function sendLines({ apiVersions }: LoadedConfig['config'], address: string, key: string): string[] {
+  const version = VERSIONS.find((each) => ['Active', 'Deprecated'].includes(apiVersions[each].state));
+  return version === undefined
+    ? []
+    : ['', 'Send an event:', `  ${curlLine(`${address}/api/${version}`, key)}`];
+}
+
+/** Double quotes around the key, so that a shell puts in the value of a variable. */
+function curlLine(api: string, key: string): string {
   const event = {
     timestamp: instant(systemClock.now()),
     actor: { actorType: 'User', userId: 'ana' },
@@ -124,7 +131,7 @@ function curlLine(address: string, key: string): string {
     resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
   };
   const headers = `-H "X-API-Key: ${key}" -H 'X-Tenant-Id: demo' -H 'Content-Type: application/json'`;
-  return `curl ${address}/api/v1/audit-events ${headers} -d '${JSON.stringify(event)}'`;
+  return `curl ${api}/audit-events ${headers} -d '${JSON.stringify(event)}'`;
 }
 
 function telemetryFor({ config }: LoadedConfig): Telemetry {

@@ -64,6 +64,25 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     assert.equal(statSync(data).mode & 0o777, 0o700);
   });
 
+  it('prints a line that sends an event, by a version that takes it', async () => {
+    for (const [v1, v2, version] of [
+      ['Active', 'Active', 'v1'],
+      ['Deprecated', 'Active', 'v1'],
+      ['Sunset', 'Active', 'v2'],
+      ['Retired', 'Deprecated', 'v2'],
+      ['Retired', 'Sunset', undefined],
+    ] as const) {
+      await using service = await serve({ env: { ApiVersions__V1__State: v1, ApiVersions__V2__State: v2 } });
+      service.child.kill('SIGTERM');
+      const { stdout } = await service.ended;
+      assert.equal(
+        /Send an event:\n {2}curl \S+\/api\/(v\d)\/audit-events /.exec(stdout)?.[1],
+        version,
+        stdout,
+      );
+    }
+  });
+
   it('SIGTERM lets the request under way finish, then exits 0; diagnostics are JSON lines', async () => {
     await using service = await serve({ env: { TALLYSTICK_ADMIN_KEY: ADMIN_KEY } });
     const body = JSON.stringify(EVENT);
