@@ -7,8 +7,13 @@ import { printable } from './printable.ts';
 /** So much of what a service says of itself is shown. */
 const WORDS_MAX = 500;
 
+export interface ErrorAnswer {
+  readonly code: string | undefined;
+  readonly shown: string;
+}
+
 /** Undefined: it is none. */
-export function errorAnswerIn(text: string): string | undefined {
+export function errorAnswerIn(text: string): ErrorAnswer | undefined {
   let body: unknown;
   try {
     body = parseJson(text);
@@ -18,5 +23,9 @@ export function errorAnswerIn(text: string): string | undefined {
   }
   const { code, message } = membersOf(membersOf(body)['error']);
   const words = [code, message].filter((part) => typeof part === 'string');
-  return words.length === 0 ? undefined : printable(words.join(': ').slice(0, WORDS_MAX));
+  if (words.length === 0) return undefined;
+  return {
+    code: typeof code === 'string' ? code : undefined,
+    shown: printable(words.join(': ').slice(0, WORDS_MAX)),
+  };
 }

@@ -96,7 +96,7 @@ async function proofIn(chunks: AsyncIterable<Uint8Array>, file: string): Promise
   // `curl` without -f saves a refusal like anything else.
   const refusal = /^\s*\{\s*"error"/.test(text) ? errorAnswerIn(text) : undefined;
   if (refusal !== undefined) {
-    throw new CannotRun(`${shownInput(file)} is an error answer of the service: ${refusal}`);
+    throw new CannotRun(`${shownInput(file)} is an error answer of the service: ${refusal.shown}`);
   }
   return { kind: 'Proof', text };
 }

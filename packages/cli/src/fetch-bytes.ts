@@ -4,7 +4,7 @@
 
 import { EvidenceError } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
-import { errorAnswerIn } from './error-answer.ts';
+import { type ErrorAnswer, errorAnswerIn } from './error-answer.ts';
 import { printable } from './printable.ts';
 
 export interface FetchOptions {
@@ -29,10 +29,13 @@ export interface Fetched {
 export class NoAnswer extends CannotRun {
   /** Undefined: there was no whole answer. */
   readonly status: number | undefined;
+  /** Of the error, where the service names one. */
+  readonly code: string | undefined;
 
-  constructor(message: string, status?: number) {
+  constructor(message: string, status?: number, code?: string) {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -54,7 +57,7 @@ export async function fetchBytes(url: string, options: FetchOptions): Promise<Fe
     if (response.status === 200) {
       return { bytes: await bodyOf(response, bytesMax, place), headers: response.headers };
     }
-    throw new NoAnswer(await refusalOf(response, place, advice), response.status);
+    throw await refusalOf(response, place, advice);
   } catch (error) {
     if (error instanceof CannotRun || error instanceof EvidenceError) throw error;
     if (error instanceof DOMException && error.name === 'TimeoutError') {
@@ -117,23 +120,38 @@ async function bodyOf(response: Response, bytesMax: number, place: string): Prom
 }
 
 /** One line: what was answered, in whose words, and what can be done. */
-async function refusalOf(response: Response, place: string, advice: FetchOptions['advice']): Promise<string> {
+async function refusalOf(
+  response: Response,
+  place: string,
+  advice: FetchOptions['advice'],
+): Promise<NoAnswer> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     await response.body?.cancel();
-    return `${place} answers ${status} and points to ${printable((headers.get('location') ?? 'nowhere').slice(0, LOCATION_MAX))}: redirects are not followed; if you trust that address, give it`;
+    const target = printable((headers.get('location') ?? 'nowhere').slice(0, LOCATION_MAX));
+    return new NoAnswer(
+      `${place} answers ${status} and points to ${target}: redirects are not followed; if you trust that address, give it`,
+      status,
+    );
   }
-  const said = await errorIn(response, place);
-  const what = advice[status];
-  return `${place} answers ${status}${said === '' ? '' : ` (${said})`}${what === undefined ? '' : `: ${what}`}`;
+  const { code, shown } = (await errorIn(response, place)) ?? {};
+  // The address is right then, whatever else a 404 may mean.
+  const what = code === 'API_VERSION_RETIRED' ? RETIRED : advice[status];
+  const said = shown === undefined ? '' : ` (${shown})`;
+  return new NoAnswer(
+    `${place} answers ${status}${said}${what === undefined ? '' : `: ${what}`}`,
+    status,
+    code,
+  );
 }
 
-async function errorIn(response: Response, place: string): Promise<string> {
+const RETIRED = 'no version of the interface that this program knows is served at this address';
+
+async function errorIn(response: Response, place: string): Promise<ErrorAnswer | undefined> {
   try {
-    const text = textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error');
-    return errorAnswerIn(text) ?? '';
+    return errorAnswerIn(textOf(await bodyOf(response, ERROR_BYTES_MAX, place), 'error'));
   } catch (error) {
-    if (error instanceof EvidenceError || error instanceof TypeError) return '';
+    if (error instanceof EvidenceError || error instanceof TypeError) return undefined;
     throw error;
   }
 }

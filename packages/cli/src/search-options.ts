@@ -1,7 +1,7 @@
 // What is looked for, where, and how it is shown: the options of `tallystick search`, checked before anything is asked.
 // Throws CannotRun.
 
-import { isDateTime, LIMITS, type TimeRange } from '@tallystick/contract';
+import { isDateTime, LIMITS, type TimeRange, type Version } from '@tallystick/contract';
 import { tenantIn } from './access-options.ts';
 import { CannotRun } from './cannot-run.ts';
 import { plainAddress } from './fetch-bytes.ts';
@@ -9,6 +9,7 @@ import { widthOf } from './fit-text.ts';
 import { printable } from './printable.ts';
 import type { Server } from './run-with-settings.ts';
 import { PAGE_MAX, type Wish } from './served-events.ts';
+import { splitVersion } from './served-version.ts';
 
 export interface SearchOptions {
   readonly tenant: string;
@@ -64,6 +65,7 @@ export function searchIn(
 /** Whose events, of which service. An empty variable is what is left of one that was never set. */
 export function serviceIn({ url, tenant, apiKey }: SearchOptions): {
   readonly address: string;
+  readonly version: Version;
   readonly tenant: string;
   readonly apiKey: string | undefined;
 } {
@@ -73,8 +75,10 @@ export function serviceIn({ url, tenant, apiKey }: SearchOptions): {
       `${JSON.stringify(text.slice(0, 200))} is no address of a service: it begins with https:// or http://`,
     );
   }
+  const { base, version } = splitVersion(plainAddress(text, 'a service'));
   return {
-    address: plainAddress(text, 'a service').replace(/\/api\/v1$/, ''),
+    address: base,
+    version,
     tenant: tenantIn(tenant),
     apiKey: apiKey || process.env['TALLYSTICK_API_KEY'] || undefined,
   };

@@ -7,10 +7,12 @@ import {
   type SearchFilters,
   type SearchRequest,
   type StreamEvent,
+  type Version,
 } from '@tallystick/contract';
 import { EvidenceError, parseJson } from '@tallystick/evidence';
 import { isCount, isEvent, isStreamEvent, membersOf } from './event-guard.ts';
 import { fetchBytes, textOf } from './fetch-bytes.ts';
+import { byServedVersion } from './served-version.ts';
 
 /** What is looked for. */
 export interface Wish {
@@ -50,8 +52,10 @@ export interface ServedEvents {
 }
 
 export interface ServedEventsOptions {
-  /** Of the service, without a slash at its end. */
+  /** Of the service, without version and without a slash at its end. */
   readonly address: string;
+  /** The first one to ask by. */
+  readonly version: Version;
   readonly tenant: string;
   readonly apiKey: string | undefined;
   readonly signal?: AbortSignal;
@@ -72,11 +76,14 @@ const STREAM_ADVICE = {
   404: 'the log is not the one that was followed; was it restored?',
 } as const;
 
-export function servedEvents({ address, tenant, apiKey, signal }: ServedEventsOptions): ServedEvents {
+export function servedEvents(parts: ServedEventsOptions): ServedEvents {
+  const { address, tenant, apiKey, signal } = parts;
+  const byVersion = byServedVersion(parts.version);
   const ask = async (path: string, { advice = ADVICE, body }: Asking = {}) => {
-    const url = `${address}/api/v1/${path}`;
     const options = { apiKey, tenant, signal, advice, body, timeoutMs: TIMEOUT_MS, bytesMax: PAGE_BYTES_MAX };
-    const { bytes, headers } = await fetchBytes(url, options);
+    const { bytes, headers } = await byVersion((version) =>
+      fetchBytes(`${address}/api/${version}/${path}`, options),
+    );
     return { answer: membersOf(parseJson(textOf(bytes, 'answer'))), headers, path };
   };
   return {

@@ -21,6 +21,7 @@ describe('the address of a log', () => {
     ] as const) {
       assert.equal(logAddress(text, tenant), log);
     }
+    assert.equal(logAddress('https://h/api/v2', 'acme'), 'https://h/api/v2/log/t/acme');
     assert.equal(logAddress('http://h/audit', 'acme'), 'http://h/audit/api/v1/log/t/acme');
     assert.equal(logAddress('https://tlog.example/2026', undefined), 'https://tlog.example/2026');
   });
@@ -54,6 +55,31 @@ describe('a log that cannot be read', () => {
       status = code;
       await assert.rejects(servedLog(server.url).checkpoint(), isCannotRun(says));
     }
+  });
+
+  it('is read by the next version where one is retired, and the last one says so', async () => {
+    const asked: string[] = [];
+    let retired = ['v1'];
+    await using server = await answering((request, response) => {
+      asked.push(request.url ?? '');
+      const isRetired = retired.some((version) => request.url?.startsWith(`/api/${version}/`));
+      response.writeHead(isRetired ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(isRetired ? '{"error":{"code":"API_VERSION_RETIRED","message":"Gone."}}' : 'a checkpoint');
+    });
+    const log = servedLog(`${server.url}/api/v1/log/t/acme`);
+    assert.deepEqual(
+      [await log.checkpoint(), await log.checkpoint(), log.address],
+      ['a checkpoint', 'a checkpoint', `${server.url}/api/v1/log/t/acme`],
+    );
+    const paths = ['v1', 'v2', 'v2'].map((version) => `/api/${version}/log/t/acme/checkpoint`);
+    assert.deepEqual(asked, paths, 'it is asked once');
+    retired = ['v1', 'v2'];
+    await assert.rejects(
+      log.checkpoint(),
+      isCannotRun(
+        /api\/v2\/.* answers 404 \(API_VERSION_RETIRED: Gone\.\): no version of the interface that this program knows/,
+      ),
+    );
   });
 
   it('is not looked for elsewhere: no redirect is followed, and no key goes there', async () => {

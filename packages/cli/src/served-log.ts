@@ -5,6 +5,7 @@
 import { ENTRY_BYTES, EvidenceError, formatTilePath, HASH_BYTES, type Tile } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
 import { fetchBytes, plainAddress, textOf } from './fetch-bytes.ts';
+import { byServedVersion, splitVersion } from './served-version.ts';
 
 export interface ServedLog {
   /** Without a slash at its end. */
@@ -43,18 +44,20 @@ export function logAddress(text: string, tenant: string | undefined): string {
     if (named === tenant) return base;
     throw new CannotRun(`the address is that of the log of ${named}, and --tenant is ${tenant}`);
   }
-  return `${base.replace(/\/api\/v1$/, '')}/api/v1/log/t/${tenant}`;
+  const { base: service, version } = splitVersion(base);
+  return `${service}/api/${version}/log/t/${tenant}`;
 }
 
 export function servedLog(address: string, options: ServedLogOptions = {}): ServedLog {
   const { apiKey, timeoutMs = TIMEOUT_MS } = options;
   const tenant = LOG_PATH.exec(address)?.[1];
+  const at = servedAt(address);
   const fetched = async (url: string, bytesMax: number, if404: string, asTenant?: string) => {
     const advice = { ...ADVICE, 404: if404 };
     return (await fetchBytes(url, { apiKey, tenant: asTenant, bytesMax, timeoutMs, advice })).bytes;
   };
   const get = (path: string, bytesMax: number, if404 = NO_LOG) =>
-    fetched(`${address}/${path}`, bytesMax, if404);
+    at((log) => fetched(`${log}/${path}`, bytesMax, if404));
   return {
     address,
     checkpoint: async () => textOf(await get('checkpoint', TEXT_BYTES_MAX), 'checkpoint'),
@@ -75,10 +78,26 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
           `the log at ${address} goes on after a restore, and its first entry can only be read where the service itself serves it (…/api/v1/log/t/<tenant>)`,
         );
       }
-      const url = `${address.replace(LOG_PATH, '')}/audit-events/${eventId}/proof`;
-      return textOf(await fetched(url, TEXT_BYTES_MAX, NO_PART, tenant), 'proof');
+      const bytes = await at((log) => {
+        const url = `${log.replace(LOG_PATH, '')}/audit-events/${eventId}/proof`;
+        return fetched(url, TEXT_BYTES_MAX, NO_PART, tenant);
+      });
+      return textOf(bytes, 'proof');
     },
   };
+}
+
+/**
+ * Reads at the address, or at that of a later version where its own is retired. The log stays known by the address that
+ * was given: another one would be new to whoever has kept a checkpoint.
+ */
+function servedAt(address: string): <Answer>(read: (log: string) => Promise<Answer>) => Promise<Answer> {
+  const path = LOG_PATH.exec(address)?.[0] ?? '';
+  const { base, version } = splitVersion(address.slice(0, address.length - path.length));
+  // A log that is kept as files somewhere has no versions.
+  if (!address.startsWith(`${base}/api/`)) return (read) => read(address);
+  const byVersion = byServedVersion(version);
+  return (read) => byVersion((served) => read(`${base}/api/${served}${path}`));
 }
 
 const NO_LOG = 'is this the address of a log, and is the tenant right?';
