@@ -40,7 +40,6 @@ export function allowedBy({ role, scope, clearance }: AccessOptions): Allowed {
   const scopes = namesIn(scope).map((name) => oneOf(SCOPES, name, 'scope'));
   if (roles.length + scopes.length === 0)
     throw new CannotRun('without --role and --scope it could do nothing');
-  if (roles.length > 0) requireScopesOf(roles, scopes);
   return {
     roles: [...new Set(roles)],
     scopes: [...new Set(scopes)],
@@ -55,18 +54,19 @@ export function tenantIn(text: string): TenantId {
 }
 
 /** What a token needs to name, since one without scopes may do nothing: if none are given, those of its roles. */
-export function tokenScopes({ roles, scopes }: Pick<Allowed, 'roles' | 'scopes'>): Scope[] {
-  return scopes.length > 0 ? scopes : scopesOfRoles(roles);
+export function tokenScopes(allowed: Allowed): Scope[] {
+  const useless = uselessScopes(allowed);
+  if (useless !== undefined) throw new CannotRun(useless);
+  return allowed.scopes.length > 0 ? allowed.scopes : scopesOfRoles(allowed.roles);
 }
 
-/** Beside roles, scopes narrow what those may do: a scope that no role has could never be used. */
-function requireScopesOf(roles: readonly Role[], scopes: readonly Scope[]): void {
+/** Beside roles, scopes narrow what those may do: says which scopes no role has, so that they could never be used. */
+export function uselessScopes({ roles, scopes }: Allowed): string | undefined {
   const ofRoles = scopesOfRoles(roles);
-  const foreign = scopes.filter((scope) => !ofRoles.includes(scope));
-  if (foreign.length === 0) return;
-  throw new CannotRun(
-    `--scope ${foreign.join(' ')} is not among the scopes of --role ${roles.join(' ')}: ${ofRoles.join(', ')}`,
-  );
+  const foreign = roles.length === 0 ? [] : scopes.filter((scope) => !ofRoles.includes(scope));
+  return foreign.length === 0
+    ? undefined
+    : `--scope ${foreign.join(' ')} is not among the scopes of --role ${roles.join(' ')}: ${ofRoles.join(', ')}`;
 }
 
 function scopesOfRoles(roles: readonly Role[]): Scope[] {

@@ -5,8 +5,15 @@
 import { LIMITS, ULID_PATTERN } from '@tallystick/contract';
 import type { ApiKeyRecord, MadeKey } from '@tallystick/server';
 import { Command } from 'commander';
-import { type AccessOptions, addAccessOptions, allowedBy, tenantIn } from '../access-options.ts';
+import {
+  type AccessOptions,
+  addAccessOptions,
+  allowedBy,
+  tenantIn,
+  uselessScopes,
+} from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
+import { warn } from '../complain.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
 import { keysAsJson, keysAsTable } from '../keys-report.ts';
 import { positiveSecondsIn, secondsIn } from '../length-of-time.ts';
@@ -53,14 +60,17 @@ function createCommand(): Command {
     .addOption(configFileOption())
     .action(async (options: CreateOptions) => {
       process.exitCode = await runWithSettings(options, async (server, config) => {
+        const allowed = allowedBy(options);
         const lifetimeSeconds =
           options.expiresIn === undefined ? undefined : positiveSecondsIn(options.expiresIn, '--expires-in');
         const made = await server.createKey(config, {
-          ...allowedBy(options),
+          ...allowed,
           tenantId: tenantOrAll(options.tenant),
           name: nameIn(options.name),
           lifetimeMs: lifetimeSeconds === undefined ? undefined : lifetimeSeconds * 1000,
         });
+        const useless = uselessScopes(allowed);
+        if (useless !== undefined) warn(useless);
         show(made);
       });
     });

@@ -29,22 +29,22 @@ export function emptyPlace(): Place {
 
 /** A service was started here and stopped: there is one key, of the name `FIRST_KEY_NAME`. */
 export async function placeWithData(): Promise<Place> {
-  firstJournal ??= makeJournal();
-  const journal = await firstJournal;
+  firstFiles ??= makeFiles();
+  const files = await firstFiles;
   const place = emptyPlace();
   mkdirSync(place.data, { mode: 0o700 });
-  writeFileSync(join(place.data, 'journal.db'), journal, { mode: 0o600 });
+  for (const [name, bytes] of files) writeFileSync(join(place.data, name), bytes, { mode: 0o600 });
   return place;
 }
 
 export const FIRST_KEY_NAME = 'first start';
 
 /** Made once for all tests of a file: a start takes longer than most of them. */
-let firstJournal: Promise<Buffer> | undefined;
+let firstFiles: Promise<[name: string, bytes: Buffer][]> | undefined;
 
-async function makeJournal(): Promise<Buffer> {
+async function makeFiles(): Promise<[string, Buffer][]> {
   await using service = await serve();
   service.child.kill('SIGTERM');
   await service.ended;
-  return readFileSync(join(service.folder, 'data/journal.db'));
+  return ['journal.db', 'anchor'].map((name) => [name, readFileSync(join(service.folder, 'data', name))]);
 }

@@ -61,7 +61,7 @@ export class Connections {
 
   takeTurn(socket: Socket): void {
     const connection: Connection = socket;
-    connection[WAITING]! -= 1;
+    connection[WAITING] = (connection[WAITING] ?? 0) - 1;
   }
 
   /** Writes the last that is said on a connection. */
