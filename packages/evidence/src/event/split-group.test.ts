@@ -147,6 +147,28 @@ describe('splitting the text of a group', () => {
     assert.throws(() => splitGroup(notUtf8, 2), isRefused('MALFORMED'));
   });
 
+  it('refuses a value that is not JSON, however deep it stands', () => {
+    const values = [
+      'zzz',
+      'nul',
+      '01',
+      '1.',
+      '-',
+      '+1',
+      '1e',
+      '"\\q"',
+      '"\\u12g4"',
+      '[,]',
+      '[1:2]',
+      '["a""b"]',
+    ];
+    for (const value of [...values, '[1 ]', '{1:2}', '{"a":1:2}', '{"a"}', '{,}', '[[]']) {
+      for (const text of [value, `{"a":${value}}`, `[{"a":[0,${value}]}]`]) {
+        assert.throws(() => splitGroup(utf8(`{"payload":${text}}`), 2), isRefused('MALFORMED'), text);
+      }
+    }
+  });
+
   it('refuses a path that its group does not have', () => {
     const texts: [string, 1 | 2][] = [
       ['{"extra":1}', 1],
@@ -181,6 +203,8 @@ describe('splitting the text of a group', () => {
         } catch {
           return;
         }
+        // A hash that fits does not make JSON of a text: whatever is divided can be shown.
+        parseJson(text);
         if (!isCanonicalJson(text)) return;
         divided += 1;
         assert.deepEqual(split, encodeEvent(parseJson(text) as Record<string, unknown>)[1]);

@@ -2,11 +2,12 @@
 // each one stands, by ascending tag. The division is that of units.ts, so that both ways always agree.
 //
 // A text of another form is refused: anything but one object without white space, keys that repeat or are out of
-// RFC 8785 order, a path that the group does not have. Values are followed by their quotes and brackets and not
-// judged further; isCanonicalJson() does that for whoever did not write them.
+// RFC 8785 order, a path that the group does not have. Values are JSON; isCanonicalJson() tells whether they are
+// spelt canonically, for whoever did not write them.
 
 import { textOf } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
+import { endOfValue, NO_END } from '../json/end-of-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { EncodedGroup, EncodedUnit } from './encode-event.ts';
 import { KeyCache, type KnownKey, NO_KEY } from './key-cache.ts';
@@ -17,14 +18,9 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const BRACKET = 0x5b;
-const BRACKET_END = 0x5d;
 const BRACE = 0x7b;
 const BRACE_END = 0x7d;
-/** Brackets differ from their ends by this much, braces too. */
-const TO_END = 2;
 
-const DEPTH_MAX = 64;
 const INSERTION_SORT_MAX = 32;
 const SHAPE_KEYS_MAX = 64;
 const SHAPE_KEY_BYTES_MAX = 256;
@@ -39,7 +35,6 @@ export function splitGroup(bytes: Uint8Array, group: Group): EncodedGroup {
 
 class GroupSplitter {
   readonly #keys = new KeyCache();
-  readonly #ends = new Uint8Array(DEPTH_MAX);
   #bytes: Uint8Array = new Uint8Array(0);
   #units: EncodedUnit[] = [];
   /** The key that was read last. */
@@ -107,7 +102,8 @@ class GroupSplitter {
     if (key.group !== group) {
       throw new EvidenceError('PATH_UNKNOWN', `group ${group} has no unit at ${JSON.stringify(key.path)}`);
     }
-    const to = this.#endOfValue(from);
+    const to = endOfValue(this.#bytes, from);
+    if (to === NO_END) throw malformed(`has no value at byte ${from}, or one that is nested too deep`);
     this.#units.push({ tag: key.tag, path: key.path, from, to });
     return to;
   }
@@ -163,51 +159,6 @@ class GroupSplitter {
     const raw = this.#bytes.subarray(from, to);
     return this.#keys.learn(parent, hash, raw, isEscaped ? unescaped(raw) : textOf(raw));
   }
-
-  #endOfValue(from: number): number {
-    const bytes = this.#bytes;
-    const first = bytes[from];
-    if (first === QUOTE) return this.#endOfString(from);
-    if (first === BRACE || first === BRACKET) return this.#endOfContainer(from);
-    let at = from;
-    while (isWordByte(bytes[at])) at += 1;
-    if (at === from) throw malformed('has a key without a value');
-    return at;
-  }
-
-  #endOfString(from: number): number {
-    const bytes = this.#bytes;
-    for (let at = from + 1; ; at++) {
-      const byte = bytes[at];
-      if (byte === QUOTE) return at + 1;
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === undefined || byte < 0x20) throw malformed('has a string that does not end');
-    }
-  }
-
-  #endOfContainer(from: number): number {
-    const bytes = this.#bytes;
-    const ends = this.#ends;
-    let depth = 0;
-    let at = from;
-    for (;;) {
-      const byte = bytes[at];
-      if (byte === QUOTE) {
-        at = this.#endOfString(at);
-        continue;
-      }
-      at += 1;
-      if (byte === BRACE || byte === BRACKET) {
-        if (depth === DEPTH_MAX) throw malformed(`is nested deeper than ${DEPTH_MAX} levels`);
-        ends[depth++] = byte + TO_END;
-      } else if (byte === BRACE_END || byte === BRACKET_END) {
-        if (ends[--depth] !== byte) throw malformed('has brackets that do not match');
-        if (depth === 0) return at;
-      } else if (byte !== COMMA && byte !== COLON && !isWordByte(byte)) {
-        throw malformed('has a value that does not end');
-      }
-    }
-  }
 }
 
 /** Whether a key that was read before stands here again, with the quote and the colon behind it. */
@@ -216,18 +167,6 @@ function standsAt(raw: Uint8Array, bytes: Uint8Array, from: number): boolean {
   if (bytes[from + length] !== QUOTE || bytes[from + length + 1] !== COLON) return false;
   for (let i = 0; i < length; i++) if (raw[i] !== bytes[from + i]) return false;
   return true;
-}
-
-/** Bytes of numbers, true, false and null. */
-function isWordByte(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  return (
-    (byte >= 0x30 && byte <= 0x39) ||
-    (byte >= 0x61 && byte <= 0x7a) ||
-    byte === 0x2d ||
-    byte === 0x2e ||
-    byte === 0x2b
-  );
 }
 
 function unescaped(raw: Uint8Array): string {
