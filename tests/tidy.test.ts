@@ -55,12 +55,22 @@ const NOUNS = [
   'nodes',
   'admin',
 ];
-const EVERYWHERE = ['runtime', 'telemetry', 'call', 'repeats', 'paging', 'query', 'start-error'];
+const EVERYWHERE = [
+  'runtime',
+  'telemetry',
+  'call',
+  'repeats',
+  'paging',
+  'query',
+  'written-json',
+  'start-error',
+];
 
 /** Which room of the server may import which; app names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
   runtime: [],
   'start-error': [],
+  'written-json': [],
   telemetry: ['runtime'],
   call: ['runtime', 'access'],
   repeats: ['access'],

@@ -18,7 +18,7 @@ import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
 import { type View, viewFor, visibleTo } from './redact.ts';
 import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
-import { CONTENT_GONE, readTexts } from './show.ts';
+import { CONTENT_GONE, readFacts } from './show.ts';
 
 export type ProveParts = ProvableParts & ReadNoticeParts;
 
@@ -49,7 +49,7 @@ export function createProve(parts: ProveParts) {
 function judged(found: ProvableEvent | AlteredEvent): ProvableEvent | AlteredEvent {
   if ('fault' in found) return found;
   const { index, classification, content } = found.evidence;
-  const read = content === undefined ? { fault: CONTENT_GONE } : readTexts(content.texts, classification);
+  const read = content === undefined ? { fault: CONTENT_GONE } : readFacts(content.texts, classification);
   return 'fault' in read ? { index, fault: read.fault } : found;
 }
 

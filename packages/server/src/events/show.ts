@@ -16,6 +16,7 @@ import {
 } from '@tallystick/evidence';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
+import { contentIn } from './content-text.ts';
 import { viewFor, WITHHELD } from './redact.ts';
 
 /** The event, or why this reader does not get it. */
@@ -38,8 +39,10 @@ export function showEvent(
   const view = isNotice(entry.kind) ? 'Whole' : viewFor(clearance, classification);
   if (content === undefined) return view === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
   // Before the view: one that is classified higher than was hashed is not to be hidden by that.
-  const read = readTexts(content.texts, classification);
-  if ('fault' in read) return altered(read.fault);
+  const facts = readFacts(content.texts, classification);
+  const rest = contentIn(content.texts[1]);
+  if ('fault' in facts) return altered(facts.fault);
+  if (rest === undefined) return altered('its content is not its own RFC 8785 text');
   if (view === 'Invisible') return { withheld: 'Clearance' };
   const event: AuditEvent = {
     eventId: entry.eventId,
@@ -47,8 +50,8 @@ export function showEvent(
     kind: isNotice(entry.kind) ? 'Notice' : 'Event',
     sequence: stored.index + 1,
     receivedAt: instant(entry.receivedAtMs),
-    ...read.facts,
-    ...(view === 'Whole' ? read.rest : withheld()),
+    ...facts,
+    ...(view === 'Whole' ? rest : withheld()),
     ...retentionOf(content),
     integrity: integrityOf(stored, published),
   };
@@ -69,17 +72,14 @@ export function placeOf(
 }
 
 /**
- * What the texts say. The column decides who may see an event, and is not hashed; the text is, and must say the same. A
- * hash that fits does not make JSON of a text.
+ * What the first text says. The column decides who may see an event, and is not hashed; the text is, and must say the
+ * same.
  */
-export function readTexts(
-  [one, two]: StoredContent['texts'],
-  column: Classification,
-): { readonly facts: Facts; readonly rest: Content } | Altered {
+export function readFacts([text]: StoredContent['texts'], column: Classification): Facts | Altered {
   try {
-    const read = { facts: parseJson(one) as Facts, rest: parseJson(two) as Content };
-    const said = read.facts.classification;
-    return said === column ? read : { fault: `its column says that it is ${column}, its text says ${said}` };
+    const facts = parseJson(text) as Facts;
+    const said = facts.classification;
+    return said === column ? facts : { fault: `its column says that it is ${column}, its text says ${said}` };
   } catch (error) {
     if (error instanceof EvidenceError) return { fault: error.message };
     throw error;

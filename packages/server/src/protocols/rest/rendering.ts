@@ -3,6 +3,7 @@
 
 import type { ByteAnswer, Operation, OperationName, Page } from '@tallystick/contract';
 import type { AnyAnswer } from '../../operations.ts';
+import { writeJson } from '../../written-json.ts';
 import { preferredType } from './accept.ts';
 import { dispositionOf } from './answer-headers.ts';
 import { ByteStream } from './byte-stream.ts';
@@ -30,7 +31,7 @@ export function render(
   if (output.kind === 'List') return renderPage(answer, wishes);
   if (output.kind === 'Bytes') return renderBytes(answer);
   if (rest.alsoAs !== undefined) return renderAsWished(answer, rest.alsoAs, wishes);
-  return { contentType: JSON_TYPE, body: JSON.stringify(answer.body) };
+  return { contentType: JSON_TYPE, body: writeJson(answer.body) };
 }
 
 function renderPage({ body }: AnyAnswer, target: Target): Rendering {
@@ -40,7 +41,7 @@ function renderPage({ body }: AnyAnswer, target: Target): Rendering {
   const link = linkHeader(links);
   return {
     contentType: JSON_TYPE,
-    body: JSON.stringify({ ...page, links }),
+    body: writeJson({ ...page, links }),
     ...(link === undefined ? {} : { headers: { Link: link } }),
   };
 }
@@ -61,7 +62,7 @@ function renderAsWished(answer: AnyAnswer, others: Readonly<Record<string, strin
   const headers = { Vary: 'Accept' };
   const type = preferredType(accept, ['application/json', ...Object.keys(others)]);
   const make = answer.alsoAs?.[type];
-  if (make === undefined) return { contentType: JSON_TYPE, body: JSON.stringify(answer.body), headers };
+  if (make === undefined) return { contentType: JSON_TYPE, body: writeJson(answer.body), headers };
   const contentType = type.startsWith('text/') ? `${type}; charset=utf-8` : type;
   return { contentType, body: make(), headers };
 }
