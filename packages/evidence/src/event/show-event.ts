@@ -1,11 +1,12 @@
 // Makers of what is shown: an event divided into open units, single units closed, a group shown by its root.
 // Whatever is done here leaves the content hash as it was (content-pool.ts).
 
+import { textOf, utf8 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { parseJson } from '../json/parse-json.ts';
 import { commitmentOf, groupRootOf } from './content-pool.ts';
 import { byTag, isOpen, type OpenUnit, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
-import { groupOf, tagOf, unitsOf } from './units.ts';
+import { splitGroup } from './split-group.ts';
+import { type Group, groupOf, tagOf, unitsOf } from './units.ts';
 
 /** Divides an event into units, all open. Salts must be unpredictable, one for each path. */
 export function openEvent(
@@ -27,21 +28,21 @@ export function openTexts(
   texts: readonly [string, string],
   salts: readonly [Uint8Array, Uint8Array],
 ): ShownEvent {
-  const open = (group: 0 | 1): ShownGroup => {
-    const units = unitsOf(parseJson(texts[group]) as Readonly<Record<string, unknown>>);
-    const sorted = byTag(units.map((unit) => ({ ...unit, tag: tagOf(unit.path), salt: NO_SALT })));
-    if (salts[group].length !== sorted.length * SALT_BYTES) {
-      throw new EvidenceError(
-        'MALFORMED',
-        `${sorted.length} units have ${salts[group].length} bytes of salt`,
-      );
+  const open = (group: Group): ShownGroup => {
+    const bytes = utf8(texts[group - 1]!);
+    const own = salts[group - 1]!;
+    const { units } = splitGroup(bytes, group);
+    if (own.length !== units.length * SALT_BYTES) {
+      throw new EvidenceError('MALFORMED', `${units.length} units have ${own.length} bytes of salt`);
     }
-    return { units: sorted.map((unit, i) => ({ ...unit, salt: saltAt(salts[group], i) })) };
+    return {
+      units: units.map(({ tag, path, from, to }, i) => {
+        return { tag, path, value: textOf(bytes.subarray(from, to)), salt: saltAt(own, i) };
+      }),
+    };
   };
-  return [open(0), open(1)];
+  return [open(1), open(2)];
 }
-
-const NO_SALT = new Uint8Array();
 
 function saltAt(salts: Uint8Array, place: number): Uint8Array {
   return salts.subarray(place * SALT_BYTES, (place + 1) * SALT_BYTES);
