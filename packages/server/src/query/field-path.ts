@@ -32,9 +32,15 @@ export function leadsTo(steps: readonly QueryStep[], path: readonly Step[]): boo
   if (steps.length === 1) return steps[0] === path[0];
   let at = 0;
   for (const step of steps) {
-    if (typeof step === 'string') while (typeof path[at] === 'number') at++;
+    if (typeof step === 'string') at = afterElements(path, at);
     const found = path[at++];
     if (step === null ? typeof found !== 'number' : found !== step) return false;
   }
-  return path.slice(at).every((step) => typeof step === 'number');
+  return afterElements(path, at) >= path.length;
+}
+
+function afterElements(path: readonly Step[], from: number): number {
+  let at = from;
+  while (at < path.length && typeof path[at] === 'number') at++;
+  return at;
 }

@@ -11,19 +11,17 @@ import { fragmentsOf, type Span } from './fragments.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Query, Text, Value } from './query.ts';
 import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
-import { eachToken, phraseOf } from './tokens.ts';
+import { eachToken, type Phrase, phraseOf } from './tokens.ts';
 
 export const HIGHLIGHTED_FIELDS_MAX = LIMITS.highlightedFieldsMax;
 
 export function highlightsOf(query: Query, event: QueriedEvent): Record<string, string[]> {
-  const terms = wordTermsOf(query);
+  const terms = wordTermsOf(query).map((term) => ({ term, phrase: phraseOf(term.text, term.prefix) }));
   const highlights: [path: string, fragments: string[]][] = [];
   for (const value of seenValues(event)) {
     if (highlights.length === HIGHLIGHTED_FIELDS_MAX) break;
-    const spans = spansOf(
-      terms.filter((term) => looksAt(term, value)),
-      value,
-    );
+    if (value.words.length === 0) continue;
+    const spans = spansOf(terms, value);
     if (spans.length > 0) highlights.push([formatPath(value.path), fragmentsOf(textOf(value.value)!, spans)]);
   }
   return Object.fromEntries(highlights);
@@ -45,19 +43,25 @@ export function wordTermsOf(query: Query): (Text | Value)[] {
   }
 }
 
-export function looksAt(term: Text | Value, { path, value }: SeenValue): boolean {
+export function looksAt(term: Text | Value, { path, value, fact }: SeenValue): boolean {
   if (term.kind === 'Text') return true;
   if (term.field.path !== undefined) return typeof value === 'string' && leadsTo(term.field.path, path);
-  return ruleOf(term.field.name).words?.some((fact) => fact === path.join('.')) ?? false;
+  return fact !== undefined && (ruleOf(term.field.name).words?.some((word) => word === fact) ?? false);
+}
+
+interface AskedPhrase {
+  readonly term: Text | Value;
+  readonly phrase: Phrase;
 }
 
 /** Where the words of the terms stand in the value's text, which is cut into words once for all of them. */
-function spansOf(terms: readonly (Text | Value)[], seen: SeenValue): Span[] {
-  const found = terms.flatMap(({ text, prefix }) => {
-    const phrase = phraseOf(text, prefix);
-    const length = phrase.words.length;
-    return placesOf(phrase, seen).map((place) => ({ first: place, last: place + length - 1 }));
-  });
+function spansOf(terms: readonly AskedPhrase[], seen: SeenValue): Span[] {
+  const found: { readonly first: number; readonly last: number }[] = [];
+  for (const { term, phrase } of terms) {
+    if (!looksAt(term, seen)) continue;
+    for (const place of placesOf(phrase, seen))
+      found.push({ first: place, last: place + phrase.words.length - 1 });
+  }
   if (found.length === 0) return [];
   const words: Span[] = [];
   eachToken(textOf(seen.value)!, (_token, start, end) => words.push({ start, end }) > 0);

@@ -12,10 +12,17 @@ import { compareTimes } from './times.ts';
 import { phraseOf } from './tokens.ts';
 
 export function matches(query: Query, event: QueriedEvent): boolean {
-  return holds(query, event, seenValues(event));
+  const all = seenValues(event);
+  return holds(query, event, { all, worded: all.filter(({ words }) => words.length > 0) });
 }
 
-function holds(query: Query, event: QueriedEvent, values: readonly SeenValue[]): boolean {
+/** Most values of a large event are past the limit of words: whoever looks for words need not go through them. */
+interface SeenValues {
+  readonly all: readonly SeenValue[];
+  readonly worded: readonly SeenValue[];
+}
+
+function holds(query: Query, event: QueriedEvent, values: SeenValues): boolean {
   switch (query.kind) {
     case 'And':
       return query.of.every((part) => holds(part, event, values));
@@ -34,40 +41,42 @@ function holds(query: Query, event: QueriedEvent, values: readonly SeenValue[]):
   }
 }
 
+/** Which values a term looks at. */
+type IsLookedAt = (value: SeenValue) => boolean;
+
 /** The words of a term side by side in one value. */
-function hasWords({ text, prefix }: Text | Value, values: readonly SeenValue[]): boolean {
+function hasWords(
+  { text, prefix }: Text | Value,
+  { worded }: SeenValues,
+  isLookedAt: IsLookedAt = () => true,
+): boolean {
   const phrase = phraseOf(text, prefix);
-  return values.some((value) => placesOf(phrase, value).length > 0);
+  return worded.some((value) => placesOf(phrase, value).length > 0 && isLookedAt(value));
 }
 
-function hasValue(term: Value, event: QueriedEvent, values: readonly SeenValue[]): boolean {
+function hasValue(term: Value, event: QueriedEvent, values: SeenValues): boolean {
   const { name, path } = term.field;
-  if (path !== undefined) return isAmong(term, valuesAt(path, values));
+  if (path !== undefined) return isAmong(term, values, isAt(path));
   const { whole = [], words = [] } = ruleOf(name);
   return (
     whole.some((fact) => isWhole(factOf(event, fact), term)) ||
-    hasWords(
-      term,
-      values.filter((value) => words.some((fact) => fact === value.path.join('.'))),
-    )
+    hasWords(term, values, ({ fact }) => words.some((word) => word === fact))
   );
 }
 
-function valuesAt(path: ContentPath, values: readonly SeenValue[]): SeenValue[] {
-  return values.filter((value) => leadsTo(path, value.path));
+function isAt(path: ContentPath): IsLookedAt {
+  return (value) => leadsTo(path, value.path);
 }
 
 /** A number is a number and not its digits, so 10 is not found in 10.5; with a `*` its digits are all there is. */
-function isAmong(term: Value, values: readonly SeenValue[]): boolean {
-  if (term.prefix) return hasWords(term, values);
+function isAmong(term: Value, values: SeenValues, isLookedAt: IsLookedAt): boolean {
+  if (term.prefix) return hasWords(term, values, isLookedAt);
   const number = numberIn(term.text);
   const isNull = foldText(term.text) === 'null';
+  const isSame = (value: unknown) => (isNull && value === null) || (number !== undefined && value === number);
   return (
-    values.some(({ value }) => (isNull && value === null) || (number !== undefined && value === number)) ||
-    hasWords(
-      term,
-      values.filter(({ value }) => typeof value !== 'number'),
-    )
+    values.all.some((seen) => isSame(seen.value) && isLookedAt(seen)) ||
+    hasWords(term, values, (seen) => typeof seen.value !== 'number' && isLookedAt(seen))
   );
 }
 
@@ -77,21 +86,15 @@ function isWhole(fact: string | undefined, { text, prefix }: Value): boolean {
   return prefix ? folded.startsWith(asked) : folded === asked;
 }
 
-function compares(
-  { field, operator, value }: Comparison,
-  event: QueriedEvent,
-  values: readonly SeenValue[],
-): boolean {
+function compares({ field, operator, value }: Comparison, event: QueriedEvent, { all }: SeenValues): boolean {
   if (typeof value === 'string') {
     const time = field.name === undefined ? undefined : ruleOf(field.name).time;
     return time !== undefined && isInOrder(compareTimes(event[time], value), operator);
   }
-  return (
-    field.path !== undefined &&
-    valuesAt(field.path, values).some(
-      (seen) => typeof seen.value === 'number' && isInOrder(seen.value - value, operator),
-    )
-  );
+  if (field.path === undefined) return false;
+  const isLookedAt = isAt(field.path);
+  const isThere = (found: unknown) => typeof found === 'number' && isInOrder(found - value, operator);
+  return all.some((seen) => isThere(seen.value) && isLookedAt(seen));
 }
 
 /** `order` is below, above or at zero as the left side is to the right. */
@@ -110,8 +113,8 @@ function isInOrder(order: number, operator: Comparison['operator']): boolean {
   }
 }
 
-function exists({ name, path }: Field, event: QueriedEvent, values: readonly SeenValue[]): boolean {
-  if (path !== undefined) return valuesAt(path, values).length > 0;
+function exists({ name, path }: Field, event: QueriedEvent, { all }: SeenValues): boolean {
+  if (path !== undefined) return all.some(isAt(path));
   const { whole = [], words = [], time } = ruleOf(name);
   return time !== undefined || [...whole, ...words].some((fact) => factOf(event, fact) !== undefined);
 }

@@ -28,7 +28,7 @@ export function weighTerms(
 }
 
 export function scoreOf(terms: readonly WeighedTerm[], event: QueriedEvent): number {
-  const values = seenValues(event);
+  const values = seenValues(event).filter(({ words }) => words.length > 0);
   let score = 0;
   for (const { term, weight } of terms) {
     const phrase = phraseOf(term.text, term.prefix);

@@ -10,6 +10,8 @@ export interface SeenValue {
   /** From the event down: `['payload', 'lines', 0, 'sku']`. */
   readonly path: readonly Step[];
   readonly value: unknown;
+  /** The path as text, where the value is a fact: no content. */
+  readonly fact: string | undefined;
   /** By their places; there are gaps where a limit left a word out. */
   readonly words: readonly (string | undefined)[];
   /** Whether it is found by the beginnings of its words, too. */
@@ -24,7 +26,8 @@ export function seenValues(event: QueriedEvent): SeenValue[] {
   eventTokens(event, {
     value(path, value) {
       const isContent = path[0] === 'context' || path[0] === 'payload';
-      values.push({ path: [...path], value, words: [], takesPrefix: !(isContent && isClosed) });
+      const fact = isContent ? undefined : path.join('.');
+      values.push({ path: [...path], value, fact, words: [], takesPrefix: !(isContent && isClosed) });
     },
     token(token, place) {
       values.at(-1)!.words[place] = token;
@@ -33,14 +36,25 @@ export function seenValues(event: QueriedEvent): SeenValue[] {
   return values;
 }
 
-/** The places at which the phrase begins. */
-export function placesOf({ words: asked, prefix }: Phrase, { words, takesPrefix }: SeenValue): number[] {
-  if (asked.length === 0 || (prefix && !takesPrefix)) return [];
+const NOWHERE: readonly number[] = [];
+
+/** The places at which the phrase begins. Asked for each value and each term, of which there are many: most have none. */
+export function placesOf(phrase: Phrase, { words, takesPrefix }: SeenValue): readonly number[] {
+  const { length } = phrase.words;
+  if (length === 0 || (phrase.prefix && !takesPrefix)) return NOWHERE;
+  let places: number[] | undefined;
+  for (let place = 0; place + length <= words.length; place++) {
+    if (standsAt(phrase, words, place)) (places ??= []).push(place);
+  }
+  return places ?? NOWHERE;
+}
+
+function standsAt({ words: asked, prefix }: Phrase, words: SeenValue['words'], place: number): boolean {
   const last = asked.length - 1;
-  const isAt = (place: number): boolean =>
-    asked.every((word, i) => {
-      const found = words[place + i];
-      return found === word || (prefix && i === last && found !== undefined && found.startsWith(word));
-    });
-  return [...words.keys()].filter(isAt);
+  for (let i = 0; i <= last; i++) {
+    const found = words[place + i];
+    if (found === asked[i]) continue;
+    if (!(prefix && i === last && found?.startsWith(asked[i]!))) return false;
+  }
+  return true;
 }
