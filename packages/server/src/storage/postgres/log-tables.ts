@@ -19,6 +19,7 @@ import { usedKeyOf } from '../rows/used-key-row.ts';
 import { type Database, type Row, type Scope, type Statement, statement, type Value } from './database.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, EVENT_ID, MAY_BE_SEEN } from './log-columns.ts';
 import { logIn } from './log-row.ts';
+import { eventsInTurns } from './pause.ts';
 import { STREAMS } from './stream-rows.ts';
 
 const EVENT_COLUMNS = `${CHECKED_COLUMNS},
@@ -37,10 +38,6 @@ const inOrder = (order: string) =>
   );
 const EVENTS = inOrder('');
 const EVENTS_FROM_END = inOrder('DESC');
-const EVENTS_AT = statement(
-  `SELECT ${EVENT_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
-   WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY($2::bigint[])`,
-);
 const STREAMS_BEFORE = statement(
   `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index < $2 ORDER BY this.first_index DESC LIMIT $3`,
 );
@@ -75,36 +72,6 @@ export class LogTables implements LogReader {
     };
   }
 
-  /**
-   * Those at these indexes, by index, and how many were looked for: no more once their texts are so large together. One
-   * is always read, and one that is not there is left out.
-   */
-  async eventsAt(
-    tenant: TenantId,
-    indexes: readonly number[],
-    bytesMax: number,
-  ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }> {
-    const events = new Map<number, StoredEvent>();
-    let readCount = 0;
-    for (let bytes = 0; readCount < indexes.length && bytes < bytesMax; ) {
-      const wanted = indexes.slice(readCount, readCount + PORTION);
-      const rows = new Map(
-        (await this.#read(tenant, EVENTS_AT, [wanted])).map((row) => [numberOf(row, 'leaf_index'), row]),
-      );
-      const taken: number[] = [];
-      for (const index of wanted) {
-        if (bytes >= bytesMax) break;
-        readCount += 1;
-        taken.push(index);
-        bytes += textBytesOf(rows.get(index));
-      }
-      const found = taken.filter((index) => rows.has(index));
-      const read = this.#events.of(found.map((index) => rows.get(index)!));
-      for (const [i, index] of found.entries()) events.set(index, read[i]!);
-    }
-    return { events, readCount };
-  }
-
   async #event(
     tenant: TenantId,
     eventId: EventId,
@@ -137,7 +104,7 @@ export class LogTables implements LogReader {
       if (isFromEnd) end = last;
       else from = last + 1;
     }
-    return this.#events.of(taken);
+    return eventsInTurns(this.#events, taken);
   }
 
   async #streams(tenant: TenantId, beyond: StreamsBeyond, limit: number): Promise<StoredStream[]> {

@@ -21,13 +21,13 @@ import { nothingFor } from '../../event-index/nothing-found.ts';
 import { blobOrNone, numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
+import { eventsInTurns, pauseForOthers, Turn } from '../pause.ts';
 import { partOf } from '../schema.ts';
 import { Aggregator } from './aggregate.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { Finder, type Match } from './finder.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { Matcher, type ViewFacts } from './matching.ts';
-import { pauseForOthers } from './pause.ts';
 import { BY_INDEXES, inItsOrder } from './index-choice.ts';
 import { once } from './parameters.ts';
 import { type OpenView, type TermsOfViews, VIEW_COLUMNS, viewIn } from './views.ts';
@@ -36,9 +36,6 @@ import { type OpenView, type TermsOfViews, VIEW_COLUMNS, viewIn } from './views.
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** How many of the newest matches are weighed against each other. */
 const WEIGHED_MAX = 1000;
-
-/** To look for highlights takes long: after so many, others have a turn. */
-const RATED_AT_ONCE = 20;
 
 // The index is compared with columns and numbers alone: under row security, COALESCE in there would keep the primary key from
 // being used, and the whole log would be gone through.
@@ -175,13 +172,17 @@ export class IndexReader {
   ): Promise<{ readonly events: FoundEvent[]; readonly isCut: boolean }> {
     const indexes = places.map(({ index }) => index);
     const { rows, readCount } = await rowsAt(this.#transaction, tenant, indexes, PAGE_BYTES_MAX);
-    const stored = this.#parts.stored.of(rows.map((row) => row.stored));
+    const stored = await eventsInTurns(
+      this.#parts.stored,
+      rows.map((row) => row.stored),
+    );
     const byIndex = new Map(rows.map((row, i) => [row.index, { row, stored: stored[i]! }]));
     const found: FoundEvent[] = [];
-    for (const [i, place] of places.entries()) {
+    const turn = new Turn();
+    for (const place of places) {
       const read = byIndex.get(place.index);
       if (read === undefined) continue;
-      if (i % RATED_AT_ONCE === 0) await pauseForOthers();
+      if (turn.isOverBefore(read.row.stored)) await pauseForOthers();
       this.#deadline.throwIfPassed();
       found.push({ place, stored: read.stored, ...rateRow(read.row) });
     }

@@ -24,12 +24,12 @@ import { timeSpanOf } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../database.ts';
+import { pauseForOthers, Turn } from '../pause.ts';
 import { ROLES } from '../rights.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
 import { once, Parameters } from './parameters.ts';
-import { pauseForOthers } from './pause.ts';
 import { largeLexeme, quoted, TSQUERY } from './tsquery-expressions.ts';
 import type { OpenView } from './views.ts';
 
@@ -58,8 +58,6 @@ const CANDIDATES_MAX = 50_000;
 /** So many are looked at before it is known whether more are needed. */
 const LOOKED_MAX = 500;
 const LOOKED_BYTES = 4 * 1024 * 1024;
-/** Events are looked at in the process that answers requests: after so many, it looks at these. */
-const LOOKED_AT_ONCE = 20;
 
 /** All but their terms. */
 const DOC_COLUMNS = `d.leaf_index, d.event_id, d.at_ms, d.at_ns, d.classification, d.kind, d.outcome, d.actor_type,
@@ -190,12 +188,14 @@ export class Matcher {
     indexes: readonly number[],
     visit: (row: LoggedRow, event: QueriedEvent) => void,
   ): Promise<void> {
+    const turn = new Turn();
     for (let at = 0; at < indexes.length; ) {
+      this.#deadline.throwIfPassed();
       const portion = indexes.slice(at, at + LOOKED_MAX);
       const { rows, readCount } = await rowsAt(this.transaction, tenant, portion, LOOKED_BYTES);
       at += readCount;
-      for (const [i, row] of rows.entries()) {
-        if (i % LOOKED_AT_ONCE === 0) await this.pause();
+      for (const row of rows) {
+        if (turn.isOverBefore(row.stored)) await this.pause();
         const event = eventStillIn(row);
         if (event !== undefined) visit(row, event);
       }

@@ -4,7 +4,7 @@ import { eventIn } from '../../event-index/logged-event.ts';
 import { statement, type Transaction } from '../database.ts';
 import type { WrittenPortion } from './index-writer.ts';
 import { type LoggedPortion, type LoggedRow, rowsBetween } from './logged-events.ts';
-import { pauseForOthers } from './pause.ts';
+import { pauseForOthers } from '../pause.ts';
 import type { View } from './views.ts';
 
 /** By index, why it cannot be indexed. */
