@@ -119,14 +119,18 @@ export function* hostileBodies(): Generator<HostileBody> {
   }
 }
 
+const BATCH_PATH = '/audit-events/batch';
+const LARGEST_PAYLOAD_BYTES = 64 * 1024 - 16;
+
+function batch(count: number, payload: string): string {
+  const event = `{${EVENT},"payload":${payload}}`;
+  return `{"events":[${filled(`${event},`, count * (event.length + 1))}]}`;
+}
+
 /** As much as a batch may hold: each of these is stored. */
 export function* heavyBodies(): Generator<HostileBody> {
-  const path = '/audit-events/batch';
-  const batch = (count: number, payload: string) => {
-    const event = `{${EVENT},"payload":${payload}}`;
-    return `{"events":[${filled(`${event},`, count * (event.length + 1))}]}`;
-  };
-  const [each, largest] = [Math.floor(BATCH_BYTES / 1000) - 300, 64 * 1024 - 16];
+  const path = BATCH_PATH;
+  const each = Math.floor(BATCH_BYTES / 1000) - 300;
   yield {
     path,
     name: 'a thousand events of words',
@@ -134,10 +138,25 @@ export function* heavyBodies(): Generator<HostileBody> {
   };
   yield { path, name: 'a thousand events of numbers', text: batch(1000, `{"a":${list('1', each)}}`) };
   yield { path, name: 'a thousand events of keys', text: batch(1000, keys(each)) };
-  yield { path, name: 'the largest payloads, of keys', text: batch(150, keys(largest)) };
+  yield { path, name: 'the largest payloads, of keys', text: batch(150, keys(LARGEST_PAYLOAD_BYTES)) };
   yield {
     path,
     name: 'the largest payloads, of empty lists',
-    text: batch(150, `{"a":${list('[]', largest)}}`),
+    text: batch(150, `{"a":${list('[]', LARGEST_PAYLOAD_BYTES)}}`),
+  };
+}
+
+/** More than a page holds, of events that are as much work to read as any of their size. */
+export function* heavyToRead(): Generator<HostileBody> {
+  const [path, count] = [BATCH_PATH, 75];
+  const bytes = LARGEST_PAYLOAD_BYTES;
+  yield { path, name: 'empty lists', text: batch(count, `{"\\"":${list('[]', bytes)}}`) };
+  yield {
+    path,
+    name: 'keys in quotes',
+    text: batch(
+      count,
+      keys(bytes, (i) => `\\"${i.toString(36)}`),
+    ),
   };
 }
