@@ -3,6 +3,7 @@
 
 import { utf8 } from '../bytes.ts';
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const PLUS = 0x2b;
 const COMMA = 0x2c;
@@ -24,10 +25,6 @@ const DEPTH_MAX = 64;
 /** There is no value, or it does not end. */
 export const NO_END = -1;
 
-/** 1 for the bytes that stand for themselves in a string. */
-const PLAIN = new Uint8Array(256).fill(1, 0x20);
-PLAIN[QUOTE] = 0;
-PLAIN[BACKSLASH] = 0;
 const SHORT_ESCAPE = marked('"\\/bfnrt');
 const HEX_DIGIT = marked('0123456789abcdefABCDEF');
 const TRUE = utf8('true');
@@ -87,15 +84,19 @@ function endOfWord(bytes: Uint8Array, from: number, word: Uint8Array): number {
 }
 
 function endOfString(bytes: Uint8Array, from: number): number {
-  let at = from + 1;
-  for (;;) {
-    while (PLAIN[bytes[at]!] === 1) at += 1;
-    if (bytes[at] === QUOTE) return at + 1;
-    if (bytes[at] !== BACKSLASH) return NO_END;
-    if (SHORT_ESCAPE[bytes[at + 1]!] === 1) at += 2;
-    else if (bytes[at + 1] === LETTER_U && isHex(bytes, at + 2)) at += 6;
-    else return NO_END;
+  for (let at = from + 1; ; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) {
+      at = lastOfEscape(bytes, at + 1);
+      if (at === NO_END) return NO_END;
+    } else if (byte === undefined || byte < SPACE) return NO_END;
   }
+}
+
+function lastOfEscape(bytes: Uint8Array, at: number): number {
+  if (SHORT_ESCAPE[bytes[at]!] === 1) return at;
+  return bytes[at] === LETTER_U && isHex(bytes, at + 1) ? at + 4 : NO_END;
 }
 
 function isHex(bytes: Uint8Array, from: number): boolean {
