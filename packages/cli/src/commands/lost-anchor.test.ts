@@ -129,7 +129,10 @@ describe('an old copy of the data without its anchor', { concurrency: 2 }, () =>
       assert.deepEqual([code, stdout], [1, ''], `start ${restart}`);
       assert.match(stderr, refusalOf(place.data));
     }
-    assert.match((await verdictOn(place)).text, /^NOT verified [^]*there is no anchor, although logs were signed/);
+    assert.match(
+      (await verdictOn(place)).text,
+      /^NOT verified [^]*there is no anchor, although logs were signed/,
+    );
 
     const shown = await place.run(['recover']);
     assert.equal(shown.code, 1, 'logs wait for somebody');
