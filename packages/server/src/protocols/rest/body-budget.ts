@@ -5,8 +5,8 @@
 
 import { AuditError } from '@tallystick/contract';
 
-/** Some twelve of the largest bodies, or very many small ones. */
-export const BODIES_BYTES_MAX = 128 * 1024 * 1024;
+/** Some twelve of the largest bodies for a tenant that sends alone, or very many small ones. */
+export const BODIES_BYTES_MAX = 256 * 1024 * 1024;
 
 export class BodyBudget {
   /** By sender. */
