@@ -115,7 +115,8 @@ test('beside each hostile body a cheap GET is answered in time', async (t) => {
 });
 
 test('so it is beside sound bodies that are as much work as a body can be', async (t) => {
-  const seen = await sendAll(heavyBodies());
+  // Each is seconds of work for all threads of the service together, which is for a quiet machine.
+  const seen = await sendAll(SIZE.isLong ? heavyBodies() : heavyBodies().take(1));
   for (const { name, status } of seen) assert.equal(status, 201, name);
   requireInTime(t, seen);
 });
