@@ -129,7 +129,7 @@ function eventOf(text: fc.Arbitrary<string>): fc.Arbitrary<AnyEvent> {
     .map(([sent, { sent: text, kept }]) => ({ sent: { ...sent, timestamp: text }, timestamp: kept }));
 }
 
-/** Batches, most of them of usual texts: a single rare escape changes how all of a batch is read. */
+/** Batches, most of them of usual texts. */
 export function anyBatch(size: number): fc.Arbitrary<AnyEvent[]> {
   const batchOf = (text: fc.Arbitrary<string>) =>
     fc.array(eventOf(text), { minLength: size, maxLength: size });

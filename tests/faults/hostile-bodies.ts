@@ -26,6 +26,14 @@ function keys(bytes: number, key: (index: number) => string = (index) => `k${ind
   }
 }
 
+/** Objects of so many keys that stand nowhere else: the engine makes a shape of its own for each of them. */
+function newKeys(objects: number, each: number): string[] {
+  return Array.from({ length: objects }, (_, object) => {
+    const members = Array.from({ length: each }, (__, index) => `"k${object * each + index}":null`);
+    return `{${members.join(',')}}`;
+  });
+}
+
 const nested = (open: string, close: string, bytes: number) => {
   const levels = Math.floor(bytes / (open.length + close.length));
   return `${open.repeat(levels)}0${close.repeat(levels)}`;
@@ -51,8 +59,21 @@ function anywhere(bytes: number): [name: string, text: string][] {
 /** Of nothing that is there: a body is read before that is known. */
 const ID = '01KE0000000000000000000042';
 
-const EVENT =
-  '"timestamp":"2026-01-02T03:04:05Z","actor":{"actorType":"User","userId":"u"},"action":"A.B","resource":{"resourceType":"R","resourceId":"1"}';
+const ACTOR = '{"actorType":"User","userId":"u"}';
+const EVENT = `"timestamp":"2026-01-02T03:04:05Z","actor":${ACTOR},"action":"A.B","resource":{"resourceType":"R","resourceId":"1"}`;
+const TWICE = '{"a":1,"a":1,';
+const thousand = (event: (keys: string) => string) =>
+  `[${newKeys(1000, 88)
+    .map((made) => `{${event(made)}}`)
+    .join(',')}]`;
+
+/** What a payload may be full of. */
+const FILLINGS: Readonly<Record<string, (bytes: number) => string>> = {
+  'empty objects': (bytes) => `{"a":${list('{}', bytes - 10)}}`,
+  keys: (bytes) => keys(bytes),
+  'escaped keys': (bytes) => keys(bytes, (index) => `\\"${index.toString(36)}`),
+  'long numbers': (bytes) => `{"a":${list('0.1234567890123456', bytes - 10)}}`,
+};
 
 /** What is hard about this operation alone. */
 const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name: string, text: string][]][] =
@@ -88,6 +109,17 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
           'one key twice, far behind',
           `{"events":[{${EVENT},"payload":{"a":${list('{}', bytes - 300)},"a":0}}]}`,
         ],
+        ...Object.entries(FILLINGS).map(([name, filling]): [string, string] => [
+          `one key twice, and a payload of ${name}`,
+          `${TWICE}"events":[{${EVENT},"payload":${filling(bytes - 300)}}]}`,
+        ]),
+        ['a thousand actors of new keys', `{"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`],
+        [
+          'one key twice, and a thousand actors of new keys',
+          `${TWICE}"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`,
+        ],
+        ['a thousand tenants of new keys', `{"events":${thousand((keys) => `${EVENT},"tenantId":${keys}`)}}`],
+        ['new keys in the envelope', `{"events":[{${EVENT}}],${newKeys(1, 90_000)[0]!.slice(1)}`],
       ],
     ],
     [
@@ -121,6 +153,8 @@ export function* hostileBodies(): Generator<HostileBody> {
 
 const BATCH_PATH = '/audit-events/batch';
 const LARGEST_PAYLOAD_BYTES = 64 * 1024 - 16;
+/** As many of the largest payloads as a batch has room for. */
+const LARGEST_PAYLOADS = 150;
 
 function batch(count: number, payload: string): string {
   const event = `{${EVENT},"payload":${payload}}`;
@@ -138,12 +172,8 @@ export function* heavyBodies(): Generator<HostileBody> {
   };
   yield { path, name: 'a thousand events of numbers', text: batch(1000, `{"a":${list('1', each)}}`) };
   yield { path, name: 'a thousand events of keys', text: batch(1000, keys(each)) };
-  yield { path, name: 'the largest payloads, of keys', text: batch(150, keys(LARGEST_PAYLOAD_BYTES)) };
-  yield {
-    path,
-    name: 'the largest payloads, of empty lists',
-    text: batch(150, `{"a":${list('[]', LARGEST_PAYLOAD_BYTES)}}`),
-  };
+  for (const { name, sound } of twins())
+    yield { path, name: `the largest payloads, of ${name}`, text: sound };
 }
 
 /** More than a page holds, of events that are as much work to read as any of their size. */
@@ -151,12 +181,26 @@ export function* heavyToRead(): Generator<HostileBody> {
   const [path, count] = [BATCH_PATH, 75];
   const bytes = LARGEST_PAYLOAD_BYTES;
   yield { path, name: 'empty lists', text: batch(count, `{"\\"":${list('[]', bytes)}}`) };
-  yield {
-    path,
-    name: 'keys in quotes',
-    text: batch(
-      count,
-      keys(bytes, (i) => `\\"${i.toString(36)}`),
-    ),
-  };
+  yield { path, name: 'keys in quotes', text: batch(count, FILLINGS['escaped keys']!(bytes)) };
+}
+
+/** A batch that is stored, and others with the same in them that are refused. */
+export interface Twins {
+  readonly name: string;
+  readonly sound: string;
+  readonly refused: Readonly<Record<string, string>>;
+}
+
+export function* twins(): Generator<Twins> {
+  for (const [name, filling] of Object.entries(FILLINGS)) {
+    const sound = batch(LARGEST_PAYLOADS, filling(LARGEST_PAYLOAD_BYTES));
+    const inOne = `"events":[{${EVENT},"payload":${filling(BATCH_BYTES - 300)}}]}`;
+    const refused = {
+      'all in one event': `{${inOne}`,
+      'all in one event, and one key twice': `${TWICE}${inOne}`,
+      'one key twice': `${TWICE}${sound.slice(1)}`,
+      'all in one event, and not closed': `{${inOne.slice(0, -1)}`,
+    };
+    yield { name, sound, refused };
+  }
 }

@@ -2,7 +2,6 @@
 // refusal of the closed list.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -10,6 +9,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { Client, event } from './client.ts';
 import { KEY, type Service, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
+import { peakMb, processorMs, residentMb } from './usage.ts';
 
 const MB = 1024 * 1024;
 /** How long the head of a request may take to arrive. */
@@ -29,25 +29,6 @@ after(async () => {
   await service[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
-
-/** The most memory that was ever resident, in MB. */
-function peakMb(): number {
-  const kb = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
-}
-
-/** Resident memory of the service, in MB. */
-function residentMb(): number {
-  const pages = readFileSync(`/proc/${service.pid}/statm`, 'utf8').split(' ')[1];
-  return (Number(pages) * 4096) / MB;
-}
-
-/** Milliseconds of the processor's time that the service has used so far, however busy the machine is otherwise. */
-function processorMs(): number {
-  const behindName = readFileSync(`/proc/${service.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  const [user, system] = [Number(behindName[11]), Number(behindName[12])];
-  return (user + system) * 10;
-}
 
 async function post(
   body: Uint8Array | string,
@@ -74,7 +55,7 @@ test('64 MB of zeros in a few KB of gzip or br are refused without being held', 
     ['gzip', gzipSync(zeros)],
     ['br', brotliCompressSync(zeros)],
   ] as const;
-  const beforeMb = residentMb();
+  const beforeMb = residentMb(service);
   for (const path of ['/api/v1/audit-events', '/api/v1/audit-events/batch']) {
     for (const [coding, bomb] of bombs) {
       const answers = await Promise.all(
@@ -83,7 +64,7 @@ test('64 MB of zeros in a few KB of gzip or br are refused without being held', 
       for (const answer of answers) assert.deepEqual(answer, { status: 400, code: 'REQUEST_TOO_LARGE' });
     }
   }
-  assert.ok(peakMb() - beforeMb < 400, `grew by ${peakMb() - beforeMb} MB`);
+  assert.ok(peakMb(service) - beforeMb < 400, `grew by ${peakMb(service) - beforeMb} MB`);
 });
 
 test('many that unpack to much and then stall are refused together, and the memory comes back', async () => {
@@ -126,10 +107,10 @@ test('nesting, keys and numbers without end are refused in no time', async () =>
     ['lone surrogates alone', `{"action":"${'\\ud800'.repeat(n / 2)}"}`],
   ];
   for (const [name, body] of table) {
-    const beforeMs = processorMs();
+    const beforeMs = processorMs(service);
     const { status } = await post(body, {});
     assert.ok(status === 400 || status === 422, `${name}: ${status}`);
-    assert.ok(processorMs() - beforeMs < 2000, `${name} took ${processorMs() - beforeMs} ms`);
+    assert.ok(processorMs(service) - beforeMs < 2000, `${name} took ${processorMs(service) - beforeMs} ms`);
   }
 });
 
@@ -223,9 +204,9 @@ test(`memory stays flat while events and refusals go on for ${SIZE.soakMs / 1000
     await Promise.all(Array.from({ length: 16 }, one));
   };
   await run(SIZE.soakMs / 2);
-  const warmMb = residentMb();
+  const warmMb = residentMb(service);
   await run(SIZE.soakMs / 2);
-  const grownMb = residentMb() - warmMb;
+  const grownMb = residentMb(service) - warmMb;
   t.diagnostic(`resident ${Math.round(warmMb)} MB, then ${grownMb >= 0 ? '+' : ''}${Math.round(grownMb)} MB`);
   assert.ok(grownMb < 64, `grew by ${grownMb} MB`);
 });

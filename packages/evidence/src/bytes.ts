@@ -31,6 +31,13 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
+/** Whether a part of the bytes is the same as others. */
+export function hasBytes(bytes: Uint8Array, from: number, to: number, others: Uint8Array): boolean {
+  if (to - from !== others.length) return false;
+  for (let i = 0; i < others.length; i++) if (bytes[from + i] !== others[i]) return false;
+  return true;
+}
+
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compareBytes(a, b) === 0;
 }

@@ -5,6 +5,7 @@ import {
   AuditError,
   type ErrorDetail,
   ERRORS,
+  LIMITS,
   type OperationName,
   type TenantId,
   type Version,
@@ -78,26 +79,33 @@ export class JsonText {
 export class UnreadValue {
   readonly outline: JsonOutline;
   readonly node: number;
-  readonly #read: (node: number) => unknown;
+  readonly #read: ReadNode;
 
-  constructor(outline: JsonOutline, node: number, read: (node: number) => unknown) {
+  constructor(outline: JsonOutline, node: number, read: ReadNode) {
     this.outline = outline;
     this.node = node;
     this.#read = read;
   }
 
-  /** The value, with a JsonText for each member that is kept as text. */
-  read(): unknown {
-    return this.#read(this.node);
+  /**
+   * The value, with a JsonText for each member that is kept as text, and at most so many members in an object that the
+   * operation does not know: each is an error, and no more are listed. What stands deeper than it looks is left out.
+   */
+  read(unknownMax: number = LIMITS.errorDetailsMax): unknown {
+    return this.#read(this.node, unknownMax);
   }
 
-  /** One member, the rest left unread; undefined where there is none. */
+  /** One member, the rest left unread, a container without its inside; undefined where there is none. */
   member(name: string): unknown {
     const { outline, node } = this;
     const found = outline.isObject(node) ? outline.member(node, keyOf(name)) : undefined;
-    return found === undefined ? undefined : parseJson(Buffer.from(outline.value(found)).toString());
+    if (found === undefined) return undefined;
+    if (outline.isObject(found)) return {};
+    return outline.isList(found) ? [] : parseJson(Buffer.from(outline.value(found)).toString());
   }
 }
+
+type ReadNode = (node: number, unknownMax: number) => unknown;
 
 /** Names that the contract knows, so there are few. */
 const keys = new Map<string, Uint8Array>();

@@ -2,18 +2,23 @@
 // making them costs as much time as writing a small event; a call is synchronous, so no two ever share them. What is
 // handed out is a copy.
 
-import { CANONICAL_DEPTH_MAX } from './canonical-json.ts';
 import { FIELDS, FROM, KEY, ROOT } from './json-outline.ts';
 import type { Noted } from './json-string.ts';
 
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
-/** Past so many places, an outline or an object is too large for this way. */
-const NODES_LENGTH_MAX = 1024 * 1024;
+/** Past so many places, an outline is too large for this way. */
+const OUTLINE_LENGTH_MAX = 1024 * 1024;
+/** So many places are kept for the members of objects that are open inside of one outlined value. */
+export const MEMBERS_LENGTH_MAX = 512 * 1024;
+/** How many containers may stand inside one another in any text. */
+export const DEPTH_MAX = 256;
+/** With one node more for each container that is open. */
+const NODES_LENGTH_MAX = OUTLINE_LENGTH_MAX + MEMBERS_LENGTH_MAX + FIELDS * (DEPTH_MAX + 1);
 /** Of the array that small outlines share, which lives as long as any of them. */
 const SHELF_LENGTH = 4096;
 /** The same for small texts. */
 const TEXT_SHELF_BYTES = 32 * 1024;
-/** How many places the frame of a container takes: its closing, first, node and isOrdered. */
+/** How many places the frame of a container takes: its closing, first, node, and isOrdered with isCrowded. */
 export const FRAME = 4;
 /** Words of four bytes are read and written past the end of what matters. */
 const SLACK = 8;
@@ -42,8 +47,21 @@ export class CanonicalDesk implements Noted {
   node = ROOT;
   /** Whether the keys so far ascend. */
   isOrdered = true;
+  /** Whether there is no room to keep account of its members: they stay in their order. */
+  isCrowded = false;
   /** The same of the containers around it. */
-  readonly frames = new Int32Array(FRAME * CANONICAL_DEPTH_MAX);
+  readonly frames = new Int32Array(FRAME * DEPTH_MAX);
+  /** How many levels are outlined here: one less in a member with one of these keys. */
+  outlined = 0;
+  closedKeys: readonly Uint8Array[] = [];
+
+  /** Whether what is written so far is canonical, and whether it need not be. */
+  isCanonical = true;
+  isLenient = false;
+  /** By node, where the key of the member begins in the input. */
+  sources = new Int32Array(0);
+  /** Where keys begin that their object had before. */
+  repeated: number[] = [];
 
   /** The members of the object that is put in order: their nodes, and the beginnings of their keys. */
   order = new Int32Array(0);
@@ -75,6 +93,9 @@ export class CanonicalDesk implements Noted {
     this.first = ROOT;
     this.node = ROOT;
     this.isOrdered = true;
+    this.isCrowded = false;
+    this.isCanonical = true;
+    this.repeated = [];
   }
 
   /** Makes room for a text of so many bytes. */
@@ -93,6 +114,9 @@ export class CanonicalDesk implements Noted {
       const larger = new Int32Array(Math.min(2 * length + 1024, NODES_LENGTH_MAX));
       larger.set(this.nodes);
       this.nodes = larger;
+      const sources = new Int32Array(larger.length);
+      sources.set(this.sources);
+      this.sources = sources;
     }
     return true;
   }
@@ -138,4 +162,10 @@ export class CanonicalDesk implements Noted {
   get isLarge(): boolean {
     return Math.max(this.source.length, this.out.length, this.nodes.byteLength) > KEPT_BYTES_MAX;
   }
+}
+
+/** What is written will not be canonical; false to refuse the text for that. */
+export function depart(desk: CanonicalDesk): boolean {
+  desk.isCanonical = false;
+  return desk.isLenient;
 }

@@ -1,12 +1,18 @@
 // The order of keys in canonical bytes: which of two comes first, and how the members of an object that is written
-// are put in order by moving their bytes. Keys are compared as UTF-8 without escapes.
+// are put in order by moving their bytes. Keys are compared by the code units that they mean: as UTF-8, and an escape
+// by what it stands for.
 
-import type { CanonicalDesk } from './canonical-desk.ts';
+import { type CanonicalDesk, depart } from './canonical-desk.ts';
+import { escapedUnit } from './canonical-escape.ts';
 import { FIELDS, FROM, KEY, keyEnd, SIZE, TO } from './json-outline.ts';
 
 const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const SMALL_U = 0x75;
 /** From here on, the first byte of a character of UTF-8 says whether UTF-16 needs a surrogate pair for it. */
 const LEAD_BEFORE_PAIRS = 0xee;
+/** That of U+D7FF. */
+const LEAD_BEFORE_SURROGATES = 0xed;
 const LEAD_OF_PAIRS = 0xf0;
 
 /**
@@ -19,6 +25,10 @@ export function compareKeys(text: Uint8Array, a: number, aEnd: number, b: number
     const one = text[a + i]!;
     const other = text[b + i]!;
     if (one === other) continue;
+    if (i > 0 && text[a + i - 1] === BACKSLASH && isEscape(text, a, a + i - 1)) {
+      return escapedUnit(text, a + i - 1) - escapedUnit(text, b + i - 1);
+    }
+    if (one === BACKSLASH || other === BACKSLASH) return unitOf(text, a + i) - unitOf(text, b + i);
     const isReversed =
       one >= LEAD_BEFORE_PAIRS &&
       other >= LEAD_BEFORE_PAIRS &&
@@ -28,19 +38,34 @@ export function compareKeys(text: Uint8Array, a: number, aEnd: number, b: number
   return aEnd - a - (bEnd - b);
 }
 
+/** An escape that is no surrogate means less than any character that is not ASCII; one that is, more than U+D7FF. */
+function unitOf(text: Uint8Array, at: number): number {
+  const byte = text[at]!;
+  if (byte !== BACKSLASH) return byte;
+  const unit = escapedUnit(text, at);
+  return unit < 0x80 ? unit : LEAD_BEFORE_SURROGATES + 0.5;
+}
+
+/** Whether the backslash there begins an escape: it does not where it is the second of two. */
+function isEscape(text: Uint8Array, from: number, at: number): boolean {
+  let before = at;
+  while (before > from && text[before - 1] === BACKSLASH) before--;
+  return (at - before) % 2 === 0;
+}
+
 /**
- * Puts the members of the innermost object in order; it is about to be closed. False when a key stands twice. With
- * `nodesMove`, its nodes are put in order as well; without, they are about to be given up.
+ * Puts the members of the innermost object in order; it is about to be closed. False to refuse a key that stands
+ * twice; where it may, the last one of that key is left, as by JSON.parse. With `nodesMove`, its nodes are put in order
+ * as well; without, they are about to be given up.
  */
 export function orderMembers(desk: CanonicalDesk, nodesMove: boolean): boolean {
-  const members = gather(desk);
-  if (members > INSERTION_SORT_MAX) sort(desk, members);
-  else sortByInsertion(desk, members);
-  const { nodes, out, end, order, beginnings } = desk;
-  for (let i = 1; i < members; i++) {
-    if (beginnings[i - 1] === beginnings[i] && compareNodes(desk, order[i - 1]!, order[i]!) === 0)
-      return false;
-  }
+  const all = gather(desk);
+  if (all > INSERTION_SORT_MAX) sort(desk, all);
+  else sortByInsertion(desk, all);
+  const members = dropRepeated(desk, all);
+  if (members < all && !depart(desk)) return false;
+  const { nodes, out, end, order } = desk;
+  const start = nodes[desk.first + KEY]! - 1;
   // In order behind the text, and back from there.
   let to = end;
   for (let i = 0; i < members; i++) {
@@ -50,8 +75,24 @@ export function orderMembers(desk: CanonicalDesk, nodesMove: boolean): boolean {
     copyBehind(desk, from, length, to);
     to += length;
   }
-  out.copyWithin(nodes[desk.first + KEY]! - 1, end, to);
+  out.copyWithin(start, end, to);
+  desk.end = start + to - end;
   return !nodesMove || moveNodes(desk, members);
+}
+
+/** Leaves the last of the members with one key, and notes where the others but the first stand; returns how many are left. */
+function dropRepeated(desk: CanonicalDesk, members: number): number {
+  const { order, beginnings, sources, repeated } = desk;
+  let left = 0;
+  for (let i = 0; i < members; i++) {
+    const isLast =
+      i + 1 === members ||
+      beginnings[i] !== beginnings[i + 1] ||
+      compareNodes(desk, order[i]!, order[i + 1]!) !== 0;
+    if (isLast) order[left++] = order[i]!;
+    else repeated.push(sources[order[i + 1]!]!);
+  }
+  return left;
 }
 
 /** Lists the members and the beginnings of their keys; returns how many there are. */
@@ -68,14 +109,37 @@ function gather(desk: CanonicalDesk): number {
 }
 
 /**
- * The first four bytes of a key as a number, whose order is never against that of the keys: a shorter key is filled
- * with zeros, which no key has in it; and what is not ASCII, with all behind it, with the last of ASCII.
+ * The first four characters of a key as a number, whose order is never against that of the keys: a shorter key is filled
+ * with zeros; and what is not ASCII, with all behind it, with the last of ASCII.
  */
 function beginning(desk: CanonicalDesk, from: number, end: number): number {
   const word = desk.outWords.getInt32(from, false);
-  const word4 = end - from >= 4 ? word : end === from ? 0 : word & (-1 << (8 * (4 - (end - from))));
+  const word4 = hasBackslash(word)
+    ? unescapedWord(desk.out, from, end)
+    : end - from >= 4
+      ? word
+      : end === from
+        ? 0
+        : word & (-1 << (8 * (4 - (end - from))));
   const notAscii = word4 & 0x80808080;
   return notAscii === 0 ? word4 : (word4 | (0x7fffffff >>> Math.clz32(notAscii))) & 0x7f7f7f7f;
+}
+
+/** Whether one of the four bytes may be a backslash. */
+function hasBackslash(word: number): boolean {
+  const other = word ^ 0x5c5c5c5c;
+  return ((other - 0x01010101) & ~other & 0x80808080) !== 0;
+}
+
+function unescapedWord(out: Uint8Array, from: number, end: number): number {
+  let word = 0;
+  let at = from;
+  for (let i = 0; i < 4; i++) {
+    // Of the byte of a surrogate no more counts than that it is not ASCII.
+    word = (word << 8) | (at < end ? Math.ceil(unitOf(out, at)) : 0);
+    at += out[at] !== BACKSLASH ? 1 : out[at + 1] === SMALL_U ? 6 : 2;
+  }
+  return word;
 }
 
 /** Objects are small; for those, sorting by insertion beats the built-in. */
@@ -99,7 +163,7 @@ function sortByInsertion(desk: CanonicalDesk, members: number): void {
 
 function sort(desk: CanonicalDesk, members: number): void {
   const { nodes, order, beginnings } = desk;
-  order.subarray(0, members).sort((a, b) => compareNodes(desk, a, b));
+  order.subarray(0, members).sort((a, b) => compareNodes(desk, a, b) || a - b);
   for (let i = 0; i < members; i++) {
     beginnings[i] = beginning(desk, nodes[order[i]! + KEY]!, keyEnd(nodes, order[i]!));
   }
@@ -131,6 +195,7 @@ function moveNodes(desk: CanonicalDesk, members: number): boolean {
     place = nodes[member + TO]! + by + 2;
   }
   nodes.copyWithin(first, top, to);
+  desk.top = first + to - top;
   return true;
 }
 

@@ -2,8 +2,9 @@
 // spelling are written anew. The source ends with a zero byte, which no scalar has in it and every loop here stops
 // at. What is no JSON throws NotJson, or is refused where that is all the same to the caller.
 
-import type { CanonicalDesk } from './canonical-desk.ts';
-import { afterNumber } from './json-number.ts';
+import { type CanonicalDesk, depart } from './canonical-desk.ts';
+import { convertEscape } from './canonical-escape.ts';
+import { afterNumber, literalOf } from './json-number.ts';
 import { QUOTE } from './json-string.ts';
 
 /** In place of an index: not canonical, or not to be had from here. */
@@ -21,7 +22,7 @@ const SMALL_U = 0x75;
 export function copyScalar(desk: CanonicalDesk): boolean {
   const { source, out, at: from } = desk;
   const byte = source[from]!;
-  if (byte === QUOTE) return copyString(desk, true);
+  if (byte === QUOTE) return copyString(desk);
   const at = byte > NINE ? afterWord(source, from) : afterPlainNumber(source, from);
   if (at === REFUSED) return convertNumber(desk);
   let { end } = desk;
@@ -39,9 +40,9 @@ for (const letter of '"\\bfnrt') KEPT_ESCAPE[letter.charCodeAt(0)] = 1;
  * Writes the string whose opening quote is at hand; false to refuse it. Copies four bytes at a time, which is twice
  * as fast: what it copies too far is overwritten by what comes next.
  */
-export function copyString(desk: CanonicalDesk, mayEscape: boolean): boolean {
+export function copyString(desk: CanonicalDesk): boolean {
   const { sourceWords, outWords } = desk;
-  const by = desk.end - desk.at;
+  let by = desk.end - desk.at;
   outWords.setInt8(desk.end, QUOTE);
   for (let from = desk.at + 1; ; from += 4) {
     const word = sourceWords.getInt32(from, true);
@@ -49,23 +50,28 @@ export function copyString(desk: CanonicalDesk, mayEscape: boolean): boolean {
     const marks = notPlain(word);
     if (marks === 0) continue;
     const plain = (31 - Math.clz32(marks & -marks)) >> 3;
+    const odd = from + plain;
     if (((word >>> (8 * plain)) & 0xff) === QUOTE) {
-      desk.at = from + plain + 1;
+      desk.at = odd + 1;
       desk.end = desk.at + by;
       return true;
     }
-    const copied = copyOdd(desk, from + plain, from + plain + by, mayEscape);
+    const copied = copyOdd(desk, odd, odd + by);
     if (copied === 0) return false;
-    from += plain + copied - 4;
+    from = odd + copied - 4;
+    by = desk.end - odd - copied;
   }
 }
 
-/** Copies an escape or a character that is not ASCII; returns how many bytes it has, or 0 to refuse it. */
-function copyOdd(desk: CanonicalDesk, from: number, into: number, mayEscape: boolean): number {
+/** Writes an escape or a character that is not ASCII; returns how many bytes it had, or 0 to refuse it. */
+function copyOdd(desk: CanonicalDesk, from: number, into: number): number {
   const { source, sourceWords, outWords } = desk;
+  const isEscape = source[from] === BACKSLASH;
+  if (isEscape && KEPT_ESCAPE[source[from + 1]!] === 0) return convertEscape(desk, from, into);
   outWords.setInt32(into, sourceWords.getInt32(from, true), true);
-  if (source[from] !== BACKSLASH) return sequenceLength(source, from);
-  return mayEscape && KEPT_ESCAPE[source[from + 1]!] === 1 ? 2 : 0;
+  const length = isEscape ? 2 : sequenceLength(source, from);
+  desk.end = into + length;
+  return length;
 }
 
 /**
@@ -121,20 +127,21 @@ function afterDigits(source: Uint8Array, from: number): number {
   return at;
 }
 
-/** Writes a number of another spelling; false when it is not exact, or no number. */
+/** Writes a number of another spelling; false to refuse what is no number, or not exact. That would be left as it is. */
 function convertNumber(desk: CanonicalDesk): boolean {
   const { source, at, end } = desk;
   if (source[at] !== MINUS && afterDigits(source, at) === at) return false;
   desk.notes = 0;
   const after = afterNumber(desk, source, at);
-  if (desk.notes !== 0) return false;
-  // A body may be nothing but numbers, and a decoder called for each of them would take seconds.
-  let literal = '';
-  for (let i = at; i < after; i++) literal += String.fromCharCode(source[i]!);
-  const text = String(Number(literal));
+  desk.at = after;
+  if (desk.notes !== 0) {
+    desk.out.set(source.subarray(at, after), end);
+    desk.end = end + after - at;
+    return depart(desk);
+  }
+  const text = String(Number(literalOf(source, at, after)));
   desk.growOut(end + text.length + desk.length - after);
   for (let i = 0; i < text.length; i++) desk.out[end + i] = text.charCodeAt(i);
-  desk.at = after;
   desk.end = end + text.length;
   return true;
 }

@@ -2,7 +2,7 @@
 // has one value more than it has commas. Of a text that is not JSON it gives some number, and never throws.
 // Names are compared as they are written: what is inside a member whose name is written with escapes is counted.
 
-import { utf8 } from '../bytes.ts';
+import { hasBytes, utf8 } from '../bytes.ts';
 
 export interface UncountedMembers {
   /** What stands inside members of these names is not counted. */
@@ -48,8 +48,8 @@ export function countValues(bytes: Uint8Array, { names, listName }: UncountedMem
       const isMember = uncounted === 0 && (depth === OUTERMOST || depth === memberDepth);
       if (isMember && bytes[afterSpace(bytes, end + 1)] === COLON) {
         const isHere = depth === memberDepth && (listKey === undefined || isInList);
-        if (isHere && keys.some((key) => isSame(bytes, at + 1, end, key))) uncounted = depth;
-        if (depth === OUTERMOST) isListNext = listKey !== undefined && isSame(bytes, at + 1, end, listKey);
+        if (isHere && keys.some((key) => hasBytes(bytes, at + 1, end, key))) uncounted = depth;
+        if (depth === OUTERMOST) isListNext = listKey !== undefined && hasBytes(bytes, at + 1, end, listKey);
       }
       at = end;
     } else if (byte === BRACE || byte === BRACKET) {
@@ -84,10 +84,4 @@ function afterSpace(bytes: Uint8Array, from: number): number {
 
 function isClosing(byte: number | undefined): boolean {
   return byte === BRACE_END || byte === BRACKET_END;
-}
-
-function isSame(bytes: Uint8Array, from: number, to: number, key: Uint8Array): boolean {
-  if (to - from !== key.length) return false;
-  for (let i = 0; i < key.length; i++) if (bytes[from + i] !== key[i]) return false;
-  return true;
 }

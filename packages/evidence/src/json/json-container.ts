@@ -69,16 +69,20 @@ function makeRoom(length: number): void {
   ends.set(oldEnds);
 }
 
-/** Goes on to the member whose key stands there; false when the object has had that key before. */
-export function enterMember(
+/** Goes on to the member whose key stands there. */
+export function enterMember(object: Container, start: number, end: number): void {
+  object.keyStart = start;
+  object.keyEnd = end;
+}
+
+/** Adds the key that stands there to those of the object; false when it has had that key before. */
+export function addKey(
   object: Container,
   bytes: Uint8Array,
   start: number,
   end: number,
   isEscaped: boolean,
 ): boolean {
-  object.keyStart = start;
-  object.keyEnd = end;
   if (object.names === undefined) {
     if (!isEscaped && object.listedKeys < LISTED_KEYS_MAX) return listKey(object, bytes, start, end);
     object.names = listedNames(object, bytes);

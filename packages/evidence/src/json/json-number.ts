@@ -38,9 +38,7 @@ export function afterNumber(noted: Noted, bytes: Uint8Array, at: number): number
     return end;
   }
   const isExact =
-    hasFraction || hasExponent
-      ? isExactDecimal(textOf(bytes.subarray(first, end)))
-      : isSafe(bytes, first, end);
+    hasFraction || hasExponent ? isExactDecimal(literalOf(bytes, first, end)) : isSafe(bytes, first, end);
   if (!isExact) noted.notes |= INEXACT;
   return end;
 }
@@ -61,6 +59,16 @@ function afterDigits(bytes: Uint8Array, at: number): number {
   return end;
 }
 
+/** Up to so many digits, a loop is faster than to call the decoder. */
+const SHORT_LITERAL_MAX = 12;
+
+export function literalOf(bytes: Uint8Array, from: number, to: number): string {
+  if (to - from > SHORT_LITERAL_MAX) return textOf(bytes.subarray(from, to));
+  let literal = '';
+  for (let i = from; i < to; i++) literal += String.fromCharCode(bytes[i]!);
+  return literal;
+}
+
 /** For digits only. Up to 2^53 the sum is exact, and what is more stays more when it is rounded. */
 function isSafe(bytes: Uint8Array, from: number, end: number): boolean {
   if (end - from > 16) return false;
@@ -69,28 +77,44 @@ function isSafe(bytes: Uint8Array, from: number, end: number): boolean {
   return value <= Number.MAX_SAFE_INTEGER;
 }
 
-/** For a literal without sign. */
+/** For a literal without sign. Two that have the same digits but for zeros, and one double, have one value. */
 function isExactDecimal(literal: string): boolean {
   const double = Number(literal);
   if (!Number.isFinite(double)) return false;
   const shortest = String(double);
-  if (shortest === literal) return true;
-  const given = decimal(literal);
-  const kept = decimal(shortest);
-  return given.digits === kept.digits && (given.digits === '' || given.exponent === kept.exponent);
+  return shortest === literal || sameDigits(literal, shortest);
 }
 
-/** The value as an integer without zeros at either end, times a power of ten; zero has no digits. */
-function decimal(literal: string): { digits: string; exponent: number } {
-  const [mantissa = '', exponent = '0'] = literal.toLowerCase().split('e');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const digits = whole + fraction;
-  let from = 0;
-  let end = digits.length;
-  while (from < end && digits.charCodeAt(from) === ZERO) from++;
-  while (end > from && digits.charCodeAt(end - 1) === ZERO) end--;
-  return {
-    digits: digits.slice(from, end),
-    exponent: Number(exponent) - fraction.length + digits.length - end,
-  };
+/** Compares the digits of two literals, without zeros at either end. */
+function sameDigits(one: string, other: string): boolean {
+  let i = afterZeros(one);
+  let j = afterZeros(other);
+  for (;;) {
+    const digit = digitAt(one, i);
+    if (digit !== digitAt(other, j)) return false;
+    if (isOver(one, i) && isOver(other, j)) return true;
+    i = nextDigit(one, i);
+    j = nextDigit(other, j);
+  }
+}
+
+/** At the first digit that is no zero, or where the digits are over. */
+function afterZeros(literal: string): number {
+  let at = 0;
+  while (literal.charCodeAt(at) === ZERO || literal.charCodeAt(at) === POINT) at++;
+  return at;
+}
+
+function nextDigit(literal: string, at: number): number {
+  if (isOver(literal, at)) return at;
+  return literal.charCodeAt(at + 1) === POINT ? at + 2 : at + 1;
+}
+
+/** Behind the last one come zeros. */
+function digitAt(literal: string, at: number): number {
+  return isOver(literal, at) ? ZERO : literal.charCodeAt(at);
+}
+
+function isOver(literal: string, at: number): boolean {
+  return at >= literal.length || (literal.charCodeAt(at) | 0x20) === SMALL_E;
 }

@@ -3,7 +3,7 @@
 // typed array, each before those inside it and all in the order of the text: an object of its own for each value
 // would cost more than finding it.
 
-import { textOf } from '../bytes.ts';
+import { decodeString } from './json-string.ts';
 
 /** The value that is the whole text. */
 export const ROOT = 0;
@@ -19,6 +19,7 @@ export const SIZE = 3;
 /** How many places a node takes by itself. */
 export const FIELDS = 4;
 
+const BRACKET = 0x5b;
 const BRACE = 0x7b;
 /** Between the end of a key and its value there are a quote and a colon. */
 const KEY_TO_VALUE = 2;
@@ -63,6 +64,11 @@ export class JsonOutline {
     return this.nodes[node + KEY]!;
   }
 
+  /** Where they end. */
+  keyTo(node: number): number {
+    return keyEnd(this.nodes, node);
+  }
+
   /** Where the value begins in the bytes. */
   from(node: number): number {
     return this.nodes[node + FROM]!;
@@ -77,12 +83,16 @@ export class JsonOutline {
     return this.bytes[this.from(node)] === BRACE;
   }
 
+  isList(node: number): boolean {
+    return this.bytes[this.from(node)] === BRACKET;
+  }
+
   /** The canonical text of the value: a view of the bytes, not a copy. */
   value(node: number): Uint8Array {
     return this.bytes.subarray(this.from(node), this.to(node));
   }
 
-  /** Whether the value is a member with this key, given in UTF-8; makes no string. */
+  /** Whether the value is a member with this key, given as it is spelt in the bytes; makes no string. */
   hasKey(node: number, key: Uint8Array): boolean {
     const start = this.nodes[node + KEY]!;
     if (start === 0 || keyEnd(this.nodes, node) - start !== key.length) return false;
@@ -93,10 +103,10 @@ export class JsonOutline {
   /** The key of a member; undefined for an item and for the root. */
   key(node: number): string | undefined {
     const start = this.nodes[node + KEY]!;
-    return start === 0 ? undefined : textOf(this.bytes.subarray(start, keyEnd(this.nodes, node)));
+    return start === 0 ? undefined : decodeString(this.bytes, start, keyEnd(this.nodes, node), true);
   }
 
-  /** The member of an object with this key, given in UTF-8. */
+  /** The member of an object with this key, given as it is spelt in the bytes. */
   member(parent: number, key: Uint8Array): number | undefined {
     const end = this.end(parent);
     for (let node = this.first(parent); node < end; node = this.next(node)) {

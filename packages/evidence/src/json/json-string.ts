@@ -67,7 +67,8 @@ function afterEscape(noted: Noted, bytes: Uint8Array, at: number): number {
   return at + 6;
 }
 
-function hexUnit(bytes: Uint8Array, at: number): number {
+/** The four digits of an escape as a code unit. */
+export function hexUnit(bytes: Uint8Array, at: number): number {
   let unit = 0;
   for (let i = at; i < at + 4; i++) {
     const byte = byteAt(bytes, i);

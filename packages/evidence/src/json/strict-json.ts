@@ -5,7 +5,7 @@
 // A body with neither has one meaning, and JSON.parse of it gives that. Never throws; linear in time.
 
 import { textOf, utf8 } from '../bytes.ts';
-import { aroundText, type Container, enterMember, openInside, pathInside } from './json-container.ts';
+import { addKey, aroundText, type Container, enterMember, openInside, pathInside } from './json-container.ts';
 import { byteAt, type JsonSyntax, NotJson } from './json-fault.ts';
 import { afterNumber, INEXACT, inexactIssue } from './json-number.ts';
 import { closingQuote, ESCAPED, HAS_NUL, LONE_SURROGATE, QUOTE } from './json-string.ts';
@@ -17,6 +17,8 @@ export interface ScanLimits {
   depthMax?: number;
   /** How many violations are listed, never less than one; the others are only counted. */
   violationsMax?: number;
+  /** Where the keys stand that their object had before, behind their quotes, if that is known: they are not compared. */
+  repeatedKeys?: Int32Array;
 }
 
 export interface JsonViolation {
@@ -46,6 +48,9 @@ interface Scan {
   readonly bytes: Uint8Array;
   readonly depthMax: number;
   readonly violationsMax: number;
+  readonly repeatedKeys: Int32Array | undefined;
+  /** How many of them have been passed. */
+  passed: number;
   /** How many containers are open, and whether the innermost is an object. */
   depth: number;
   isObject: boolean;
@@ -66,6 +71,8 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
     bytes,
     depthMax: atLeast(0, limits.depthMax ?? JSON_DEPTH_MAX),
     violationsMax: atLeast(1, limits.violationsMax ?? JSON_VIOLATIONS_MAX),
+    repeatedKeys: limits.repeatedKeys,
+    passed: 0,
     depth: 0,
     isObject: false,
     container: aroundText(),
@@ -176,13 +183,21 @@ function scanKey(scan: Scan, at: number): number {
   scan.notes = 0;
   const end = closingQuote(scan, bytes, at + 1);
   if (scan.depth <= scan.depthMax) {
-    const isNew = enterMember(scan.container, bytes, at + 1, end, (scan.notes & ESCAPED) !== 0);
-    if (!isNew) report(scan, 'is given more than once; an object may have each key once');
+    if (!isNewKey(scan, at + 1, end))
+      report(scan, 'is given more than once; an object may have each key once');
     if (scan.notes !== 0) reportNotes(scan, 'its key', at, end);
   }
   const colon = afterSpace(bytes, end + 1);
   if (byteAt(bytes, colon) !== COLON) throw new NotJson(bytes, colon, "':'");
   return afterSpace(bytes, colon + 1);
+}
+
+function isNewKey(scan: Scan, start: number, end: number): boolean {
+  const { container, bytes, repeatedKeys } = scan;
+  enterMember(container, start, end);
+  if (repeatedKeys === undefined) return addKey(container, bytes, start, end, (scan.notes & ESCAPED) !== 0);
+  while (repeatedKeys[scan.passed]! < start) scan.passed++;
+  return repeatedKeys[scan.passed] !== start;
 }
 
 function scanScalar(scan: Scan, at: number, byte: number): number {

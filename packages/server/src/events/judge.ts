@@ -48,7 +48,7 @@ export interface Refusal {
 }
 
 export interface Judge {
-  /** `value` may be unread, and then it breaks no rule of JSON. `latest` is the latest timestamp that is accepted. */
+  /** `value` may be unread. `latest` is the latest timestamp that is accepted. */
   (value: unknown, at: EventPlace, latest: string): SoundEvent | PlainEvent | Refusal;
 }
 
@@ -116,7 +116,8 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
 
   return (value, at, latest) => {
     if (!(value instanceof UnreadValue)) return judgeValue(value, at, latest);
-    return plainEventOf(value, latest, requireActorIdentity) ?? judgeValue(value.read(), at, latest);
+    const plain = at.broken.length === 0 ? plainEventOf(value, latest, requireActorIdentity) : undefined;
+    return plain ?? judgeValue(value.read(at.detailsMax), at, latest);
   };
 }
 

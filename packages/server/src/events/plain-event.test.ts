@@ -21,7 +21,7 @@ const judge = createTestJudge();
 const demandingJudge = createTestJudge(true);
 const ids = { nextId: () => EVENT_ID, uuid: () => UUID };
 
-/** The events as they come out of a request; undefined where its text is not canonical at first sight. */
+/** The events as they come out of a request; undefined where its text breaks a rule of JSON. */
 function arrived(events: readonly unknown[]): UnreadValue[] | undefined {
   const body = Buffer.from(JSON.stringify({ events }));
   const canonical = canonicalBytes(body, { depthMax: 34, outlineLevels: BATCH.levels });

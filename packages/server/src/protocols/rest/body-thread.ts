@@ -14,9 +14,10 @@ export interface BodyMessage {
 serveThread<BodyMessage>({
   answer({ bytes, rules, isKeyed }) {
     const parsed = parseBody(bytes, rules, isKeyed);
-    if ('value' in parsed) return { value: parsed, handOver: ownBuffers(parsed.canonical, parsed.bytes) };
-    giveBack(bytes);
-    return { value: parsed, handOver: ownBuffers(parsed.canonical, parsed.nodes) };
+    const { canonical, bytes: kept } = parsed;
+    if (kept === undefined) giveBack(bytes);
+    if ('value' in parsed) return { value: parsed, handOver: ownBuffers(canonical, kept) };
+    return { value: parsed, handOver: ownBuffers(parsed.text, parsed.nodes, kept) };
   },
   stop: () => {},
 });

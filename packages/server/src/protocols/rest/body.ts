@@ -99,12 +99,9 @@ async function parseLarge(
   }
 }
 
-const NO_VIOLATIONS = { bytes: undefined, violations: [], unlisted: 0 } as const;
-
-function jsonBody(parsed: ParsedBody, { texts }: BodyRules): JsonBody {
-  const known = 'value' in parsed ? parsed : { ...NO_VIOLATIONS, canonical: parsed.canonical };
-  const { canonical, bytes, violations, unlisted } = known;
-  return { value: bodyValue(parsed, texts), canonical, bytes, violations, unlisted };
+function jsonBody(parsed: ParsedBody, rules: BodyRules): JsonBody {
+  const { canonical, bytes, violations, unlisted } = parsed;
+  return { value: bodyValue(parsed, rules), canonical, bytes, violations, unlisted };
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

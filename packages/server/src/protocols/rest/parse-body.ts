@@ -2,6 +2,7 @@
 // handed from one thread to another, because a large body is parsed off the HTTP thread. What is understood in
 // part is listed as violations (422); what is not has one way to be refused (400): REQUEST_TOO_LARGE, MALFORMED_JSON.
 
+import { ok as assert } from 'node:assert/strict';
 import { AuditError, cutText, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import {
   canonicalBytes,
@@ -25,19 +26,10 @@ export interface BodyRules {
   readonly knownNames: readonly string[];
 }
 
-export type ParsedBody = OutlinedBody | TakenApartBody;
+export type ParsedBody = OutlinedBody | WholeBody;
 
-/** A body with which nothing is wrong, as its RFC 8785 text and the outline of that. No value is made of it yet. */
-export interface OutlinedBody {
-  readonly canonical: Uint8Array;
-  readonly nodes: Int32Array;
-}
-
-/** Any other body. */
-export interface TakenApartBody {
-  /** Without what is kept as text, so that little is left to clone for another thread. */
-  readonly value: unknown;
-  readonly kept: readonly KeptMember[];
+/** What is known of any body. */
+interface KnownBody {
   /** As it was sent, and its RFC 8785 text: one of them, where the request has an idempotency key. */
   readonly bytes: Uint8Array | undefined;
   readonly canonical: Uint8Array | undefined;
@@ -46,17 +38,24 @@ export interface TakenApartBody {
   readonly unlisted: number;
 }
 
-export interface KeptMember {
-  /** Which item of the list has it; undefined: the body itself. */
-  readonly item: number | undefined;
-  readonly name: string;
-  readonly bytes: Uint8Array;
+/** A body with members that are kept as text. No value is made of it yet. */
+export interface OutlinedBody extends KnownBody {
+  /** Its RFC 8785 text, as far as there is one, and the outline of that. */
+  readonly text: Uint8Array;
+  readonly nodes: Int32Array;
+}
+
+/** Any other body. */
+export interface WholeBody extends KnownBody {
+  readonly value: unknown;
 }
 
 /** `isKeyed`: the request has an idempotency key, so it must be known again. Throws AuditError. */
 export function parseBody(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): ParsedBody {
   if (bytes.length > FEW_VALUES_BYTES) checkCount(bytes, rules.texts);
-  return (rules.texts && outline(bytes, rules, rules.texts)) ?? takeApart(bytes, rules, isKeyed);
+  return rules.texts === undefined
+    ? parseWhole(bytes, rules, isKeyed)
+    : outline(bytes, rules, rules.texts, isKeyed);
 }
 
 /** A value takes two bytes at least, with what stands between it and the next. */
@@ -84,28 +83,54 @@ function checkSyntax({ syntax }: JsonScan): void {
   throw malformed(`The body is not JSON: line ${syntax.line}, column ${syntax.column}: ${syntax.issue}.`);
 }
 
-/** The quick way, for bodies with which nothing is wrong; undefined decides nothing. */
-function outline(bytes: Uint8Array, { depthMax }: BodyRules, texts: TextMembers): OutlinedBody | undefined {
-  const canonical = canonicalBytes(bytes, { depthMax, outlineLevels: texts.levels });
-  return canonical && { canonical: canonical.bytes, nodes: canonical.outline.nodes };
+function outline(bytes: Uint8Array, rules: BodyRules, texts: TextMembers, isKeyed: boolean): OutlinedBody {
+  const { levels: outlineLevels, keys: closedKeys } = texts;
+  const written = canonicalBytes(bytes, {
+    depthMax: rules.depthMax,
+    outlineLevels,
+    closedKeys,
+    isLenient: true,
+  });
+  const isCanonical = written?.isCanonical === true;
+  // Where nothing was written, the body is refused for something else than its keys.
+  const { details, unlisted } = isCanonical ? SOUND : scan(bytes, rules, written?.repeatedKeys ?? NO_KEYS);
+  // What is no JSON or nested too deep has been refused, and so has all that is too large for an outline.
+  assert(written !== undefined, 'a body that is understood has an outline');
+  return {
+    text: written.bytes,
+    nodes: written.outline.nodes,
+    canonical: isCanonical ? written.bytes : undefined,
+    bytes: isKeyed && !isCanonical ? bytes : undefined,
+    violations: details,
+    unlisted,
+  };
 }
 
-function takeApart(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): TakenApartBody {
-  const scan = scanJson(bytes, rules);
-  checkSyntax(scan);
-  const { violations, unlisted, tooDeep = 0 } = scan;
-  const details = violations.map(detailOf);
-  if (tooDeep > PARSED_DEPTH_MAX) throw nestedTooDeep(details);
+const SOUND = { details: [], unlisted: 0 };
+const NO_KEYS = new Int32Array(0);
+
+/** The rules of JSON that are broken. */
+function scan(bytes: Uint8Array, { depthMax, violationsMax }: BodyRules, repeatedKeys?: Int32Array) {
+  const found = scanJson(bytes, {
+    depthMax,
+    violationsMax,
+    ...(repeatedKeys === undefined ? {} : { repeatedKeys }),
+  });
+  checkSyntax(found);
+  const details = found.violations.map(detailOf);
+  if ((found.tooDeep ?? 0) > PARSED_DEPTH_MAX) throw nestedTooDeep(details);
+  return { details, unlisted: found.unlisted };
+}
+
+function parseWhole(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): WholeBody {
+  const { details, unlisted } = scan(bytes, rules);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const whole = valueOf(text, details);
-  const { value, kept } = rules.texts === undefined ? { value: whole, kept: [] } : apart(whole, rules.texts);
-  // One that is too large is refused, so there is no need to know it again by what it means.
-  const isFormed =
-    isKeyed && details.length === 0 && !kept.some(({ bytes }) => bytes.length > KEPT_BYTES_MAX);
-  const canonical = isFormed ? Buffer.from(canonicalJson(whole)) : undefined;
+  const value = valueOf(text, details);
+  const isFormed = isKeyed && details.length === 0;
+  const canonical = isFormed ? Buffer.from(canonicalJson(value)) : undefined;
   const known = isKeyed && !isFormed ? bytes : undefined;
   const trimmed = trim(value, new Set(rules.knownNames));
-  return { value: trimmed, kept, canonical, bytes: known, violations: details, unlisted };
+  return { value: trimmed, canonical, bytes: known, violations: details, unlisted };
 }
 
 /** An object of the contract has fewer; one that has more is refused, and an error lists no more of its members. */
@@ -120,50 +145,6 @@ function trim(value: unknown, known: ReadonlySet<string>): unknown {
   const listed =
     names.length <= MEMBERS_MAX ? names : names.filter((name) => known.has(name) || ++unknown <= MEMBERS_MAX);
   return Object.fromEntries(listed.map((name) => [name, trim(value[name], known)]));
-}
-
-type Apart = Pick<TakenApartBody, 'value' | 'kept'>;
-
-/** The value, and what is kept as text beside it. */
-function apart(value: unknown, { names, list }: TextMembers): Apart {
-  if (list === undefined) return withoutKept(value, names, undefined);
-  const items = isObject(value) ? value[list.name] : undefined;
-  if (!Array.isArray(items)) return { value, kept: [] };
-  const parts = items.map((item: unknown, index) => withoutKept(item, names, index));
-  return {
-    value: { ...(value as object), [list.name]: parts.map((part) => part.value) },
-    kept: parts.flatMap((part) => part.kept),
-  };
-}
-
-function withoutKept(value: unknown, names: readonly string[], item: number | undefined): Apart {
-  if (!isObject(value)) return { value, kept: [] };
-  const rest = { ...value };
-  const kept: KeptMember[] = [];
-  for (const name of names) {
-    const member = Object.hasOwn(value, name) ? value[name] : undefined;
-    // That it is a list is all that matters of it: it must be an object.
-    if (Array.isArray(member)) rest[name] = [];
-    if (!isObject(member)) continue;
-    delete rest[name];
-    kept.push({ item, name, bytes: Buffer.from(keptText(member)) });
-  }
-  return { value: rest, kept };
-}
-
-/** What is larger is refused, as context and as payload. */
-const KEPT_BYTES_MAX = Math.max(LIMITS.payloadBytesMax, LIMITS.contextBytesMax);
-
-/** The RFC 8785 text where there is one, and where it is not too large: then only its size matters. */
-function keptText(member: object): string {
-  const text = JSON.stringify(member);
-  if (text.length > KEPT_BYTES_MAX) return text;
-  try {
-    return canonicalJson(member);
-  } catch (cause) {
-    if (!(cause instanceof EvidenceError)) throw cause;
-    return text;
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -14,8 +14,18 @@ export interface TextMembers {
   /** Undefined: the body is such an object; else the items of this member of the body are. */
   readonly list: ListMember | undefined;
   readonly names: readonly string[];
+  /** The same as the bytes of keys. */
+  readonly keys: readonly Uint8Array[];
   /** How deep the outline of the body must reach. */
   readonly levels: number;
+  /** What the contract names in the body, and in such an object. */
+  readonly inBody: KnownMembers;
+  readonly inObject: KnownMembers;
+}
+
+/** Members by name, each with those that are named inside it. */
+export interface KnownMembers {
+  readonly [name: string]: KnownMembers;
 }
 
 export interface ListMember {
@@ -34,13 +44,27 @@ const LIST_LEVELS = 2 + OBJECT_LEVELS;
 export function textMembersOf({ input, rest }: Operation<OperationName>): TextMembers | undefined {
   if (rest.body === undefined) return undefined;
   const body = asJson(input.properties[rest.body]!);
+  const inBody = knownMembers(body);
   const own = namesIn(body);
-  if (own.length > 0) return { list: undefined, names: own, levels: OBJECT_LEVELS };
+  if (own.length > 0) {
+    return { list: undefined, ...named(own), levels: OBJECT_LEVELS, inBody, inObject: inBody };
+  }
   for (const [name, list] of Object.entries(body.properties ?? {})) {
     const names = list.items === undefined ? [] : namesIn(list.items);
-    if (names.length > 0) return { list: listMember(name, list), names, levels: LIST_LEVELS };
+    if (names.length === 0) continue;
+    const inObject = knownMembers(list.items!);
+    return { list: listMember(name, list), ...named(names), levels: LIST_LEVELS, inBody, inObject };
   }
   return undefined;
+}
+
+function named(names: readonly string[]): Pick<TextMembers, 'names' | 'keys'> {
+  const encoder = new TextEncoder();
+  return { names, keys: names.map((name) => encoder.encode(name)) };
+}
+
+function knownMembers({ properties = {} }: JsonSchema): KnownMembers {
+  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, knownMembers(inner)]));
 }
 
 function listMember(name: string, schema: JsonSchema): ListMember {
