@@ -130,6 +130,8 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
         ['actions within the count of values', `{"filters":{"actions":${list('1', 190_000)}}}`],
         ['filters that do not exist', `{"filters":${keys(bytes)}}`],
         ['a sort of empty objects', `{"sort":${list('{}', 290_000)}}`],
+        ['a sort of new keys', `{"sort":[${newKeys(300, 200).join(',')}]}`],
+        ['new keys where nobody looks', `{"x":[${newKeys(6000, 10).join(',')}]}`],
         ['a sort by relevance, again and again', `{"sort":${list('{"field":"relevance"}', bytes)}}`],
         ['a query of ideographs', `{"query":"\\"${'漢'.repeat(bytes / 4)}\\""}`],
         ['a query of quotes', `{"query":"${'\\"a'.repeat(bytes / 3)}"}`],
@@ -138,7 +140,10 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name:
     [
       '/admin/api-keys',
       LARGE_BYTES,
-      (bytes) => [['roles that are numbers', `{"roles":${list('1', bytes)}}`]],
+      (bytes) => [
+        ['roles that are numbers', `{"roles":${list('1', bytes)}}`],
+        ['roles of new keys', `{"roles":[${newKeys(6000, 10).join(',')}]}`],
+      ],
     ],
     [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
     ['/admin/projections/rebuild', LARGE_BYTES, () => []],

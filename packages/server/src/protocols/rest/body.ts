@@ -91,8 +91,8 @@ async function parseLarge(
   const refusal = budget.take(sender, held);
   if (refusal !== undefined) throw refusal;
   try {
-    const { depthMax, violationsMax, texts, knownNames } = limits;
-    const rules = { depthMax, violationsMax, texts, knownNames };
+    const { depthMax, violationsMax, texts, schema } = limits;
+    const rules = { depthMax, violationsMax, texts, schema };
     return jsonBody(await parseElsewhere(sender, { bytes, rules, isKeyed }), limits);
   } finally {
     budget.giveBack(sender, held);

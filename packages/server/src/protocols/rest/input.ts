@@ -15,6 +15,7 @@ import {
   placeOf,
   ULID_PATTERN,
 } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
 import type { Place, Received, UnknownParameters } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
@@ -65,16 +66,16 @@ export function prepareReading(operation: Operation<OperationName>): Reading {
       depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
       violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
       texts: textMembersOf(operation),
-      knownNames: namesIn(operation),
+      schema: bodySchema(operation),
     },
   };
 }
 
-function namesIn(operation: Operation<OperationName>): string[] {
-  const all = [...everySchema(asJson(operation.input))].flatMap(([, { properties = {} }]) =>
-    Object.keys(properties),
-  );
-  return [...new Set(all)];
+/** As plain data, because it goes to another thread with the body. */
+function bodySchema({ input, rest }: Operation<OperationName>): JsonSchema {
+  const schema = rest.body === undefined ? {} : asJson(input.properties[rest.body]!);
+  // What a schema says is JSON.
+  return parseJson(JSON.stringify(schema)) as JsonSchema;
 }
 
 /** An event may nest so deep; where events stand inside a body, as in a batch, the levels around them come on top. */

@@ -11,7 +11,7 @@ const TELEMETRY = createTelemetry({
   clock: systemClock,
   write: () => {},
 });
-const RULES = { depthMax: 8, violationsMax: 10, texts: undefined, knownNames: [] };
+const RULES = { depthMax: 8, violationsMax: 10, texts: undefined, schema: {} };
 const bodyOf = (bytes: number) => Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`);
 
 test('one who sends many large bodies does not make another wait for all of them', async () => {

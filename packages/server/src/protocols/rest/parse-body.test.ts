@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LIMITS, operationNamed, type OperationName } from '@tallystick/contract';
+import { operationNamed, type OperationName } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { JsonText, UnreadValue } from '../../call.ts';
 import { EVENT } from '../../testing/bound-operations.ts';
@@ -83,14 +83,4 @@ test('a payload with more members than are put in order is known by its size, an
   assert.deepEqual(found.violations, []);
   const { payload } = read(value) as { payload: JsonText };
   assert.equal(payload.bytes.length, large.length - '{"payload":}'.length - 2 * crowd.length);
-});
-
-test('of thousands of unknown members some are left, and every known one', () => {
-  const crowd = Array.from({ length: 40_000 }, (_, index) => `"\\u0061${index}":0`).join(',');
-  const { value } = parsed('events.search', `{${crowd},"filters":{${crowd},"actions":["x"]},"query":"y"}`);
-  const { query, filters, ...others } = value as { query: string; filters: Record<string, unknown> };
-  assert.equal(query, 'y');
-  assert.deepEqual(filters['actions'], ['x']);
-  assert.equal(Object.keys(others).length, 2 * LIMITS.errorDetailsMax);
-  assert.equal(Object.keys(filters).length, 2 * LIMITS.errorDetailsMax + 1);
 });

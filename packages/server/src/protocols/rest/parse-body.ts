@@ -3,7 +3,7 @@
 // part is listed as violations (422); what is not has one way to be refused (400): REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import { ok as assert } from 'node:assert/strict';
-import { AuditError, cutText, type ErrorDetail, LIMITS } from '@tallystick/contract';
+import { AuditError, cutText, type ErrorDetail, type JsonSchema, LIMITS } from '@tallystick/contract';
 import {
   canonicalBytes,
   canonicalJson,
@@ -15,6 +15,7 @@ import {
   scanJson,
 } from '@tallystick/evidence';
 import type { TextMembers } from './text-members.ts';
+import { trimValue } from './trim-value.ts';
 
 export interface BodyRules {
   readonly depthMax: number;
@@ -22,8 +23,8 @@ export interface BodyRules {
   readonly violationsMax: number;
   /** Members whose text is enough; undefined where there are none. */
   readonly texts: TextMembers | undefined;
-  /** The names of all members that the operation knows, wherever they stand. */
-  readonly knownNames: readonly string[];
+  /** What the body should be. */
+  readonly schema: JsonSchema;
 }
 
 export type ParsedBody = OutlinedBody | WholeBody;
@@ -129,26 +130,8 @@ function parseWhole(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): Whol
   const isFormed = isKeyed && details.length === 0;
   const canonical = isFormed ? Buffer.from(canonicalJson(value)) : undefined;
   const known = isKeyed && !isFormed ? bytes : undefined;
-  const trimmed = trim(value, new Set(rules.knownNames));
+  const trimmed = trimValue(value, rules.schema);
   return { value: trimmed, canonical, bytes: known, violations: details, unlisted };
-}
-
-/** An object of the contract has fewer; one that has more is refused, and an error lists no more of its members. */
-const MEMBERS_MAX = 2 * LIMITS.errorDetailsMax;
-
-/** Without most of the unknown members of an object that has too many: all of them would take long to clone. */
-function trim(value: unknown, known: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => trim(item, known));
-  if (!isObject(value)) return value;
-  const names = Object.keys(value);
-  let unknown = 0;
-  const listed =
-    names.length <= MEMBERS_MAX ? names : names.filter((name) => known.has(name) || ++unknown <= MEMBERS_MAX);
-  return Object.fromEntries(listed.map((name) => [name, trim(value[name], known)]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Nothing is made of a body that is nested deeper. */
