@@ -10,6 +10,7 @@ import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
+import { pauseForOthers } from '../runtime/pause.ts';
 import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
 import { keyNowMs, onceOf } from '../streams/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
@@ -25,7 +26,7 @@ import {
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
 import { type FieldRules, isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
-import type { PlainEvent } from './plain-event.ts';
+import { isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
 
@@ -39,17 +40,16 @@ type BatchAnswer = Answer<'events.ingestBatch'>;
 export function createBatchIngest(parts: BatchParts) {
   const { sequencer, clock, ids, validateEnvelope } = parts;
 
-  const again = (call: Call, received: Received, used: UsedKey): BatchAnswer => {
+  const again = async (call: Call, received: Received, used: UsedKey): Promise<BatchAnswer> => {
     const batch = openBatch(received, validateEnvelope);
     const { batchId, acceptedAtMs, refused } = readNote(used.note);
-    const latest = latestTimestamp(acceptedAtMs);
+    const codes = new Map(refused);
+    const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
+    const { refusals: found } = await judgeSome(batch, codes.keys(), judging);
     const refusals = new Map<number, Refusal>();
-    let detailsLeft = RESULT_DETAILS_MAX;
-    for (const [index, code] of refused) {
-      const judged = judgeOne(parts.judge, batch, index, tenantIdOf(call), latest, detailsLeft);
-      detailsLeft -= isRefusal(judged) ? judged.details.length : 0;
-      const isSame = isRefusal(judged) && judged.code === code;
-      refusals.set(index, isSame ? judged : refusalByCode(code));
+    for (const [index, code] of codes) {
+      const refusal = found.get(index);
+      refusals.set(index, refusal?.code === code ? refusal : refusalByCode(code));
     }
     const { transactional } = batch;
     return batchAnswer(
@@ -63,7 +63,8 @@ export function createBatchIngest(parts: BatchParts) {
     async take(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
-      const { sound, refusals } = judgeAll(parts.judge, batch, tenantIdOf(call), acceptedAtMs);
+      const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
+      const { sound, refusals } = await judgeSome(batch, batch.events.keys(), judging);
       const { transactional, fault } = batch;
       if (fault !== undefined) throw refusalOfWhole(fault, refusals, parts.fields.message);
       const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
@@ -93,17 +94,33 @@ export function createBatchIngest(parts: BatchParts) {
   };
 }
 
-function judgeAll(judge: Judge, batch: ReceivedBatch, tenant: TenantId, nowMs: number) {
+interface Judging {
+  readonly judge: Judge;
+  readonly tenant: TenantId;
+  readonly nowMs: number;
+}
+
+/** So many events that are read, or details of what is wrong with them, take a few milliseconds. */
+const WORK_MAX = 500;
+
+/** Judges the events at these places; those who wait meanwhile get their turn. */
+async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge, tenant, nowMs }: Judging) {
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
   const refusals = new Map<number, Refusal>();
   let detailsLeft = RESULT_DETAILS_MAX;
-  for (let index = 0; index < batch.events.length; index++) {
+  let work = 0;
+  for (const index of places) {
     const judged = judgeOne(judge, batch, index, tenant, latest, detailsLeft);
     if (isRefusal(judged)) {
       refusals.set(index, judged);
       detailsLeft -= judged.details.length;
+      work += judged.details.length;
     } else sound.push(judged);
+    if (isRefusal(judged) || !isPlain(judged)) work += 1;
+    if (work < WORK_MAX) continue;
+    await pauseForOthers();
+    work = 0;
   }
   return { sound, refusals };
 }

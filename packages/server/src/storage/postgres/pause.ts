@@ -1,7 +1,7 @@
 // Work that takes long lets others have a turn in between: this is the process that answers requests, too. How much
 // work a row is follows from its texts, so that a turn ends by their bytes: a few large events are as much as many small.
 
-import { setImmediate } from 'node:timers/promises';
+import { pauseForOthers } from '../../runtime/pause.ts';
 import type { StoredEvent } from '../../streams/log.ts';
 import { type StoredEvents, textBytesOf } from '../rows/event-row.ts';
 import type { Row } from './database.ts';
@@ -10,10 +10,6 @@ import type { Row } from './database.ts';
 const LOOKED_BYTES = 32 * 1024;
 /** Of text that is hashed, which is quicker. */
 const HASHED_BYTES = 256 * 1024;
-
-export async function pauseForOthers(): Promise<void> {
-  await setImmediate();
-}
 
 /** Counts what is done since others had a turn. */
 export class Turn {

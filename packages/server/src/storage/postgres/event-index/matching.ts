@@ -9,6 +9,7 @@ import { matches } from '../../../query/matches.ts';
 import type { Query } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import type { Deadline } from '../../../runtime/deadline.ts';
+import { pauseForOthers } from '../../../runtime/pause.ts';
 import { classesOf, kindsOf } from '../../event-index/asked-kinds.ts';
 import { KEY_KINDS, KINDS } from '../../event-index/index-columns.ts';
 import {
@@ -24,7 +25,7 @@ import { timeSpanOf } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../database.ts';
-import { pauseForOthers, Turn } from '../pause.ts';
+import { Turn } from '../pause.ts';
 import { ROLES } from '../rights.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';

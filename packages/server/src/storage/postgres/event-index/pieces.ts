@@ -1,10 +1,10 @@
 // A portion of a log piece by piece, as the follower takes it into a view: read, made into documents, or refused.
 
+import { pauseForOthers } from '../../../runtime/pause.ts';
 import { eventIn } from '../../event-index/logged-event.ts';
 import { statement, type Transaction } from '../database.ts';
 import type { WrittenPortion } from './index-writer.ts';
 import { type LoggedPortion, type LoggedRow, rowsBetween } from './logged-events.ts';
-import { pauseForOthers } from '../pause.ts';
 import type { View } from './views.ts';
 
 /** By index, why it cannot be indexed. */
