@@ -145,10 +145,10 @@ export interface Received {
   readonly violations: readonly ErrorDetail[];
   /** How many more there are than are listed. */
   readonly unlisted: number;
-  /** The body as it was sent, decoded; undefined where there is none, or its RFC 8785 text says all. */
-  readonly bytes: Uint8Array | undefined;
-  /** The RFC 8785 text of the body, where it was made on the way. */
-  readonly canonical: Uint8Array | undefined;
+  /** The bytes that unread values stand in; undefined where there are none. */
+  readonly text: Uint8Array | undefined;
+  /** SHA-256 of the RFC 8785 text of the body, or of its bytes where it has none; where it was made on the way. */
+  readonly digest: Uint8Array | undefined;
   readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => Place;

@@ -76,7 +76,7 @@ export function createBatchIngest(parts: BatchParts) {
       const texts = new PlainTexts(sound, acceptance, ids.uuid);
       const drafts = draftsOf(sound, texts, acceptance, ids);
       // Only a request with a key may have to be answered again, and read for that.
-      if (call.once === undefined && received.canonical !== undefined) giveBack(received.canonical);
+      if (call.once === undefined && received.text !== undefined) giveBack(received.text);
       const once =
         call.once &&
         onceOf(call, tenant, keyNowMs(parts), highestIn(batch, drafts, refusals, tenant), noteOf(known));

@@ -1,6 +1,7 @@
 // Keys: how they are read, what they stand for, and that of two at once one performs.
 
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { AuditError, type Classification } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
@@ -26,8 +27,8 @@ const received = (body: unknown, more: Partial<Received> = {}): Received => ({
   input: { event: body },
   violations: [],
   unlisted: 0,
-  bytes: undefined,
-  canonical: undefined,
+  text: undefined,
+  digest: undefined,
   placeOf: () => 'Body',
   ...more,
 });
@@ -63,7 +64,8 @@ test('what was sent is taken down before anything is filled in', () => {
 
 test('a body that has no canonical form is known by its bytes', () => {
   const violations = [{ field: 'a', issue: 'is given more than once; an object may have each key once' }];
-  const print = (text: string) => printOf({ a: '\ud800' }, PATH, { violations, bytes: Buffer.from(text) });
+  const print = (text: string) =>
+    printOf({ a: '\ud800' }, PATH, { violations, digest: hash('sha256', text, 'buffer') });
   assert.equal(print('{"a":1,"a":2}'), print('{"a":1,"a":2}'));
   assert.notEqual(print('{"a":1,"a":2}'), print('{"a":3,"a":2}'));
 });

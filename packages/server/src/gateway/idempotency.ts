@@ -5,6 +5,7 @@
 // commit decides.
 
 import { ok as assert } from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import type { Caller } from '../access/caller.ts';
@@ -25,8 +26,8 @@ export function readKey(headers: HeaderValues): string | undefined {
 }
 
 /**
- * The key with what was asked under it, and by whom: the path, and the RFC 8785 form of the body as it was sent, taken
- * before anything is filled in. A body that breaks the rules of JSON has no such form and is known by its bytes.
+ * The key with what was asked under it, and by whom: the path, and a digest of the RFC 8785 form of the body as it was
+ * sent, taken before anything is filled in. A body that breaks the rules of JSON is known by its bytes.
  */
 export function requestKey(
   key: string,
@@ -36,10 +37,10 @@ export function requestKey(
   caller: Caller | undefined,
 ): RequestKey {
   assert(caller !== undefined, 'every operation that honours a key needs a permission');
-  const form = received.canonical ?? received.bytes ?? canonicalJson(body ?? null);
+  const digest = received.digest ?? hash('sha256', canonicalJson(body ?? null), 'buffer');
   return {
     key,
-    fingerprint: (tenant) => fingerprintOf(tenant, caller, path, '\n', form),
+    fingerprint: (tenant) => fingerprintOf(tenant, caller, path, '\n', digest),
   };
 }
 

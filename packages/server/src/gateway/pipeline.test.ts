@@ -24,8 +24,8 @@ const received = (input: Record<string, unknown>, place: Place = 'Body') =>
     input,
     violations: [],
     unlisted: 0,
-    bytes: undefined,
-    canonical: undefined,
+    text: undefined,
+    digest: undefined,
     placeOf: () => place,
   });
 

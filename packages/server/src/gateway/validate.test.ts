@@ -27,8 +27,8 @@ function run(
     input: structuredClone(input),
     violations,
     unlisted,
-    bytes: undefined,
-    canonical: undefined,
+    text: undefined,
+    digest: undefined,
     placeOf: (member) => placeOf(operation, member),
   });
 }
@@ -55,8 +55,8 @@ test('the schema of every operation of every version can be validated with', () 
         input: {},
         violations: [],
         unlisted: 0,
-        bytes: undefined,
-        canonical: undefined,
+        text: undefined,
+        digest: undefined,
         placeOf: (member: string) => placeOf(operation, member),
       };
       try {

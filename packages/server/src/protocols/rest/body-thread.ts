@@ -14,10 +14,8 @@ export interface BodyMessage {
 serveThread<BodyMessage>({
   answer({ bytes, rules, isKeyed }) {
     const parsed = parseBody(bytes, rules, isKeyed);
-    const { canonical, bytes: kept } = parsed;
-    if (kept === undefined) giveBack(bytes);
-    if ('value' in parsed) return { value: parsed, handOver: ownBuffers(canonical, kept) };
-    return { value: parsed, handOver: ownBuffers(parsed.text, parsed.nodes, kept) };
+    giveBack(bytes);
+    return { value: parsed, handOver: 'value' in parsed ? [] : ownBuffers(parsed.text, parsed.nodes) };
   },
   stop: () => {},
 });

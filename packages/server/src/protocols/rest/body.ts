@@ -51,10 +51,9 @@ export interface SentBody {
 
 export interface JsonBody {
   readonly value: unknown;
-  /** As they were sent; undefined where the RFC 8785 text says all. */
-  readonly bytes: Uint8Array | undefined;
-  /** Its RFC 8785 text, where that was made on the way. */
-  readonly canonical: Uint8Array | undefined;
+  /** The bytes that its unread values stand in; undefined where it has none. */
+  readonly text: Uint8Array | undefined;
+  readonly digest: Uint8Array | undefined;
   readonly violations: readonly ErrorDetail[];
   /** How many more there are than are listed. */
   readonly unlisted: number;
@@ -100,8 +99,9 @@ async function parseLarge(
 }
 
 function jsonBody(parsed: ParsedBody, rules: BodyRules): JsonBody {
-  const { canonical, bytes, violations, unlisted } = parsed;
-  return { value: bodyValue(parsed, rules), canonical, bytes, violations, unlisted };
+  const { digest, violations, unlisted } = parsed;
+  const text = 'value' in parsed ? undefined : parsed.text;
+  return { value: bodyValue(parsed, rules), text, digest, violations, unlisted };
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

@@ -113,15 +113,15 @@ export function receive(
   if (unknown !== undefined) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
-    const { violations, unlisted, bytes, canonical } = body ?? NO_BODY;
-    return { input, violations, unlisted, bytes, canonical, placeOf: reading.placeOf };
+    const { violations, unlisted, text, digest } = body ?? NO_BODY;
+    return { input, violations, unlisted, text, digest, placeOf: reading.placeOf };
   };
   const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
   const body = readJson(parts, reading.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
 }
 
-const NO_BODY = { violations: [], unlisted: 0, bytes: undefined, canonical: undefined } as const;
+const NO_BODY = { violations: [], unlisted: 0, text: undefined, digest: undefined } as const;
 
 /**
  * Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. Text that is no identifier in

@@ -3,6 +3,7 @@
 // part is listed as violations (422); what is not has one way to be refused (400): REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import { ok as assert } from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { AuditError, cutText, type ErrorDetail, type JsonSchema, LIMITS } from '@tallystick/contract';
 import {
   canonicalBytes,
@@ -31,9 +32,8 @@ export type ParsedBody = OutlinedBody | WholeBody;
 
 /** What is known of any body. */
 interface KnownBody {
-  /** As it was sent, and its RFC 8785 text: one of them, where the request has an idempotency key. */
-  readonly bytes: Uint8Array | undefined;
-  readonly canonical: Uint8Array | undefined;
+  /** SHA-256 of its RFC 8785 text, or of its bytes where it has none; where the request has an idempotency key. */
+  readonly digest: Uint8Array | undefined;
   readonly violations: readonly ErrorDetail[];
   /** How many more there are than are listed. */
   readonly unlisted: number;
@@ -100,8 +100,7 @@ function outline(bytes: Uint8Array, rules: BodyRules, texts: TextMembers, isKeye
   return {
     text: written.bytes,
     nodes: written.outline.nodes,
-    canonical: isCanonical ? written.bytes : undefined,
-    bytes: isKeyed && !isCanonical ? bytes : undefined,
+    digest: isKeyed ? hash('sha256', isCanonical ? written.bytes : bytes, 'buffer') : undefined,
     violations: details,
     unlisted,
   };
@@ -127,11 +126,9 @@ function parseWhole(bytes: Uint8Array, rules: BodyRules, isKeyed: boolean): Whol
   const { details, unlisted } = scan(bytes, rules);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const value = valueOf(text, details);
-  const isFormed = isKeyed && details.length === 0;
-  const canonical = isFormed ? Buffer.from(canonicalJson(value)) : undefined;
-  const known = isKeyed && !isFormed ? bytes : undefined;
-  const trimmed = trimValue(value, rules.schema);
-  return { value: trimmed, canonical, bytes: known, violations: details, unlisted };
+  const form = isKeyed && details.length === 0 ? canonicalJson(value) : bytes;
+  const digest = isKeyed ? hash('sha256', form, 'buffer') : undefined;
+  return { value: trimValue(value, rules.schema), digest, violations: details, unlisted };
 }
 
 /** Nothing is made of a body that is nested deeper. */

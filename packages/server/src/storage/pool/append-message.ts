@@ -42,7 +42,7 @@ export function encodePool(
   now: AppendTime,
   room?: ArrayBuffer,
 ): ArrayBuffer {
-  const out = new ByteWriter(room);
+  const out = new ByteWriter(bytesOf(requests), room);
   out.f64(now.nowMs);
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
@@ -55,6 +55,18 @@ export function encodePool(
     for (const draft of drafts) writeDraft(out, draft);
   }
   return out.buffer;
+}
+
+/** Of ids, keys and numbers. */
+const DRAFT_BYTES = 160;
+
+/** About so many bytes the message takes: to grow it on the way would be to copy what may be megabytes. */
+function bytesOf(requests: readonly AppendRequest[]): number {
+  let bytes = 0;
+  for (const { drafts } of requests) {
+    for (const { texts } of drafts) bytes += texts[0].length + texts[1].length + DRAFT_BYTES;
+  }
+  return bytes;
 }
 
 export function decodePool(buffer: ArrayBuffer): AppendPool {

@@ -13,7 +13,7 @@ export function encodeResults(
   results: readonly (AppendResult | AppendFault)[],
   room: ArrayBuffer,
 ): ArrayBuffer {
-  const out = new ByteWriter(room);
+  const out = new ByteWriter(0, room);
   for (const result of results) {
     out.u8(STATUSES.indexOf(result.status));
     if (result.status === 'Done') writeDone(out, result.outcomes);

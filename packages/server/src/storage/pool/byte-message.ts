@@ -12,10 +12,12 @@ export class ByteWriter {
   #view: DataView;
   #at = 0;
 
-  /** Writes over what is in `room`, if one is given; it grows when it has to. */
-  constructor(room: ArrayBuffer = new ArrayBuffer(CAPACITY_MIN)) {
-    this.#bytes = new Uint8Array(room);
-    this.#view = new DataView(room);
+  /** For about so many bytes. Writes over what is in `room`, where one is given that has them; grows when it has to. */
+  constructor(bytes: number, room?: ArrayBuffer) {
+    const isEnough = room !== undefined && room.byteLength >= bytes;
+    const buffer = isEnough ? room : new ArrayBuffer(Math.max(bytes, CAPACITY_MIN));
+    this.#bytes = new Uint8Array(buffer);
+    this.#view = new DataView(buffer);
   }
 
   /** The whole buffer, to be handed over: the writer is of no use afterwards. */
