@@ -6,7 +6,6 @@
 import { EvidenceError } from '../errors.ts';
 
 const DEPTH_MAX = 256;
-const TOKEN = /[\t\n\r ]*(?:([[\]{},:])|("[^"\\]*(?:\\.[^"\\]*)*")|([^\t\n\r [\]{},:"]+))/suy;
 
 export function parseJson(text: string): unknown {
   if (hasEscapedKey(text)) return new Reader(text).read();
@@ -46,6 +45,15 @@ function parseNatively(text: string): unknown {
   }
 }
 
+const BRACE = 0x7b;
+const BRACE_END = 0x7d;
+const BRACKET = 0x5b;
+const BRACKET_END = 0x5d;
+const COMMA = 0x2c;
+
+/** A number, `true`, `false` or `null`, or what is none of them: JSON.parse says. */
+const SCALAR = /[^\t\n\r [\]{},:"]+/uy;
+
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -55,55 +63,74 @@ class Reader {
   }
 
   read(): unknown {
-    const value = this.#value(this.#token(), 0);
-    if (/[^\t\n\r ]/.test(this.#text.slice(this.#at))) throw this.#fault();
+    const value = this.#value(0);
+    if (!Number.isNaN(this.#next())) throw this.#fault();
     return value;
   }
 
-  #value(token: string, depth: number): unknown {
+  #value(depth: number): unknown {
     if (depth > DEPTH_MAX) throw new EvidenceError('MALFORMED', `the text is nested over ${DEPTH_MAX} deep`);
-    if (token === '{') return this.#object(depth);
-    if (token === '[') return this.#array(depth);
-    return parseNatively(token);
+    const code = this.#next();
+    if (code === BRACE) return this.#object(depth);
+    if (code === BRACKET) return this.#array(depth);
+    return code === QUOTE ? this.#string() : this.#scalar();
   }
 
   #object(depth: number): Record<string, unknown> {
     const object: Record<string, unknown> = {};
-    let token = this.#token();
-    if (token === '}') return object;
-    for (;;) {
-      if (!token.startsWith('"')) throw this.#fault();
-      const key = parseNatively(token) as string;
-      if (this.#token() !== ':') throw this.#fault();
-      const value = this.#value(this.#token(), depth + 1);
+    this.#at++;
+    if (this.#takes(BRACE_END)) return object;
+    do {
+      if (this.#next() !== QUOTE) throw this.#fault();
+      const key = this.#string();
+      if (!this.#takes(COLON)) throw this.#fault();
+      const value = this.#value(depth + 1);
       // Assigned as JSON.parse does it: `__proto__` is a key like any other.
       Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-      token = this.#token();
-      if (token === '}') return object;
-      if (token !== ',') throw this.#fault();
-      token = this.#token();
-    }
+    } while (this.#takes(COMMA));
+    if (!this.#takes(BRACE_END)) throw this.#fault();
+    return object;
   }
 
   #array(depth: number): unknown[] {
     const array: unknown[] = [];
-    let token = this.#token();
-    if (token === ']') return array;
-    for (;;) {
-      array.push(this.#value(token, depth + 1));
-      token = this.#token();
-      if (token === ']') return array;
-      if (token !== ',') throw this.#fault();
-      token = this.#token();
-    }
+    this.#at++;
+    if (this.#takes(BRACKET_END)) return array;
+    do array.push(this.#value(depth + 1));
+    while (this.#takes(COMMA));
+    if (!this.#takes(BRACKET_END)) throw this.#fault();
+    return array;
   }
 
-  #token(): string {
-    TOKEN.lastIndex = this.#at;
-    const match = TOKEN.exec(this.#text);
-    if (match === null) throw this.#fault();
-    this.#at = TOKEN.lastIndex;
-    return match[1] ?? match[2] ?? match[3]!;
+  #string(): string {
+    const from = this.#at;
+    let at = from + 1;
+    for (let code = this.#text.charCodeAt(at); code !== QUOTE; code = this.#text.charCodeAt(at)) {
+      if (Number.isNaN(code)) throw this.#fault();
+      at += code === BACKSLASH ? 2 : 1;
+    }
+    this.#at = at + 1;
+    return parseNatively(this.#text.slice(from, this.#at)) as string;
+  }
+
+  #scalar(): unknown {
+    SCALAR.lastIndex = this.#at;
+    const [text] = SCALAR.exec(this.#text) ?? [];
+    if (text === undefined) throw this.#fault();
+    this.#at += text.length;
+    return parseNatively(text);
+  }
+
+  /** The next character that is no space; NaN at the end. */
+  #next(): number {
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
+    return this.#text.charCodeAt(this.#at);
+  }
+
+  #takes(code: number): boolean {
+    if (this.#next() !== code) return false;
+    this.#at++;
+    return true;
   }
 
   #fault(): EvidenceError {

@@ -10,7 +10,7 @@ import { ruleOf } from './fields.ts';
 import { fragmentsOf, type Span } from './fragments.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Query, Text, Value } from './query.ts';
-import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
+import { placesOf, type SeenValue, wordedValues } from './seen-values.ts';
 import { eachToken, type Phrase, phraseOf } from './tokens.ts';
 
 export const HIGHLIGHTED_FIELDS_MAX = LIMITS.highlightedFieldsMax;
@@ -18,9 +18,8 @@ export const HIGHLIGHTED_FIELDS_MAX = LIMITS.highlightedFieldsMax;
 export function highlightsOf(query: Query, event: QueriedEvent): Record<string, string[]> {
   const terms = wordTermsOf(query).map((term) => ({ term, phrase: phraseOf(term.text, term.prefix) }));
   const highlights: [path: string, fragments: string[]][] = [];
-  for (const value of seenValues(event)) {
+  for (const value of wordedValues(event)) {
     if (highlights.length === HIGHLIGHTED_FIELDS_MAX) break;
-    if (value.words.length === 0) continue;
     const spans = spansOf(terms, value);
     if (spans.length > 0) highlights.push([formatPath(value.path), fragmentsOf(textOf(value.value)!, spans)]);
   }

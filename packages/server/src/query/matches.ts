@@ -7,16 +7,24 @@ import { foldText } from './fold.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Comparison, ContentPath, Field, Query, Text, Value } from './query.ts';
 import { numberIn } from './query-term.ts';
-import { placesOf, type SeenValue, seenValues } from './seen-values.ts';
+import { placesOf, type SeenValue, seenValues, wordedValues } from './seen-values.ts';
 import { compareTimes } from './times.ts';
 import { phraseOf } from './tokens.ts';
 
 export function matches(query: Query, event: QueriedEvent): boolean {
-  const all = seenValues(event);
-  return holds(query, event, { all, worded: all.filter(({ words }) => words.length > 0) });
+  let all: readonly SeenValue[] | undefined;
+  let worded: readonly SeenValue[] | undefined;
+  return holds(query, event, {
+    get all() {
+      return (all ??= seenValues(event));
+    },
+    get worded() {
+      return (worded ??= wordedValues(event));
+    },
+  });
 }
 
-/** Most values of a large event are past the limit of words: whoever looks for words need not go through them. */
+/** Made when they are looked at. */
 interface SeenValues {
   readonly all: readonly SeenValue[];
   readonly worded: readonly SeenValue[];

@@ -4,7 +4,7 @@
 import { looksAt, wordTermsOf } from './highlights.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Query, Text, Value } from './query.ts';
-import { placesOf, seenValues } from './seen-values.ts';
+import { placesOf, wordedValues } from './seen-values.ts';
 import { phraseOf } from './tokens.ts';
 
 /** A term of a query, and what it counts. */
@@ -28,7 +28,7 @@ export function weighTerms(
 }
 
 export function scoreOf(terms: readonly WeighedTerm[], event: QueriedEvent): number {
-  const values = seenValues(event).filter(({ words }) => words.length > 0);
+  const values = wordedValues(event);
   let score = 0;
   for (const { term, weight } of terms) {
     const phrase = phraseOf(term.text, term.prefix);

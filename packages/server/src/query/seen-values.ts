@@ -18,22 +18,50 @@ export interface SeenValue {
   readonly takesPrefix: boolean;
 }
 
+type Seen = SeenValue & { readonly words: (string | undefined)[] };
+
 /** In the order of the event. */
 export function seenValues(event: QueriedEvent): SeenValue[] {
-  // An index of such content holds no words that could be compared with a beginning.
-  const isClosed = event.kind === 'Event' && isAtLeast(event.classification, 'Confidential');
-  const values: (SeenValue & { words: (string | undefined)[] })[] = [];
+  const values: Seen[] = [];
+  const make = maker(event);
   eventTokens(event, {
-    value(path, value) {
-      const isContent = path[0] === 'context' || path[0] === 'payload';
-      const fact = isContent ? undefined : path.join('.');
-      values.push({ path: [...path], value, fact, words: [], takesPrefix: !(isContent && isClosed) });
-    },
+    value: (path, value) => values.push(make(path, value)),
     token(token, place) {
       values.at(-1)!.words[place] = token;
     },
   });
   return values;
+}
+
+/** Those that have words; most values of a large event are past the limit of words, or have none. */
+export function wordedValues(event: QueriedEvent): SeenValue[] {
+  const values: Seen[] = [];
+  const make = maker(event);
+  let path: readonly Step[] = [];
+  let value: unknown;
+  let isNew = false;
+  eventTokens(event, {
+    value(...begun) {
+      [path, value] = begun;
+      isNew = true;
+    },
+    token(token, place) {
+      if (isNew) values.push(make(path, value));
+      isNew = false;
+      values.at(-1)!.words[place] = token;
+    },
+  });
+  return values;
+}
+
+function maker(event: QueriedEvent): (path: readonly Step[], value: unknown) => Seen {
+  // An index of such content holds no words that could be compared with a beginning.
+  const isClosed = event.kind === 'Event' && isAtLeast(event.classification, 'Confidential');
+  return (path, value) => {
+    const isContent = path[0] === 'context' || path[0] === 'payload';
+    const fact = isContent ? undefined : path.join('.');
+    return { path: [...path], value, fact, words: [], takesPrefix: !(isContent && isClosed) };
+  };
 }
 
 const NOWHERE: readonly number[] = [];
