@@ -1,6 +1,7 @@
 // Text in the columns of a terminal: how many it takes, and cut to as many as there are.
 
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Made when it is first asked for, because that takes longer than many a command. */
+let graphemes: Intl.Segmenter | undefined;
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]/u;
 const BARE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
@@ -28,7 +29,8 @@ export function padTo(text: string, width: number): string {
 }
 
 function lettersOf(text: string): string[] {
-  return Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
 function letterWidth(letter: string): number {

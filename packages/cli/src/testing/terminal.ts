@@ -1,7 +1,7 @@
 // The real command on a terminal of a given width, for tests: `script` of util-linux gives it one.
 
 import { spawnSync } from 'node:child_process';
-import { LAUNCHER } from './command.ts';
+import { bareEnvironment, LAUNCHER } from './command.ts';
 
 /** Why a test on a terminal is skipped; false where it can run. */
 export const noTerminal =
@@ -24,11 +24,10 @@ export function runOnTerminal(
   { columns = 80, env = {} }: TerminalOptions = {},
 ): OnTerminal {
   const words = [process.execPath, '--conditions=source', LAUNCHER, ...args].map(quoted).join(' ');
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { status, stdout } = spawnSync(
     'script',
     ['--quiet', '--return', '--command', `stty cols ${columns}; exec ${words}`, '/dev/null'],
-    { env: { PATH, NODE_COMPILE_CACHE, TERM: 'xterm', ...env }, encoding: 'utf8', input: '' },
+    { env: { ...bareEnvironment(), TERM: 'xterm', ...env }, encoding: 'utf8', input: '' },
   );
   return { code: status, shown: stdout.replaceAll('\r\n', '\n') };
 }
