@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
+import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
 import { type FoundEvent, readLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { type Start, temporaryFolder } from './running.ts';
@@ -36,7 +36,7 @@ async function openSqlite(): Promise<Backend> {
 async function openPostgres(): Promise<Backend> {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(temporaryFolder());
-  const server = parts.use(await startPostgres());
+  const server = parts.use(await openDatabases());
   const url = await server.createDatabase();
   const run = async (sql: string) => {
     const client = new Client({ connectionString: url });

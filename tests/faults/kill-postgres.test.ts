@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
+import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
 import { ACKNOWLEDGED_MIN, killRounds, repeatUnanswered, requireKept } from './kill-rounds.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { startService, temporaryFolder } from './running.ts';
@@ -14,7 +14,7 @@ import { SIZE } from './size.ts';
 const KILLS = Math.ceil(SIZE.kills / 2);
 
 test(`no acknowledged event is lost by ${KILLS} kills of a service on PostgreSQL, and nothing is stored twice`, async (t) => {
-  await using server = await startPostgres();
+  await using server = await openDatabases();
   const url = await server.createDatabase();
   using folder = temporaryFolder();
   const start = { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } };

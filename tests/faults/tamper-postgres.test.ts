@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { checkDatabase } from '../../packages/server/src/check-store.ts';
 import type { StoreFault } from '../../packages/server/src/storage/fsck/store-fault.ts';
 import { raw } from '../../packages/server/src/testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
 import { SIZE } from './size.ts';
 import { type ByteChange, bytesOf, chanceFrom, WAYS } from './tamper/byte-changes.ts';
 import { fillStore, fillTiledStore } from './tamper/made-store.ts';
@@ -70,13 +70,13 @@ async function tryAll(database: TamperedDatabase, changes: readonly ByteChange[]
 }
 
 describe('tampering with a database', { concurrency: 1 }, () => {
-  let server: PostgresServer;
+  let server: Databases;
   const made: MadeDatabase[] = [];
   let plain: TamperedDatabase;
   let tiled: TamperedDatabase;
 
   before(async () => {
-    server = await startPostgres();
+    server = await openDatabases();
     made.push(await makeDatabase(server, fillStore), await makeDatabase(server, fillTiledStore));
     plain = await TamperedDatabase.open(made[0]!);
     tiled = await TamperedDatabase.open(made[1]!);

@@ -1,11 +1,39 @@
-// Done once for a whole test run.
+// Done once for a whole test run: a folder for temporary files in memory, one PostgreSQL for all tests that need no server of
+// their own, and bundles of what is started again and again. A test that is run alone needs none of it.
 
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sharePostgres } from '../../packages/server/src/testing/postgres-server.ts';
 import { bundleStarted } from './bundle.ts';
 
+const MEMORY = '/dev/shm';
+const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
+
+let folder: string | undefined;
+let postgres: AsyncDisposable | undefined;
+
 export async function globalSetup(): Promise<void> {
+  folder = folderInMemory();
+  if (folder !== undefined) process.env['TMPDIR'] = folder;
+  postgres = await sharePostgres();
   process.env['TALLYSTICK_TEST_BUNDLES'] = await bundleStarted();
   const preload = pathToFileURL(join(import.meta.dirname, 'redirect.js')).href;
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`.trim();
+}
+
+export async function globalTeardown(): Promise<void> {
+  await postgres?.[Symbol.asyncDispose]();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Where there is enough of it. What tests wait for is the disk, more often than not, and they outlive no power cut. */
+function folderInMemory(): string | undefined {
+  if (!existsSync(MEMORY)) return undefined;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  if (bavail * bsize < MEMORY_BYTES_MIN) return undefined;
+  const made = mkdtempSync(join(MEMORY, 'tallystick-tests-'));
+  // PostgreSQL may run as another user.
+  chmodSync(made, 0o755);
+  return made;
 }

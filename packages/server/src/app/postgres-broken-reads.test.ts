@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { finderOf } from '../testing/found-events.ts';
-import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
@@ -16,12 +16,12 @@ const LOCK = `LOCK TABLE tallystick.entries, tallystick.heads, tallystick.stream
 const END_WAITING = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> $1`;
 
-let server: PostgresServer;
+let server: Databases;
 let app: TestApp;
 let url: string;
 let eventId: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   url = await server.createDatabase();
   app = await startTestApp(
     { Storage__Url: url, Log__CheckpointInterval: 'PT0.05S' },

@@ -12,16 +12,16 @@ import { StartError } from '../start-error.ts';
 import { readAnchorFiles } from '../storage/anchor-reading.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
-import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
 
-let server: PostgresServer;
+let server: Databases;
 let folder: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   folder = mkdtempSync(join(tmpdir(), 'tallystick-nodes-'));
 });
 after(async () => {

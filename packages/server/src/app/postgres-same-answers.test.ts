@@ -5,12 +5,12 @@ import { after, before, test } from 'node:test';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { finderOf } from '../testing/found-events.ts';
-import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp } from '../testing/test-app.ts';
 
-let server: PostgresServer;
+let server: Databases;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
 });
 after(() => server?.[Symbol.asyncDispose]());
 

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Classification, IssuedKey } from '@tallystick/contract';
 import { adminCaller, type AdminCaller, type Told, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { EVENT } from '../testing/bound-operations.ts';
-import { startPostgres } from '../testing/postgres-server.ts';
+import { openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const INGEST = '/api/v1/audit-events';
@@ -296,9 +296,9 @@ async function adminOf(app: TestApp): Promise<AdminCaller> {
 
 describeRepeats('SQLite', () => Promise.resolve({}));
 
-let server: Awaited<ReturnType<typeof startPostgres>>;
+let server: Awaited<ReturnType<typeof openDatabases>>;
 after(() => server?.[Symbol.asyncDispose]());
 describeRepeats('PostgreSQL', async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   return { Storage__Url: await server.createDatabase() };
 });

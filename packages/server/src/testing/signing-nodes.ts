@@ -18,7 +18,7 @@ import { createTree } from '../storage/postgres/tree.ts';
 import type { StreamLimits } from '../streams/log.ts';
 import type { Growth, TreeHead, TreeReader, TreeWriter } from '../streams/tree.ts';
 import { type LogNode, raw, startLogNode } from './postgres-nodes.ts';
-import { PATIENT_LIMITS, startPostgres } from './postgres-server.ts';
+import { PATIENT_LIMITS, openDatabases } from './postgres-server.ts';
 
 const ORIGIN = 'audit.example.com';
 /** Those that are written; the others follow from them. */
@@ -44,7 +44,7 @@ export interface Installations extends AsyncDisposable {
 
 /** Makes a server with a database that all installations are copies of. */
 export async function startInstallations(): Promise<Installations> {
-  const server = await startPostgres();
+  const server = await openDatabases();
   const migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1, ...PATIENT_LIMITS });
   await migrate(owner, 'postgres');

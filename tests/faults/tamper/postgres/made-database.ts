@@ -10,7 +10,7 @@ import { Database, PROJECTOR } from '../../../../packages/server/src/storage/pos
 import { openPostgresStorage } from '../../../../packages/server/src/storage/postgres/postgres-storage.ts';
 import { askedAlone, TreeTables } from '../../../../packages/server/src/storage/postgres/tree-tables.ts';
 import { raw } from '../../../../packages/server/src/testing/postgres-nodes.ts';
-import type { PostgresServer } from '../../../../packages/server/src/testing/postgres-server.ts';
+import type { Databases } from '../../../../packages/server/src/testing/postgres-server.ts';
 import { LOG_ORIGIN, Maker, type MakersPlace, purgeFacts, type PurgedRows } from '../made-store.ts';
 
 export interface MadeDatabase extends Disposable {
@@ -23,7 +23,7 @@ export interface MadeDatabase extends Disposable {
 }
 
 export async function makeDatabase(
-  server: PostgresServer,
+  server: Databases,
   fill: (place: MakersPlace) => Promise<void>,
 ): Promise<MadeDatabase> {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-tamper-'));

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { until } from '../../testing/until.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
 import { AppendAtOnce } from './append-at-once.ts';
@@ -44,10 +44,10 @@ function statementWith(guards: readonly Guard[]): string {
   return text;
 }
 
-let server: PostgresServer;
+let server: Databases;
 const urls = new Map<string, string>();
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
 });
 after(() => server?.[Symbol.asyncDispose]());
 

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { ArrayBytes, bigints, byteas, integers, smallints, texts, TSVECTOR } from './binary-arrays.ts';
 
-let server: PostgresServer;
+let server: Databases;
 let client: Client;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   client = new Client({ connectionString: server.url() });
   await client.connect();
 });

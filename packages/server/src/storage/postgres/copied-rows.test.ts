@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { raw } from '../../testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { COPIED_TABLES, type CopiedTable, keyIn, portionsOf } from '../rows/copied-tables.ts';
 import { MIGRATIONS } from '../sqlite/schema.ts';
 import { asHere, columnsHere, CopiedRows } from './copied-rows.ts';
@@ -12,11 +12,11 @@ import { Database, SCHEMA } from './database.ts';
 import { migrate } from './migrate.ts';
 import { COMMON_TABLES } from './rights.ts';
 
-let server: PostgresServer;
+let server: Databases;
 let url: string;
 let database: Database;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   url = await server.createDatabase();
   database = new Database({ url, connectionsMax: 1 });
   await migrate(database, 'postgres');

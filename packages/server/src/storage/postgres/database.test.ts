@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, statement, type Value } from './database.ts';
 import { migrate } from './migrate.ts';
 
-let server: PostgresServer;
+let server: Databases;
 let database: Database;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   database = new Database({ url: await server.createDatabase(), connectionsMax: 2 });
   await migrate(database, 'postgres');
 });

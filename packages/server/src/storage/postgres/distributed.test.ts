@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { prepareLogs, raw, requireOneHistory, startLogNode } from '../../testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { draftOf, now, once, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { Database, SCHEMA } from './database.ts';
 import { REFERENCE_TABLES } from './distribute.ts';
@@ -16,10 +16,10 @@ import { byPartitions, byShards, MIGRATIONS } from './schema.ts';
 const TENANTS = ['acme', 'beta', 'gamma'];
 const DISTRIBUTED = { isDistributed: true };
 
-let server: PostgresServer;
+let server: Databases;
 let url: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   url = await server.createDatabase();
   await prepareLogs(url, TENANTS);
 });

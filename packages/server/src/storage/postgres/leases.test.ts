@@ -7,7 +7,7 @@ import type { News, NodeWord } from '../../nodes/nodes.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { raw } from '../../testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { publishedOf } from '../../testing/signing-nodes.ts';
 import { until } from '../../testing/until.ts';
 import { append, draftOf, NOW_MS, request, STREAMS } from '../conformance/claims.ts';
@@ -20,11 +20,11 @@ import { SHARES } from './schema.ts';
 const TENANTS = Array.from({ length: 40 }, (_, i) => `tenant-${i}`);
 const NONE = new Map<string, string>();
 
-let server: PostgresServer;
+let server: Databases;
 let migrated: string;
 let url: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1 });
   await migrate(owner, 'postgres');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, SCHEMA, type Scope, statement } from './database.ts';
 import { Line } from './line.ts';
 import { migrate } from './migrate.ts';
@@ -18,11 +18,11 @@ const PUT_AND_WARN = statement(
 const SLEEP = statement('SELECT pg_sleep(30), $1::text');
 const NAMES = statement("SELECT name FROM meta WHERE name LIKE 'line %' ORDER BY name");
 
-let server: PostgresServer;
+let server: Databases;
 let database: Database;
 let outside: Client;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   const url = await server.createDatabase();
   {
     await using owner = new Database({ url, connectionsMax: 1 });

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { Database, PROJECTOR, type Scope, statement } from './database.ts';
 import { BY_INDEX, rowsOfMany } from './event-index/logged-events.ts';
 import { Heads } from './heads.ts';
@@ -17,11 +17,11 @@ const SOME_IDS = statement(
   'SELECT substring(entry from 37 for 16) AS id FROM entries WHERE leaf_index % 4000 = 1 ORDER BY leaf_index',
 );
 
-let server: PostgresServer;
+let server: Databases;
 let database: Database;
 let ids: Uint8Array[];
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   const url = await server.createDatabase();
   // Of its own: what is counted below is counted by connection.
   await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });

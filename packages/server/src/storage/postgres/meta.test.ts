@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import { Database } from './database.ts';
 import { readInstallation, settleInstallation } from './meta.ts';
 import { migrate } from './migrate.ts';
 
-let server: PostgresServer;
+let server: Databases;
 let migrated: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1 });
   await migrate(owner, 'postgres');

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { prepareLogs, raw, requireOneHistory, startLogNode } from '../../testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../testing/postgres-server.ts';
 import type { OnHeld } from '../../streams/log.ts';
 import { draftOf, now, once, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { SCHEMA } from './database.ts';
 
 const TENANTS = ['acme', 'beta', 'gamma'];
 
-let server: PostgresServer;
+let server: Databases;
 let url: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   url = await server.createDatabase();
   await prepareLogs(url, TENANTS);
 });

@@ -50,18 +50,21 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
   const readerData: ReaderData = { directory, logOrigin };
   const treeData: TreeData = { directory, logOrigin };
   const writer = startThread<WriterMessage>('writer-thread', writerData, onCrash, [between.port1]);
-  const commitments = startThread<CommitmentsMessage>('commitments-thread', commitmentsData, onCrash, [
-    between.port2,
-  ]);
+  let commitments: ThreadHandle<CommitmentsMessage> | undefined;
+  // With the first large pool: many a service never gets one.
+  const startedCommitments = () =>
+    (commitments ??= startThread<CommitmentsMessage>('commitments-thread', commitmentsData, onCrash, [
+      between.port2,
+    ]));
   const reader = startThread<ReaderMessage>('reader-thread', readerData, onCrash);
   const growth = startThread<TreeMessage>('tree-thread', treeData, onCrash);
   const ranges = new RangeThread(treeData, onCrash);
   return {
-    opened: Promise.all([writer.opened, commitments.opened, reader.opened, growth.opened]),
+    opened: Promise.all([writer.opened, reader.opened, growth.opened]),
     log: {
       ...writesThrough(writer, (pool, requests) =>
         isLarge(requests)
-          ? commitments.ask({ pool }, [pool], writer)
+          ? startedCommitments().ask({ pool }, [pool], writer)
           : writer.ask({ verb: 'Append', pool }, [pool]),
       ),
       ...readsThrough(reader),
@@ -77,7 +80,7 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
       await ranges[Symbol.asyncDispose]();
       await growth[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
-      await commitments[Symbol.asyncDispose]();
+      await commitments?.[Symbol.asyncDispose]();
       await writer[Symbol.asyncDispose]();
     },
   };

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { raw } from '../../../testing/postgres-nodes.ts';
-import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
+import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
 import { Database } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { openForVerifying, verifiedState } from '../verified-state.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { columnsOf, EXPECTED, requireSchema } from './schema.ts';
 
-let server: PostgresServer;
+let server: Databases;
 let migrated: string;
 before(async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1 });
   await migrate(owner, 'postgres');

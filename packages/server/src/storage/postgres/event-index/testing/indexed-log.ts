@@ -11,7 +11,7 @@ import { Deadline } from '../../../../runtime/deadline.ts';
 import { createUlids } from '../../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../../runtime/random.ts';
 import type { LogReader, LogWriter } from '../../../../streams/log.ts';
-import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts';
+import { PATIENT_LIMITS, type Databases, openDatabases } from '../../../../testing/postgres-server.ts';
 import { eventIn } from '../../../event-index/logged-event.ts';
 import {
   draftOf,
@@ -50,7 +50,7 @@ export class IndexedLogs implements AsyncDisposable {
   readonly #server: AsyncDisposable | undefined;
   #tenants = 0;
 
-  private constructor(url: string, server?: PostgresServer) {
+  private constructor(url: string, server?: Databases) {
     this.#server = server;
     this.url = url;
     this.database = new Database({ url, connectionsMax: 10, ...PATIENT_LIMITS });
@@ -68,7 +68,7 @@ export class IndexedLogs implements AsyncDisposable {
   }
 
   static async open(): Promise<IndexedLogs> {
-    const server = await startPostgres();
+    const server = await openDatabases();
     const url = await server.createDatabase();
     {
       await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
