@@ -5,21 +5,21 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { raw } from '../../../server/src/testing/postgres-nodes.ts';
-import { type Databases, openDatabases } from '../../../server/src/testing/postgres-server.ts';
+import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 import { type RunningLog, startLog } from '../testing/running-log.ts';
 
 const OPERATOR = 'operator:hunter2';
 const AUDITOR = 'auditor:hunter3';
 
-let server: Databases;
+let server: PostgresServer;
 let place: Place;
 let url: string;
 let log: RunningLog;
 let env: { readonly Storage__Url: string };
 
 before(async () => {
-  server = await openDatabases();
+  server = await startPostgres();
   url = await server.createDatabase();
   await raw(server.url(), "CREATE ROLE operator LOGIN PASSWORD 'hunter2'");
   await raw(server.url(), "CREATE ROLE auditor LOGIN PASSWORD 'hunter3'");
