@@ -92,9 +92,11 @@ export async function openDatabases(): Promise<Databases> {
   return port === undefined ? startPostgres() : new SharedDatabases(Number(port));
 }
 
+/** By this process: no two have the same name. */
+let databasesMade = 0;
+
 class SharedDatabases implements Databases {
   readonly port: number;
-  #made = 0;
 
   constructor(port: number) {
     this.port = port;
@@ -105,7 +107,7 @@ class SharedDatabases implements Databases {
   }
 
   async createDatabase(like?: string): Promise<string> {
-    const name = `test_${process.pid}_${++this.#made}`;
+    const name = `test_${process.pid}_${++databasesMade}`;
     await createDatabase(this.url(), name, like);
     return this.url(name);
   }
