@@ -55,8 +55,8 @@ export async function createApp(
   telemetry: Telemetry,
   overrides: Overrides = {},
 ): Promise<App> {
-  const { clock = systemClock, random = createSystemRandom(), stopping } = overrides;
-  const around = { clock, random, nextId: createUlids(clock, random), telemetry, stopping };
+  const { clock = systemClock, random = createSystemRandom(), stopping, hasThreads = true } = overrides;
+  const around = { clock, random, nextId: createUlids(clock, random), telemetry, stopping, hasThreads };
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);

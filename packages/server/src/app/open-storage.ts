@@ -14,7 +14,8 @@ import { nodeName } from './node-name.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Throws StartError. The data directory must be there. */
-export async function openStorage({ config, clock, random, telemetry }: Surroundings): Promise<Storage> {
+export async function openStorage(surroundings: Surroundings): Promise<Storage> {
+  const { config, clock, random, telemetry, hasThreads } = surroundings;
   const { dataDirectory: directory, distribute } = config.storage;
   const urls = databaseUrls(config.storage);
   const { origin: logOrigin } = config.log;
@@ -25,7 +26,7 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const onIndexTrouble = (what: string, error: Error | undefined) =>
     error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
   if (urls === undefined) {
-    const ways = { threads: true, exclusive: true, onIndexTrouble, onFatal };
+    const ways = { threads: hasThreads, exclusive: true, onIndexTrouble, onFatal };
     return openSqliteStorage({ directory, ...common, ...ways });
   }
   requireMovedFrom(directory);
@@ -34,10 +35,10 @@ export async function openStorage({ config, clock, random, telemetry }: Surround
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
   const node = { name: nodeName(config), version: readBuild().version };
-  const threads = { onFatal, onIndexTrouble };
+  const threads = hasThreads ? { threads: { onFatal, onIndexTrouble } } : {};
   const onExposure = (line: string) => telemetry.warn(line);
   const told = { onTrouble, onExposure };
-  return openPostgresStorage({ ...urls, ...common, node, threads, distribute, ...told });
+  return openPostgresStorage({ ...urls, ...common, node, ...threads, distribute, ...told });
 }
 
 /** Without the threads that write and read, nothing can be promised any more: the process ends. */

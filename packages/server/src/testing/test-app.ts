@@ -44,7 +44,9 @@ export async function startTestApp(
     write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
   });
   const drainTimes = { acceptGraceMs: 0, idleGraceMs: 20, timeoutMs: 2000 };
-  const app = building.use(await createApp(config, telemetry, { drainTimes, ...overrides }));
+  const app = building.use(
+    await createApp(config, telemetry, { drainTimes, hasThreads: false, ...overrides }),
+  );
   const { address, firstKey } = await app.start();
   const built = building.move();
   return {
