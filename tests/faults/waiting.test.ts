@@ -16,7 +16,7 @@ import { SIZE } from './size.ts';
 
 /** What is promised on a quiet machine. */
 const PROMISED_MS = 100;
-/** In a suite that runs other things beside it, more. */
+/** A suite runs other things beside it, so the short form notices only what blocks for a second. */
 const WAIT_MS_MAX = SIZE.isLong ? PROMISED_MS : 1000;
 
 interface Seen {

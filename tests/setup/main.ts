@@ -1,13 +1,14 @@
 // Done once for a whole test run: a folder for temporary files in memory, one PostgreSQL for all tests that need no server of
 // their own, and bundles of what is started again and again. A test that is run alone needs none of it.
 
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sharePostgres } from '../../packages/server/src/testing/postgres-server.ts';
 import { bundleStarted } from './bundle.ts';
 
 const MEMORY = '/dev/shm';
+const NAME = 'tallystick-tests';
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
 
 let folder: string | undefined;
@@ -32,8 +33,14 @@ function folderInMemory(): string | undefined {
   if (!existsSync(MEMORY)) return undefined;
   const { bavail, bsize } = statfsSync(MEMORY);
   if (bavail * bsize < MEMORY_BYTES_MIN) return undefined;
-  const made = mkdtempSync(join(MEMORY, 'tallystick-tests-'));
+  for (const [path, pid] of leftBehind()) if (!existsSync(`/proc/${pid}`)) rmSync(path, { recursive: true });
+  const made = mkdtempSync(join(MEMORY, `${NAME}-${process.pid}-`));
   // PostgreSQL may run as another user.
   chmodSync(made, 0o755);
   return made;
+}
+
+/** The folders of other runs, by the process of each: a run that was killed could not remove its own. */
+function leftBehind(): [path: string, pid: string][] {
+  return globSync(join(MEMORY, `${NAME}-*`)).map((path) => [path, path.split('-').at(-2)!]);
 }
