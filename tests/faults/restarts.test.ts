@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { signToken } from '../../packages/server/src/access/local-issuer.ts';
 import { loadOrMakeTokenKey } from '../../packages/server/src/storage/token-key.ts';
-import type { LogWriter } from '../../packages/server/src/streams/log.ts';
+import type { Appender } from '../../packages/server/src/admin/measured-log.ts';
 import { Client, event } from './client.ts';
 import { DAY_MS, HOUR_MS, type Sent, startInTime, START_MS, type TimedService } from './in-time.ts';
 import { eventsOf } from './read-log.ts';
@@ -64,7 +64,7 @@ test('a clock that is behind at a start ends no key, and draws none out once it 
 });
 
 /** Uses a key after the clock, a month behind at the start, was set right. */
-async function useAfterSlowStart(dataDirectory: string, around?: (log: LogWriter) => LogWriter) {
+async function useAfterSlowStart(dataDirectory: string, around?: (log: Appender) => Appender) {
   const behindMs = START_MS - 30 * DAY_MS;
   await using service = await startInTime(dataDirectory, behindMs, around === undefined ? {} : { around });
   service.clock.setNow(START_MS);
@@ -83,8 +83,7 @@ test('a key that is used after a slow clock was set right lives for 24 hours, ov
 
 test('control: a key that lives by the clock of the start alone ends early, and this test sees it', async () => {
   using place = openPlace();
-  const bySteadyTime = (log: LogWriter): LogWriter => ({
-    ...log,
+  const bySteadyTime = (log: Appender): Appender => ({
     append: (requests, now) => {
       const expiresAtMs = now.steadyNowMs + DAY_MS;
       return log.append(
@@ -94,6 +93,7 @@ test('control: a key that lives by the clock of the start alone ends early, and 
         now,
       );
     },
+    probe: () => log.probe(),
   });
   assert.equal((await useAfterSlowStart(place.dataDirectory, bySteadyTime)).status, 201);
   assert.equal((await place.whileStarted(0, sendKeyed)).status, 201);

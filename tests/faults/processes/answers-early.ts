@@ -1,15 +1,15 @@
 // The service with its first safeguard taken away: it acknowledges what is not stored yet. For the control of the
 // kill test alone.
 
-import type { AppendResult, LogWriter } from '../../../packages/server/src/streams/log.ts';
+import type { Appender } from '../../../packages/server/src/admin/measured-log.ts';
+import type { AppendResult } from '../../../packages/server/src/streams/log.ts';
 import { serveWith } from './serve-with.ts';
 
 const LATE_MS = 100;
 
 /** Says "done" at once and appends later. */
-function eager(log: LogWriter): LogWriter {
+function eager(log: Appender): Appender {
   return {
-    ...log,
     append(requests, now) {
       setTimeout(() => void log.append(requests, now).catch(() => {}), LATE_MS);
       const results = requests.map(({ drafts }): AppendResult => {
@@ -18,6 +18,7 @@ function eager(log: LogWriter): LogWriter {
       });
       return Promise.resolve(results);
     },
+    probe: () => log.probe(),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { AppendFault, AppendRequest, AppendResult, LogWriter } from '../streams/log.ts';
 import type { Meter } from './meter.ts';
 
-type Appender = Pick<LogWriter, 'append' | 'probe'>;
+export type Appender = Pick<LogWriter, 'append' | 'probe'>;
 
 export function measureLog(
   log: Appender,

@@ -302,7 +302,6 @@ test('while commits fail it is said, and nothing is counted as accepted', async 
   const fail = () => Promise.reject(new Error('the disk is gone'));
   await using broken = await startTestApp(WITH_PLATFORM_KEY, {
     around: (log) => ({
-      ...log,
       append: (requests, now) => (isBroken ? fail() : log.append(requests, now)),
       probe: () => (isBroken ? fail() : log.probe()),
     }),

@@ -2,6 +2,7 @@
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 import type { Authenticate } from '../access/credentials.ts';
+import type { Appender } from '../admin/measured-log.ts';
 import type { Meter } from '../admin/meter.ts';
 import type { Config } from '../config/settings.ts';
 import type { Validate } from '../gateway/validate.ts';
@@ -10,7 +11,6 @@ import type { DrainTimes } from '../protocols/rest/drain.ts';
 import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { LogWriter } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { WaysOut } from './ways-out.ts';
 
@@ -40,5 +40,5 @@ export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasT
   readonly drainTimes?: DrainTimes;
   readonly largeBodies?: Pick<LargeBodyParser, 'parse'> & AsyncDisposable;
   /** Stands between the sequencer and the real log, for tests that take a safeguard away. */
-  readonly around?: (log: LogWriter) => LogWriter;
+  readonly around?: (log: Appender) => Appender;
 }

@@ -1,5 +1,6 @@
 // The log on PostgreSQL: the port, put together from those who write and those who read.
 
+import { type Calls, callsHere } from '../../runtime/calls.ts';
 import type { LogReader, LogWriter } from '../../streams/log.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
 import type { PoolCommitter } from '../pool/pool-commitments.ts';
@@ -32,17 +33,16 @@ export function createLogWith(
 export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
   const { writing, committer } = parts;
   const journal = new Journal(writing, parts);
-  return {
-    append: (requests, now, onHeld) => {
-      const pool = decodePool(encodePool(requests, now));
-      // Made while the pool before is still being committed.
-      const commitments = committer.make(pool.requests);
-      return journal.append(pool, commitments, onHeld);
-    },
-    seal: (request, now) => journal.seal(request, now),
-    beginEpoch: (request, now) => journal.beginEpoch(request, now),
-    sealAged: (now, except) => journal.sealAged(now, except),
-    sweepUsedKeys: (steadyNowMs) => journal.sweepUsedKeys(steadyNowMs),
-    probe: () => journal.probe(),
-  };
+  return writesOf(callsHere(journal), (requests, now, onHeld) => {
+    const pool = decodePool(encodePool(requests, now));
+    // Made while the pool before is still being committed.
+    const commitments = committer.make(pool.requests);
+    return journal.append(pool, commitments, onHeld);
+  });
+}
+
+/** The port, of a journal wherever it is. */
+export function writesOf(journal: Calls<Journal>, append: LogWriter['append']): LogWriter {
+  const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = journal;
+  return { append, seal, beginEpoch, sealAged, sweepUsedKeys, probe };
 }

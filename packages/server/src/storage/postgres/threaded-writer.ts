@@ -1,10 +1,13 @@
 // The log's writing side in a thread of its own.
 
 import type { LogWriter } from '../../streams/log.ts';
-import { writesThrough } from '../pool/writer-messages.ts';
+import { type CallMessage, callsTo } from '../../runtime/calls.ts';
 import { threadsBeside } from '../../runtime/thread.ts';
+import { appendsBy } from '../pool/send-pools.ts';
 import type { HeldShares } from './held-shares.ts';
-import type { WriterData, WriterMessage } from './writer-thread.ts';
+import type { Journal } from './journal.ts';
+import { writesOf } from './log.ts';
+import type { Pools, WriterData } from './writer-thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
 
@@ -17,12 +20,16 @@ export interface ThreadedWriterParts extends Omit<WriterData, 'areDivided'> {
 export async function startWriter(parts: ThreadedWriterParts): Promise<LogWriter & AsyncDisposable> {
   const { connecting, logOrigin, streams, held, onCrash } = parts;
   const data: WriterData = { connecting, logOrigin, streams, areDivided: held.areDivided };
-  const thread = startThread<WriterMessage>('writer-thread', data, onCrash);
+  const thread = startThread<CallMessage>('writer-thread', data, onCrash);
   await thread.opened;
+  const shares = callsTo<HeldShares>(thread, 'held');
   held.handOnTo((leases, remainingNs) => {
     // Of a thread that is no more, others are told.
-    thread.ask({ verb: 'Held', leases, remainingNs }).catch(() => {});
+    shares.setFor(leases, remainingNs).catch(() => {});
   });
-  const writer = writesThrough(thread, undefined, (ticket) => thread.ask({ verb: 'Rest', ticket }));
-  return { ...writer, [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose]() };
+  const pools = callsTo<Pools>(thread, 'pools');
+  return {
+    ...writesOf(callsTo<Journal>(thread, 'journal'), appendsBy(pools.append, pools.rest)),
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
 }

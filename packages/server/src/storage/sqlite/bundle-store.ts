@@ -8,7 +8,7 @@ import { numberOf, textIn } from '../rows/columns.ts';
 import { openJournalForReading } from './database.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from './meta.ts';
-import { treeReads } from './tree-reads.ts';
+import { TreeReads } from './tree-reads.ts';
 import { type LogPlace, tenantTrees } from './tree-tables.ts';
 
 /** Throws StartError. */
@@ -30,7 +30,7 @@ export function openBundleStore(directory: string, tenant: TenantId): OpenBundle
 }
 
 function storeIn(db: DatabaseSync, logOrigin: string, tenant: TenantId): BundleStore<LogPlace> {
-  const { trees, evidence } = treeReads(db, logOrigin);
+  const { trees, evidence } = new TreeReads(db, logOrigin);
   const streams = new LogTables(db, logOrigin);
   const end = db.prepare(
     `SELECT coalesce((SELECT min(first_index) FROM epochs WHERE tenant = ?1 AND epoch > ?2),

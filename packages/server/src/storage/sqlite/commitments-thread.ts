@@ -5,8 +5,8 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { decodePool } from '../pool/append-message.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
+import type { CallMessage } from '../../runtime/calls.ts';
 import { serveThread } from '../../runtime/thread.ts';
-import type { WriterMessage } from './writer-thread.ts';
 
 export interface CommitmentsData {
   readonly toWriter: MessagePort;
@@ -22,7 +22,7 @@ const committer = new PoolCommitter(createSystemRandom());
 serveThread<CommitmentsMessage>({
   answer({ pool }) {
     const commitments = committer.make(decodePool(pool).requests);
-    const message: WriterMessage = { verb: 'Append', pool, commitments };
+    const message: CallMessage = { part: 'owner', method: 'append', args: [pool, commitments] };
     return { to: toWriter, message, handOver: [pool, commitments.rows.buffer] };
   },
   stop: () => toWriter.close(),

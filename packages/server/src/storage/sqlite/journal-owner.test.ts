@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../conformance/claims.ts';
-import { decodePool, encodePool } from '../pool/append-message.ts';
+import { encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE, openJournal } from './database.ts';
 import { JournalOwner } from './journal-owner.ts';
 import { settleInstallation } from './meta.ts';
@@ -33,11 +33,10 @@ function build() {
     nowMs: NOW_MS,
   });
   const path = join(directory, JOURNAL_FILE);
-  const append = (count: number) => {
+  const append = async (count: number) => {
     const drafts = Array.from({ length: count }, () => draftOf({ payload: { note: 'n'.repeat(2000) } }));
-    const pool = decodePool(encodePool([request('acme', drafts)], now()));
-    owner.append(pool, committer.make(pool.requests));
-    owner.rest();
+    owner.append(encodePool([request('acme', drafts)], now()));
+    await new Promise((resolve) => setImmediate(resolve));
   };
   const size = (file: string) => statSync(file).size;
   return { clock, owner, append, databaseBytes: () => size(path), walBytes: () => size(`${path}-wal`), path };
@@ -48,9 +47,9 @@ test('the write-ahead log is folded when nothing is asked for a while, not befor
   using _ = owner;
   await clock.advance(1000);
   const before = databaseBytes();
-  append(100);
+  await append(100);
   await clock.advance(40);
-  append(100);
+  await append(100);
   await clock.advance(40);
   assert.equal(databaseBytes(), before, 'there is always something to do');
   await clock.advance(60);
@@ -58,26 +57,26 @@ test('the write-ahead log is folded when nothing is asked for a while, not befor
   assert.equal(clock.pending(), 0);
 });
 
-test('under load it is folded when it has reached its size, so the file stays small', () => {
+test('under load it is folded when it has reached its size, so the file stays small', async () => {
   const { owner, append, walBytes } = build();
   using _ = owner;
   let largest = 0;
   for (let i = 0; i < 60; i++) {
-    append(500);
+    await append(500);
     largest = Math.max(largest, walBytes());
   }
   assert.ok(largest > 10e6 && largest < 30e6, `${largest} bytes`);
 });
 
-test('a reader that stays in the way does not stop the writer', () => {
+test('a reader that stays in the way does not stop the writer', async () => {
   const { owner, append, path } = build();
   using _ = owner;
-  append(10);
+  await append(10);
   using reader = new DatabaseSync(path, { readOnly: true });
   reader.exec('BEGIN');
   const count = () => reader.prepare('SELECT count(*) AS n FROM entries').get()?.['n'];
   assert.equal(count(), 10);
-  for (let i = 0; i < 60; i++) append(500);
+  for (let i = 0; i < 60; i++) await append(500);
   assert.equal(count(), 10, 'it sees what it saw');
   reader.exec('COMMIT');
   assert.equal(count(), 30_010);

@@ -7,21 +7,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { StartError } from '../../start-error.ts';
-import type {
-  AppendFault,
-  AppendResult,
-  AppendTime,
-  EpochRequest,
-  EpochResult,
-  SealRequest,
-  SealResult,
-} from '../../streams/log.ts';
+import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
-import type { AppendPool } from '../pool/append-message.ts';
+import { decodePool } from '../pool/append-message.ts';
+import { encodeResults } from '../pool/append-results.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { LogTables } from './log-tables.ts';
 import { readInstallation } from './meta.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import { TreePublisher } from './tree-publisher.ts';
@@ -37,7 +29,6 @@ interface Opened {
   readonly wal: WriteAheadLog;
   readonly journal: Journal;
   readonly access: AccessTables;
-  readonly tables: LogTables;
   readonly publisher: TreePublisher;
 }
 
@@ -49,19 +40,21 @@ export class JournalOwner implements Disposable {
   readonly #options: JournalOwnerOptions;
   #opened: Opened | undefined;
   #idle: Timer | undefined;
+  #fold: NodeJS.Immediate | undefined;
 
   constructor(options: JournalOwnerOptions) {
     this.#options = options;
     this.#open();
   }
 
-  /** Reads over the same connection. */
-  get tables(): LogTables {
-    return this.#open().tables;
-  }
-
-  append(pool: AppendPool, commitments: PoolCommitments): (AppendResult | AppendFault)[] {
-    return this.#orOpenAnew(({ journal }) => journal.append(pool, commitments));
+  /** Gives the results in the place of the pool. */
+  append(message: ArrayBuffer, made?: PoolCommitments): ArrayBuffer {
+    const pool = decodePool(message);
+    const commitments = made ?? this.#options.committer.make(pool.requests);
+    return encodeResults(
+      this.#orOpenAnew(({ journal }) => journal.append(pool, commitments)),
+      message,
+    );
   }
 
   seal(request: SealRequest, now: AppendTime): SealResult {
@@ -72,7 +65,7 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ journal }) => journal.beginEpoch(request, now));
   }
 
-  sealAged(now: AppendTime, except: readonly TenantId[]): boolean {
+  sealAged(now: AppendTime, except: readonly TenantId[] = []): boolean {
     return this.#orOpenAnew(({ journal }) => journal.sealAged(now, except));
   }
 
@@ -101,8 +94,8 @@ export class JournalOwner implements Disposable {
     );
   }
 
-  /** Called after each answer: folds now if it must be, or soon if nothing else comes. */
-  rest(): void {
+  /** Folds the write-ahead log now if it must be, or soon if nothing else comes. */
+  #foldInTime(): void {
     this.#idle?.cancel();
     this.#tend((wal) => {
       const pages = wal.unfoldedPages();
@@ -113,6 +106,7 @@ export class JournalOwner implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    clearImmediate(this.#fold);
     this.#idle?.cancel();
     this.#close();
   }
@@ -130,7 +124,6 @@ export class JournalOwner implements Disposable {
         wal: new WriteAheadLog(db),
         journal: new Journal(db, this.#options),
         access: createAccessTables(db),
-        tables: new LogTables(db, logOrigin),
         publisher: new TreePublisher(db),
       };
     } catch (error) {
@@ -152,6 +145,11 @@ export class JournalOwner implements Disposable {
 
   #orOpenAnew<T>(work: (opened: Opened) => T): T {
     const opened = this.#open();
+    // Only once the answer is on its way.
+    this.#fold ??= setImmediate(() => {
+      this.#fold = undefined;
+      this.#foldInTime();
+    });
     try {
       return work(opened);
     } catch (error) {

@@ -1,37 +1,24 @@
-// The log of the service, main's side: appends go to the writer thread, those of large pools by way of the commitments
-// thread. Reads go to the reader thread.
+// The log of the service: who writes, reads and checks it has a thread. Large pools go to the writer by way of the
+// commitments thread.
 
 import { MessageChannel } from 'node:worker_threads';
-import type { Growth, Standing, TreeReader, TreeWriter } from '../../streams/tree.ts';
-import type {
-  AppendRequest,
-  LogReader,
-  LogWriter,
-  StoredEvent,
-  StoredStream,
-  StreamLimits,
-  UsedKey,
-} from '../../streams/log.ts';
-import type { AccessWrite } from './access.ts';
-import { writesThrough } from '../pool/writer-messages.ts';
-import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
-import { RangeThread } from './ranges.ts';
-import type { ReaderData, ReaderMessage } from './reader-thread.ts';
+import { type CallMessage, type Calls, callsTo } from '../../runtime/calls.ts';
 import { type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
-import { publishedSizes } from './tree-growth.ts';
-import { treeReader } from './tree-reads.ts';
-import type { TreeData, TreeMessage } from './tree-thread.ts';
-import type { WriterData, WriterMessage } from './writer-thread.ts';
+import type { AppendRequest, StreamLimits } from '../../streams/log.ts';
+import { appendsBy } from '../pool/send-pools.ts';
+import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
+import type { JournalParts } from './journal-log.ts';
+import type { JournalOwner } from './journal-owner.ts';
+import { checksBy, type RangeChecks } from './ranges.ts';
+import type { TreeData } from './tree-thread.ts';
+import type { WriterData } from './writer-thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
 
-/** The log and the writing side of access, wherever they run. */
-export interface SqliteLog extends AsyncDisposable {
+/** A journal that is open, or will be. */
+export interface OpenJournal extends JournalParts, AsyncDisposable {
   /** Settles when it can be used, or cannot. */
   readonly opened: Promise<unknown>;
-  readonly log: LogWriter & LogReader;
-  readonly tree: TreeWriter & TreeReader;
-  writeAccess(change: AccessWrite): Promise<boolean>;
 }
 
 export interface LogThreadsOptions {
@@ -43,38 +30,35 @@ export interface LogThreadsOptions {
 
 const LARGE_POOL_DRAFTS = 128;
 
-export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogThreadsOptions): SqliteLog {
+export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogThreadsOptions): OpenJournal {
   const between = new MessageChannel();
   const writerData: WriterData = { directory, logOrigin, streams, fromCommitments: between.port1 };
   const commitmentsData: CommitmentsData = { toWriter: between.port2 };
-  const readerData: ReaderData = { directory, logOrigin };
-  const treeData: TreeData = { directory, logOrigin };
-  const writer = startThread<WriterMessage>('writer-thread', writerData, onCrash, [between.port1]);
+  const readingData: TreeData = { directory, logOrigin };
+  const writer = startThread<CallMessage>('writer-thread', writerData, onCrash, [between.port1]);
   let commitments: ThreadHandle<CommitmentsMessage> | undefined;
   // With the first large pool: many a service never gets one.
   const startedCommitments = () =>
     (commitments ??= startThread<CommitmentsMessage>('commitments-thread', commitmentsData, onCrash, [
       between.port2,
     ]));
-  const reader = startThread<ReaderMessage>('reader-thread', readerData, onCrash);
-  const growth = startThread<TreeMessage>('tree-thread', treeData, onCrash);
-  const ranges = new RangeThread(treeData, onCrash);
+  const reader = startThread<CallMessage>('reader-thread', readingData, onCrash);
+  const growth = startThread<CallMessage>('tree-thread', readingData, onCrash);
+  const ranges = new RangeThread(readingData, onCrash);
+  const owner = callsTo<JournalOwner>(writer, 'owner');
   return {
     opened: Promise.all([writer.opened, reader.opened, growth.opened]),
-    log: {
-      ...writesThrough(writer, (pool, requests) =>
-        isLarge(requests)
-          ? startedCommitments().ask({ pool }, [pool], writer)
-          : writer.ask({ verb: 'Append', pool }, [pool]),
-      ),
-      ...readsThrough(reader),
-    },
-    tree: {
-      ...growthThrough(growth, writer),
-      checkRange: (wish, onProgress) => ranges.check(wish, onProgress),
-      ...treeReader((read) => reader.ask({ verb: 'Tree', read })),
-    },
-    writeAccess: async (change) => (await writer.ask({ verb: 'Access', change })) === true,
+    owner,
+    append: appendsBy((pool, requests) =>
+      isLarge(requests)
+        ? // The writer answers in its place.
+          (startedCommitments().ask({ pool }, [pool], writer) as Promise<ArrayBuffer>)
+        : owner.append(pool),
+    ),
+    log: callsTo(reader, 'log'),
+    trees: callsTo(reader, 'trees'),
+    growth: callsTo(growth, 'growth'),
+    checkRange: checksBy(() => ranges.started()),
     async [Symbol.asyncDispose]() {
       // Whoever closes last folds the write-ahead log and removes it, if it may write.
       await ranges[Symbol.asyncDispose]();
@@ -93,39 +77,30 @@ function isLarge(requests: readonly AppendRequest[]): boolean {
   return drafts >= LARGE_POOL_DRAFTS;
 }
 
-// The threads answer what TreeGrowth and TreePublisher gave them, so these casts only repeat their types.
-function growthThrough(growth: ThreadHandle<TreeMessage>, writer: ThreadHandle<WriterMessage>): TreeWriter {
-  return {
-    standings: async () => (await growth.ask({ verb: 'Standings' })) as Standing[],
-    stopAt: async (tenant, size) => void (await growth.ask({ verb: 'StopAt', tenant, size })),
-    // What can be read is on the disk.
-    confirm: async () => {},
-    readGrowth: async () => (await growth.ask({ verb: 'Read' })) as Growth,
-    async publish(logs, nowMs) {
-      await writer.ask({ verb: 'Publish', logs, nowMs });
-      await growth.ask({ verb: 'Published', sizes: publishedSizes(logs) });
-      return logs;
-    },
-    newestSizes: async () => new Map(),
-    cosign: async (checkpoints) => (await writer.ask({ verb: 'Cosign', checkpoints })) as boolean[],
-  };
-}
+/** Started for the first range, and kept. */
+class RangeThread implements AsyncDisposable {
+  readonly #data: TreeData;
+  readonly #onCrash: (error: Error) => void;
+  #thread: ThreadHandle<CallMessage> | undefined;
 
-// The reader answers what LogTables gave it, so these casts only repeat its types.
-function readsThrough(reader: ThreadHandle<ReaderMessage>): LogReader {
-  return {
-    forTenant: (tenant) => ({
-      event: async (eventId, visible) =>
-        (await reader.ask({ verb: 'Event', tenant, eventId, visible })) as StoredEvent | undefined,
-      events: async (fromIndex, endIndex, limit, way) =>
-        (await reader.ask({ verb: 'Events', tenant, fromIndex, endIndex, limit, way })) as StoredEvent[],
-      streams: async (beyond, limit) =>
-        (await reader.ask({ verb: 'Streams', tenant, beyond, limit })) as StoredStream[],
-      stream: async (streamId) =>
-        (await reader.ask({ verb: 'Stream', tenant, streamId })) as StoredStream | undefined,
-      streamCount: async () => (await reader.ask({ verb: 'StreamCount', tenant })) as number,
-      usedKey: async (operation, key, steadyNowMs) =>
-        (await reader.ask({ verb: 'UsedKey', tenant, operation, key, steadyNowMs })) as UsedKey | undefined,
-    }),
-  };
+  constructor(data: TreeData, onCrash: (error: Error) => void) {
+    this.#data = data;
+    this.#onCrash = onCrash;
+  }
+
+  /** One that could not open is not kept: the next range tries again. */
+  async started(): Promise<Calls<RangeChecks>> {
+    const thread = (this.#thread ??= startThread<CallMessage>('range-thread', this.#data, this.#onCrash));
+    try {
+      await thread.opened;
+      return callsTo<RangeChecks>(thread, 'ranges');
+    } catch (error) {
+      if (this.#thread === thread) this.#thread = undefined;
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread?.[Symbol.asyncDispose]();
+  }
 }

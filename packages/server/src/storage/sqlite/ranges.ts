@@ -1,45 +1,55 @@
-// Ranges that are recomputed on request, main's side: a thread that is started for the first one and stays.
+// Ranges that are recomputed on request: a long one in steps, so that several go on side by side.
 
-import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
-import type { RangeData, RangeMessage, RangeStep } from './range-thread.ts';
-import { type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Calls } from '../../runtime/calls.ts';
+import type { RangeVerdict, RangeWish, TreeReader } from '../../streams/tree.ts';
+import { trustedOf } from '../fsck/notes.ts';
+import { checkRange } from './fsck/range.ts';
 
-const startThread = threadsBeside(import.meta.url);
+/** How far a range has come; with the verdict at its end. */
+interface RangeStep {
+  readonly checkedEvents: number;
+  readonly verdict?: RangeVerdict;
+}
 
-export class RangeThread implements AsyncDisposable {
-  readonly #data: RangeData;
-  readonly #onCrash: (error: Error) => void;
-  #thread: ThreadHandle<RangeMessage> | undefined;
+/** Those under way, by number. */
+export class RangeChecks {
+  readonly #db: DatabaseSync;
+  readonly #logOrigin: string;
+  readonly #ranges = new Map<number, ReturnType<typeof checkRange>>();
+  #lastNumber = 0;
 
-  constructor(data: RangeData, onCrash: (error: Error) => void) {
-    this.#data = data;
-    this.#onCrash = onCrash;
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#db = db;
+    this.#logOrigin = logOrigin;
   }
 
-  async check(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict> {
-    const thread = await this.#opened();
-    // The thread answers these types, so the casts only repeat them.
-    const number = (await thread.ask({ verb: 'Begin', wish })) as number;
+  begin(wish: RangeWish): number {
+    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, wish, trustedOf(wish)));
+    return this.#lastNumber;
+  }
+
+  step(number: number): RangeStep {
+    const range = this.#ranges.get(number)!;
+    // One that ends or fails in this step is not kept.
+    this.#ranges.delete(number);
+    const next = range.next();
+    if (next.done === true) return { checkedEvents: next.value.checkedEvents, verdict: next.value };
+    this.#ranges.set(number, range);
+    return { checkedEvents: next.value };
+  }
+}
+
+/** `start` gives the checks to use for one range. */
+export function checksBy(start: () => Promise<Calls<RangeChecks>>): TreeReader['checkRange'] {
+  return async (wish, onProgress) => {
+    const ranges = await start();
+    const number = await ranges.begin(wish);
     for (;;) {
-      const { checkedEvents, verdict } = (await thread.ask({ verb: 'Step', number })) as RangeStep;
+      const { checkedEvents, verdict } = await ranges.step(number);
       if (verdict !== undefined) return verdict;
       onProgress(checkedEvents);
+      await new Promise((resolve) => setImmediate(resolve));
     }
-  }
-
-  /** One that could not open is not kept: the next range tries again. */
-  async #opened(): Promise<ThreadHandle<RangeMessage>> {
-    const thread = (this.#thread ??= startThread<RangeMessage>('range-thread', this.#data, this.#onCrash));
-    try {
-      await thread.opened;
-      return thread;
-    } catch (error) {
-      if (this.#thread === thread) this.#thread = undefined;
-      throw error;
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#thread?.[Symbol.asyncDispose]();
-  }
+  };
 }

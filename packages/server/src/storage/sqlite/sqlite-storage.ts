@@ -10,16 +10,20 @@ import { requireNotMoved } from '../moved-store.ts';
 import type { Storage } from '../storage.ts';
 import { createAccessReader } from './access.ts';
 import { createAccessStores } from './access-stores.ts';
-import { decodePool, encodePool } from '../pool/append-message.ts';
+import { callsHere } from '../../runtime/calls.ts';
+import { appendsBy } from '../pool/send-pools.ts';
 import { openJournal, openJournalForReading } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
-import { JournalOwner } from './journal-owner.ts';
+import { logOf, treeOn } from './journal-log.ts';
+import { JournalOwner, type JournalOwnerOptions } from './journal-owner.ts';
 import { takeLock } from './lock.ts';
-import { type SqliteLog, startLogThreads } from './log-threads.ts';
+import { LogTables } from './log-tables.ts';
+import { type OpenJournal, startLogThreads } from './log-threads.ts';
 import { settleInstallation } from './meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { treeInProcess } from './tree-in-process.ts';
-import type { TreeData } from './tree-thread.ts';
+import { checksBy, RangeChecks } from './ranges.ts';
+import { TreeGrowth } from './tree-growth.ts';
+import { TreeReads } from './tree-reads.ts';
 
 export interface SqliteOptions {
   readonly directory: string;
@@ -51,30 +55,26 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const nextId = createUlids(clock, random);
   const logOrigin = settle(options, nextId);
   const committer = new PoolCommitter(random);
-  const log = options.threads
+  const journal = options.threads
     ? startLogThreads({ directory, logOrigin, streams, onCrash: options.onFatal })
-    : logInProcess(
-        new JournalOwner({ directory, logOrigin, streams, clock, nextId, random, committer }),
-        committer,
-        { directory, logOrigin },
-      );
-  parts.use(log);
+    : openInProcess({ directory, logOrigin, streams, clock, nextId, random, committer });
+  parts.use(journal);
   const reading = parts.use(openJournalForReading(directory));
   const access = createAccessStores(
     createAccessReader(reading, clock),
-    (change) => log.writeAccess(change),
+    journal.owner.writeAccess,
     random,
     options.onFailure,
   );
   const index = parts.use(
     createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
   );
-  await log.opened;
+  await journal.opened;
   const opened = parts.move();
   return {
     logOrigin,
-    log: log.log,
-    tree: log.tree,
+    log: logOf(journal),
+    tree: treeOn(journal),
     tenants: access.tenants,
     apiKeys: access.keys,
     keyUses: access.uses,
@@ -99,47 +99,24 @@ function settle(options: SqliteOptions, nextId: () => string): string {
   }
 }
 
-function logInProcess(owner: JournalOwner, committer: PoolCommitter, treeData: TreeData): SqliteLog {
-  const reading = openJournalForReading(treeData.directory);
+/** All of it in this thread. */
+function openInProcess(options: JournalOwnerOptions): OpenJournal {
+  const { directory, logOrigin } = options;
+  const writing = new JournalOwner(options);
+  const reading = openJournalForReading(directory);
+  const owner = callsHere(writing);
+  const ranges = callsHere(new RangeChecks(reading, logOrigin));
   return {
     opened: Promise.resolve(),
-    log: {
-      // The same way as through the threads, so that what is true of one is true of the other.
-      append: async (requests, now) => {
-        const pool = decodePool(encodePool(requests, now));
-        const results = owner.append(pool, committer.make(pool.requests));
-        owner.rest();
-        return results;
-      },
-      seal: async (request, now) => {
-        const result = owner.seal(request, now);
-        owner.rest();
-        return result;
-      },
-      beginEpoch: async (request, now) => {
-        const result = owner.beginEpoch(request, now);
-        owner.rest();
-        return result;
-      },
-      sealAged: async (now, except = []) => owner.sealAged(now, except),
-      sweepUsedKeys: async (steadyNowMs) => owner.sweepUsedKeys(steadyNowMs),
-      probe: async () => owner.probe(),
-      forTenant: (tenant) => ({
-        event: async (eventId, visible) => owner.tables.event(tenant, eventId, visible),
-        events: async (fromIndex, endIndex, limit, way) =>
-          owner.tables.events(tenant, fromIndex, endIndex, limit, way),
-        streams: async (beyond, limit) => owner.tables.streams(tenant, beyond, limit),
-        stream: async (streamId) => owner.tables.stream(tenant, streamId),
-        streamCount: async () => owner.tables.streamCount(tenant),
-        usedKey: async (operation, key, steadyNowMs) =>
-          owner.tables.usedKey(tenant, operation, key, steadyNowMs),
-      }),
-    },
-    tree: treeInProcess(reading, owner, treeData.logOrigin),
-    writeAccess: async (change) => owner.writeAccess(change),
+    owner,
+    append: appendsBy((pool) => owner.append(pool)),
+    log: callsHere(new LogTables(reading, logOrigin)),
+    trees: callsHere(new TreeReads(reading, logOrigin)),
+    growth: callsHere(new TreeGrowth(reading, logOrigin)),
+    checkRange: checksBy(async () => ranges),
     async [Symbol.asyncDispose]() {
       reading.close();
-      owner[Symbol.dispose]();
+      writing[Symbol.dispose]();
     },
   };
 }
