@@ -2,16 +2,13 @@
 // message says which file, which rule, and what to do instead.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { KINDS, REASONS } from '@tallystick/evidence';
 import {
   functionsOf,
   isTest,
   readText,
   repositoryFiles,
-  ROOT,
   type SourceFile,
   sourceFiles,
   targetOf,
@@ -22,7 +19,6 @@ const FUNCTION_LINES_MAX = 70;
 
 const files = sourceFiles();
 const code = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path));
-const documents = repositoryFiles().filter((path) => path.endsWith('.md'));
 
 /** Which package may import which; an absent one may import none of ours. */
 const PACKAGES: Record<string, readonly string[]> = {
@@ -296,6 +292,9 @@ describe('habits', () => {
         const target = targetOf(file, specifier);
         if (target !== undefined) visit(target);
       }
+      // Threads are started by the names of their files.
+      for (const [, name] of file.lines.join('\n').matchAll(/'([a-z-]+-thread)'/g))
+        visit(join(dirname(path), `${name}.ts`));
     };
     const entries =
       /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main\.ts|redirect\.js)$/;
@@ -305,16 +304,6 @@ describe('habits', () => {
 });
 
 describe('documents', () => {
-  it('links inside the repository lead somewhere', () => {
-    const dead = documents.flatMap((path) =>
-      [...readText(path).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)/g)]
-        .map((match) => normalize(join(dirname(path), match[1]!)))
-        .filter((target) => !existsSync(join(ROOT, target)))
-        .map((target) => `${path}: ${target} is not there`),
-    );
-    assert.deepEqual(dead, []);
-  });
-
   it('every folder of the repository and every room of the server is in ARCHITECTURE.md', () => {
     const architecture = readText('ARCHITECTURE.md');
     const rooms = new Set(
@@ -326,31 +315,6 @@ describe('documents', () => {
     for (const room of Object.keys(EVIDENCE_ROOMS)) rooms.add(room);
     const missing = [...rooms, ...packages].filter((name) => !new RegExp(`\\b${name}\\b`).test(architecture));
     assert.deepEqual(missing, []);
-  });
-});
-
-describe('notices', () => {
-  it('that notices.md says are written are those that the server writes', () => {
-    const written = serverFiles().flatMap(({ text }) =>
-      [...text.matchAll(/\bkind: KINDS\.(\w+)/g)].map(
-        ([, name]) => Object.entries(KINDS).find(([key]) => key === name)![1],
-      ),
-    );
-    const notices = new Set<number>(written.filter((kind) => kind !== KINDS.event));
-    const kinds = [...notices]
-      .toSorted((a, b) => a - b)
-      .join(', ')
-      .replace(/, (\d)$/, ' and $1');
-    assert.ok(readText('docs/formats/notices.md').includes(`writes kinds ${kinds}.`), `it writes ${kinds}`);
-  });
-});
-
-describe('reasons', () => {
-  it('of verdicts.md are those of the code, all of them and in that order', () => {
-    const rows = [...readText('docs/formats/verdicts.md').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(
-      (row) => row[1],
-    );
-    assert.deepEqual(rows, [...REASONS]);
   });
 });
 

@@ -1,0 +1,49 @@
+// The documents hold to the code: links, and the lists of what the code has.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, it } from 'node:test';
+import { KINDS, REASONS } from '@tallystick/evidence';
+import { isTest, readText, repositoryFiles, ROOT, sourceFiles } from './source.ts';
+
+const documents = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+describe('documents', () => {
+  it('links inside the repository lead somewhere', () => {
+    const dead = documents.flatMap((path) =>
+      [...readText(path).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map((match) => normalize(join(dirname(path), match[1]!)))
+        .filter((target) => !existsSync(join(ROOT, target)))
+        .map((target) => `${path}: ${target} is not there`),
+    );
+    assert.deepEqual(dead, []);
+  });
+});
+
+describe('notices', () => {
+  it('that notices.md says are written are those that the server writes', () => {
+    const written = sourceFiles()
+      .filter(({ path }) => path.startsWith('packages/server/src/') && !isTest(path))
+      .flatMap(({ text }) =>
+        [...text.matchAll(/\bkind: KINDS\.(\w+)/g)].map(
+          ([, name]) => Object.entries(KINDS).find(([key]) => key === name)![1],
+        ),
+      );
+    const notices = new Set<number>(written.filter((kind) => kind !== KINDS.event));
+    const kinds = [...notices]
+      .toSorted((a, b) => a - b)
+      .join(', ')
+      .replace(/, (\d)$/, ' and $1');
+    assert.ok(readText('docs/formats/notices.md').includes(`writes kinds ${kinds}.`), `it writes ${kinds}`);
+  });
+});
+
+describe('reasons', () => {
+  it('of verdicts.md are those of the code, all of them and in that order', () => {
+    const rows = [...readText('docs/formats/verdicts.md').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(
+      (row) => row[1],
+    );
+    assert.deepEqual(rows, [...REASONS]);
+  });
+});
