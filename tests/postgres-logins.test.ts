@@ -226,7 +226,11 @@ it('row-level security protects from what the page says, and from no more', asyn
   // Control: there are rows of others, which the user of the index sees.
   const all = await tenantsSeen(Storage__IndexUrl, PROJECTOR);
   for (const table of ['heads', 'entries', 'contents', 'docs', 'checkpoints'])
-    assert.deepEqual(all.get(table), ['acme', 'beta'], table);
+    assert.deepEqual(
+      all.get(table)?.filter((tenant) => tenant !== '*'),
+      ['acme', 'beta'],
+      table,
+    );
 
   await using database = new Database({ url: Storage__Url, connectionsMax: 1 });
   const renamed = await database.inTransaction({ role: 'Reader', tenants: ['acme'] }, async (transaction) => {
@@ -234,7 +238,7 @@ it('row-level security protects from what the page says, and from no more', asyn
     return transaction.query(statement('SELECT tenant_id FROM heads'));
   });
   assert.deepEqual(renamed, [{ tenant_id: 'beta' }]);
-  const platform = statement("UPDATE api_keys SET name = name WHERE tenant_id = '*'");
+  const platform = statement("UPDATE records SET state = state WHERE tenant_id = '*'");
   const changed = await database.inTransaction({ role: 'Writer', tenants: ['*'] }, (transaction) =>
     transaction.change(platform),
   );

@@ -47,6 +47,7 @@ const NOUNS = [
   'webhooks',
   'access',
   'keys',
+  'records',
   'followers',
   'nodes',
   'admin',

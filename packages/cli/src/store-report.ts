@@ -1,5 +1,6 @@
 // What `tallystick verify` says of a data directory or a database: for people, and as JSON for programs.
 
+import { INSTALLATION } from '@tallystick/evidence';
 import { counted, countedEntries } from './counted.ts';
 import { lines, type Report } from './verify-report.ts';
 
@@ -34,7 +35,7 @@ export function reportStore(
   const rows: [string, string][] = [...faultRows(verdict)];
   const { streams, tiles, checkpoints } = totals;
   rows.push(
-    ['entries', entriesText(totals)],
+    ['entries', entriesText(verdict)],
     [
       'tree',
       `${counted(checkpoints, 'checkpoint')}, ${tiles} ${tiles === 1 ? 'hash' : 'hashes'} of tiles, ${counted(streams, 'stream')}`,
@@ -63,15 +64,20 @@ export function reportStore(
   return { text: lines(title, rows), json };
 }
 
-function entriesText({ tenants, entries, values, deleted, unexplained }: StoreVerdict['totals']): string {
+function entriesText({ totals, tenants: all }: StoreVerdict): string {
+  const { tenants, entries, values, deleted, unexplained } = totals;
+  const own = all.some(({ tenant }) => tenant === INSTALLATION) ? ' and the installation' : '';
   const gone = unexplained === 0 ? '' : `, ${unexplained} gone without a notice that was read`;
-  const whole = `${entries} of ${counted(tenants, 'tenant')}: ${values} with their values`;
+  const whole = `${entries} of ${counted(tenants, 'tenant')}${own}: ${values} with their values`;
   return `${whole}, ${deleted} deleted under notices${gone}`;
 }
 
 function faultRows({ faults }: StoreVerdict): [string, string][] {
   const rows = faults.slice(0, ROWS_MAX).flatMap(({ tenant, index, reason, message }): [string, string][] => [
-    ['fault', `${tenant ?? 'the store'}: ${reason}${index === undefined ? '' : ` at index ${index}`}`],
+    [
+      'fault',
+      `${tenant === INSTALLATION ? 'the installation' : (tenant ?? 'the store')}: ${reason}${index === undefined ? '' : ` at index ${index}`}`,
+    ],
     ['because', message],
   ]);
   return more(rows, faults.length, 'faults');

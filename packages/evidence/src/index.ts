@@ -131,7 +131,7 @@ export {
   parseCheckpoint,
   signCheckpoint,
 } from './note/checkpoint.ts';
-export { epochIn, logNamed, type NamedLog, originOf } from './note/log-origin.ts';
+export { epochIn, INSTALLATION, logNamed, type NamedLog, originOf } from './note/log-origin.ts';
 export {
   COSIGNATURE_BYTES,
   cosignatureVerifier,

@@ -5,7 +5,13 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { AuditError } from '@tallystick/contract';
-import { EvidenceError, parseCheckpoint, parseNote, parseVerifierKey } from '@tallystick/evidence';
+import {
+  INSTALLATION,
+  EvidenceError,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+} from '@tallystick/evidence';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { hasAnchor } from './storage/anchor-reading.ts';
@@ -42,6 +48,7 @@ export interface StoreReport extends FsckReport {
 }
 
 export interface StoreTotals {
+  /** Without the installation, whose log counts with all others. */
   readonly tenants: number;
   readonly entries: number;
   readonly values: number;
@@ -218,7 +225,7 @@ function totalsOf({ tenants }: FsckReport): StoreTotals {
   const sum = (count: Exclude<keyof StoreTotals, 'tenants' | 'streams'>) =>
     logs.reduce((total, log) => total + log[count], 0);
   return {
-    tenants: tenants.length,
+    tenants: tenants.filter(({ tenant }) => tenant !== INSTALLATION).length,
     entries: sum('entries'),
     values: sum('values'),
     deleted: sum('deleted'),

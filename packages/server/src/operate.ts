@@ -7,27 +7,34 @@
 import { resolve } from 'node:path';
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
-import {
-  createKeyChanges,
-  type KeyChangeCause,
-  type KeyChanges,
-  type KeyWish,
-  type MadeKey,
-} from './access/key-changes.ts';
+import { type Access, createAccess } from './access/access.ts';
+import type { KeyChangeCause, KeyWish, MadeKey } from './access/key-changes.ts';
+import { createApiKeys } from './access/key-records.ts';
 import type { TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
 import { openStorage, requireData } from './operate/open-data.ts';
 import { refusedLogs } from './operate/refused-logs.ts';
 import { systemClock } from './runtime/clock.ts';
+import { createSigning } from './keys/signing.ts';
+import type { SigningKeyStore } from './keys/signing-keys.ts';
+import { AS_THEY_ARE } from './records/kept-records.ts';
 import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
 import { openDataDirectory } from './storage/data-directory.ts';
-import { createAccessReader } from './storage/sqlite/access.ts';
+import {
+  loadSigningKeys,
+  openSigningKeys,
+  requireSigner,
+  requireSigningKeys,
+} from './storage/signing-key-files.ts';
 import { openJournalForReading } from './storage/sqlite/database.ts';
-import type { Storage } from './storage/storage.ts';
+import { readKeyUses } from './storage/sqlite/key-uses.ts';
+import { createRecordReader } from './storage/sqlite/records.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
+import type { Storage } from './storage/storage.ts';
 import { createSequencer } from './streams/sequencer.ts';
+import { isSigned } from './streams/unanchored.ts';
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */
@@ -37,7 +44,10 @@ export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
 /** Throws StartError and AuditError. */
 export function createKey(config: Config, { lifetimeMs, ...facts }: NewKey): Promise<MadeKey> {
   const expiresAtMs = lifetimeMs === undefined ? undefined : systemClock.now() + lifetimeMs;
-  return withStorage(config, (_, changes, cause) => changes.create({ ...facts, expiresAtMs }, cause));
+  return withAccess(
+    config,
+    async ({ keyChanges }, cause) => (await keyChanges.create({ ...facts, expiresAtMs }, cause))!,
+  );
 }
 
 export interface ListedKey {
@@ -67,25 +77,24 @@ interface StoredKeys {
 async function keysOf(config: Config, tenantId?: TenantId | '*'): Promise<StoredKeys> {
   if (config.storage.url !== undefined) {
     await using storage = await openStorage(config, false);
-    const records = await storage.apiKeys.list(tenantId);
+    const records = await createApiKeys(storage.records, AS_THEY_ARE).list(tenantId);
     return { records, lastUses: await storage.keyUses.lastUses(records) };
   }
   // A directory that may only be read is enough.
   using db = openJournalForReading(config.storage.dataDirectory);
-  const reader = createAccessReader(db, systemClock);
-  const records = reader.keys(tenantId);
-  return { records, lastUses: reader.lastUses(records) };
+  const records = await createApiKeys(createRecordReader(db), AS_THEY_ARE).list(tenantId);
+  return { records, lastUses: readKeyUses(db, records) };
 }
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {
-  return withStorage(config, async (storage, changes, cause) =>
-    changes.rotate(await keyNamed(storage, keyId), graceMs, cause),
+  return withAccess(config, async (access, cause) =>
+    access.keyChanges.rotate(await keyNamed(access, keyId), graceMs, cause),
   );
 }
 
 export function revokeKey(config: Config, keyId: KeyId): Promise<void> {
-  return withStorage(config, async (storage, changes, cause) =>
-    changes.revoke(await keyNamed(storage, keyId), cause),
+  return withAccess(config, async (access, cause) =>
+    access.keyChanges.revoke(await keyNamed(access, keyId), cause),
   );
 }
 
@@ -113,14 +122,16 @@ export interface MadeToken {
   readonly newKeyIn: string | undefined;
 }
 
-async function withStorage<T>(
+async function withAccess<T>(
   config: Config,
-  work: (storage: Storage, changes: KeyChanges, cause: KeyChangeCause) => Promise<T>,
+  work: (access: Access, cause: KeyChangeCause) => Promise<T>,
 ): Promise<T> {
   requireData(config);
   const [clock, random] = [systemClock, createSystemRandom()];
   const nextId = createUlids(clock, random);
   await using storage = await openStorage(config, false);
+  const signing = createSigning(clock);
+  signing.use(await ownSigningKeys(config, storage));
   let refused: ReadonlyMap<TenantId, string> | undefined;
   await using sequencer = createSequencer({
     writer: storage.log,
@@ -128,10 +139,9 @@ async function withStorage<T>(
     steadyNowMs: () => clock.now(),
     refusalOf: (tenant) => refused?.get(tenant),
   });
-  const changes = createKeyChanges({
-    keys: storage.apiKeys,
-    provide: (tenantId) => storage.tenants.ensure(tenantId, clock.now()),
-    // Only whoever writes to a log compares: platform keys can be changed also where the anchor is lost.
+  const access = createAccess({
+    ...storage,
+    signing,
     append: async (request) => {
       refused ??= await refusedLogs(config, storage);
       return sequencer.append(request);
@@ -140,11 +150,21 @@ async function withStorage<T>(
     random,
     nextId,
   });
-  return await work(storage, changes, { by: 'system', requestId: nextId(), correlationId: random.uuid() });
+  return await work(access, { by: 'system', requestId: nextId(), correlationId: random.uuid() });
 }
 
-async function keyNamed({ apiKeys }: Storage, keyId: KeyId): Promise<ApiKeyRecord> {
-  const record = await apiKeys.find(keyId);
+/** Made where nothing was ever signed: records bear a MAC from the first one on. Throws StartError. */
+async function ownSigningKeys(config: Config, storage: Storage): Promise<SigningKeyStore> {
+  const { dataDirectory } = config.storage;
+  if ((await loadSigningKeys(dataDirectory)) === undefined && (await storage.tree.standings()).some(isSigned))
+    await requireSigningKeys(dataDirectory);
+  const keys = await openSigningKeys(dataDirectory, systemClock.now());
+  await requireSigner(storage, keys.keys(), dataDirectory);
+  return keys;
+}
+
+async function keyNamed({ keys }: Access, keyId: KeyId): Promise<ApiKeyRecord> {
+  const record = await keys.find(keyId);
   if (record === undefined) throw new AuditError('KEY_NOT_FOUND', `There is no API key ${keyId}.`);
   return record;
 }

@@ -51,6 +51,7 @@ export interface Parts {
   readonly events?: EventOperations;
   readonly streams?: StreamOperations;
   readonly apiKeys?: KeyOperations;
+  readonly tenants?: TenantOperations;
   readonly admin?: AdminOperations;
   readonly status?: StatusOperations;
 }
@@ -95,16 +96,23 @@ export type KeyOperations = Pick<
   'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
 >;
 
+/** What the tenants' own file does. */
+export type TenantOperations = Pick<
+  Operations,
+  'tenants.create' | 'tenants.list' | 'tenants.get' | 'tenants.replace'
+>;
+
 /** What tells how the service is, besides probes. */
 export type StatusOperations = Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 
-export function bindOperations({ health, events, streams, apiKeys, admin, status }: Parts): Operations {
+export function bindOperations({ health, ...parts }: Parts): Operations {
   const operations: Operations = {
-    ...events,
-    ...streams,
-    ...apiKeys,
-    ...admin,
-    ...status,
+    ...parts.events,
+    ...parts.streams,
+    ...parts.apiKeys,
+    ...parts.tenants,
+    ...parts.admin,
+    ...parts.status,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),
     'health.ready': async () => healthAnswer(await health.ready()),

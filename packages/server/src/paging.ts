@@ -52,9 +52,9 @@ export interface PageRead<Key> {
   page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number, isCut?: boolean): Page<Row>;
 }
 
-/** Rows of a list whose order is that of their ids, which is by age. */
+/** Rows of a list whose order is that of their ids. Those of ULIDs is by age. */
 export interface RowsWish {
-  readonly way: 'NewestFirst' | 'OldestFirst';
+  readonly way: 'Falling' | 'Rising';
   /** The id of a row; undefined: from that end. */
   readonly beyond: string | undefined;
   readonly limit: number;
@@ -62,7 +62,12 @@ export interface RowsWish {
 
 /** What to read for a page of a list that begins with the newest. */
 export function newestFirst({ direction, beyond, rowsMax }: PageRead<string>): RowsWish {
-  return { way: direction === 'Next' ? 'NewestFirst' : 'OldestFirst', beyond, limit: rowsMax };
+  return { way: direction === 'Next' ? 'Falling' : 'Rising', beyond, limit: rowsMax };
+}
+
+/** What to read for a page of a list that is in the order of its ids. */
+export function inOrder({ direction, beyond, rowsMax }: PageRead<string>): RowsWish {
+  return { way: direction === 'Next' ? 'Rising' : 'Falling', beyond, limit: rowsMax };
 }
 
 export const isId = (value: unknown): value is string => typeof value === 'string';

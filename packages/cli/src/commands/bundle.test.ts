@@ -123,7 +123,7 @@ describe('tallystick bundle', () => {
     }
     using db = new DatabaseSync(join(other.data, 'journal.db'));
     db.exec(
-      `UPDATE contents SET text1 = CAST(replace(text1, 'Delete.Invoice', 'Create.Invoice') AS BLOB) WHERE id = 2`,
+      `UPDATE contents SET text1 = CAST(replace(text1, 'Delete.Invoice', 'Create.Invoice') AS BLOB) WHERE id = 3`,
     );
     const file = join(other.folder, 'x.jsonl');
     const { code, stdout, stderr } = await other.run(['bundle', '--tenant', TENANT, '--out', file]);

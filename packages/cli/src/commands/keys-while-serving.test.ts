@@ -162,7 +162,9 @@ interface FoundEntry {
 function entriesIn(file: string): FoundEntry[] {
   using db = new DatabaseSync(file, { readOnly: true });
   return db
-    .prepare('SELECT entry, leaf FROM entries ORDER BY leaf_index')
+    .prepare(
+      "SELECT entry, leaf FROM entries JOIN tenants USING (tenant) WHERE tenant_id = 'acme' ORDER BY leaf_index",
+    )
     .all()
     .map((row) => {
       const entry = Buffer.from(row['entry'] as Uint8Array);

@@ -65,9 +65,13 @@ describe('tallystick keys', { concurrency: 3 }, () => {
       ),
     );
     assert.ok(!stderr.includes(key));
-    for (const file of readdirSync(place.data)) {
+    for (const file of readdirSync(place.data, { recursive: true, withFileTypes: true })) {
+      if (!file.isFile()) continue;
       const secret = key.slice(31, -8);
-      assert.ok(!readFileSync(join(place.data, file), 'latin1').includes(secret), `${file} has the secret`);
+      assert.ok(
+        !readFileSync(join(file.parentPath, file.name), 'latin1').includes(secret),
+        `${file.name} has the secret`,
+      );
     }
     const [listed = assert.fail()] = await place.list();
     const lifetimeMs = Date.parse(listed.expiresAt!) - Date.parse(listed.createdAt);

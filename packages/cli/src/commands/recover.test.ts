@@ -330,8 +330,8 @@ describe('tallystick recover', { concurrency: 2 }, () => {
       // As a crash between anchor and checkpoint leaves it, and with a byte that is another: the log is read back.
       using db = new DatabaseSync(join(place.data, 'journal.db'));
       db.exec(
-        `DELETE FROM checkpoints WHERE tenant = 1; DROP TRIGGER entries_do_not_change;
-         UPDATE entries SET leaf = zeroblob(32) WHERE tenant = 1`,
+        `DELETE FROM checkpoints WHERE tenant = 2; DROP TRIGGER entries_do_not_change;
+         UPDATE entries SET leaf = zeroblob(32) WHERE tenant = 2`,
       );
     }
     for (const tenant of [[], ['--tenant', 'acme']]) {
@@ -341,9 +341,9 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     }
     {
       using db = new DatabaseSync(join(place.data, 'journal.db'));
-      db.exec('DROP TRIGGER entries_stay; DELETE FROM contents WHERE id = 3');
+      db.exec('DROP TRIGGER entries_stay; DELETE FROM contents WHERE id = 4');
       for (const table of ['entries', 'streams', 'checkpoints'])
-        db.exec(`DELETE FROM ${table} WHERE tenant = 2`);
+        db.exec(`DELETE FROM ${table} WHERE tenant = 3`);
     }
     const { code, stdout, stderr } = await command(place, 'recover', '--new-epoch', '--yes');
     assert.equal(code, 1, 'one goes on, and one does not');

@@ -63,7 +63,7 @@ describe('tallystick verify, with a database', () => {
     assert.equal(code, 0, stdout + stderr);
     assert.match(
       stdout,
-      /^verified {2}postgres:\/\/127\.0\.0\.1:\d+\/test_1\n {2}entries +5\d of 1 tenant: 5\d with/,
+      /^verified {2}postgres:\/\/127\.0\.0\.1:\d+\/test_1\n {2}entries +5\d of 1 tenant and the installation: 5\d with/,
     );
     assert.match(stdout, /no part +of the evidence, and not looked at: .*api_keys.*docs/);
     assert.doesNotMatch(stdout + stderr, /hunter2/);

@@ -60,7 +60,10 @@ describe('tallystick verify <data directory>', () => {
   it('verifies a store and says how far it goes; with --verbose also what is no part of it', async () => {
     const { code, stdout, stderr } = await verify(data);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^verified .*data\n {2}entries +2 of 2 tenants: 2 with their values, 0 deleted/);
+    assert.match(
+      stdout,
+      /^verified .*data\n {2}entries +3 of 2 tenants and the installation: 3 with their values, 0 deleted/,
+    );
     assert.match(stdout, /\/t\/acme: 1 entry\n/);
     assert.doesNotMatch(stdout, /no part|used_keys/);
     assert.match(stdout, /views +not compared with the log: .*lists and searches/);
@@ -76,31 +79,31 @@ describe('tallystick verify <data directory>', () => {
     const { stdout } = await verify(data, '--json');
     const report = JSON.parse(stdout) as Record<string, unknown>;
     assert.deepEqual([report['verified'], report['kind'], report['faults']], [true, 'Store', []]);
-    assert.equal((report['totals'] as { entries: number }).entries, 2);
+    assert.equal((report['totals'] as { entries: number }).entries, 3);
     assert.equal(report['viewsCompared'], false);
   });
 
   it('counts content that is gone without a notice as that, and not as deleted under notices', async () => {
     const directory = tampered('gone', (copy) => {
       using db = new DatabaseSync(join(copy, 'journal.db'));
-      db.exec('DELETE FROM contents WHERE id = 1');
+      db.exec('DELETE FROM contents WHERE id = 2');
     });
     const { code, stdout } = await verify(directory);
     assert.equal(code, 1);
     assert.match(stdout, /fault +acme: GAP_UNEXPLAINED at index 0\n/);
     assert.match(
       stdout,
-      / {2}entries +2 of 2 tenants: 1 with their values, 0 deleted under notices, 1 gone without a notice that was read\n/,
+      / {2}entries +3 of 2 tenants and the installation: 2 with their values, 0 deleted under notices, 1 gone without a notice that was read\n/,
     );
     const { totals } = JSON.parse((await verify(directory, '--json')).stdout) as { totals: object };
-    assert.partialDeepStrictEqual(totals, { entries: 2, values: 1, deleted: 0, unexplained: 1 });
+    assert.partialDeepStrictEqual(totals, { entries: 3, values: 2, deleted: 0, unexplained: 1 });
   });
 
   it('exits with 1 and names tenant, index and reason when it does not verify', async () => {
     const directory = tampered('changed', (copy) => {
       using db = new DatabaseSync(join(copy, 'journal.db'));
       db.exec(
-        "UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), 'INV-1', 'INV-2') AS BLOB) WHERE id = 1",
+        "UPDATE contents SET text1 = CAST(replace(CAST(text1 AS TEXT), 'INV-1', 'INV-2') AS BLOB) WHERE id = 2",
       );
     });
     const { code, stdout } = await verify(directory);

@@ -1,6 +1,6 @@
 // Folders in which several commands work one after another, with or without the data of a service, for tests.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, run, serve } from './command.ts';
@@ -33,6 +33,7 @@ export async function placeWithData(): Promise<Place> {
   const files = await firstFiles;
   const place = emptyPlace();
   mkdirSync(place.data, { mode: 0o700 });
+  mkdirSync(join(place.data, 'signing-keys'), { mode: 0o700 });
   for (const [name, bytes] of files) writeFileSync(join(place.data, name), bytes, { mode: 0o600 });
   return place;
 }
@@ -46,5 +47,7 @@ async function makeFiles(): Promise<[string, Buffer][]> {
   await using service = await serve();
   service.child.kill('SIGTERM');
   await service.ended;
-  return ['journal.db', 'anchor'].map((name) => [name, readFileSync(join(service.folder, 'data', name))]);
+  const data = join(service.folder, 'data');
+  const keys = readdirSync(join(data, 'signing-keys')).map((name) => join('signing-keys', name));
+  return ['journal.db', 'anchor', ...keys].map((name) => [name, readFileSync(join(data, name))]);
 }

@@ -1,6 +1,7 @@
 // Running the service: status, metrics, rebuilds, dead letters, API keys, tenants, rate limits.
 
-import { json, list, none, operation } from '../operation.ts';
+import { json, list, none, operation, REVALIDATED } from '../operation.ts';
+import { ifMatch, inIfMatch, versionTag } from './if-match.ts';
 import { arrayOf, doc, optional, refusedAs } from '../schema.ts';
 import {
   ApiKey,
@@ -180,7 +181,6 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'tenants.create',
-    planned: true,
     summary: 'Create a tenant',
     effect: 'Write',
     permission: 'audit.platform.manage',
@@ -193,12 +193,11 @@ export const ADMIN_OPERATIONS = [
       method: 'POST',
       path: '/admin/tenants',
       body: 'tenant',
-      answerHeaders: { Location: '/admin/tenants/{tenantId}' },
+      answerHeaders: { Location: '/admin/tenants/{tenantId}', ...versionTag },
     },
   }),
   operation({
     name: 'tenants.list',
-    planned: true,
     summary: 'List tenants',
     effect: 'Read',
     permission: 'audit.platform.manage',
@@ -208,12 +207,11 @@ export const ADMIN_OPERATIONS = [
       ...PAGING,
     },
     output: list(Tenant),
-    answers: { Done: 'A page of tenants.' },
+    answers: { Done: 'A page of tenants, by name.' },
     rest: { method: 'GET', path: '/admin/tenants' },
   }),
   operation({
     name: 'tenants.get',
-    planned: true,
     summary: 'Get a tenant',
     effect: 'Read',
     permission: 'audit.platform.manage',
@@ -221,19 +219,28 @@ export const ADMIN_OPERATIONS = [
     input: { tenantId },
     output: json(Tenant),
     answers: { Done: 'The tenant.' },
-    rest: { method: 'GET', path: '/admin/tenants/{tenantId}' },
+    rest: {
+      method: 'GET',
+      path: '/admin/tenants/{tenantId}',
+      answerHeaders: { ...REVALIDATED, ...versionTag },
+    },
   }),
   operation({
     name: 'tenants.replace',
-    planned: true,
     summary: 'Change the settings of a tenant, or suspend it',
     effect: 'Write',
     permission: 'audit.platform.manage',
     tenant: 'Named',
-    input: { tenantId, settings: TenantSettings },
+    input: { tenantId, ifMatch, settings: TenantSettings },
     output: json(Tenant),
     answers: { Done: 'The tenant as it is now; what was not sent is as before.' },
-    rest: { method: 'PUT', path: '/admin/tenants/{tenantId}', body: 'settings' },
+    rest: {
+      method: 'PUT',
+      path: '/admin/tenants/{tenantId}',
+      body: 'settings',
+      headers: inIfMatch,
+      answerHeaders: versionTag,
+    },
   }),
   operation({
     name: 'rateLimits.replenish',

@@ -1,6 +1,7 @@
 // Policies and their rules, the templates to begin with, and legal holds.
 
 import { json, list, none, operation, REVALIDATED } from '../operation.ts';
+import { ifMatch, inIfMatch, versionTag } from './if-match.ts';
 import { arrayOf, leftToOperation, optional, refusedAs } from '../schema.ts';
 import { HoldRelease, HoldRequest, HoldStatus, LegalHold } from '../schemas/hold.ts';
 import { PAGING } from '../schemas/list.ts';
@@ -20,18 +21,6 @@ import { Type } from '../type.ts';
 const policyId = refusedAs('POLICY_NOT_FOUND', PolicyId);
 const ruleId = refusedAs('RULE_NOT_FOUND', RuleId);
 const holdId = refusedAs('HOLD_NOT_FOUND', HoldId);
-
-// `*`, or entity tags separated by commas, with nothing between some of them (RFC 9110, 5.6.1, 8.8.3, 13.1.1).
-const TAG = '(W/)?"[^"\\x00-\\x20\\x7F]*"';
-const ifMatch = optional(
-  Type.String({
-    pattern: `^(\\*|[ \\t,]*${TAG}([ \\t]*,[ \\t,]*${TAG})*[ \\t,]*)$`,
-    'x-expected': 'the ETag of an answer, quotes included, like "3", or several with commas between, or *',
-    description: 'Go on only if the policy still has one of these ETags; `*` is any.',
-  }),
-);
-const inIfMatch = { ifMatch: 'If-Match' };
-const versionTag = { ETag: '"{version}"' };
 
 export const POLICY_OPERATIONS = [
   operation({

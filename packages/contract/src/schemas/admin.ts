@@ -158,6 +158,7 @@ export const TenantStatus = choice('TenantStatus', 'Only an active tenant is ser
 const region = text(LIMITS.nameLengthMax);
 const defaultClassification = doc(Classification, 'When no policy decides.');
 const defaultRetention = doc(Duration, 'When no policy decides.');
+const fourEyes = doc(Type.Boolean(), 'Whether what removes content is confirmed by a second caller.');
 
 export type TenantRequest = Static<typeof TenantRequest>;
 export const TenantRequest = strictObject('TenantRequest', 'A tenant to make.', {
@@ -167,6 +168,7 @@ export const TenantRequest = strictObject('TenantRequest', 'A tenant to make.', 
   status: optional(byDefault(TenantStatus, 'Active')),
   defaultClassification: optional(byDefault(defaultClassification, 'Internal')),
   defaultRetention: optional(byDefault(defaultRetention, 'P7Y')),
+  fourEyes: optional(byDefault(fourEyes, false)),
 });
 
 export type TenantSettings = Static<typeof TenantSettings>;
@@ -179,7 +181,8 @@ export const TenantSettings = strictObject(
     status: optional(TenantStatus),
     defaultClassification: optional(defaultClassification),
     defaultRetention: optional(defaultRetention),
-    ...readOnly('tenantId', 'createdAt', 'updatedAt'),
+    fourEyes: optional(fourEyes),
+    ...readOnly('tenantId', 'version', 'createdAt', 'updatedAt'),
   },
 );
 
@@ -191,6 +194,11 @@ export const Tenant = object('Tenant', 'The owner of a set of data.', {
   status: TenantStatus,
   defaultClassification: Classification,
   defaultRetention: Duration,
+  fourEyes: Type.Boolean(),
+  version: doc(
+    Count,
+    'Rises with every change, from 0 for the usual settings; the ETag is this number in quotes.',
+  ),
   createdAt: Instant,
   updatedAt: Instant,
 });

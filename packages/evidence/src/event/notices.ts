@@ -44,6 +44,7 @@ export const NOTICE_PAYLOADS = {
   },
   /** From here on checkpoints are signed by the new key; until overlapEndsAt by both. */
   [KINDS.keyRotation]: { previousKey: verifierKey, newKey: verifierKey, overlapEndsAt: instant },
+  /** The commitment is there where a record of the hold changes: see OPTIONAL_MEMBERS. */
   [KINDS.legalHold]: { holdId: ulid, act: oneOf('Placed', 'Released'), policyId: orNull(ulid) },
   /** The commitment is C of the policy's RFC 8785 text, its salt is kept with that version. */
   [KINDS.policyChange]: {
@@ -80,8 +81,21 @@ const ANCHOR_LOSS_MEMBERS = { signedSize: index, signedRoot: hash } as const;
 
 type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
 
-export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> &
-  (K extends typeof KINDS.administration ? Partial<AnchorLossMembers> : unknown);
+/** The commitment is C of the RFC 8785 text of the record that has changed, its salt is kept with the record. */
+const RECORD_MEMBERS = { commitment: hash } as const;
+
+const OPTIONAL_MEMBERS: Partial<Record<NoticeKind, Record<string, Check<unknown>>>> = {
+  [KINDS.legalHold]: RECORD_MEMBERS,
+  [KINDS.administration]: RECORD_MEMBERS,
+};
+
+type OptionalMembers<K extends NoticeKind> = K extends typeof KINDS.administration
+  ? Partial<AnchorLossMembers & Payload<typeof RECORD_MEMBERS>>
+  : K extends typeof KINDS.legalHold
+    ? Partial<Payload<typeof RECORD_MEMBERS>>
+    : unknown;
+
+export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> & OptionalMembers<K>;
 
 export type Notice = { [K in NoticeKind]: { kind: K; index: number; payload: NoticePayload<K> } }[NoticeKind];
 
@@ -118,6 +132,8 @@ export function payloadFault(kind: NoticeKind, payload: unknown): string | undef
   // Of another kind it is refused for that act, whatever else it has.
   const more = act === ANCHOR_LOSS_ACCEPTED ? ANCHOR_LOSS_MEMBERS : {};
   const checks: Record<string, Check<unknown>> = { ...NOTICE_PAYLOADS[kind], ...more };
+  for (const [member, isValid] of Object.entries(OPTIONAL_MEMBERS[kind] ?? {}))
+    if (Object.hasOwn(payload, member)) checks[member] = isValid;
   for (const [member, isValid] of Object.entries(checks)) {
     if (!isValid((payload as Record<string, unknown>)[member])) return `has no valid payload.${member}`;
   }

@@ -3,26 +3,32 @@
 //
 //   <LogOrigin>/t/<tenant>
 //   <LogOrigin>/t/<tenant>/<epoch, decimal from 1 on, without leading zeros>
+//
+// The installation has a log of its own, with `installation` in the place of `t/<tenant>`.
+
+/** Stands for the installation where others have a tenant. No tenant can have this name. */
+export const INSTALLATION = '*';
 
 export interface NamedLog {
+  /** Or INSTALLATION. */
   readonly tenant: string;
   /** 0 for the first log of a tenant. */
   readonly epoch: number;
 }
 
-const REST = /^([^/]+)(?:\/([1-9]\d{0,8}))?$/;
+const REST = /^\/(?:t\/([^/*]+)|installation)(?:\/([1-9]\d{0,8}))?$/;
 
-const EPOCH = /^(.+\/t\/[^/]+)\/([1-9]\d{0,8})$/;
+const EPOCH = /^(.+\/(?:t\/[^/]+|installation))\/([1-9]\d{0,8})$/;
 
 export function originOf({ tenant, epoch }: NamedLog, logOrigin: string): string {
-  return `${logOrigin}/t/${tenant}${epoch === 0 ? '' : `/${epoch}`}`;
+  const name = tenant === INSTALLATION ? 'installation' : `t/${tenant}`;
+  return `${logOrigin}/${name}${epoch === 0 ? '' : `/${epoch}`}`;
 }
 
 /** Undefined for a name that is none of this installation. */
 export function logNamed(origin: string, logOrigin: string): NamedLog | undefined {
-  const prefix = `${logOrigin}/t/`;
-  const [, tenant, epoch = '0'] = (origin.startsWith(prefix) && REST.exec(origin.slice(prefix.length))) || [];
-  return tenant === undefined ? undefined : { tenant, epoch: Number(epoch) };
+  const named = origin.startsWith(logOrigin) ? REST.exec(origin.slice(logOrigin.length)) : null;
+  return named === null ? undefined : { tenant: named[1] ?? INSTALLATION, epoch: Number(named[2] ?? '0') };
 }
 
 /** For whoever does not know the installation: the name of the tenant's first log, and the epoch, 0 for that one. */

@@ -22,6 +22,10 @@ function record(facts: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     replaces: undefined,
+    replacedBy: undefined,
+    uniqueName: undefined,
+    hash: new Uint8Array(32),
+    version: 1,
     ...facts,
   };
 }

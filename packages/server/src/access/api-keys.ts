@@ -1,4 +1,4 @@
-// API keys: what a key looks like, what is kept of it, and the port through which a backend keeps it.
+// API keys: what a key looks like, and what is kept of it.
 //
 //   tsk_<keyId>_<secret>_<checksum>
 //
@@ -37,9 +37,16 @@ export interface ApiKeyRecord {
   readonly revokedAtMs: number | undefined;
   /** The key that this one took the place of. */
   readonly replaces: KeyId | undefined;
+  /** The key that took the place of this one. */
+  readonly replacedBy: KeyId | undefined;
+  /** No other key of its tenant has it; undefined: it needs none. */
+  readonly uniqueName: string | undefined;
+  readonly hash: Uint8Array;
+  /** How often it was changed, from 1 on. */
+  readonly version: number;
 }
 
-export interface ApiKeyStore {
+export interface ApiKeys {
   findByHash(hash: Uint8Array): Promise<ApiKeyRecord | undefined>;
   find(keyId: KeyId): Promise<ApiKeyRecord | undefined>;
   /** All keys of the tenant, or of everybody, by key id. */
@@ -47,18 +54,6 @@ export interface ApiKeyStore {
   page(tenantId: TenantId | '*', wish: RowsWish): Promise<readonly ApiKeyRecord[]>;
   /** How many the tenant has, counted up to one more than a list's total is exact for. */
   count(tenantId: TenantId | '*'): Promise<number>;
-  /** False when there is a key with that hash already. */
-  create(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
-  /** The same, and false also when its tenant has any key, or for a platform key when there is one: of two at a time one is made. */
-  createFirst(record: ApiKeyRecord, hash: Uint8Array): Promise<boolean>;
-  /**
-   * Puts `next` in the place of the key that it replaces, which ends at `endsAtMs` unless it ends sooner; false,
-   * and nothing changes, when that key is unknown, has been replaced before, or does not work at
-   * `next.createdAtMs` any more.
-   */
-  rotate(next: ApiKeyRecord, hash: Uint8Array, endsAtMs: number): Promise<boolean>;
-  /** False when there is no such key, or it was revoked before. */
-  revoke(keyId: KeyId, atMs: number): Promise<boolean>;
 }
 
 export type KeyStatus = 'Active' | 'Expired' | 'Revoked';
@@ -94,7 +89,7 @@ export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: num
 /** The key's record if it works now; throws UNAUTHENTICATED or API_KEY_REVOKED. No message holds a key. */
 export async function verifyKey(
   key: string,
-  store: Pick<ApiKeyStore, 'findByHash'>,
+  store: Pick<ApiKeys, 'findByHash'>,
   nowMs: number,
   keyHash = hashOfKey(key),
 ): Promise<ApiKeyRecord> {
@@ -120,7 +115,7 @@ export async function verifyKey(
  */
 export async function firstKeyOf(
   { keyId, replaces }: Pick<ApiKeyRecord, 'keyId' | 'replaces'>,
-  store: Pick<ApiKeyStore, 'find'>,
+  store: Pick<ApiKeys, 'find'>,
   known: Map<KeyId, KeyId>,
 ): Promise<KeyId> {
   const newer = new Set<KeyId>();

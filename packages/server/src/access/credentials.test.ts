@@ -11,6 +11,7 @@ const random = createSystemRandom();
 const clock = createFakeClock();
 
 function keyFor(keyId: string, facts: Partial<ApiKeyRecord>): [string, ApiKeyRecord] {
+  const key = makeKey(keyId, random);
   const record: ApiKeyRecord = {
     keyId,
     tenantId: 'acme',
@@ -23,9 +24,13 @@ function keyFor(keyId: string, facts: Partial<ApiKeyRecord>): [string, ApiKeyRec
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     replaces: undefined,
+    replacedBy: undefined,
+    uniqueName: undefined,
+    hash: hashOfKey(key),
+    version: 1,
     ...facts,
   };
-  return [makeKey(keyId, random), record];
+  return [key, record];
 }
 
 const [operatorKey, operator] = keyFor('01KE0000000000000000000001', { roles: ['Operator'] });

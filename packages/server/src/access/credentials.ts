@@ -4,14 +4,7 @@
 
 import { AuditError, type KeyId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import {
-  type ApiKeyRecord,
-  type ApiKeyStore,
-  firstKeyOf,
-  hashOfKey,
-  KEY_PREFIX,
-  verifyKey,
-} from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, firstKeyOf, hashOfKey, KEY_PREFIX, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
@@ -31,7 +24,7 @@ export interface Credentials {
 export type Authenticate = (credentials: Credentials) => Promise<Caller>;
 
 export interface CredentialParts {
-  readonly keys: Pick<ApiKeyStore, 'findByHash' | 'find'>;
+  readonly keys: Pick<ApiKeys, 'findByHash' | 'find'>;
   readonly uses: Pick<KeyUses, 'used'>;
   readonly tokens: Tokens;
   readonly clock: Clock;

@@ -1,41 +1,21 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createUlids } from '../runtime/ids.ts';
-import { createSystemRandom } from '../runtime/random.ts';
-import { createAccessStores } from '../storage/sqlite/access-stores.ts';
-import { createAccessReader, createAccessTables } from '../storage/sqlite/access.ts';
-import { openJournal } from '../storage/sqlite/database.ts';
+import { openAccessStore, type AccessStore } from '../testing/access-store.ts';
 import { hashOfKey, keyIdIn, verifyKey } from './api-keys.ts';
 import { settleFirstKey } from './first-key.ts';
-import { createKeyChanges } from './key-changes.ts';
 
-function setUp() {
-  const directory = mkdtempSync(join(tmpdir(), 'tallystick-first-key-'));
-  const db = openJournal(directory);
-  const tables = createAccessTables(db);
-  const clock = createFakeClock();
-  const random = createSystemRandom();
-  const write: Parameters<typeof createAccessStores>[1] = (change) => Promise.resolve(tables.write(change));
-  const { keys } = createAccessStores(createAccessReader(db, clock), write, random);
-  return {
-    keys,
-    clock,
-    parts: { keys, clock, random, nextId: createUlids(clock, random) },
-    [Symbol.dispose]() {
-      db.close();
-      rmSync(directory, { recursive: true });
-    },
-  };
+async function setUp(beside?: AccessStore) {
+  const store = await openAccessStore(beside);
+  const { keys, keyChanges: changes } = store.access;
+  const { clock, random } = store;
+  return { ...store, keys, changes, parts: { keys, changes, clock, random } };
 }
 
 const [FIRST, SECOND] = ['correct-horse-battery-1', 'correct-horse-battery-2'];
+const cause = { by: 'key:01KE0000000000000000000042', requestId: 'r-1', correlationId: 'c-1' };
 
 test('the first start makes one platform Admin key, the second none', async () => {
-  using store = setUp();
+  await using store = await setUp();
   const made = await settleFirstKey(undefined, store.parts);
   assert.ok(made.outcome === 'Made');
   const record = await verifyKey(made.key, store.keys, store.clock.now());
@@ -46,7 +26,7 @@ test('the first start makes one platform Admin key, the second none', async () =
 });
 
 test('the key of the setting is a platform Admin key, made once', async () => {
-  using store = setUp();
+  await using store = await setUp();
   for (let start = 0; start < 2; start++) {
     assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'Given' });
   }
@@ -55,7 +35,7 @@ test('the key of the setting is a platform Admin key, made once', async () => {
 });
 
 test('another value of the setting takes the place of the earlier one, and of no other key', async () => {
-  using store = setUp();
+  await using store = await setUp();
   const made = await settleFirstKey(undefined, store.parts);
   assert.ok(made.outcome === 'Made');
   await settleFirstKey(FIRST, store.parts);
@@ -67,25 +47,20 @@ test('another value of the setting takes the place of the earlier one, and of no
 });
 
 test('a revoked key does not come back by the setting', async () => {
-  using store = setUp();
+  await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
-  const { keyId } = (await store.keys.findByHash(hashOfKey(FIRST)))!;
-  await store.keys.revoke(keyId, store.clock.now());
+  const given = (await store.keys.findByHash(hashOfKey(FIRST)))!;
+  const { keyId } = given;
+  await store.changes.revoke(given, cause);
   assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
   await assert.rejects(verifyKey(FIRST, store.keys, store.clock.now()), { code: 'API_KEY_REVOKED' });
 });
 
 test('what took the place of the key of the setting by rotation works on, whatever the setting says', async () => {
-  using store = setUp();
+  await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const old = (await store.keys.findByHash(hashOfKey(FIRST)))!;
-  const changes = createKeyChanges({
-    ...store.parts,
-    provide: () => assert.fail('a platform key has no tenant'),
-    append: () => assert.fail('a platform key has no log'),
-  });
-  const cause = { by: `key:${old.keyId}`, requestId: 'r-1', correlationId: 'c-1' };
-  const { key } = await changes.rotate(old, 0, cause);
+  const { key } = await store.changes.rotate(old, 0, cause);
   const { keyId } = old;
   assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
   await verifyKey(key, store.keys, store.clock.now());
@@ -96,11 +71,30 @@ test('what took the place of the key of the setting by rotation works on, whatev
 });
 
 test('a key that somebody else made under the name of the setting is not its own', async () => {
-  using store = setUp();
+  await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const first = (await store.keys.findByHash(hashOfKey(FIRST)))!;
-  const other = { ...first, keyId: store.parts.nextId(), createdBy: `key:${first.keyId}` };
-  await store.keys.create(other, hashOfKey('a-key-of-somebody-else'));
+  const wish = { ...first, uniqueName: undefined };
+  await store.changes.create(wish, cause, 'a-key-of-somebody-else');
   await settleFirstKey(SECOND, store.parts);
   await verifyKey('a-key-of-somebody-else', store.keys, store.clock.now());
+});
+
+test('of nodes that start for the first time at once, one makes the key, and the others know of it', async () => {
+  await using one = await setUp();
+  await using two = await setUp(one);
+  const settled = await Promise.all(
+    [one, two, one, two].map(({ parts }) => settleFirstKey(undefined, parts)),
+  );
+  const outcomes = settled.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes.toSorted(), ['Made', 'NotNeeded', 'NotNeeded', 'NotNeeded']);
+  assert.equal((await two.keys.list()).length, 1);
+});
+
+test('of nodes that start with the same setting at once, one makes its key', async () => {
+  await using one = await setUp();
+  await using two = await setUp(one);
+  const settled = await Promise.all([one, two].map(({ parts }) => settleFirstKey(FIRST, parts)));
+  assert.deepEqual(settled, [{ outcome: 'Given' }, { outcome: 'Given' }]);
+  assert.equal((await two.keys.list()).length, 1);
 });

@@ -3,15 +3,17 @@
 // value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says, and one
 // that took the place of such a key by rotation is its owner's: the setting has not made it and does not end it.
 
+import { hash } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus } from './api-keys.ts';
+import type { KeyChangeCause, KeyChanges, KeyWish } from './key-changes.ts';
 
 export interface FirstKeyParts {
-  readonly keys: ApiKeyStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly nextId: () => string;
+  readonly keys: ApiKeys;
+  readonly changes: KeyChanges;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Pick<Random, 'uuid'>;
 }
 
 export type FirstKey =
@@ -32,21 +34,23 @@ const MAKER = 'system';
 export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
   if (given !== undefined) return settleGiven(given, parts);
   if ((await parts.keys.list()).length > 0) return { outcome: 'NotNeeded' };
-  const record = platformAdmin(MADE_NAME, parts);
-  const key = makeKey(record.keyId, parts.random);
   // Another node may be starting for the first time, too: one of them makes it, and shows it.
-  const isMade = await parts.keys.createFirst(record, hashOfKey(key));
-  return isMade ? { outcome: 'Made', key } : { outcome: 'NotNeeded' };
+  const made = await parts.changes.create(platformAdmin(MADE_NAME, MADE_NAME), causeOf(parts));
+  return made === undefined ? { outcome: 'NotNeeded' } : { outcome: 'Made', key: made.key };
 }
 
 async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKey> {
-  const { keys, clock } = parts;
-  const hash = hashOfKey(given);
-  await keys.create(platformAdmin(GIVEN_NAME, parts), hash);
-  const current = (await keys.findByHash(hash))!;
+  const { keys, changes, clock } = parts;
+  const keyHash = hashOfKey(given);
+  if ((await keys.findByHash(keyHash)) === undefined) {
+    // Of nodes that start with the same setting, one makes it.
+    const uniqueName = `${GIVEN_NAME} ${hash('sha256', keyHash, 'hex')}`;
+    await changes.create(platformAdmin(GIVEN_NAME, uniqueName), causeOf(parts), given);
+  }
+  const current = (await keys.findByHash(keyHash))!;
   for (const record of await keys.list('*')) {
     const isEarlier = isMadeBySetting(record) && record.keyId !== current.keyId;
-    if (isEarlier && record.revokedAtMs === undefined) await keys.revoke(record.keyId, clock.now());
+    if (isEarlier && record.revokedAtMs === undefined) await changes.revoke(record, causeOf(parts));
   }
   const isPlatformAdmin = current.tenantId === '*' && current.roles.includes('Admin');
   const works = isPlatformAdmin && keyStatus(current, clock.now()) === 'Active';
@@ -58,18 +62,13 @@ function isMadeBySetting({ name, createdBy, replaces }: ApiKeyRecord): boolean {
   return name === GIVEN_NAME && createdBy === MAKER && replaces === undefined;
 }
 
-function platformAdmin(name: string, { clock, nextId }: FirstKeyParts): ApiKeyRecord {
-  return {
-    keyId: nextId(),
-    tenantId: '*',
-    name,
-    roles: ['Admin'],
-    scopes: [],
-    clearance: undefined,
-    createdAtMs: clock.now(),
-    createdBy: MAKER,
-    expiresAtMs: undefined,
-    revokedAtMs: undefined,
-    replaces: undefined,
-  };
+function platformAdmin(name: string, uniqueName: string): KeyWish {
+  const facts = { roles: ['Admin'], scopes: [], clearance: undefined, expiresAtMs: undefined } as const;
+  return { tenantId: '*', name, uniqueName, ...facts };
+}
+
+/** No request has asked for it. */
+function causeOf({ random }: FirstKeyParts): KeyChangeCause {
+  const correlationId = random.uuid();
+  return { by: MAKER, requestId: correlationId, correlationId };
 }

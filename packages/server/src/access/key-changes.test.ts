@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AuditError } from '@tallystick/contract';
-import { KINDS, parseJson } from '@tallystick/evidence';
+import { AuditError, type KeyId } from '@tallystick/contract';
+import { KINDS } from '@tallystick/evidence';
+import type { ChangeWish } from '../records/change.ts';
+import type { StoredRecord } from '../records/records.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import type { AppendRequest } from '../streams/log.ts';
+import { once } from '../storage/conformance/claims.ts';
 import type { Facts } from '../telemetry.ts';
 import { type ApiKeyRecord, hashOfKey, keyIdIn } from './api-keys.ts';
-import { createKeyChanges, type KeyWish } from './key-changes.ts';
+import { createKeyChanges, type KeyWish, type MadeKey } from './key-changes.ts';
 
 const DAY_MS = 86_400_000;
 const cause = { by: 'key:01KE0000000000000000000042', requestId: 'r-1', correlationId: 'order-7' };
@@ -21,130 +23,194 @@ const wish: KeyWish = {
   expiresAtMs: undefined,
 };
 
-/** The store is a list here; what the real one does is held by its own tests. */
+/** What is stored is a version for each key here; what the real store does is held by its own tests. */
 function setUp() {
   const clock = createFakeClock();
   const random = createSystemRandom();
-  const steps: string[] = [];
-  const notices: AppendRequest[] = [];
-  const kept: { record: ApiKeyRecord; hash: Uint8Array }[] = [];
-  const state = { logFails: false };
+  const wishes: ChangeWish[] = [];
+  const versions = new Map<KeyId, number>();
+  const state = {
+    logFails: false,
+    /** As somebody else has left it. */
+    found: undefined as ApiKeyRecord | undefined,
+  };
   const told: Facts[] = [];
   const changes = createKeyChanges({
     telemetry: { info: (_, facts = {}) => void told.push(facts) },
     clock,
     random,
     nextId: createUlids(clock, random),
-    provide: (tenant) => Promise.resolve(steps.push(`tenant ${tenant}`)),
-    append: (request) => {
-      if (state.logFails) return Promise.reject(new AuditError('SERVICE_UNAVAILABLE', 'no log'));
-      notices.push(request);
-      steps.push('notice');
-      return Promise.resolve({ status: 'Done', outcomes: [] });
-    },
-    keys: {
-      findByHash: () => assert.fail(),
-      find: () => assert.fail(),
-      list: () => Promise.resolve(kept.map(({ record }) => record)),
-      page: () => assert.fail(),
-      count: () => assert.fail(),
-      create: (record, hash) => Promise.resolve(steps.push('create') > 0 && kept.push({ record, hash }) > 0),
-      createFirst: () => assert.fail(),
-      rotate: (record, hash, endsAtMs) => {
-        steps.push(`rotate, old ends in ${endsAtMs - clock.now()} ms`);
-        return Promise.resolve(kept.push({ record, hash }) > 0);
-      },
-      revoke: () => Promise.resolve(steps.push('revoke') > 0),
+    keys: { find: () => Promise.resolve(state.found) },
+    async change(asked) {
+      if (state.logFails) throw new AuditError('SERVICE_UNAVAILABLE', 'no log');
+      for (const { id, version } of asked.writes) {
+        const stored = versions.get(id) ?? 0;
+        if (stored !== version - 1) return { status: 'Stale', id, version: stored };
+      }
+      for (const { id, version } of asked.writes) versions.set(id, version);
+      wishes.push(asked);
+      return { status: 'Done', records: asked.writes.map(({ id }) => ({ id }) as StoredRecord) };
     },
   });
-  return { clock, steps, notices, kept, state, told, changes };
+  const create = async (more: Partial<KeyWish> = {}): Promise<MadeKey> =>
+    (await changes.create({ ...wish, ...more }, cause))!;
+  return { clock, wishes, versions, state, told, changes, create };
 }
 
-test('a key is made after its notice, and only its hash is kept', async () => {
-  const { changes, steps, notices, kept } = setUp();
-  const { key, record } = await changes.create(wish, cause);
-  assert.deepEqual(steps, ['tenant acme', 'notice', 'create']);
+test('a key is made together with its notice, and only its hash is kept', async () => {
+  const { create, wishes } = setUp();
+  const { key, record } = await create();
   assert.equal(keyIdIn(key), record.keyId);
-  assert.deepEqual(kept, [{ record, hash: hashOfKey(key) }]);
-  assert.deepEqual([record.createdBy, record.replaces], [cause.by, undefined]);
-  const [{ tenant, drafts } = assert.fail()] = notices;
-  assert.deepEqual([tenant, drafts.length, drafts[0]!.kind], ['acme', 1, KINDS.administration]);
-  const { payload } = parseJson(Buffer.from(drafts[0]!.texts[1]).toString()) as { payload: object };
+  assert.deepEqual([record.createdBy, record.replaces, record.version], [cause.by, undefined, 1]);
+  assert.deepEqual(record.hash, hashOfKey(key));
+  const [{ owner, writes, correlationId } = assert.fail()] = wishes;
+  assert.deepEqual([owner, writes.length, correlationId], ['acme', 1, 'order-7']);
+  const [{ kind, id, version, content, notice } = assert.fail()] = writes;
+  assert.deepEqual([kind, id, version, content.state], ['ApiKey', record.keyId, 1, 'Active']);
+  assert.equal(content.lookup, Buffer.from(hashOfKey(key)).toString('hex'));
+  assert.deepEqual([notice.kind, notice.action], [KINDS.administration, 'Create.ApiKey']);
   const expected = { act: 'KeyCreated', requestId: 'r-1', subjectIds: [record.keyId], count: 1 };
-  assert.deepEqual({ ...payload }, expected);
-  assert.ok(!JSON.stringify(notices).includes(key.slice(31)), 'the secret is in the log');
+  assert.deepEqual(notice.payload, expected);
+  assert.ok(!JSON.stringify(wishes).includes(key.slice(31, 63)), 'the secret is in the store');
 });
 
-test('where the notice cannot be written, nothing changes', async () => {
-  const { changes, steps, state, kept } = setUp();
-  const { record } = await changes.create(wish, cause);
+test('where the change cannot be written, it fails', async () => {
+  const { changes, create, state, versions } = setUp();
+  const { record } = await create();
   state.logFails = true;
-  steps.length = 0;
-  await assert.rejects(changes.create(wish, cause));
-  await assert.rejects(changes.rotate(record, 0, cause));
-  await assert.rejects(changes.revoke(record, cause));
-  assert.deepEqual(new Set(steps), new Set(['tenant acme']));
-  assert.equal(kept.length, 1);
+  await assert.rejects(changes.create(wish, cause), { code: 'SERVICE_UNAVAILABLE' });
+  await assert.rejects(changes.rotate(record, 0, cause), { code: 'SERVICE_UNAVAILABLE' });
+  await assert.rejects(changes.revoke(record, cause), { code: 'SERVICE_UNAVAILABLE' });
+  assert.deepEqual([...versions], [[record.keyId, 1]]);
 });
 
-test('platform keys leave no notice: they belong to no log', async () => {
-  const { changes, steps } = setUp();
-  const { record } = await changes.create({ ...wish, tenantId: '*' }, cause);
-  await changes.revoke(record, cause);
-  assert.deepEqual(steps, ['create', 'revoke']);
+test('platform keys are of the installation, and leave their notices in its log', async () => {
+  const { changes, create, wishes } = setUp();
+  const { record } = await create({ tenantId: '*' });
+  const next = await changes.rotate(record, 0, cause);
+  await changes.revoke(next.record, cause);
+  assert.deepEqual(
+    wishes.map(({ owner, writes }) => [owner, writes.map(({ notice }) => notice.action)]),
+    [
+      ['*', ['Create.ApiKey']],
+      ['*', ['Rotate.ApiKey', 'Create.ApiKey']],
+      ['*', ['Revoke.ApiKey']],
+    ],
+  );
 });
 
 test('a rotated key has what the old one had, and lives as long as that one was meant to', async () => {
-  const { changes, clock, steps } = setUp();
-  const old = await changes.create({ ...wish, expiresAtMs: clock.now() + 90 * DAY_MS }, cause);
+  const { changes, create, clock, wishes } = setUp();
+  const old = await create({ expiresAtMs: clock.now() + 90 * DAY_MS, uniqueName: 'the first' });
   await clock.advance(80 * DAY_MS);
   const { record } = await changes.rotate(old.record, DAY_MS, cause);
-  const { keyId, createdAtMs, expiresAtMs, replaces, ...same } = record;
+  const { keyId, createdAtMs, expiresAtMs, replaces, hash, uniqueName, ...same } = record;
   assert.deepEqual(old.record, { ...old.record, ...same });
   assert.notEqual(keyId, old.record.keyId);
-  assert.equal(replaces, old.record.keyId);
+  assert.notDeepEqual(hash, old.record.hash);
+  assert.deepEqual([replaces, uniqueName], [old.record.keyId, undefined]);
   assert.equal(expiresAtMs! - createdAtMs, 90 * DAY_MS);
-  assert.equal(steps.at(-1), `rotate, old ends in ${DAY_MS} ms`);
+  const { writes } = wishes.at(-1)!;
+  assert.deepEqual(
+    writes.map(({ id, version, notice }) => [id, version, (notice.payload as { act: string }).act]),
+    [
+      [old.record.keyId, 2, 'KeyRotated'],
+      [keyId, 1, 'KeyCreated'],
+    ],
+  );
+  const [ended] = writes;
+  assert.equal(ended!.content['replacedBy'], keyId);
+  assert.equal(ended!.content['expiresAtMs'], clock.now() + DAY_MS);
+  assert.equal(ended!.content.uniqueName, 'the first');
 });
 
-test('a key that is over or was rotated before is not rotated', async () => {
-  const { changes, clock, notices } = setUp();
-  const { record } = await changes.create(wish, cause);
-  await changes.rotate(record, 0, cause);
-  const over = { ...record, keyId: '01KE0000000000000000000099', revokedAtMs: clock.now() };
-  for (const old of [record, over, { ...over, revokedAtMs: undefined, expiresAtMs: clock.now() }]) {
-    await assert.rejects(changes.rotate(old, 0, cause), { code: 'KEY_NOT_FOUND' });
+test('a rotated key works until the grace period ends, or its own end if that is sooner', async () => {
+  const { changes, create, clock, wishes } = setUp();
+  for (const [expiresAtMs, expected] of [
+    [clock.now() + 1000, clock.now() + 1000],
+    [undefined, clock.now() + 5000],
+  ]) {
+    const { record } = await create({ expiresAtMs });
+    await changes.rotate(record, 5000, cause);
+    assert.equal(wishes.at(-1)!.writes[0]!.content['expiresAtMs'], expected);
   }
-  assert.equal(notices.length, 2);
+});
+
+test('a key that is over, was rotated before, or is changed meanwhile is not rotated', async () => {
+  const { changes, create, clock, wishes } = setUp();
+  const { record } = await create();
+  const next = await changes.rotate(record, 0, cause);
+  const gone: [ApiKeyRecord, RegExp][] = [
+    [{ ...record, revokedAtMs: clock.now() }, /was revoked/],
+    [{ ...record, expiresAtMs: clock.now() }, /has expired/],
+    [{ ...record, replacedBy: next.record.keyId }, /was rotated before/],
+    [record, /was changed by somebody else meanwhile/],
+  ];
+  for (const [old, message] of gone)
+    await assert.rejects(changes.rotate(old, 0, cause), { code: 'KEY_NOT_FOUND', message });
+  assert.equal(wishes.length, 2);
 });
 
 test('each change is told to the operator with who asked for it, whom the notice does not name', async () => {
-  const { changes, told } = setUp();
-  const { record } = await changes.create(wish, cause);
+  const { changes, create, told } = setUp();
+  const { record } = await create();
   const next = await changes.rotate(record, 0, cause);
   await changes.revoke(next.record, cause);
-  await changes.create({ ...wish, tenantId: '*' }, cause);
+  await create({ tenantId: '*' });
   const of = { tenant: 'acme', requestId: 'r-1', caller: cause.by };
-  assert.deepEqual(told.slice(0, 3), [
+  assert.deepEqual(told.slice(0, 4), [
     { ...of, act: 'KeyCreated', keyId: record.keyId },
     { ...of, act: 'KeyRotated', keyId: record.keyId },
+    { ...of, act: 'KeyCreated', keyId: next.record.keyId },
     { ...of, act: 'KeyRevoked', keyId: next.record.keyId },
   ]);
-  assert.equal(told[3]?.['tenant'], '*', 'platform keys have no notice, so this is all there is');
+  assert.equal(told[4]?.['tenant'], '*');
 });
 
-test('a key that was noted before is made without a second notice', async () => {
-  const { changes, steps } = setUp();
-  const { record } = await changes.create(wish, cause, '01KE0000000000000000000077');
-  assert.equal(record.keyId, '01KE0000000000000000000077');
-  await changes.rotate(record, 0, cause, '01KE0000000000000000000078');
-  assert.deepEqual(steps, ['create', 'rotate, old ends in 0 ms']);
+test("the request's own key is used up by what makes a key, and says which one that is", async () => {
+  const { changes, wishes } = setUp();
+  const keyed = { ...cause, once: (note: KeyId) => once('k', { note }) };
+  const { record } = (await changes.create(wish, keyed))!;
+  const next = await changes.rotate(record, 0, keyed);
+  await changes.revoke(next.record, keyed);
+  assert.deepEqual(
+    wishes.map((asked) => asked.once?.note),
+    [record.keyId, next.record.keyId, undefined],
+  );
 });
 
 test('to revoke again changes nothing and leaves no second notice', async () => {
-  const { changes, steps } = setUp();
-  const { record } = await changes.create(wish, cause);
+  const { changes, create, wishes } = setUp();
+  const { record } = await create();
   await changes.revoke(record, cause);
   await changes.revoke({ ...record, revokedAtMs: 1 }, cause);
-  assert.deepEqual(steps.slice(3), ['tenant acme', 'notice', 'revoke']);
+  assert.equal(wishes.length, 2);
+  const [{ content } = assert.fail()] = wishes[1]!.writes;
+  assert.equal(content.state, 'Revoked');
+});
+
+test('a key that was changed meanwhile is revoked as it is now, and one that is revoked by now is left', async () => {
+  const { changes, create, state, versions, wishes } = setUp();
+  const { record } = await create();
+  versions.set(record.keyId, 3);
+  state.found = { ...record, version: 3, replacedBy: '01KE0000000000000000000077' };
+  await changes.revoke(record, cause);
+  const [{ version, content } = assert.fail()] = wishes[1]!.writes;
+  assert.deepEqual([version, content['replacedBy']], [4, '01KE0000000000000000000077']);
+  state.found = { ...record, version: 4, revokedAtMs: 1 };
+  await changes.revoke(record, cause);
+  assert.equal(wishes.length, 2);
+});
+
+test('a unique name that another key of the tenant has is said, and makes nothing', async () => {
+  const clock = createFakeClock();
+  const random = createSystemRandom();
+  const changes = createKeyChanges({
+    clock,
+    random,
+    nextId: createUlids(clock, random),
+    keys: { find: () => assert.fail() },
+    change: async () => ({ status: 'NameTaken', uniqueName: 'first' }),
+  });
+  assert.equal(await changes.create({ ...wish, uniqueName: 'first' }, cause), undefined);
 });

@@ -1,21 +1,23 @@
-// Making, rotating and revoking API keys, whoever asks: the admin API or the command line. Each change of a tenant's
-// key leaves a notice in that tenant's log, the notice first and then the change: a crash between the two leaves a
-// notice without a change, never a change that nobody can see. Platform keys belong to no log and leave none.
+// Making, rotating and revoking API keys, whoever asks: the admin API or the command line. Each change is one commit with its
+// notice: in the log of the key's tenant, or in that of the installation for a platform key.
 
-import { AuditError, isUuid, type KeyId, type TenantId } from '@tallystick/contract';
+import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
+import { type Change, type RecordWrite, recordsOf } from '../records/change.ts';
+import type { ChangeRefusal } from '../records/records.ts';
 import { type Clock, LATEST_MS } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
-import { draftNotice } from '../streams/notice.ts';
+import type { Once } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { type ApiKeyRecord, type ApiKeyStore, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
+import { contentOfKey, KEY_KIND } from './key-records.ts';
 
 /** What a key is to be. */
 export type KeyWish = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'
->;
+> &
+  Partial<Pick<ApiKeyRecord, 'uniqueName' | 'replaces'>>;
 
 /** Who changes keys, and in which request. */
 export interface KeyChangeCause {
@@ -23,7 +25,7 @@ export interface KeyChangeCause {
   readonly by: string;
   readonly requestId: string;
   readonly correlationId: string;
-  /** Uses the request's own key up, together with the notice; told the id of the key that is being made. */
+  /** Uses the request's own key up, in the same commit; told the id of the key that is being made. */
   readonly once?: (madeKeyId: KeyId) => Once | undefined;
 }
 
@@ -34,22 +36,22 @@ export interface MadeKey {
 }
 
 export interface KeyChanges {
-  /** With an id, that of a key which was noted once and then not made; it is not noted again. */
-  create(wish: KeyWish, cause: KeyChangeCause, keyId?: KeyId): Promise<MadeKey>;
+  /** With `key` as the key itself, if it is given. Undefined where another key of the tenant has its unique name. */
+  create(wish: KeyWish, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
   /**
    * The new key has what the old one had and lives as long as that one was meant to; the old one works on for
    * `graceMs`. Throws KEY_NOT_FOUND for one that does not work any more or has been rotated before.
    */
-  rotate(old: ApiKeyRecord, graceMs: number, cause: KeyChangeCause, keyId?: KeyId): Promise<MadeKey>;
+  rotate(old: ApiKeyRecord, graceMs: number, cause: KeyChangeCause): Promise<MadeKey>;
   /** The key is refused from now on; doing it again changes nothing. */
   revoke(record: ApiKeyRecord, cause: KeyChangeCause): Promise<void>;
 }
 
 export interface KeyChangeParts {
-  readonly keys: ApiKeyStore;
-  /** Makes sure that the tenant is there: without it there is no log to write the notice to. */
-  readonly provide: (tenantId: TenantId) => Promise<unknown>;
-  readonly append: (request: AppendRequest) => Promise<AppendResult>;
+  readonly keys: Pick<ApiKeys, 'find'>;
+  readonly change: Change;
+  /** Throws where the tenant may have no key; undefined: any may. */
+  readonly provide?: (tenantId: TenantId) => Promise<unknown>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
@@ -60,88 +62,88 @@ export interface KeyChangeParts {
 export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
-  const make = (wish: KeyWish, cause: KeyChangeCause, keyId?: KeyId, replaces?: KeyId): MadeKey => {
-    const { tenantId, name, roles, scopes, clearance, expiresAtMs } = wish;
-    const facts = { tenantId, name, roles, scopes, clearance, expiresAtMs };
-    const made = { keyId: keyId ?? nextId(), createdAtMs: clock.now(), createdBy: cause.by };
-    const record = { ...facts, ...made, revokedAtMs: undefined, replaces };
-    return { record, key: makeKey(record.keyId, random) };
+  const make = (wish: KeyWish, { by }: KeyChangeCause, given?: string): MadeKey => {
+    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces } = wish;
+    const facts = { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces };
+    const keyId = nextId();
+    const key = given ?? makeKey(keyId, random);
+    const made = { keyId, createdAtMs: clock.now(), createdBy: by, hash: hashOfKey(key), version: 1 };
+    return { record: { ...facts, ...made, revokedAtMs: undefined, replacedBy: undefined }, key };
   };
 
   return {
-    async create(wish, cause, keyId) {
-      const made = make(wish, cause, keyId);
-      if (keyId === undefined) await noteChange(parts, 'KeyCreated', made.record, cause, made.record.keyId);
-      tell(parts, 'KeyCreated', made.record, cause);
-      const isNew = await keys.create(made.record, hashOfKey(made.key));
-      if (!isNew) throw new Error(`the key ${made.record.keyId} is there already`);
-      return made;
+    async create(wish, cause, given) {
+      const made = make(wish, cause, given);
+      const refused = await put(parts, [[made.record, 'KeyCreated']], cause, made.record.keyId);
+      if (refused?.status === 'Stale') throw new Error(`the key ${made.record.keyId} is there already`);
+      return refused === undefined ? made : undefined;
     },
-    async rotate(old, graceMs, cause, keyId) {
+    async rotate(old, graceMs, cause) {
       const nowMs = clock.now();
       const gone = (why: string) => new AuditError('KEY_NOT_FOUND', `The API key ${old.keyId} ${why}.`);
       const status = keyStatus(old, nowMs);
       if (status !== 'Active') throw gone(status === 'Revoked' ? 'was revoked' : 'has expired');
-      const newer = (await keys.list(old.tenantId)).find(({ replaces }) => replaces === old.keyId);
-      if (newer !== undefined) throw gone(`was rotated before; ${newer.keyId} took its place`);
+      if (old.replacedBy !== undefined) throw gone(`was rotated before; ${old.replacedBy} took its place`);
       const lifetimeMs = old.expiresAtMs === undefined ? undefined : old.expiresAtMs - old.createdAtMs;
       const expiresAtMs = lifetimeMs === undefined ? undefined : Math.min(nowMs + lifetimeMs, LATEST_MS);
-      const made = make({ ...old, expiresAtMs }, cause, keyId, old.keyId);
-      if (keyId === undefined) await noteChange(parts, 'KeyRotated', old, cause, made.record.keyId);
-      tell(parts, 'KeyRotated', old, cause);
-      const isDone = await keys.rotate(made.record, hashOfKey(made.key), nowMs + graceMs);
-      if (!isDone) throw gone('was changed by somebody else meanwhile');
+      const made = make({ ...old, expiresAtMs, replaces: old.keyId, uniqueName: undefined }, cause);
+      const ended = {
+        ...old,
+        version: old.version + 1,
+        replacedBy: made.record.keyId,
+        expiresAtMs: Math.min(old.expiresAtMs ?? LATEST_MS, nowMs + graceMs),
+      };
+      const changed: ChangedKey[] = [
+        [ended, 'KeyRotated'],
+        [made.record, 'KeyCreated'],
+      ];
+      const refused = await put(parts, changed, cause, made.record.keyId);
+      if (refused !== undefined) throw gone('was changed by somebody else meanwhile');
       return made;
     },
     async revoke(record, cause) {
-      if (record.revokedAtMs !== undefined) return;
-      await noteChange(parts, 'KeyRevoked', record, cause);
-      tell(parts, 'KeyRevoked', record, cause);
-      await keys.revoke(record.keyId, clock.now());
+      for (let key: ApiKeyRecord | undefined = record; key !== undefined && key.revokedAtMs === undefined; ) {
+        const revoked = { ...key, version: key.version + 1, revokedAtMs: clock.now() };
+        const refused = await put(parts, [[revoked, 'KeyRevoked']], cause);
+        if (refused === undefined) return;
+        // Somebody else has changed it meanwhile.
+        key = await keys.find(record.keyId);
+      }
     },
   };
 }
-
-type KeyAct = 'KeyCreated' | 'KeyRotated' | 'KeyRevoked';
 
 const ACTIONS = {
   KeyCreated: 'Create.ApiKey',
   KeyRotated: 'Rotate.ApiKey',
   KeyRevoked: 'Revoke.ApiKey',
-} as const satisfies Record<KeyAct, string>;
+} as const;
 
-/** Told before it is done, as it is noted: nobody changes a key unseen. */
-function tell(
-  { telemetry }: KeyChangeParts,
-  act: KeyAct,
-  { tenantId, keyId }: ApiKeyRecord,
-  { by, requestId }: KeyChangeCause,
-): void {
-  telemetry?.info('an API key is changed', { act, tenant: tenantId, keyId, requestId, caller: by });
-}
+type KeyAct = keyof typeof ACTIONS;
+type ChangedKey = readonly [key: ApiKeyRecord, act: KeyAct];
 
-async function noteChange(
-  { provide, append, clock, random, nextId }: KeyChangeParts,
-  act: KeyAct,
-  { tenantId, keyId }: Pick<ApiKeyRecord, 'tenantId' | 'keyId'>,
-  { requestId, correlationId, once }: KeyChangeCause,
+/** Keys of one tenant, together. */
+async function put(
+  { change, provide, telemetry }: KeyChangeParts,
+  changed: readonly ChangedKey[],
+  { by, requestId, correlationId, once }: KeyChangeCause,
   madeKeyId?: KeyId,
-): Promise<void> {
-  if (tenantId === '*') return;
-  await provide(tenantId);
-  const draft = draftNotice(
-    {
+): Promise<ChangeRefusal | undefined> {
+  const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
+  if (owner !== '*') await provide?.(owner);
+  const writes = changed.map(([key, act]): RecordWrite => {
+    const { keyId: id, version } = key;
+    // Told before it is done: nobody changes a key unseen.
+    telemetry?.info('an API key is changed', { act, tenant: owner, keyId: id, requestId, caller: by });
+    const notice = {
       kind: KINDS.administration,
       action: ACTIONS[act],
-      resource: { resourceType: 'ApiKey', resourceId: keyId },
-      payload: { act, requestId, subjectIds: [keyId], count: 1 },
-      correlationId: isUuid(correlationId) ? correlationId : random.uuid(),
-    },
-    { eventId: nextId(), nowMs: clock.now() },
-  );
+      resource: { resourceType: 'ApiKey', resourceId: id },
+      payload: { act, requestId, subjectIds: [id], count: 1 },
+    };
+    return { kind: KEY_KIND, id, version, content: contentOfKey(key), notice };
+  });
   const used = madeKeyId === undefined ? undefined : once?.(madeKeyId);
-  const { status } = await append({ tenant: tenantId, drafts: [draft], atomic: true, once: used });
-  if (status === 'Done') return;
-  // Somebody else was faster with the same request; whoever asks again gets the answer to that one.
-  throw new AuditError('SERVICE_UNAVAILABLE', 'The same request is being answered elsewhere; ask again.');
+  const result = recordsOf(await change({ owner, writes, correlationId, once: used }));
+  return 'status' in result ? result : undefined;
 }

@@ -1,5 +1,5 @@
-// The making of an API key that is cut short: its notice is in the log and its idempotency key is used up, but the key
-// itself is not there. By the real service, whose second commit fails, and after a restart, as after a crash.
+// Making and rotating API keys by the real service: all of a change is there or nothing of it, and what somebody has put
+// into the database past the service does not count.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { parseJson } from '@tallystick/evidence';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
+import { hashOfKey } from './api-keys.ts';
 
 const ADMIN_KEY = 'the-platform-key-of-these-tests';
 const KEYS = '/admin/api-keys';
@@ -40,6 +41,13 @@ async function post(app: TestApp, path: string, apiKey: string, body: unknown, k
 const send = async (app: TestApp, apiKey: unknown) =>
   (await post(app, '/audit-events', String(apiKey), EVENT)).code;
 
+async function read(app: TestApp, apiKey: unknown): Promise<string> {
+  const headers = { 'X-API-Key': String(apiKey), 'X-Tenant-Id': 'acme' };
+  const response = await fetch(`${app.url}/api/v1/audit-events`, { headers });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return `${response.status} ${error?.code ?? ''}`.trim();
+}
+
 /** A data directory for several starts, and what is in it. */
 function openPlace() {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-keys-'));
@@ -50,25 +58,29 @@ function openPlace() {
   };
   return {
     start: () => startTestApp({ TALLYSTICK_ADMIN_KEY: ADMIN_KEY, Storage__DataDirectory: directory }),
-    /** From now on no key can be written; everything else can. */
+    inJournal,
+    /** From now on no record can be written; everything else can. */
     breakKeys: () =>
       inJournal((db) =>
-        db.exec("CREATE TRIGGER cut BEFORE INSERT ON api_keys BEGIN SELECT RAISE(ABORT, 'cut short'); END"),
+        db.exec("CREATE TRIGGER cut BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'cut short'); END"),
       ),
     mendKeys: () => inJournal((db) => db.exec('DROP TRIGGER cut')),
-    keyIds: () =>
+    keyIds: (owner = 'acme') =>
       inJournal((db) =>
         db
-          .prepare("SELECT key_id FROM api_keys WHERE tenant_id = 'acme' ORDER BY created_at_ms")
-          .all()
-          .map((row) => row['key_id']),
+          .prepare('SELECT id FROM records JOIN tenants USING (tenant) WHERE tenant_id = ? ORDER BY id')
+          .all(owner)
+          .map((row) => row['id']),
       ),
-    /** What the notices in the log say, in order: the act, and the key it was done to. */
-    noticed: () =>
+    /** What the notices in a log say, in order: the act, and the key it was done to. */
+    noticed: (owner = 'acme') =>
       inJournal((db) =>
         db
-          .prepare("SELECT text2 FROM contents WHERE instr(text2, 'act') ORDER BY id")
-          .all()
+          .prepare(
+            `SELECT text2 FROM contents JOIN entries USING (id) JOIN tenants USING (tenant)
+             WHERE tenant_id = ? AND instr(text2, 'act') ORDER BY id`,
+          )
+          .all(owner)
           .map((row) => parseJson(Buffer.from(row['text2'] as Uint8Array).toString()) as Noted)
           .map(({ payload }) => [payload.act, ...payload.subjectIds]),
       ),
@@ -80,32 +92,29 @@ interface Noted {
   readonly payload: { readonly act: string; readonly subjectIds: string[] };
 }
 
-test('a key that was noted and not made is made by the repeat, under the id that was noted', async () => {
+test('where a key cannot be made nothing of it is there, and the repeat makes it', async () => {
   using place = openPlace();
   {
     await using app = await place.start();
     place.breakKeys();
     assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '503 SERVICE_UNAVAILABLE');
-    assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '503 SERVICE_UNAVAILABLE');
   }
-  const [[act, keyId] = []] = place.noticed();
-  assert.equal(act, 'KeyCreated');
-  assert.deepEqual(place.keyIds(), []);
+  assert.deepEqual([place.noticed(), place.keyIds()], [[], []]);
   place.mendKeys();
   await using app = await place.start();
+  const made = await post(app, KEYS, ADMIN_KEY, wish, 'once');
+  assert.deepEqual([made.code, made.body['status']], ['201', 'Active']);
+  const { keyId, key: _, ...facts } = made.body;
+  assert.equal(await send(app, made.body['key']), '201');
   const other = await post(app, KEYS, ADMIN_KEY, { ...wish, roles: ['Admin'] }, 'once');
   assert.equal(other.code, '409 IDEMPOTENCY_KEY_REUSED');
-  const made = await post(app, KEYS, ADMIN_KEY, wish, 'once');
-  assert.deepEqual([made.code, made.body['keyId'], made.body['status']], ['200', keyId, 'Active']);
-  assert.equal(await send(app, made.body['key']), '201');
-  const { key: _, ...facts } = made.body;
   const again = await post(app, KEYS, ADMIN_KEY, wish, 'once');
-  assert.deepEqual([again.code, again.body], ['200', facts], 'the secret is shown once');
+  assert.deepEqual([again.code, again.body], ['200', { keyId, ...facts }], 'the secret is shown once');
   assert.deepEqual(place.keyIds(), [keyId]);
   assert.deepEqual(place.noticed(), [['KeyCreated', keyId]], 'what was done once is noted once');
 });
 
-test('a rotation that was noted and not done is done by the repeat, and the old key works until then', async () => {
+test('where a rotation cannot be done the old key works on, and the repeat does it', async () => {
   using place = openPlace();
   let old: Seen['body'];
   const rotate = (app: TestApp) =>
@@ -115,13 +124,12 @@ test('a rotation that was noted and not done is done by the repeat, and the old 
     old = (await post(app, KEYS, ADMIN_KEY, wish)).body;
     place.breakKeys();
     assert.equal((await rotate(app)).code, '503 SERVICE_UNAVAILABLE');
-    assert.equal(await send(app, old['key']), '201');
+    place.mendKeys();
   }
-  place.mendKeys();
   await using app = await place.start();
   assert.equal(await send(app, old['key']), '201');
   const next = await rotate(app);
-  assert.equal(next.code, '200');
+  assert.equal(next.code, '201');
   assert.equal(await send(app, next.body['key']), '201');
   assert.equal(await send(app, old['key']), '401 API_KEY_REVOKED');
   const { key: _, ...facts } = next.body;
@@ -131,7 +139,50 @@ test('a rotation that was noted and not done is done by the repeat, and the old 
   assert.deepEqual(place.noticed(), [
     ['KeyCreated', old['keyId']],
     ['KeyRotated', old['keyId']],
+    ['KeyCreated', next.body['keyId']],
   ]);
+});
+
+test('many who make a key under one idempotency key get one key', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  await post(app, KEYS, ADMIN_KEY, wish);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => post(app, KEYS, ADMIN_KEY, wish, 'once')),
+  );
+  const codes = answers.map(({ code }) => code);
+  assert.equal(codes.filter((code) => code === '201').length, 1, codes.join());
+  assert.deepEqual(
+    codes.filter((code) => !['201', '200', '503 SERVICE_UNAVAILABLE'].includes(code)),
+    [],
+  );
+  assert.equal(place.keyIds().length, 2);
+});
+
+test('of many who rotate a key at once, one does', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  const old = (await post(app, KEYS, ADMIN_KEY, wish)).body;
+  const path = `${KEYS}/${String(old['keyId'])}/rotate`;
+  const answers = await Promise.all(Array.from({ length: 5 }, () => post(app, path, ADMIN_KEY, {})));
+  assert.deepEqual(answers.map(({ code }) => code).toSorted(), [
+    '201',
+    ...Array.from({ length: 4 }, () => '404 KEY_NOT_FOUND'),
+  ]);
+  assert.equal(place.keyIds().length, 2);
+});
+
+test('the changes of platform keys are noticed in the log of the installation', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  const made = await post(app, KEYS, ADMIN_KEY, { ...wish, tenantId: '*' });
+  assert.equal(made.code, '201');
+  const [first] = place.keyIds('*');
+  assert.deepEqual(place.noticed('*'), [
+    ['KeyCreated', first],
+    ['KeyCreated', made.body['keyId']],
+  ]);
+  assert.deepEqual(place.keyIds(), []);
 });
 
 test('whoever repeats must have the right to make the key themselves', async () => {
@@ -143,22 +194,61 @@ test('whoever repeats must have the right to make the key themselves', async () 
   place.mendKeys();
   const stranger = await post(app, KEYS, String(limited.body['key']), wish, 'once');
   assert.equal(stranger.code, '403 FORBIDDEN');
-  assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '200');
+  assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '201');
 });
 
 test('a repeat is read as the first request was: null means absent', async () => {
   using place = openPlace();
   await using app = await place.start();
   const withNulls = { ...wish, scopes: null, clearance: null, expiresAt: null };
-  place.breakKeys();
-  assert.equal((await post(app, KEYS, ADMIN_KEY, withNulls, 'once')).code, '503 SERVICE_UNAVAILABLE');
-  place.mendKeys();
   const made = await post(app, KEYS, ADMIN_KEY, withNulls, 'once');
-  assert.deepEqual([made.code, 'expiresAt' in made.body, 'clearance' in made.body], ['200', false, false]);
+  assert.deepEqual([made.code, 'expiresAt' in made.body, 'clearance' in made.body], ['201', false, false]);
+  assert.equal((await post(app, KEYS, ADMIN_KEY, withNulls, 'once')).code, '200');
   const path = `${KEYS}/${String(made.body['keyId'])}/rotate`;
-  place.breakKeys();
   const rotation = { gracePeriod: null };
-  assert.equal((await post(app, path, ADMIN_KEY, rotation, 'turn')).code, '503 SERVICE_UNAVAILABLE');
-  place.mendKeys();
+  assert.equal((await post(app, path, ADMIN_KEY, rotation, 'turn')).code, '201');
   assert.equal((await post(app, path, ADMIN_KEY, rotation, 'turn')).code, '200');
+});
+
+test('a key that somebody has put into the database does not work, and is told of', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  const made = (await post(app, KEYS, ADMIN_KEY, wish)).body;
+  const forgedKey = 'a-key-that-nobody-has-made';
+  place.inJournal((db) => {
+    // Its hash is right; all else is that of a key which is there.
+    db.prepare(
+      `INSERT INTO records (tenant, kind, id, version, body, state, lookup, salt, mac)
+       SELECT tenant, kind, '01KE0000000000000000000099', version, body, state, ?, salt, mac FROM records WHERE id = ?`,
+    ).run(hashOfKey(forgedKey), String(made['keyId']));
+    db.exec("UPDATE meta SET value = value + 1 WHERE name = 'records_version'");
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(await send(app, forgedKey), '401 UNAUTHENTICATED');
+  assert.equal(await send(app, made['key']), '201', 'control');
+  const told = app.lines.filter(({ message }) => String(message).includes('not one of ours'));
+  assert.equal(told.length, 1, JSON.stringify(app.lines.at(-1)));
+});
+
+test('a key that somebody has given another role or owner, or brought back, does not work', async () => {
+  using place = openPlace();
+  await using app = await place.start();
+  const make = async () => (await post(app, KEYS, ADMIN_KEY, { name: 'ci', roles: ['Viewer'] })).body;
+  const alterations: [string, string][] = [
+    ['body', `replace(body, 'Viewer', 'Admin')`],
+    ['state', `'Other'`],
+    ['tenant', `(SELECT tenant FROM tenants WHERE tenant_id = '*')`],
+    ['version', 'version + 1'],
+    ['mac', 'zeroblob(34)'],
+  ];
+  for (const [column, value] of alterations) {
+    const made = await make();
+    assert.equal(await read(app, made['key']), '200', column);
+    place.inJournal((db) => {
+      db.prepare(`UPDATE records SET ${column} = ${value} WHERE id = ?`).run(String(made['keyId']));
+      db.exec("UPDATE meta SET value = value + 1 WHERE name = 'records_version'");
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(await read(app, made['key']), '401 UNAUTHENTICATED', column);
+  }
 });

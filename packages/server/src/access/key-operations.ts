@@ -19,14 +19,14 @@ import { type Clock, instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
 import { keyNowMs, onceOf } from '../streams/once.ts';
-import { type ApiKeyRecord, type ApiKeyStore, keyStatus } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, keyStatus } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
 import type { KeyUses } from './key-uses.ts';
 import { lower } from './roles.ts';
 
 export interface KeyOperationParts {
-  readonly keys: Pick<ApiKeyStore, 'find' | 'page' | 'count'>;
+  readonly keys: Pick<ApiKeys, 'find' | 'page' | 'count'>;
   readonly uses: Pick<KeyUses, 'lastUses'>;
   readonly changes: KeyChanges;
   readonly cursors: Cursors;
@@ -52,9 +52,10 @@ export function createKeyOperations(parts: KeyOperationParts) {
       call.tenantRecord &&
       onceOf(call, call.tenantRecord, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED, madeKeyId),
   });
-  const againBy = createAgain(keys, async (call, keyId) => shown(await keyFor(call, keyId)));
+  const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
+    ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
 
-  const create = async (call: Call, { key }: InputOf<'apiKeys.create'>, keyId?: KeyId) => {
+  const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {
     const wish = {
       tenantId: tenantOf(call, key.tenantId),
       name: key.name,
@@ -65,16 +66,16 @@ export function createKeyOperations(parts: KeyOperationParts) {
     };
     checkKeyed(call, wish.tenantId);
     checkGrants(call, wish);
-    const made = await changes.create(wish, causeOf(call), keyId);
+    const made = (await changes.create(wish, causeOf(call)))!;
     return { ...shown(made.record), key: made.key };
   };
-  const rotate = async (call: Call, input: InputOf<'apiKeys.rotate'>, keyId?: KeyId) => {
+  const rotate = async (call: Call, input: InputOf<'apiKeys.rotate'>) => {
     const old = await keyFor(call, input.keyId);
     checkKeyed(call, old.tenantId);
     checkGrants(call, old);
     const nowMs = clock.now();
     const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? KEY_GRACE_DEFAULT) - nowMs;
-    const made = await changes.rotate(old, graceMs, causeOf(call), keyId);
+    const made = await changes.rotate(old, graceMs, causeOf(call));
     return { ...shown(made.record), key: made.key };
   };
 
@@ -83,13 +84,13 @@ export function createKeyOperations(parts: KeyOperationParts) {
       async perform(call: Call, input: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
         return { kind: 'Created', body: await create(call, input) };
       },
-      again: againBy<InputOf<'apiKeys.create'>>(create),
+      again,
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
-      again: againBy<InputOf<'apiKeys.rotate'>>(rotate),
+      again,
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
@@ -125,23 +126,6 @@ async function list(
     kind: 'Done',
     body: { data: data.map((record) => showKey(record, nowMs, lastUses.get(record.keyId))), pagination },
   };
-}
-
-/**
- * The first answer again, but for the secret, which nobody has any more. Where the notice was written and the key was
- * not made, because something failed in between, it is made now, under the id that the notice gave it.
- */
-function createAgain(
-  keys: Pick<ApiKeyStore, 'find'>,
-  showOwn: (call: Call, keyId: KeyId) => Promise<ApiKey>,
-) {
-  return <Input>(makeNow: (call: Call, input: Input, keyId: KeyId) => Promise<ApiKey & { key: string }>) =>
-    async (call: Call, { input }: Received, { note: keyId }: UsedKey) => {
-      const isMade = (await keys.find(keyId)) !== undefined;
-      // The gateway has validated it, as it does for `perform`.
-      const body = isMade ? await showOwn(call, keyId) : await makeNow(call, input as Input, keyId);
-      return { kind: 'Repeated', body } as const;
-    };
 }
 
 function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {

@@ -4,7 +4,7 @@ import { AuditError, operationNamed, type TenantId } from '@tallystick/contract'
 import { admitTenant, provideTenant } from '../gateway/tenant-state.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createTenancy } from './tenancy.ts';
-import type { TenantRecord, TenantStore } from './tenants.ts';
+import type { TenantRecord, Tenants } from './tenants.ts';
 
 const record = (tenantId: TenantId, facts: Partial<TenantRecord> = {}): TenantRecord => ({
   tenantId,
@@ -13,7 +13,11 @@ const record = (tenantId: TenantId, facts: Partial<TenantRecord> = {}): TenantRe
   status: 'Active',
   defaultClassification: 'Internal',
   defaultRetention: 'P7Y',
+  fourEyes: false,
   fingerprintKey: new Uint8Array(32),
+  createdAtMs: 0,
+  updatedAtMs: 0,
+  version: 0,
   ...facts,
 });
 
@@ -28,7 +32,7 @@ function setUp(settings: { autoProvision?: boolean; region?: string } = {}) {
   );
   /** Those that were made. */
   const ensured: TenantId[] = [];
-  const tenants: TenantStore = {
+  const tenants: Pick<Tenants, 'find' | 'ensure'> = {
     find: (id) => Promise.resolve(kept.get(id)),
     ensure: (id) => {
       const found = kept.get(id);

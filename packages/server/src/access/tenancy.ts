@@ -3,7 +3,7 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import type { TenantRecord, TenantStore } from './tenants.ts';
+import type { TenantRecord, Tenants } from './tenants.ts';
 
 export interface Tenancy {
   /** What is known of the tenant, if it is served here; throws TENANT_SUSPENDED or RESIDENCY_VIOLATION. */
@@ -13,7 +13,7 @@ export interface Tenancy {
 }
 
 export interface TenancyParts {
-  readonly tenants: TenantStore;
+  readonly tenants: Pick<Tenants, 'find' | 'ensure'>;
   readonly clock: Clock;
   /** A tenant comes into being at its first write. */
   readonly autoProvision: boolean;

@@ -1,20 +1,116 @@
-// Tenants as the server knows them, and the port through which a backend keeps them.
+// Tenants as the server knows them: what a backend keeps of each, and the settings that an operator has given it, which are
+// a record. One without such a record has the usual settings.
 
 import type { Classification, Duration, TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { RowsWish } from '../paging.ts';
+import type { KeptRecords } from '../records/kept-records.ts';
+import type { StoredRecord } from '../records/records.ts';
 
-export interface TenantRecord {
-  readonly tenantId: TenantId;
+export const TENANT_STATUSES = ['Active', 'Suspended', 'Closed'] as const;
+
+export interface TenantSettings {
   readonly tier: 'Standard' | 'Premium';
   readonly region: string | undefined;
-  readonly status: 'Active' | 'Suspended' | 'Closed';
+  readonly status: (typeof TENANT_STATUSES)[number];
   readonly defaultClassification: Classification;
   readonly defaultRetention: Duration;
+  /** Whether what removes content needs a second caller. */
+  readonly fourEyes: boolean;
+}
+
+export interface TenantRecord extends TenantSettings {
+  readonly tenantId: TenantId;
   /** The key of the HMACs by which repeated requests are recognised; never shown. */
   readonly fingerprintKey: Uint8Array;
+  readonly createdAtMs: number;
+  /** When its settings were changed last. */
+  readonly updatedAtMs: number;
+  /** Of its settings; 0 for the usual ones. */
+  readonly version: number;
+}
+
+/** As a backend keeps it. */
+export interface StoredTenant {
+  readonly tenantId: TenantId;
+  readonly fingerprintKey: Uint8Array;
+  readonly createdAtMs: number;
+  readonly settings: StoredRecord | undefined;
 }
 
 export interface TenantStore {
+  find(tenantId: TenantId): Promise<StoredTenant | undefined>;
+  /** The tenant, made if there is none. Many at once may share a commit. */
+  ensure(tenantId: TenantId, nowMs: number): Promise<StoredTenant>;
+  /** By name, without the installation. */
+  page(wish: RowsWish, states: readonly string[]): Promise<readonly StoredTenant[]>;
+  /** How many there are, counted up to one more than a list's total is exact for. */
+  count(states: readonly string[]): Promise<number>;
+}
+
+/** What is asked on the way of every call. */
+export interface Tenants {
   find(tenantId: TenantId): Promise<TenantRecord | undefined>;
-  /** The tenant, made with the usual settings if there is none. Many at once may share a commit. */
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
+  page(wish: RowsWish, states: readonly string[]): Promise<readonly TenantRecord[]>;
+  count(states: readonly string[]): Promise<number>;
+}
+
+const USUAL: TenantSettings = {
+  tier: 'Standard',
+  region: undefined,
+  status: 'Active',
+  defaultClassification: 'Internal',
+  defaultRetention: 'P7Y',
+  fourEyes: false,
+};
+
+const UNTRUSTED: TenantSettings = { ...USUAL, status: 'Suspended' };
+
+export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
+  const tenantOf = async ({ settings, ...facts }: StoredTenant): Promise<TenantRecord> => {
+    if (settings === undefined) return { ...facts, ...USUAL, version: 0, updatedAtMs: facts.createdAtMs };
+    const genuine = await kept.genuine(settings);
+    // Somebody has changed it past us: nobody is served by that.
+    const trusted = genuine === undefined ? UNTRUSTED : settingsIn(genuine);
+    return { ...facts, updatedAtMs: facts.createdAtMs, ...trusted, version: settings.version };
+  };
+  const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
+    kept.get(`tenant ${tenantId}`, async () => {
+      const found = await read();
+      return found && tenantOf(found);
+    });
+  return {
+    find: (tenantId) => known(tenantId, () => store.find(tenantId)),
+    async ensure(tenantId, nowMs) {
+      const found = await known(tenantId, () => store.ensure(tenantId, nowMs));
+      if (found !== undefined) return found;
+      // It was looked for, and not there, at the same moment.
+      return tenantOf(await store.ensure(tenantId, nowMs));
+    },
+    page: async (wish, states) => Promise.all((await store.page(wish, states)).map(tenantOf)),
+    count: (states) => store.count(states),
+  };
+}
+
+/** As they are kept. */
+export function contentOf(settings: TenantSettings, updatedAtMs: number) {
+  const { status, region, ...others } = settings;
+  return { ...others, state: status, updatedAtMs, ...(region !== undefined && { region }) };
+}
+
+/** Of a genuine record. */
+function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
+  // Written by `contentOf`.
+  const content = parseJson(body) as ReturnType<typeof contentOf> & { region?: string };
+  const { tier, state, defaultClassification, defaultRetention, fourEyes, region, updatedAtMs } = content;
+  return {
+    tier,
+    region,
+    status: state,
+    defaultClassification,
+    defaultRetention,
+    fourEyes,
+    updatedAtMs,
+  };
 }

@@ -111,7 +111,7 @@ export async function createApp(
 }
 
 function gatewayOn(
-  { storage, tenancy, keyUses, steadyNowMs }: Store,
+  { storage, access, tenancy, keyUses, steadyNowMs }: Store,
   surroundings: Surroundings,
   lifecycle: Lifecycle,
   operations: Operations,
@@ -125,7 +125,7 @@ function gatewayOn(
     meter,
     versionStates: config.apiVersions,
     authenticate:
-      overrides.authenticate ?? createAuthenticate({ keys: storage.apiKeys, uses: keyUses, tokens, clock }),
+      overrides.authenticate ?? createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock }),
     tenancy,
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),

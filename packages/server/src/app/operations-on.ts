@@ -1,8 +1,8 @@
 // The operations of a service, on the store that keeps its data.
 
-import { asJson, EventDraft, operationNamed } from '@tallystick/contract';
-import { createKeyChanges } from '../access/key-changes.ts';
+import { asJson, EventDraft, operationNamed, type TenantId } from '@tallystick/contract';
 import { createKeyOperations } from '../access/key-operations.ts';
+import { createTenantOperations } from '../access/tenant-operations.ts';
 import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
 import { projectionsOf } from '../admin/projections.ts';
 import { createRebuild } from '../admin/rebuild.ts';
@@ -37,6 +37,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     events: eventOperations(store, reading, surroundings),
     streams: createStreams(reading),
     apiKeys: keyOperations(store, reading, surroundings),
+    tenants: tenantOperations(store, reading, surroundings),
     admin: adminOperations(store, reading, surroundings),
   };
 }
@@ -95,19 +96,19 @@ export function statusOperations(
 }
 
 function keyOperations(
-  { storage, sequencer, tenancy, keyUses, steadyNowMs }: Store,
+  { access, keyUses, steadyNowMs }: Store,
   { cursors }: Reading,
-  { clock, random, nextId, telemetry }: Surroundings,
+  { clock }: Surroundings,
 ) {
-  const keys = storage.apiKeys;
-  const changes = createKeyChanges({
-    keys,
-    provide: (tenantId) => tenancy.provide(tenantId),
-    append: (request) => sequencer.append(request),
-    clock,
-    random,
-    nextId,
-    telemetry,
-  });
+  const { keys, keyChanges: changes } = access;
   return createKeyOperations({ keys, uses: keyUses, changes, cursors, clock, steadyNowMs });
+}
+
+function tenantOperations(
+  { access, storage, steadyNowMs }: Store,
+  { cursors }: Reading,
+  { clock }: Surroundings,
+) {
+  const hasLogged = async (tenantId: TenantId) => (await storage.log.forTenant(tenantId).streamCount()) > 0;
+  return createTenantOperations({ access, hasLogged, cursors, clock, steadyNowMs });
 }

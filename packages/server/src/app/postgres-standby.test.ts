@@ -109,8 +109,9 @@ test('a standby that was behind is promoted: whoever had more of a log appends n
   await using app = await startTestApp(settings, { authenticate: believeClearance });
   const [lost, whole] = [eventCaller(app, 'lost'), eventCaller(app, 'whole')];
   for (const caller of [lost, whole]) assert.equal((await caller.ingest(EVENT)).status, 201);
+  // With the notice of the first key.
   await until(
-    async () => (await asked(pair.standby.url(new URL(pair.url).pathname.slice(1)), ENTRIES)).length === 2,
+    async () => (await asked(pair.standby.url(new URL(pair.url).pathname.slice(1)), ENTRIES)).length === 3,
   );
   replication.hold();
   for (let i = 0; i < 3; i++) assert.equal((await lost.ingest(EVENT)).status, 201);

@@ -2,15 +2,17 @@
 // the index that follows the log. Handed out before it is open, and opened when the service starts.
 
 import { join, resolve } from 'node:path';
+import { INSTALLATION, originOf } from '@tallystick/evidence';
 import { settleFirstKey } from '../access/first-key.ts';
+import { type Access, createAccess } from '../access/access.ts';
 import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
+import { adoptOlderKeys } from '../access/older-keys.ts';
 import { measureLog } from '../admin/measured-log.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
-import type { SigningKeys } from '../keys/signing-keys.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
@@ -22,7 +24,12 @@ import { openNodesAnchor, openOwnAnchor } from '../storage/anchor-nodes.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
-import { openSigningKeys, requireSigningKeys, SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import {
+  openSigningKeys,
+  requireSigner,
+  requireSigningKeys,
+  SIGNING_KEYS_FOLDER,
+} from '../storage/signing-key-files.ts';
 import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/whole-file.ts';
 import type { Anchor } from '../streams/anchor.ts';
@@ -32,6 +39,8 @@ import {
   type NewestWitnessed,
   NOBODY_WITNESSES,
 } from '../streams/newest-witnessed.ts';
+import { installationNotice } from '../streams/installation-notice.ts';
+import type { AppendRequest } from '../streams/log.ts';
 import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
 import type { AskWitnesses } from '../streams/witness-answers.ts';
@@ -57,6 +66,7 @@ export interface Store {
   readonly witnessing: Witnessing | undefined;
   readonly witnessed: Witnessed;
   readonly newestWitnessed: NewestWitnessed;
+  readonly access: Access;
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
   /** Keeps the index of events after the log. */
@@ -130,7 +140,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     sequencer,
     checkpointer,
     ...witnesses,
-    ...accessOn(storage, surroundings),
+    ...accessOn(storage, signing, sequencer, surroundings),
     projector,
     membership,
     steadyNowMs,
@@ -139,10 +149,19 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 
 function accessOn(
   storage: LateStorage,
-  { config, clock, random, telemetry }: Surroundings,
-): Pick<Store, 'tenancy' | 'keyUses'> {
+  signing: Signing,
+  sequencer: Sequencer,
+  { config, clock, random, nextId, telemetry }: Surroundings,
+): Pick<Store, 'access' | 'tenancy' | 'keyUses'> {
+  const { records, tenants } = storage;
+  const append = (request: AppendRequest) => sequencer.append(request);
+  const provide = (tenantId: string) => tenancy.provide(tenantId);
+  const parts = { records, tenants, signing, append, provide, clock, random, nextId, telemetry };
+  const access = createAccess(parts);
+  const tenancy = createTenancy({ tenants: access.tenants, clock, ...config.tenants });
   return {
-    tenancy: createTenancy({ tenants: storage.tenants, clock, ...config.tenants }),
+    access,
+    tenancy,
     keyUses: createKeyUses({ store: storage.keyUses, clock, random, telemetry }),
   };
 }
@@ -165,10 +184,10 @@ function witnessesOf(
 
 /** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
 export async function openData(
-  { storage, anchor, signing, checkpointer, membership }: Store,
+  { storage, anchor, signing, sequencer, checkpointer, membership, access }: Store,
   surroundings: Surroundings,
 ): Promise<string | undefined> {
-  const { config, clock, random, nextId, telemetry } = surroundings;
+  const { config, clock, random, telemetry } = surroundings;
   const { dataDirectory: directory } = config.storage;
   await openDataDirectory(directory);
   const patiently = <T>(work: () => Promise<T>) => whileBusy(surroundings, work);
@@ -189,7 +208,8 @@ export async function openData(
   signing.use(keys);
   await patiently(() => checkpointer.settle(opened.logOrigin));
   await patiently(() => membership.join());
-  const parts = { keys: storage.apiKeys, clock, random, nextId };
+  await patiently(() => adoptUnlessAnchored(opened, { anchor, access, sequencer }, surroundings));
+  const parts = { keys: access.keys, changes: access.keyChanges, clock, random };
   const first = await patiently(() => settleFirstKey(config.adminKey?.reveal(), parts));
   if (first.outcome === 'GivenButUseless') {
     const { keyId } = first;
@@ -199,6 +219,24 @@ export async function openData(
     );
   }
   return first.outcome === 'Made' ? first.key : undefined;
+}
+
+/** Keys of an older version count from now on as those of this one do; rows that came later do not. */
+async function adoptUnlessAnchored(
+  { logOrigin, olderKeys: older }: Storage,
+  { anchor, access, sequencer }: Pick<Store, 'anchor' | 'access' | 'sequencer'>,
+  { clock, random, nextId, telemetry }: Surroundings,
+): Promise<void> {
+  const { keys, change, installation } = access;
+  if (anchor.heads().has(originOf({ tenant: INSTALLATION, epoch: 0 }, logOrigin))) return;
+  const adopted = await adoptOlderKeys({ older, keys, change, random });
+  if (adopted === 0) return;
+  telemetry.info('API keys of an older version are records now', { adopted });
+  // With this notice it is said, and anchored, that there are no more of them.
+  await installation();
+  const resource = { resourceType: 'Installation', resourceId: logOrigin };
+  const act = { act: 'KeysAdopted', action: 'Adopt.ApiKeys', resource, count: adopted } as const;
+  await sequencer.append(installationNotice(act, { clock, random, nextId }));
 }
 
 /** Whoever names another database by mistake would begin anew in it, and find out when somebody misses the events. */
@@ -227,7 +265,8 @@ async function requireAnchor(
 
 /** Throws StartError: before the first event there was an anchor, so it is lost, perhaps together with the keys. */
 async function requireNothingLogged(standings: readonly Standing[], config: Config): Promise<void> {
-  if (standings.length === 0) return;
+  // Another node may have begun at the same moment: its anchor is there before anything is logged.
+  if (standings.length === 0 || hasAnchor(anchorPlace(config))) return;
   if (standings.some(isSigned)) await requireSigningKeys(config.storage.dataDirectory);
   throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }
@@ -239,15 +278,6 @@ function openAnchor(config: Config): Promise<Anchor> {
   return url === undefined
     ? openOwnAnchor(place)
     : openNodesAnchor({ directory: place, node: nodeName(config) });
-}
-
-/** Keys that are rotated stay: the first one of this store must be among them. Throws StartError. */
-async function requireSigner(storage: Storage, keys: SigningKeys, directory: string): Promise<void> {
-  const settled = await storage.settleSigner(keys.at(-1)!.fingerprint);
-  if (keys.some(({ fingerprint }) => fingerprint === settled)) return;
-  throw new StartError(
-    `the database is signed in with another key than those in ${join(directory, SIGNING_KEYS_FOLDER)}: name the data directory of the service that has signed there by Storage__DataDirectory, or put its keys and its anchor there`,
-  );
 }
 
 /** Other nodes and the command line may be making some: one that is young is left to them. */

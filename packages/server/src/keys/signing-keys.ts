@@ -2,7 +2,7 @@
 // signs, and beside it, after a rotation, the one before until its time is over. None is ever forgotten: a checkpoint
 // of long ago was signed by one that has retired.
 
-import { type KeyObject, sign } from 'node:crypto';
+import { hkdfSync, type KeyObject, sign } from 'node:crypto';
 import {
   type Checkpoint,
   formatCheckpoint,
@@ -56,6 +56,14 @@ export function signCheckpointHead(head: Checkpoint, keys: SigningKeys, nowMs: n
     }),
   );
   return `${text}\n${lines.join('')}`;
+}
+
+const MAC_KEY_BYTES = 32;
+
+/** The key of the MACs by which records are known to be ours (records/record-macs.ts): made from one that signs. */
+export function macKeyOf({ privateKey }: Pick<SigningKey, 'privateKey'>): Uint8Array {
+  const secret = privateKey.export({ format: 'der', type: 'pkcs8' });
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'tallystick records', MAC_KEY_BYTES));
 }
 
 function verifierKeyOf({ publicKey }: Pick<SigningKey, 'publicKey'>, origin: string): VerifierKey {

@@ -6,6 +6,7 @@ import type { Checkpoint } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import {
   activeKeys,
+  macKeyOf,
   signCheckpointHead,
   type SigningKeys,
   type SigningKeyStore,
@@ -19,6 +20,8 @@ export interface Signing {
   reload(): Promise<void>;
   /** A signed note. */
   sign(head: Checkpoint): string;
+  /** Made from all keys that ever signed, the oldest first. */
+  macKeys(): readonly Uint8Array[];
   /** Of all keys that ever signed. */
   publicKeys(): Uint8Array[];
   /** Of the keys that sign the log of this origin now, newest first. */
@@ -27,6 +30,7 @@ export interface Signing {
 
 export function createSigning(clock: Pick<Clock, 'now'>): Signing {
   let store: SigningKeyStore | undefined;
+  let macKeys: readonly Uint8Array[] = [];
   const keys = (): SigningKeys => {
     if (store === undefined) throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
     return store.keys();
@@ -37,6 +41,11 @@ export function createSigning(clock: Pick<Clock, 'now'>): Signing {
     },
     reload: async () => store?.reload(),
     sign: (head) => signCheckpointHead(head, keys(), clock.now()),
+    macKeys() {
+      const current = keys();
+      if (macKeys.length !== current.length) macKeys = current.map(macKeyOf).toReversed();
+      return macKeys;
+    },
     publicKeys: () => keys().map(({ publicKey }) => publicKey),
     verifierKeys: (origin) => verifierKeys(activeKeys(keys(), clock.now()), origin),
   };

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { INSTALLATION } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
@@ -74,7 +75,7 @@ describe('a store without its anchor', () => {
     const before = readAnchorAt(store.directory)!;
     rmSync(anchorOf(store));
     for (const _ of ['first', 'second']) await assert.rejects(store.start(), isLost);
-    assert.deepEqual(await accept(store), { accepted: [...TENANTS], without: [] });
+    assert.deepEqual(await accept(store), { accepted: [INSTALLATION, ...TENANTS], without: [] });
     const losses = await verifiedLosses(store);
     for (const tenant of ['beta', 'gamma']) {
       const { size } = before.get(`audit.example.com/t/${tenant}`)!;
@@ -104,7 +105,7 @@ describe('a store without its anchor', () => {
     await accept(store);
     writeFileSync(anchorOf(store), 'tallystick-anchor/1\n');
     await assert.rejects(store.start(), isLost);
-    assert.deepEqual((await accept(store)).accepted, [...TENANTS]);
+    assert.deepEqual((await accept(store)).accepted, [INSTALLATION, ...TENANTS]);
     const { beta } = await verifiedLosses(store);
     assert.deepEqual([beta?.length, new Set(beta).size], [2, 1], 'said twice, of the same checkpoint');
     await using app = await store.start();
@@ -119,7 +120,7 @@ describe('a store without its anchor', () => {
        WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'beta')`,
     );
     const others = TENANTS.filter((tenant) => tenant !== 'beta');
-    assert.deepEqual(await accept(store), { accepted: others, without: ['beta'] });
+    assert.deepEqual(await accept(store), { accepted: [INSTALLATION, ...others], without: ['beta'] });
     await using app = await store.start();
     assert.deepEqual(await servedBy(app), others);
   });
@@ -147,7 +148,7 @@ describe('a store without its anchor in which checkpoints were altered', () => {
       const newest = `(tenant, epoch, size) IN (SELECT tenant, epoch, size FROM checkpoints WHERE ${newestOfFirst})`;
       store.alter(sql.replace('rowid_of_newest', newest));
       const others = TENANTS.filter((tenant) => tenant !== 'acme');
-      assert.deepEqual(await accept(store), { accepted: others, without: ['acme'] });
+      assert.deepEqual(await accept(store), { accepted: [INSTALLATION, ...others], without: ['acme'] });
       const origins = [...readAnchorAt(store.directory)!.keys()];
       assert.ok(!origins.some((origin) => origin.includes('/t/acme')), origins.join());
     });

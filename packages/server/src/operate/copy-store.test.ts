@@ -105,10 +105,11 @@ describe('a service that was copied', () => {
       before = await allAnswers(app, store, asked);
     }
     const { how, tenants, logs } = await copyAll(store, url);
-    assert.deepEqual([how, tenants], ['Fresh', TENANTS.length]);
+    // The installation is one more.
+    assert.deepEqual([how, tenants], ['Fresh', TENANTS.length + 1]);
     assert.deepEqual(
       logs.map(({ origin }) => origin.replace('audit.example.com/t/', '')),
-      ['acme', 'acme/1', 'beta', 'gamma', 'idle'],
+      ['audit.example.com/installation', 'acme', 'acme/1', 'beta', 'gamma', 'idle'],
     );
     {
       await using app = await store.start(url);

@@ -2,6 +2,7 @@
 // does. To look changes nothing: the anchor is only read, and data of an older version is refused.
 
 import type { TenantId } from '@tallystick/contract';
+import { INSTALLATION } from '@tallystick/evidence';
 import { anchorPlace } from '../config/anchor-place.ts';
 import { requireServable } from '../config/rules.ts';
 import type { Config } from '../config/settings.ts';
@@ -10,6 +11,7 @@ import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openOwnAnchor } from '../storage/anchor-nodes.ts';
 import type { Disagreement } from '../streams/anchor-comparison.ts';
+import { type InstallationAct, installationNotice } from '../streams/installation-notice.ts';
 import {
   type Affected,
   beginEpoch,
@@ -49,6 +51,20 @@ export async function openRecovery(
   const warnings: string[] = [];
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry: warnInto(warnings), clock: systemClock };
   const affected = await findAffected(parts, onProgress);
+  const around = { clock: systemClock, random: createSystemRandom() };
+  const noting = { ...around, nextId: createUlids(systemClock, around.random) };
+  // Where the installation's own log is one of those that must not go on, nothing is written to it before it may.
+  const isHeld = () => affectedTenants(affected).has(INSTALLATION) && !begun.has(INSTALLATION);
+  const begun = new Set<TenantId>();
+  const note = async (act: InstallationAct) => {
+    if (isHeld()) {
+      warnings.push(`the log of the installation is not recovered yet, so ${act.action} is not noted there`);
+      return;
+    }
+    await tenants.ensure(INSTALLATION, systemClock.now());
+    const nowMs = systemClock.now();
+    await log.append([installationNotice(act, noting)], { nowMs, steadyNowMs: nowMs });
+  };
   const opened = opening.move();
   return {
     ...affected,
@@ -57,20 +73,35 @@ export async function openRecovery(
     hasTenant: async (tenant) =>
       affected.disagreements.some((each) => each.tenant === tenant) ||
       (await tenants.find(tenant)) !== undefined,
-    begin: (disagreement) => beginEpoch(disagreement, parts),
+    async begin(disagreement) {
+      const epoch = await beginEpoch(disagreement, parts);
+      begun.add(disagreement.tenant);
+      const resource = { resourceType: 'Log', resourceId: epoch.origin };
+      await note({ act: 'LogRecovered', action: 'Recover.Log', resource, count: 1 });
+      return epoch;
+    },
     async acceptLostAnchor() {
       await using own = await openOwnAnchor(anchorPlace(config));
-      const random = createSystemRandom();
       const keys = (await loadSigningKeys(config.storage.dataDirectory)) ?? [];
-      return await acceptLosses(affected.unanchored, {
+      const losses = await acceptLosses(affected.unanchored, {
         storage,
         anchor: own,
-        clock: systemClock,
-        nextId: createUlids(systemClock, random),
-        correlationId: random.uuid(),
+        ...noting,
+        correlationId: around.random.uuid(),
         verifierKeys: (origin) => verifierKeys(keys, origin),
       });
+      for (const { tenant } of losses.accepted) begun.add(tenant);
+      const { size: count } = new Set(losses.accepted.map(({ tenant }) => tenant));
+      const resource = { resourceType: 'Installation', resourceId: logOrigin };
+      const act = { act: 'AnchorLossesAccepted', action: 'Accept.AnchorLosses', resource, count } as const;
+      if (count > 0) await note(act);
+      return losses;
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Those whose logs must not go on as they are. */
+function affectedTenants({ disagreements, unanchored, damaged }: Affected): Set<TenantId> {
+  return new Set([...disagreements, ...unanchored].map(({ tenant }) => tenant).concat(...damaged.keys()));
 }

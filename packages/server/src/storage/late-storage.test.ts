@@ -14,11 +14,13 @@ test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the 
   const late = createLateStorage();
   const unavailable = { code: 'SERVICE_UNAVAILABLE' };
   await assert.rejects(late.tenants.ensure('acme', 1), unavailable);
-  await assert.rejects(late.apiKeys.list(), unavailable);
+  await assert.rejects(late.records.all('ApiKey'), unavailable);
   await assert.rejects(late.log.probe(), unavailable);
   await assert.rejects(late.log.seal({ tenant: 'acme', streamId: 'x' }, now()), unavailable);
   await assert.rejects(late.log.sealAged(now()), unavailable);
   assert.throws(() => late.log.forTenant('acme'), unavailable);
+  assert.throws(() => late.records.forOwner('acme'), unavailable);
+  assert.equal(late.records.freshMs(), 0);
   late.use(
     await openSqliteStorage({
       directory,
@@ -32,12 +34,13 @@ test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the 
     }),
   );
   assert.equal((await late.tenants.ensure('acme', 1)).tenantId, 'acme');
-  assert.deepEqual(await late.apiKeys.list(), []);
+  assert.deepEqual(await late.records.all('ApiKey'), []);
+  assert.deepEqual(await late.records.forOwner('acme').list('ApiKey'), []);
   await late.log.probe();
   assert.deepEqual(await late.log.seal({ tenant: 'acme', streamId: 'x' }, now()), { status: 'Unknown' });
   assert.equal(await late.log.sealAged(now()), false);
   await late[Symbol.asyncDispose]();
-  await assert.rejects(late.apiKeys.list());
+  await assert.rejects(late.records.all('ApiKey'));
   rmSync(directory, { recursive: true });
 });
 

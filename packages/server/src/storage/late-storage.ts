@@ -4,7 +4,7 @@
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
-type LatePort = 'log' | 'tree' | 'tenants' | 'apiKeys' | 'keyUses' | 'index';
+type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'index';
 
 export interface LateStorage extends Pick<Storage, LatePort | 'nodes' | 'answers'>, AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
@@ -22,7 +22,7 @@ export function createLateStorage(): LateStorage {
     log: port('log', { forTenant: failAtOnce }),
     tree: port('tree'),
     tenants: port('tenants'),
-    apiKeys: port('apiKeys'),
+    records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
     keyUses: port('keyUses'),
     // Health is asked from the first moment on.
     index: port('index', { isDamaged: () => false }),

@@ -69,6 +69,19 @@ export async function requireSigningKeys(directory: string): Promise<void> {
   );
 }
 
+/** Throws StartError where the store is signed in with another key. */
+export async function requireSigner(
+  store: { settleSigner(fingerprint: string): Promise<string> },
+  keys: SigningKeys,
+  directory: string,
+): Promise<void> {
+  const settled = await store.settleSigner(keys.at(-1)!.fingerprint);
+  if (keys.some(({ fingerprint }) => fingerprint === settled)) return;
+  throw new StartError(
+    `the database is signed in with another key than those in ${join(directory, SIGNING_KEYS_FOLDER)}: name the data directory of the service that has signed there by Storage__DataDirectory, or put its keys and its anchor there`,
+  );
+}
+
 /** Undefined when there is none; throws StartError when what is there cannot be used. */
 export async function loadSigningKeys(directory: string): Promise<SigningKeys | undefined> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);

@@ -1,14 +1,15 @@
 // What a backend provides. Each port lives with the noun that needs it; here they are put together.
 
 import type { TenantId } from '@tallystick/contract';
-import type { ApiKeyStore } from '../access/api-keys.ts';
 import type { KeyUseStore } from '../access/key-uses.ts';
+import type { OlderKeyStore } from '../access/older-keys.ts';
 import type { LetterStore } from '../admin/dead-letters.ts';
 import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
 import type { Nodes } from '../nodes/nodes.ts';
+import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 
@@ -18,8 +19,9 @@ export interface Storage extends AsyncDisposable {
   readonly log: LogWriter & LogReader;
   readonly tree: TreeWriter & TreeReader;
   readonly tenants: TenantStore;
-  readonly apiKeys: ApiKeyStore;
+  readonly records: RecordReader;
   readonly keyUses: KeyUseStore;
+  readonly olderKeys: OlderKeyStore;
   readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
   /** How this process takes part among others on the same store; undefined: it is alone. */
   readonly nodes: Nodes | undefined;

@@ -4,6 +4,7 @@
 
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
+import type { ChangeRefusal, StoredRecord } from '../records/records.ts';
 import type { AnchoredHead } from './anchor.ts';
 import type { Parting } from './parting.ts';
 
@@ -33,9 +34,16 @@ export interface Once {
   readonly note: string;
 }
 
-export interface AppendRequest {
+export interface AppendRequest extends Omit<EventsRequest, 'records'> {
+  /** Records that change with it; then the drafts are the notices that tell of them. */
+  readonly records?: readonly StoredRecord[];
+}
+
+/** One that changes no record. */
+export interface EventsRequest {
   readonly tenant: TenantId;
   readonly drafts: readonly Draft[];
+  readonly records?: never;
   /** All drafts are appended, or none. */
   readonly atomic: boolean;
   /** Used up in the same commit, and only when at least one draft was appended or recognised. */
@@ -126,7 +134,8 @@ export type EpochResult =
   /** Its entries are not those that were anchored or signed at this size: nothing can go on from them. */
   | ({ readonly status: 'OtherHistory' } & Parting);
 
-export type AppendAnswer = AppendResult | AppendFault;
+/** A request with records may be refused for them. */
+export type AppendAnswer = AppendResult | ChangeRefusal | AppendFault;
 
 /** By place in the pool, what is decided. */
 export type OnHeld = (decided: ReadonlyMap<number, AppendAnswer>) => void;

@@ -15,7 +15,7 @@ import { fill } from '../storage/conformance/tree.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
 import { openPlainStore } from '../testing/plain-store.ts';
 import { createTelemetry } from '../telemetry.ts';
-import { testCall } from '../testing/test-call.ts';
+import { TENANT, testCall } from '../testing/test-call.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { findParting } from './parting.ts';
 import { covering } from './provable.ts';
@@ -333,7 +333,7 @@ test('an event that was never signed before the restore has no proof, and others
   await store.sign('acme', 1);
   const { checkpointer, signing } = store;
   const parts = { trees: store.storage.tree, checkpointer, signing };
-  const call = testCall({ tenant: 'acme', tenantRecord: await store.storage.tenants.find('acme') });
+  const call = testCall({ tenant: 'acme', tenantRecord: TENANT });
   const covered = async (index: number) => {
     const { tree, checkpoint } = await covering(call, index, parts);
     return [tree.origin, checkpoint.size];

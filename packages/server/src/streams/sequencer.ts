@@ -8,12 +8,14 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import type { AppendAnswer, AppendRequest, AppendResult, LogWriter, OnHeld } from './log.ts';
+import type { ChangeRefusal } from '../records/records.ts';
+import type { AppendAnswer, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from './log.ts';
 import { refusedLog } from './refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
   /** Resolves when the request is durable; rejects with SERVICE_UNAVAILABLE when that is not known. */
-  append(request: AppendRequest): Promise<AppendResult>;
+  append(request: EventsRequest): Promise<AppendResult>;
+  append(request: AppendRequest): Promise<AppendResult | ChangeRefusal>;
   /** Commits without events; when it succeeds, a failure before it is over. */
   probe(): Promise<void>;
   figures(): SequencerFigures;
@@ -58,7 +60,7 @@ export interface SequencerOptions {
 interface Waiting {
   readonly request: AppendRequest;
   readonly bytes: number;
-  readonly resolve: (result: AppendResult) => void;
+  readonly resolve: (result: AppendResult | ChangeRefusal) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -122,7 +124,9 @@ class PoolingSequencer implements Sequencer {
     this.#failure = undefined;
   }
 
-  append(request: AppendRequest): Promise<AppendResult> {
+  append(request: EventsRequest): Promise<AppendResult>;
+  append(request: AppendRequest): Promise<AppendResult | ChangeRefusal>;
+  append(request: AppendRequest): Promise<AppendResult | ChangeRefusal> {
     const bytes = bytesOf(request);
     const refusal = this.#refusal(request, bytes);
     if (refusal !== undefined) return Promise.reject(refusal);

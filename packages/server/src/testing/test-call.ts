@@ -11,6 +11,10 @@ export const TENANT: TenantRecord = {
   status: 'Active',
   defaultClassification: 'Internal',
   defaultRetention: 'P7Y',
+  fourEyes: false,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+  version: 0,
   fingerprintKey: new Uint8Array(32).fill(1),
 };
 

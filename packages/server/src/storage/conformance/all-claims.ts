@@ -1,12 +1,13 @@
 // Every claim, by what it says: each backend is held to all of them.
 
-import { apiKeyClaims } from './api-keys.ts';
 import { epochClaims } from './epochs.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
 import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
+import { recordReadClaims } from './record-reads.ts';
+import { recordClaims } from './records.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
 import { streamSealClaims } from './stream-seals.ts';
@@ -21,7 +22,8 @@ export const ALL_CLAIMS = [
   repeatClaims,
   byteClaims,
   tenantClaims,
-  apiKeyClaims,
+  recordClaims,
+  recordReadClaims,
   treeClaims,
   treeProofClaims,
   streamSealClaims,

@@ -5,6 +5,7 @@ import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { encodeEvent } from '@tallystick/evidence';
+import type { ChangeRefusal } from '../../records/records.ts';
 import type { TenantId } from '@tallystick/contract';
 import type {
   AppendRequest,
@@ -114,7 +115,11 @@ export async function openWith(place: Place, ...tenants: TenantId[]): Promise<St
 }
 
 /** Appends one request by itself. */
-export async function append(storage: Storage, one: AppendRequest, at = now()): Promise<AppendResult> {
+export async function append(
+  storage: Storage,
+  one: AppendRequest,
+  at = now(),
+): Promise<AppendResult | ChangeRefusal> {
   const [result] = await storage.log.append([one], at);
   if (result === undefined) throw new Error('there is no result');
   if (result.status === 'Faulty') throw result.error;

@@ -17,6 +17,8 @@ export const CHECKS = [
   'streams',
   /** Where a log ends, if there is a row that says it. */
   'heads',
+  /** Records are what their notices commit to. */
+  'records',
   'tiles',
   'checkpoints',
   'anchor',

@@ -25,6 +25,7 @@ import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
+import type { ToldRecords } from './records.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
@@ -34,6 +35,7 @@ export interface LogParts<Tenant> {
   readonly desk: WalkDesk;
   readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
+  readonly records: ToldRecords;
   readonly keys: readonly TrustedKey[];
 }
 
@@ -201,6 +203,7 @@ export class LogCheck<Tenant> {
     // One that is not signed yet explains nothing: whoever can delete rows can append a notice too.
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
+    this.#parts.records.notice(notice);
     const loss = acceptedAnchorLoss(notice);
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return;

@@ -2,6 +2,7 @@
 // no row can hide from it by what it holds. All of it comes from one state of the store.
 
 import type { EvidenceError } from '@tallystick/evidence';
+import type { StoredRecord } from '../../records/records.ts';
 import type { Answer } from '../answers.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
@@ -23,6 +24,8 @@ export interface EpochRow {
   readonly firstIndex: number;
   readonly previousCheckpoint: string;
 }
+
+export type RecordPlace = Pick<StoredRecord, 'kind' | 'id'>;
 
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
@@ -74,6 +77,8 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   epochsNamed(tenant: Tenant): Answer<readonly number[]>;
   /** So many of those that begin behind an index of the tenant's sequence. */
   streams(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly StreamRow[]>;
+  /** So many of those behind one, in the order of kind and id. */
+  records(tenant: Tenant, after: RecordPlace | undefined, limit: number): Answer<readonly StoredRecord[]>;
   /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
   requireEnd(tenant: Tenant, end: LogEnd): Answer<void>;
   /** Of no tenant, and looked at before all logs: each throws EvidenceError. */

@@ -8,7 +8,8 @@ import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
-import type { EpochRow, StoredRows, StoredTenant } from './stored-rows.ts';
+import { ToldRecords } from './records.ts';
+import type { EpochRow, RecordPlace, StoredRows, StoredTenant } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
 /** What is remembered of logs outside of the store, by origin. */
@@ -36,6 +37,8 @@ export interface TenantResult {
   readonly named: readonly AnchoredHead[];
 }
 
+const RECORDS_AT_ONCE = 1000;
+
 export class TenantCheck<Tenant> {
   readonly #parts: TenantParts<Tenant>;
 
@@ -53,7 +56,8 @@ export class TenantCheck<Tenant> {
     const epochs = yield* answered(store.epochs(tenant));
     yield* this.#requireEpochs(tenant, epochs);
     const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
-    const parts = { desk, tree: store, streams, keys };
+    const records = new ToldRecords();
+    const parts = { desk, tree: store, streams, records, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
@@ -74,9 +78,20 @@ export class TenantCheck<Tenant> {
     }
     const nextIndex = logs.reduce((sum, log) => sum + log.entries, 0);
     if (desk.checks.has('streams')) yield* streams.end(nextIndex);
+    if (desk.checks.has('records')) yield* this.#requireRecords(tenant, records);
     if (desk.checks.has('heads')) yield* answered(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
     return { streams: streams.count, named };
+  }
+
+  *#requireRecords(tenant: Tenant, told: ToldRecords): Asking<void> {
+    for (let last: RecordPlace | undefined; ; ) {
+      const portion = yield* answered(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
+      if (portion.length === 0) break;
+      for (const record of portion) told.require(record);
+      last = portion.at(-1);
+    }
+    told.end();
   }
 
   /** Numbers may be left out: those of logs that a restore has lost. */

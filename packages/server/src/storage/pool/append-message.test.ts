@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { AuditError } from '@tallystick/contract';
+import type { StoredRecord } from '../../records/records.ts';
 import type { AppendFault, AppendRequest, AppendResult, Draft, DraftOutcome } from '../../streams/log.ts';
 import { nextId } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
@@ -30,7 +31,20 @@ const draft: fc.Arbitrary<Draft> = record({
   expiresAtMs: fc.option(whole, { nil: undefined }),
   sentFingerprint: fc.option(fingerprint, { nil: undefined }),
 });
+const stored: fc.Arbitrary<StoredRecord> = record({
+  owner: fc.constantFrom('acme', '*'),
+  kind: fc.constantFrom('ApiKey', 'Tenant'),
+  id: text,
+  version: whole,
+  body: text,
+  state: text,
+  uniqueName: fc.option(text, { nil: undefined }),
+  lookup: fc.option(bytes, { nil: undefined }),
+  salt: bytes,
+  mac: bytes,
+});
 const request: fc.Arbitrary<AppendRequest> = record({
+  records: fc.array(stored, { maxLength: 2 }),
   tenant: fc.constantFrom('acme', 'other'),
   atomic: fc.boolean(),
   drafts: fc.array(draft, { maxLength: 5 }),
@@ -59,8 +73,14 @@ test('a pool comes out of its message as it went in, also when the room for it i
       room = encodePool(requests, { nowMs, steadyNowMs }, room);
       const pool = decodePool(room);
       assert.deepEqual(pool.now, { nowMs, steadyNowMs });
-      const back = pool.requests.map(({ drafts, ...rest }) => ({
+      const back = pool.requests.map(({ drafts, records, ...rest }) => ({
         ...rest,
+        records: records.map((one) => ({
+          ...one,
+          lookup: one.lookup && new Uint8Array(one.lookup),
+          salt: new Uint8Array(one.salt),
+          mac: new Uint8Array(one.mac),
+        })),
         drafts: drafts.map((one) => ({
           ...one,
           classification: CLASSIFICATIONS[one.classification],

@@ -2,6 +2,7 @@
 
 import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { type Kind, KINDS } from '@tallystick/evidence';
+import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
 import type { TextBytes } from '../commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
@@ -14,6 +15,7 @@ export interface PooledRequest {
   readonly once: Once | undefined;
   readonly clearance: Classification;
   readonly drafts: readonly PooledDraft[];
+  readonly records: readonly StoredRecord[];
 }
 
 export interface PooledDraft {
@@ -33,8 +35,11 @@ export interface AppendPool {
 
 const ATOMIC = 1;
 const ONCE = 2;
+const RECORDS = 4;
 const EXPIRES = 1;
 const FINGERPRINT = 2;
+const NAMED = 1;
+const LOOKED_UP = 2;
 const kinds: readonly number[] = Object.values(KINDS);
 
 export function encodePool(
@@ -46,13 +51,14 @@ export function encodePool(
   out.f64(now.nowMs);
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
-  for (const { tenant, atomic, once, clearance = 'Public', drafts } of requests) {
+  for (const { tenant, atomic, once, clearance = 'Public', drafts, records = [] } of requests) {
     out.text(tenant);
-    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE));
+    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | (records.length === 0 ? 0 : RECORDS));
     out.u8(CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
     for (const draft of drafts) writeDraft(out, draft);
+    if (records.length > 0) writeRecords(out, records);
   }
   return out.buffer;
 }
@@ -83,6 +89,7 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
       once,
       clearance,
       drafts: listOf(message, () => readDraft(message)),
+      records: (flags & RECORDS) === 0 ? [] : listOf(message, () => readRecord(message)),
     };
   });
   return { requests, now };
@@ -133,6 +140,38 @@ function readDraft(message: ByteReader): PooledDraft {
     sentFingerprint: (flags & FINGERPRINT) === 0 ? undefined : message.bytes(),
     eventId: message.text(),
     texts: [message.bytes(), message.bytes()],
+  };
+}
+
+function writeRecords(out: ByteWriter, records: readonly StoredRecord[]): void {
+  out.u32(records.length);
+  for (const { owner, kind, id, version, body, state, uniqueName, lookup, salt, mac } of records) {
+    for (const text of [owner, kind, id, body, state]) out.text(text);
+    out.f64(version);
+    out.u8((uniqueName === undefined ? 0 : NAMED) | (lookup === undefined ? 0 : LOOKED_UP));
+    if (uniqueName !== undefined) out.text(uniqueName);
+    if (lookup !== undefined) out.bytes(lookup);
+    out.bytes(salt);
+    out.bytes(mac);
+  }
+}
+
+function readRecord(message: ByteReader): StoredRecord {
+  const [owner, kind] = [message.text(), message.text() as RecordKind];
+  const [id, body, state] = [message.text(), message.text(), message.text()];
+  const version = message.f64();
+  const flags = message.u8();
+  return {
+    owner,
+    kind,
+    id,
+    version,
+    body,
+    state,
+    uniqueName: (flags & NAMED) === 0 ? undefined : message.text(),
+    lookup: (flags & LOOKED_UP) === 0 ? undefined : message.bytes(),
+    salt: message.bytes(),
+    mac: message.bytes(),
   };
 }
 

@@ -2,22 +2,23 @@
 // back: whoever asked has them.
 
 import { AuditError, type ErrorCode } from '@tallystick/contract';
-import type { AppendFault, AppendRequest, AppendResult, DraftOutcome } from '../../streams/log.ts';
+import type { AppendAnswer, AppendRequest, DraftOutcome } from '../../streams/log.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
 
-const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Faulty'] as const;
+const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Stale', 'NameTaken', 'Faulty'] as const;
 
-export function encodeResults(
-  results: readonly (AppendResult | AppendFault)[],
-  room: ArrayBuffer,
-): ArrayBuffer {
+export function encodeResults(results: readonly AppendAnswer[], room: ArrayBuffer): ArrayBuffer {
   const out = new ByteWriter(0, room);
   for (const result of results) {
     out.u8(STATUSES.indexOf(result.status));
     if (result.status === 'Done') writeDone(out, result.outcomes);
     else if (result.status === 'Faulty') writeFault(out, result.error);
+    else if (result.status === 'Stale') {
+      out.text(result.id);
+      out.f64(result.version);
+    } else if (result.status === 'NameTaken') out.text(result.uniqueName);
     else if (result.status === 'Repeated') {
       const { fingerprint, classification, expiresAtMs, note, outcomes } = result.used;
       out.bytes(fingerprint);
@@ -30,15 +31,12 @@ export function encodeResults(
   return out.buffer;
 }
 
-export function decodeResults(
-  buffer: ArrayBuffer,
-  requests: readonly AppendRequest[],
-): (AppendResult | AppendFault)[] {
+export function decodeResults(buffer: ArrayBuffer, requests: readonly AppendRequest[]): AppendAnswer[] {
   const message = new ByteReader(buffer);
   return requests.map((request) => readResult(message, request));
 }
 
-function readResult(message: ByteReader, request: AppendRequest): AppendResult | AppendFault {
+function readResult(message: ByteReader, request: AppendRequest): AppendAnswer {
   const status = STATUSES[message.u8()];
   if (status === undefined) throw new Error('a result has an unknown status');
   switch (status) {
@@ -57,6 +55,10 @@ function readResult(message: ByteReader, request: AppendRequest): AppendResult |
       };
     case 'KeyReused':
       return { status };
+    case 'Stale':
+      return { status, id: message.text(), version: message.f64() };
+    case 'NameTaken':
+      return { status, uniqueName: message.text() };
     case 'Faulty':
       return { status, error: readFault(message) };
   }

@@ -3,6 +3,7 @@
 
 import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { First } from '../../repeats.ts';
+import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
@@ -39,8 +40,14 @@ export interface PoolTables<H extends Head = Head> {
   usedKey(head: H, once: Once, steadyNowMs: number): UsedKey | undefined;
   /** Asked only for ids that a client chose. */
   storedId(head: H, eventId: EventId): StoredId | undefined;
+  /** That of the record, 0 where there is none. */
+  recordVersion(head: H, record: StoredRecord): number;
+  /** Whether another record of its kind has its unique name. */
+  isNameTaken(head: H, record: StoredRecord): boolean;
   putEntry(head: H, entry: NewEntry): void;
   putStream(head: H, stream: NewStream): void;
+  /** In the place of the version before. */
+  putRecord(head: H, record: StoredRecord): void;
   /** Takes the place of a key that has expired. */
   putUsedKey(head: H, once: Once, outcomes: readonly DraftOutcome[]): void;
 }

@@ -3,9 +3,10 @@
 
 import { ok as assert } from 'node:assert/strict';
 import type { Classification } from '@tallystick/contract';
+import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
 import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
 import type {
-  AppendFault,
+  AppendAnswer,
   AppendResult,
   AppendTime,
   DraftOutcome,
@@ -41,7 +42,7 @@ export class PoolWriter<H extends Head> {
     this.streams = new StreamWriter(tables, options);
   }
 
-  append(request: PooledRequest, given: Given): AppendResult | AppendFault {
+  append(request: PooledRequest, given: Given): AppendAnswer {
     const head = this.#tables.head(request.tenant);
     if (head === undefined) {
       return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };
@@ -49,6 +50,8 @@ export class PoolWriter<H extends Head> {
     const { once } = request;
     const answered = this.#answer(head, once, request.clearance, given.now);
     if (answered !== undefined) return answered;
+    const refused = this.#refusalOf(head, request.records);
+    if (refused !== undefined) return refused;
     const recognized = orTenantFault(head.tenantId, () =>
       recognize(request, (eventId) => this.#tables.storedId(head, eventId)),
     );
@@ -56,7 +59,23 @@ export class PoolWriter<H extends Head> {
     if (once !== undefined && outcomes.some((outcome) => 'index' in outcome)) {
       this.#tables.putUsedKey(head, classedWith(once, recognized), outcomes);
     }
+    for (const record of request.records) this.#tables.putRecord(head, record);
     return { status: 'Done', outcomes };
+  }
+
+  /** Why these cannot take the place of what is stored. Each is another record. */
+  #refusalOf(head: H, records: readonly StoredRecord[]): ChangeRefusal | undefined {
+    for (const record of records) {
+      const version = this.#tables.recordVersion(head, record);
+      if (version !== record.version - 1) return { status: 'Stale', id: record.id, version };
+      const { kind, uniqueName } = record;
+      if (uniqueName === undefined) continue;
+      const beside = records.some(
+        (each) => each !== record && each.kind === kind && each.uniqueName === uniqueName,
+      );
+      if (beside || this.#tables.isNameTaken(head, record)) return { status: 'NameTaken', uniqueName };
+    }
+    return undefined;
   }
 
   /** `isThere`: the tenant has such a stream. */

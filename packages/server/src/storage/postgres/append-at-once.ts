@@ -1,6 +1,6 @@
 // Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
 // the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
-// done again, upon locked heads. For requests that look nothing up: neither a key nor an id that the caller has given. And not
+// done again, upon locked heads. For requests that look nothing up: neither a key, nor a record, nor an id that the caller has given. And not
 // for logs that another node writes to at the same time: there it would mostly be in vain.
 
 import type { TenantId } from '@tallystick/contract';
@@ -48,8 +48,10 @@ const SHARED_MAX = 10_000;
 
 export function canBeAtOnce(open: readonly Numbered[]): boolean {
   return open.every(
-    ({ request: { once, drafts } }) =>
-      once === undefined && drafts.every(({ sentFingerprint }) => sentFingerprint === undefined),
+    ({ request: { once, drafts, records } }) =>
+      once === undefined &&
+      records.length === 0 &&
+      drafts.every(({ sentFingerprint }) => sentFingerprint === undefined),
   );
 }
 

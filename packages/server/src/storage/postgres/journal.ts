@@ -126,7 +126,7 @@ export class Journal {
 
   async seal(request: SealRequest, now: AppendTime): Promise<SealResult> {
     const { tenant, streamId, once } = request;
-    const wish = { wanted: [{ tenant, once, drafts: [] }], steadyNowMs: now.steadyNowMs };
+    const wish = { wanted: [{ tenant, once, drafts: [], records: [] }], steadyNowMs: now.steadyNowMs };
     return this.#untilLocked(tenant, wish, async (writer, transaction) => {
       const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
       return writer.seal(request, now, isThere);

@@ -1,7 +1,7 @@
 // When API keys were last used, in a table of its own. A loop of each node writes it, for all tenants.
 
 import type { KeyId } from '@tallystick/contract';
-import type { KeyUse, OwnedKey } from '../../access/key-uses.ts';
+import type { KeyUse, KeyUseStore, OwnedKey } from '../../access/key-uses.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { type Database, PROJECTOR, statement } from './database.ts';
 
@@ -18,7 +18,14 @@ const READ = statement(
    WHERE tenant_id = ANY ($1::text[]) AND key_id = ANY ($2::text[])`,
 );
 
-export async function keepKeyUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
+export function createKeyUseStore(database: Database): KeyUseStore {
+  return {
+    keep: (uses) => keepKeyUses(database, uses),
+    lastUses: (keys) => lastKeyUses(database, keys),
+  };
+}
+
+async function keepKeyUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   if (uses.length === 0) return;
   const values = [
     uses.map(({ tenantId }) => tenantId),
@@ -28,7 +35,7 @@ export async function keepKeyUses(database: Database, uses: readonly KeyUse[]): 
   await database.inTransaction(PROJECTOR, (transaction) => transaction.change(KEEP, values));
 }
 
-export async function lastKeyUses(
+async function lastKeyUses(
   database: Database,
   keys: readonly OwnedKey[],
 ): Promise<ReadonlyMap<KeyId, number>> {

@@ -86,7 +86,7 @@ export class LockedCommits {
         const tables = new PostgresPoolTables(locked);
         await tables.load(transaction, wanted, steadyNowMs);
         const done = await work(new PoolWriter(tables, writing), transaction, tables, locked);
-        if (!tables.rows.isEmpty) await tables.rows.write(transaction, locked.heads.values());
+        await tables.write(transaction);
         return done;
       });
       heads.remember(locked?.heads.values() ?? []);

@@ -3,6 +3,7 @@
 
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { PooledRequest } from '../pool/append-message.ts';
 import type { Head } from '../pool/head.ts';
@@ -16,6 +17,7 @@ import { type Row, statement, type Transaction } from './database.ts';
 import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
+import { RecordRows } from './records.ts';
 
 // Each looked up by itself, which LIMIT makes sure of: a join might go through all that there is.
 const USED_KEYS = ofTenants(
@@ -41,12 +43,13 @@ const EVENTS: TenantsStatement = {
   ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
 };
 
-export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts'>;
+export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'>;
 
 export class PostgresPoolTables implements PoolTables {
   readonly #locked: LockedHeads;
   readonly #usedKeys = new Map<string, UsedKey>();
   readonly #ids = new Map<string, StoredId>();
+  readonly #records = new RecordRows();
   readonly rows = new PoolRows();
 
   constructor(locked: LockedHeads) {
@@ -72,9 +75,19 @@ export class PostgresPoolTables implements PoolTables {
         wanted.map(({ tenant }) => tenant),
         wanted.map(({ eventId }) => eventIdBytes(eventId)),
       ]),
+      this.#records.load(
+        transaction,
+        locked.flatMap(({ records }) => records),
+      ),
     ]);
     for (const row of keyRows) this.#takeKey(row, steadyNowMs);
     for (const row of idRows) this.#takeId(row);
+  }
+
+  /** Writes all that was put. */
+  async write(transaction: Transaction): Promise<void> {
+    if (!this.rows.isEmpty) await this.rows.write(transaction, this.#locked.heads.values());
+    await this.#records.write(transaction);
   }
 
   head(tenant: TenantId): Head | undefined {
@@ -110,6 +123,18 @@ export class PostgresPoolTables implements PoolTables {
     const name = nameOf(head.tenantId, once.operation, once.key);
     this.#usedKeys.set(name, { fingerprint, classification, expiresAtMs, note, outcomes });
     this.rows.putUsedKey(head, once, outcomes);
+  }
+
+  recordVersion(_: Head, record: StoredRecord): number {
+    return this.#records.version(record);
+  }
+
+  isNameTaken(_: Head, record: StoredRecord): boolean {
+    return this.#records.isNameTaken(record);
+  }
+
+  putRecord(_: Head, record: StoredRecord): void {
+    this.#records.put(record);
   }
 
   #takeKey(row: Row, steadyNowMs: number): void {

@@ -7,20 +7,24 @@ import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { StreamLimits } from '../../streams/log.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { guarded, recordsMessage } from '../guarded.ts';
 import type { Storage } from '../storage.ts';
-import { createAccessStores } from './access-stores.ts';
 import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
 import { COMMITS_AT_ONCE } from './journal.ts';
 import { createLogWith, writesHere } from './log.ts';
 import { HeldShares } from './held-shares.ts';
+import { createKeyUseStore } from './key-uses.ts';
 import type { LoginUrls } from './logins.ts';
 import { settleInstallation, settleSigner } from './meta.ts';
 import { requireReady } from './migrate.ts';
 import { Newscast } from './newscast.ts';
 import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes.ts';
 import { ensureReady } from './provision.ts';
+import { createOlderKeyStore } from './older-keys.ts';
+import { createRecordReader } from './records.ts';
+import { createTenantStore } from './tenants.ts';
 import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
 import { exposureOf, usersOf } from './users.ts';
@@ -106,11 +110,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     ? parts.use(await startWriter({ ...writing, onCrash: options.threads.onFatal }))
     : writesHere({ ...writing, writing: connect(writers, FEW_OF_INDEX), committer, clock, random, nextId });
   const log = createLogWith(writer, { reading, logOrigin });
-  const access = createAccessStores(reading, {
-    clock,
-    random,
-    ...(onFailure === undefined ? {} : { onFailure }),
-  });
+  const orUnavailable = <T extends object>(port: T) => guarded(port, recordsMessage, onFailure);
   const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held);
   const index = createEventIndex({
     database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX, ...FEW_OF_SERVING }),
@@ -133,9 +133,10 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     logOrigin,
     log,
     tree,
-    tenants: access.tenants,
-    apiKeys: access.keys,
-    keyUses: access.uses,
+    records: orUnavailable(createRecordReader(reading)),
+    tenants: orUnavailable(createTenantStore(reading, random)),
+    keyUses: orUnavailable(createKeyUseStore(reading)),
+    olderKeys: createOlderKeyStore(reading),
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),

@@ -46,6 +46,9 @@ const THROUGH_THE_THREAD = new Set([
   'hashed, stored and returned are the same bytes, whatever the event',
   'a stream is sealed once, also when many ask at the same time',
   'streams that nobody comes to are sealed when their day is over, all others are left',
+  'a record, its notice and the key of its request are stored together, and a repeat stores nothing',
+  'a change of another version is refused, and the rest of its pool is committed',
+  'a unique name belongs to one record until that gives it up',
   Object.keys(epochClaims)[0]!,
 ]);
 

@@ -9,17 +9,19 @@ import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
+import { changeOf, nextVersion, recordOf } from '../conformance/records.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { createAccessStores } from './access-stores.ts';
 import { Database, PROJECTOR, SCHEMA, statement } from './database.ts';
 import { createLog } from './log.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
 import { openPostgresStorage } from './postgres-storage.ts';
 import { ensureReady, provision } from './provision.ts';
+import { createRecordReader } from './records.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
 import { classificationIn } from '../rows/classification-column.ts';
 import { byPartitions, MIGRATIONS } from './schema.ts';
+import { createTenantStore } from './tenants.ts';
 
 const random = createSystemRandom();
 const VERSION = MIGRATIONS.length;
@@ -57,20 +59,21 @@ async function serveAt(url: string): Promise<void> {
   await using writing = new Database({ url, connectionsMax: 1 });
   const nextId = createUlids(systemClock, random);
   const { logOrigin } = await settleInstallation(database, { logOrigin: undefined, nextId });
-  const { keys, tenants } = createAccessStores(database, { clock: systemClock, random });
-  await tenants.ensure('acme', NOW_MS);
-  const facts = { tenantId: 'acme', name: 'ci', roles: [], scopes: [], clearance: undefined } as const;
-  const times = { createdAtMs: NOW_MS, expiresAtMs: undefined, revokedAtMs: undefined };
-  const key = { ...facts, ...times, keyId: nextId(), createdBy: 'system', replaces: undefined };
-  const hash = random.bytes(32);
-  assert.equal(await keys.create(key, hash), true);
-  assert.deepEqual(await keys.findByHash(hash), key);
-  assert.equal(await keys.revoke(key.keyId, NOW_MS), true);
+  await createTenantStore(database, random).ensure('acme', NOW_MS);
   const committer = new PoolCommitter(random);
   const parts = { streams: STREAMS, clock: systemClock, random, nextId };
   const log = createLog({ writing, reading: database, committer, logOrigin, ...parts });
   const [result] = await log.append([request('acme', [draftOf(), draftOf()])], now());
   assert.equal(placedIn(result).length, 2);
+  const key = recordOf('acme', { lookup: random.bytes(32) });
+  const changes = [changeOf([key]), changeOf([nextVersion(key)])];
+  const changed = await log.append(changes, now());
+  assert.deepEqual(
+    changed.map(({ status }) => status),
+    ['Done', 'Done'],
+  );
+  const found = await createRecordReader(database).byLookup('ApiKey', key.lookup!);
+  assert.equal(found?.version, 2);
 }
 
 describe('a user who is not the owner', () => {
@@ -139,7 +142,7 @@ describe('a user who is not the owner', () => {
         'UPDATE contents SET text2 = text2',
         'DELETE FROM streams',
         'DELETE FROM heads',
-        'DELETE FROM api_keys',
+        'DELETE FROM records',
       ])
         await assert.rejects(inRole(role, sql), /permission denied/, `${role}: ${sql}`);
       await assert.rejects(inRole(role, 'DROP TABLE entries'), /must be owner/, role);

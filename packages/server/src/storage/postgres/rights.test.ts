@@ -81,7 +81,7 @@ describe('the catalogue', () => {
       rights.map(({ right }) => right),
       [
         'api_key_uses tallystick_projector UPDATE',
-        'api_keys tallystick_writer UPDATE',
+        'api_keys tallystick_writer DELETE',
         'checkpoints tallystick_projector UPDATE',
         'contents tallystick_retention DELETE',
         'dead_letters tallystick_projector DELETE',
@@ -94,6 +94,7 @@ describe('the catalogue', () => {
         'nodes tallystick_projector DELETE',
         'nodes tallystick_projector UPDATE',
         'rebuilds tallystick_projector UPDATE',
+        'records tallystick_writer UPDATE',
         'refused_logs tallystick_projector DELETE',
         'refused_logs tallystick_projector UPDATE',
         'refused_logs tallystick_writer DELETE',

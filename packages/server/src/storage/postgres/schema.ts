@@ -348,4 +348,31 @@ export const MIGRATIONS: readonly Migration[] = [
       PRIMARY KEY (tenant_id, key_id)
     ) WITH (fillfactor = 50)`,
   ],
+  // Records: what callers may change, each version in one commit with its notice. What was in columns of tenants nobody could
+  // change; from now on it is in a record.
+  () => [
+    `CREATE TABLE records (
+      -- '*' for those of the installation.
+      ${TENANT},
+      kind        text COLLATE "C" NOT NULL,
+      id          text COLLATE "C" NOT NULL,
+      version     bigint NOT NULL,
+      -- All of it; the three behind it are copies of members.
+      body        text NOT NULL,
+      state       text COLLATE "C" NOT NULL,
+      unique_name text COLLATE "C",
+      lookup      bytea,
+      -- With it, the notice commits to the body.
+      salt        bytea NOT NULL,
+      -- Under a key that is not here.
+      mac         bytea NOT NULL,
+      PRIMARY KEY (tenant_id, kind, id)
+    )`,
+    'CREATE UNIQUE INDEX records_by_name ON records (tenant_id, kind, unique_name) WHERE unique_name IS NOT NULL',
+    'CREATE INDEX records_by_lookup ON records (lookup) WHERE lookup IS NOT NULL',
+    'CREATE INDEX records_by_id ON records (kind, id)',
+    ...['tier', 'region', 'status', 'default_classification', 'default_retention', 'updated_at_ms'].map(
+      (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
+    ),
+  ],
 ];

@@ -8,13 +8,13 @@ import { decodeEntry, encodeEntry, leafHash } from '@tallystick/evidence';
 import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest } from '../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
-import { createAccessTables } from './access.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
 import { TenantFault } from '../pool/tenant-fault.ts';
 import { ChainGuard } from './chain-guard.ts';
 import { openJournal } from './database.ts';
 import { Journal } from './journal.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { addTenants } from './tenants.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-chain-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -23,7 +23,7 @@ after(() => rmSync(folder, { recursive: true }));
 function build() {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
-  createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
+  addTenants(db, tenants, NOW_MS);
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
   const journal = new Journal(db, { logOrigin: 'x', streams: STREAMS, nextId, random, committer });

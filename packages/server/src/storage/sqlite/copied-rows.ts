@@ -25,7 +25,6 @@ function ofTenant(table: string, more = '', columns: Readonly<Record<string, str
 
 const SOURCES: Readonly<Record<string, Source>> = {
   tenants: { from: 'tenants', columns: {} },
-  api_keys: { from: 'api_keys', columns: {} },
   api_key_uses: { from: 'api_key_uses', columns: {} },
   entries: ofTenant('entries', 'LEFT JOIN contents USING (id)', { expires_at_ms: 'contents.expires_at_ms' }),
   contents: ofTenant('entries', 'CROSS JOIN contents USING (id)', { leaf_index: 'entries.leaf_index' }),

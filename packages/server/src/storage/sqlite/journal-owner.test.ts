@@ -27,11 +27,7 @@ function build() {
   const committer = new PoolCommitter(random);
   const parts = { streams: STREAMS, clock, nextId, random, committer };
   const owner = new JournalOwner({ directory, logOrigin: 'x', ...parts });
-  owner.writeAccess({
-    verb: 'EnsureTenants',
-    tenants: [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }],
-    nowMs: NOW_MS,
-  });
+  owner.addTenants([{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }], NOW_MS);
   const path = join(directory, JOURNAL_FILE);
   const append = async (count: number) => {
     const drafts = Array.from({ length: count }, () => draftOf({ payload: { note: 'n'.repeat(2000) } }));

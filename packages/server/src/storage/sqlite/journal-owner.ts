@@ -5,17 +5,19 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
+import type { KeyUse } from '../../access/key-uses.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { StartError } from '../../start-error.ts';
 import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../streams/log.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
-import { type AccessTables, type AccessWrite, createAccessTables } from './access.ts';
 import { decodePool } from '../pool/append-message.ts';
 import { encodeResults } from '../pool/append-results.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
 import { Journal, type JournalOptions } from './journal.ts';
+import { keepKeyUses } from './key-uses.ts';
 import { readInstallation } from './meta.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
+import { addTenants, type NewTenant } from './tenants.ts';
 import { TreePublisher } from './tree-publisher.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
@@ -28,7 +30,6 @@ interface Opened {
   readonly db: DatabaseSync;
   readonly wal: WriteAheadLog;
   readonly journal: Journal;
-  readonly access: AccessTables;
   readonly publisher: TreePublisher;
 }
 
@@ -69,8 +70,16 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ journal }) => journal.sealAged(now, except));
   }
 
-  writeAccess(change: AccessWrite): boolean {
-    return this.#orOpenAnew(({ access }) => access.write(change));
+  addTenants(tenants: readonly NewTenant[], nowMs: number): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => addTenants(db, tenants, nowMs)));
+  }
+
+  removeOlderKeys(tenantId: TenantId | '*'): void {
+    this.#orOpenAnew(({ db }) => db.prepare('DELETE FROM api_keys WHERE tenant_id = ?').run(tenantId));
+  }
+
+  keepKeyUses(uses: readonly KeyUse[]): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => keepKeyUses(db, uses)));
   }
 
   publish(logs: readonly PublishedLog[], nowMs: number): void {
@@ -123,7 +132,6 @@ export class JournalOwner implements Disposable {
         db,
         wal: new WriteAheadLog(db),
         journal: new Journal(db, this.#options),
-        access: createAccessTables(db),
         publisher: new TreePublisher(db),
       };
     } catch (error) {

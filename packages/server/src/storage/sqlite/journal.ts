@@ -6,8 +6,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type {
-  AppendFault,
-  AppendResult,
+  AppendAnswer,
   AppendTime,
   EpochRequest,
   EpochResult,
@@ -32,7 +31,7 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly logOrigin: string;
 }
 
-type Result = AppendResult | AppendFault;
+type Result = AppendAnswer;
 
 export class Journal {
   readonly #db: DatabaseSync;

@@ -3,17 +3,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { classificationIn } from '../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
 import { orRefused } from './chain-guard.ts';
 import type { Heads, NumberedHead } from './heads.ts';
+import { RecordRows } from './records.ts';
 import type { UsedKeys } from './used-keys.ts';
 
 export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #heads: Heads;
   readonly #usedKeys: UsedKeys;
+  readonly #records: RecordRows;
   readonly #find: StatementSync;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
@@ -21,6 +24,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
     this.#heads = heads;
+    this.#records = new RecordRows(db);
     this.#usedKeys = usedKeys;
     this.#find = db.prepare(
       `SELECT leaf_index, classification, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
@@ -57,6 +61,18 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
       fingerprint: blobOrNone(row, 'sent_fingerprint'),
       classification: classificationIn(row),
     };
+  }
+
+  recordVersion({ tenant }: NumberedHead, record: StoredRecord): number {
+    return this.#records.version(tenant, record);
+  }
+
+  isNameTaken({ tenant }: NumberedHead, record: StoredRecord): boolean {
+    return this.#records.isNameTaken(tenant, record);
+  }
+
+  putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
+    this.#records.put(tenant, record);
   }
 
   /** A statement has copied the bytes when it returns. */

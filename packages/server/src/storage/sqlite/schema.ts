@@ -3,7 +3,8 @@
 // without touching a proof. A tenant is a small number here, so that it costs a byte and not its name.
 //
 // What is evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. What is not, and is named so by the
-// verifier of a store: meta, tenants, api_keys, api_key_uses, used_keys.
+// verifier of a store: meta, tenants, api_key_uses, used_keys, and api_keys, which is from before there were records. Records are
+// held against their notices.
 
 export const MIGRATIONS: readonly string[] = [
   `
@@ -147,5 +148,36 @@ export const MIGRATIONS: readonly string[] = [
     used_at_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX api_keys_by_tenant ON api_keys (tenant_id);
+  `,
+  `
+  -- What callers may change, such as API keys and the settings of tenants, each version in one commit with its notice.
+  CREATE TABLE records (
+    -- That of the installation has the name '*'.
+    tenant      INTEGER NOT NULL REFERENCES tenants,
+    kind        TEXT NOT NULL,
+    id          TEXT NOT NULL,
+    version     INTEGER NOT NULL,
+    -- All of it; the three behind it are copies of members.
+    body        TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    unique_name TEXT,
+    lookup      BLOB,
+    -- With it, the notice commits to the body.
+    salt        BLOB NOT NULL,
+    -- Under a key that is not here.
+    mac         BLOB NOT NULL,
+    PRIMARY KEY (tenant, kind, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX records_by_name ON records (tenant, kind, unique_name) WHERE unique_name IS NOT NULL;
+  CREATE INDEX records_by_lookup ON records (lookup) WHERE lookup IS NOT NULL;
+  CREATE INDEX records_by_id ON records (kind, id);
+
+  -- Nobody could change these; from now on they are in a record.
+  ALTER TABLE tenants DROP COLUMN tier;
+  ALTER TABLE tenants DROP COLUMN region;
+  ALTER TABLE tenants DROP COLUMN status;
+  ALTER TABLE tenants DROP COLUMN default_classification;
+  ALTER TABLE tenants DROP COLUMN default_retention;
+  ALTER TABLE tenants DROP COLUMN updated_at_ms;
   `,
 ];

@@ -7,21 +7,24 @@ import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
 import type { StreamLimits } from '../../streams/log.ts';
 import { requireNotMoved } from '../moved-store.ts';
+import { guarded, recordsMessage } from '../guarded.ts';
+import { olderKeyIn } from '../rows/older-key-row.ts';
 import type { Storage } from '../storage.ts';
-import { createAccessReader } from './access.ts';
-import { createAccessStores } from './access-stores.ts';
 import { callsHere } from '../../runtime/calls.ts';
 import { appendsBy } from '../pool/send-pools.ts';
 import { openJournal, openJournalForReading } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { logOf, treeOn } from './journal-log.ts';
 import { JournalOwner, type JournalOwnerOptions } from './journal-owner.ts';
+import { createKeyUseStore } from './key-uses.ts';
 import { takeLock } from './lock.ts';
 import { LogTables } from './log-tables.ts';
 import { type OpenJournal, startLogThreads } from './log-threads.ts';
 import { settleInstallation } from './meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { checksBy, RangeChecks } from './ranges.ts';
+import { createRecordReader } from './records.ts';
+import { createTenantStore } from './tenants.ts';
 import { TreeGrowth } from './tree-growth.ts';
 import { TreeReads } from './tree-reads.ts';
 
@@ -60,12 +63,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     : openInProcess({ directory, logOrigin, streams, clock, nextId, random, committer });
   parts.use(journal);
   const reading = parts.use(openJournalForReading(directory));
-  const access = createAccessStores(
-    createAccessReader(reading, clock),
-    journal.owner.writeAccess,
-    random,
-    options.onFailure,
-  );
+  const orUnavailable = <T extends object>(port: T) => guarded(port, recordsMessage, options.onFailure);
   const index = parts.use(
     createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
   );
@@ -75,9 +73,13 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     logOrigin,
     log: logOf(journal),
     tree: treeOn(journal),
-    tenants: access.tenants,
-    apiKeys: access.keys,
-    keyUses: access.uses,
+    records: orUnavailable(createRecordReader(reading)),
+    tenants: orUnavailable(createTenantStore(reading, journal.owner, random)),
+    keyUses: orUnavailable(createKeyUseStore(reading, journal.owner)),
+    olderKeys: {
+      list: async () => reading.prepare('SELECT * FROM api_keys').all().map(olderKeyIn),
+      remove: journal.owner.removeOlderKeys,
+    },
     index,
     nodes: undefined,
     settleSigner: async (fingerprint) => fingerprint,

@@ -96,6 +96,8 @@ const DECIDED_BY_THE_WRITER = new Set([
   'a key is not used up by a seal that was not done, and belongs to its operation',
   'where the last entry before is a seal, the stream that it opened is the one',
   'an event that is sent again is recognised at its place in the sequence, in whichever log it is',
+  'a name that one owner gives up is not free for another record of a second owner',
+  'two records of one request cannot have the same unique name',
 ]);
 
 describe('SQLite in process', () => {

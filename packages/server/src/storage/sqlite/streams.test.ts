@@ -6,12 +6,12 @@ import { after, test } from 'node:test';
 import { createSystemRandom } from '../../runtime/random.ts';
 import type { AppendRequest } from '../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
-import { createAccessTables } from './access.ts';
 import { decodePool, encodePool } from '../pool/append-message.ts';
 import { openJournal } from './database.ts';
 import { Journal } from './journal.ts';
 import { LogTables } from './log-tables.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
+import { addTenants } from './tenants.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-streams-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -21,7 +21,7 @@ const LATER = now(NOW_MS + 86_400_000);
 function build() {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
-  createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
+  addTenants(db, tenants, NOW_MS);
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
   const streams = { ...STREAMS, sealAfterEvents: 3 };

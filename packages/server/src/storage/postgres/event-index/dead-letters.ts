@@ -55,7 +55,7 @@ export async function lettersOf(
   { way, beyond, limit }: RowsWish,
 ): Promise<IndexLetter[]> {
   const rows =
-    way === 'NewestFirst'
+    way === 'Falling'
       ? await transaction.query(BEFORE, [tenant, beyond ?? LAST_ID, limit])
       : await transaction.query(AFTER, [tenant, beyond ?? '', limit]);
   return rows.map(letterIn);

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => logs?.[Symbol.asyncDispose]());
 
-const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+const ALL_LETTERS = { way: 'Falling', beyond: undefined, limit: 10 } as const;
 const REQUEST = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };
 
 const asking = (text: string) => ({ query: parseQuery(text).query! });

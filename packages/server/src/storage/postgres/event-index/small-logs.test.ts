@@ -10,7 +10,7 @@ import { SHARES } from '../schema.ts';
 import { events, IndexedLogs, requireFound } from './testing/indexed-log.ts';
 
 const NO_TIME = 'no time at all';
-const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+const ALL_LETTERS = { way: 'Falling', beyond: undefined, limit: 10 } as const;
 
 let logs: IndexedLogs;
 before(async () => {

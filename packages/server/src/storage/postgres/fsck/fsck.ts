@@ -6,6 +6,7 @@ import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
 import { statement } from '../database.ts';
 import type { Asked } from '../by-tenant.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
@@ -23,6 +24,11 @@ const ONE_TENANT = statement('SELECT tenant_id FROM tenants WHERE tenant_id = $1
 const FIRST_TENANTS = statement(`SELECT tenant_id FROM tenants ORDER BY tenant_id LIMIT ${TENANTS_AT_ONCE}`);
 const TENANTS = statement(
   `SELECT tenant_id FROM tenants WHERE tenant_id > $1 ORDER BY tenant_id LIMIT ${TENANTS_AT_ONCE}`,
+);
+
+const RECORDS = statement(
+  `SELECT tenant_id, ${RECORD_COLUMNS} FROM records
+   WHERE tenant_id = $1 AND ($2::text IS NULL OR (kind, id) > ($2::text, $3::text)) ORDER BY kind, id LIMIT $4`,
 );
 
 /** All that `asked` answers must be of one state. */
@@ -53,6 +59,8 @@ function rowsOf(asked: Asked): StoredRows<TenantId> {
     tenants: (after, only) => tenantsAfter(asked, after?.tenant, only),
     lot: (tenant, first, last) => lots.lot(tenant, first ?? FIRST_INTEGER, last ?? LAST_INTEGER),
     streams: (tenant, after, limit) => streamsOf(asked, tenant, after, limit),
+    records: async (tenant, after, limit) =>
+      (await asked.query(RECORDS, [tenant, after?.kind ?? null, after?.id ?? null, limit])).map(recordIn),
     requireEnd: (tenant, end) => requireHead(asked, tenant, end),
     ofTheWhole: [{ check: 'schema', look: () => requireSchema(asked) }],
     requireKnownTenants: () => requireKnownTenants(asked),

@@ -20,18 +20,23 @@ const TENANT = 'tenant_id text!';
 export const EXPECTED: Readonly<Record<string, Table>> = {
   meta: { columns: ['name text!', 'value text!'], unique: ['name'] },
   tenants: {
-    columns: [
-      'created_at_ms bigint!',
-      'default_classification text!',
-      'default_retention text!',
-      'fingerprint_key bytea!',
-      'region text',
-      'status text!',
-      TENANT,
-      'tier text!',
-      'updated_at_ms bigint!',
-    ],
+    columns: ['created_at_ms bigint!', 'fingerprint_key bytea!', TENANT],
     unique: ['tenant_id'],
+  },
+  records: {
+    columns: [
+      'body text!',
+      'id text!',
+      'kind text!',
+      'lookup bytea',
+      'mac bytea!',
+      'salt bytea!',
+      'state text!',
+      TENANT,
+      'unique_name text',
+      'version bigint!',
+    ],
+    unique: ['tenant_id, kind, id'],
   },
   heads: {
     columns: ['leaf bytea', 'next_index bigint!', 'share smallint!=', TENANT],

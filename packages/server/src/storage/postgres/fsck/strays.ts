@@ -15,6 +15,7 @@ const TABLES_OF_TENANTS = {
   checkpoints: 'size',
   tile_hashes: 'place',
   epochs: 'first_index',
+  records: 'version',
 };
 
 const STRANGERS = Object.entries(TABLES_OF_TENANTS).map(([table, place]) => ({

@@ -58,7 +58,7 @@ export class DeadLetters {
   }
 
   list(tenant: number, { way, beyond, limit }: RowsWish): IndexLetter[] {
-    return way === 'NewestFirst'
+    return way === 'Falling'
       ? this.#before.all(tenant, beyond ?? LAST_ID, limit).map(letterIn)
       : this.#after.all(tenant, beyond ?? '', limit).map(letterIn);
   }

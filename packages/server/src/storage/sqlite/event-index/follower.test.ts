@@ -19,7 +19,7 @@ function events(count: number, note = 'refund'): Said[] {
   });
 }
 
-const ALL_LETTERS = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+const ALL_LETTERS = { way: 'Falling', beyond: undefined, limit: 10 } as const;
 
 const asking = (text: string) => ({ query: parseQuery(text).query! });
 
@@ -223,7 +223,7 @@ test('what is tried again while a view is made anew is in that one too, if it ha
   log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
   log.follower.turn(NOW_MS);
   log.rewrite(1, NO_TIME, '2026-01-02T03:04:05.000Z');
-  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+  const wish = { way: 'Falling', beyond: undefined, limit: 10 } as const;
   log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
   assert.equal(log.find('acme').total, 1501);
   log.follow();
@@ -240,7 +240,7 @@ test('what only the view that is being made lacks is tried again there', async (
   log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
   log.follower.turn(NOW_MS);
   log.rewrite(1, NO_TIME, timestamp);
-  const wish = { way: 'NewestFirst', beyond: undefined, limit: 10 } as const;
+  const wish = { way: 'Falling', beyond: undefined, limit: 10 } as const;
   log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
   assert.equal(log.follower.letters.count(tenant), 0);
   log.follow();

@@ -26,6 +26,17 @@ export const EVIDENCE_COLUMNS: EvidenceColumns = {
     seeds: 'the content hash in the entry',
     key_id: 'must be null: nothing is sealed',
   },
+  records: {
+    tenant: 'the log that the notice is in',
+    kind: 'what the notice is about',
+    id: 'what the notice is about',
+    version: 'the body',
+    body: 'the commitment in its newest notice',
+    state: 'the body',
+    unique_name: 'the body',
+    lookup: 'the body',
+    salt: 'the commitment in its newest notice',
+  },
   streams: {
     tenant: 'seal notices of the tenant',
     first_index: 'the seal notice before it; 0 for the first one',

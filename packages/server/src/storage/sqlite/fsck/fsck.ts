@@ -6,6 +6,7 @@ import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../f
 import { fault } from '../../fsck/store-fault.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
+import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
 import { readInstallation } from '../meta.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
@@ -31,6 +32,10 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     `SELECT tenant, tenant_id FROM tenants WHERE tenant > ?1 AND (?2 IS NULL OR tenant_id = ?2)
      ORDER BY tenant LIMIT ${TENANTS_AT_ONCE}`,
   );
+  const records = db.prepare(
+    `SELECT '' AS tenant_id, ${RECORD_COLUMNS} FROM records
+     WHERE tenant = ?1 AND (?2 IS NULL OR (kind, id) > (?2, ?3)) ORDER BY kind, id LIMIT ?4`,
+  );
   return {
     newestSize: (log) => tree.newestSize(log),
     checkpoints: (log, after, limit) => tree.checkpoints(log, after, limit),
@@ -45,6 +50,8 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     lot: (tenant, first, last) => entries.lot(tenant, first ?? FIRST_INTEGER, last ?? LAST_INTEGER),
     streams: (tenant, after, limit) =>
       streams.all(tenant, after ?? FIRST_INTEGER, limit).map((row) => streamRowIn(row)),
+    records: (tenant, after, limit) =>
+      records.all(tenant, after?.kind ?? null, after?.id ?? null, limit).map(recordIn),
     // Nothing but the entries themselves says where a log ends.
     requireEnd: () => {},
     ofTheWhole: [

@@ -12,6 +12,7 @@ const TABLES_OF_TENANTS = {
   checkpoints: 'size',
   tile_hashes: 'place',
   epochs: 'first_index',
+  records: 'version',
 };
 
 /** Throws EvidenceError at the first row of a tenant that is not there. */

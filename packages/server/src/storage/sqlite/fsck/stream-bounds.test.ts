@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../../conformance/claims.ts';
-import { createAccessTables } from '../access.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
 import { openJournal } from '../database.ts';
 import { Journal } from '../journal.ts';
 import { LogTables } from '../log-tables.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
+import { addTenants } from '../tenants.ts';
 import { checkRange } from './range.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-bounds-'));
@@ -22,7 +22,7 @@ after(() => rmSync(folder, { recursive: true }));
 function build(count: number, more = 2) {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }];
-  createAccessTables(db).write({ verb: 'EnsureTenants', tenants, nowMs: NOW_MS });
+  addTenants(db, tenants, NOW_MS);
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
   const streams = { ...STREAMS, sealAfterEvents: 3 };

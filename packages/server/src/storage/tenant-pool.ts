@@ -1,25 +1,25 @@
 // Tenants that wait for the next statement, which they share; it is sent once the one under way is through.
 
 import type { TenantId } from '@tallystick/contract';
-import type { TenantRecord } from '../../access/tenants.ts';
+import type { StoredTenant } from '../access/tenants.ts';
 
 /** Gives those that there are. */
-export type AskTenants = (ids: readonly TenantId[]) => Promise<ReadonlyMap<TenantId, TenantRecord>>;
+export type AskTenants = (ids: readonly TenantId[]) => Promise<ReadonlyMap<TenantId, StoredTenant>>;
 
 /** What a transaction may see is compared with its tenants one by one, so there must not be too many of them. */
 const TENANTS_MAX = 500;
 
 export class TenantPool {
   readonly #askAll: AskTenants;
-  readonly #waiting = new Map<TenantId, PromiseWithResolvers<TenantRecord | undefined>>();
+  readonly #waiting = new Map<TenantId, PromiseWithResolvers<StoredTenant | undefined>>();
   #isUnderWay = false;
 
   constructor(askAll: AskTenants) {
     this.#askAll = askAll;
   }
 
-  ask(tenantId: TenantId): Promise<TenantRecord | undefined> {
-    const waiter = this.#waiting.get(tenantId) ?? Promise.withResolvers<TenantRecord | undefined>();
+  ask(tenantId: TenantId): Promise<StoredTenant | undefined> {
+    const waiter = this.#waiting.get(tenantId) ?? Promise.withResolvers<StoredTenant | undefined>();
     this.#waiting.set(tenantId, waiter);
     if (!this.#isUnderWay) void this.#work();
     return waiter.promise;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TenantId } from '@tallystick/contract';
-import type { TenantRecord } from '../../access/tenants.ts';
+import type { StoredTenant } from '../access/tenants.ts';
 import { TenantPool } from './tenant-pool.ts';
 
 /** Those whose names begin with `t` are there; what is asked of a tenant `broken` fails. */
@@ -11,7 +11,7 @@ function setUp() {
     asked.push(ids);
     if (ids.includes('broken')) throw new Error('the database says no');
     const found = ids.filter((id) => id.startsWith('t'));
-    return new Map(found.map((tenantId) => [tenantId, { tenantId } as TenantRecord]));
+    return new Map(found.map((tenantId) => [tenantId, { tenantId } as StoredTenant]));
   });
   return { asked, ask: async (id: TenantId) => (await pool.ask(id))?.tenantId };
 }

@@ -1,0 +1,81 @@
+// Keys, tenants and their changes over the records of a store, put together: the same for the service and the command line.
+
+import { INSTALLATION } from '@tallystick/evidence';
+import type { Signing } from '../keys/signing.ts';
+import { type Change, createChange } from '../records/change.ts';
+import { KeptRecords } from '../records/kept-records.ts';
+import { createRecordMacs } from '../records/record-macs.ts';
+import type { ChangeRefusal, RecordOwner, RecordReader, StoredRecord } from '../records/records.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { AppendRequest, AppendResult } from '../streams/log.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { ApiKeys } from './api-keys.ts';
+import { createKeyChanges, type KeyChanges } from './key-changes.ts';
+import { createApiKeys } from './key-records.ts';
+import { createTenants, type TenantRecord, type Tenants, type TenantStore } from './tenants.ts';
+
+export interface Access {
+  readonly keys: ApiKeys;
+  readonly tenants: Tenants;
+  /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
+  readonly installation: () => Promise<TenantRecord>;
+  readonly change: Change;
+  readonly keyChanges: KeyChanges;
+}
+
+export interface AccessParts {
+  readonly records: RecordReader;
+  readonly tenants: TenantStore;
+  readonly signing: Pick<Signing, 'macKeys' | 'reload'>;
+  readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
+  /** Whether a tenant may get keys: throws otherwise. Undefined: whichever is asked for is made. */
+  readonly provide?: (tenantId: string) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextId: () => string;
+  /** Undefined on the command line. */
+  readonly telemetry?: Pick<Telemetry, 'info' | 'error'>;
+  readonly onForged?: (record: StoredRecord) => void;
+}
+
+export function createAccess(parts: AccessParts): Access {
+  const { records, signing, append, clock, random, nextId, telemetry } = parts;
+  const macs = createRecordMacs(() => signing.macKeys());
+  const onForged =
+    parts.onForged ??
+    (({ owner, kind, id }: StoredRecord) =>
+      telemetry?.error(
+        'a record in the database is not one of ours: somebody has put or altered it',
+        new Error(`${kind} ${id} of ${owner}`),
+      ));
+  const kept = new KeptRecords({
+    reader: records,
+    macs,
+    reloadKeys: () => signing.reload(),
+    clock,
+    onForged,
+  });
+  const tenants = createTenants(parts.tenants, kept);
+  const ensure = (tenantId: string) => tenants.ensure(tenantId, clock.now());
+  const change = createChange({
+    append,
+    provide: (owner: RecordOwner) => ensure(owner),
+    macs,
+    onChanged: () => kept.forget(),
+    clock,
+    random,
+    nextId,
+  });
+  const keys = createApiKeys(records, kept);
+  const keyChanges = createKeyChanges({
+    keys,
+    change,
+    ...(parts.provide && { provide: parts.provide }),
+    clock,
+    random,
+    nextId,
+    ...(telemetry && { telemetry }),
+  });
+  return { keys, tenants, installation: () => ensure(INSTALLATION), change, keyChanges };
+}

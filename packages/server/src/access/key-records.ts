@@ -1,0 +1,77 @@
+// API keys as records: of their tenant, or of the installation if they are for the platform.
+
+import type { Classification, KeyId, Role, Scope } from '@tallystick/contract';
+import { parseJson, toHex } from '@tallystick/evidence';
+import type { KeptRecords } from '../records/kept-records.ts';
+import type { RecordContent } from '../records/record-macs.ts';
+import type { RecordReader, StoredRecord } from '../records/records.ts';
+import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
+
+export const KEY_KIND = 'ApiKey';
+
+export function createApiKeys(
+  reader: RecordReader,
+  kept: Pick<KeptRecords, 'get' | 'genuine' | 'allGenuine'>,
+): ApiKeys {
+  const keyOf = async (record: StoredRecord | undefined) => {
+    const genuine = await kept.genuine(record);
+    return genuine && keyIn(genuine);
+  };
+  const keysOf = async (records: readonly StoredRecord[]) => (await kept.allGenuine(records)).map(keyIn);
+  return {
+    findByHash: (hash) =>
+      kept.get(`key ${toHex(hash)}`, async () => keyOf(await reader.byLookup(KEY_KIND, hash))),
+    find: async (keyId) => keyOf(await reader.byId(KEY_KIND, keyId)),
+    list: async (owner) =>
+      keysOf(owner === undefined ? await reader.all(KEY_KIND) : await reader.forOwner(owner).list(KEY_KIND)),
+    page: async (owner, wish) => keysOf(await reader.forOwner(owner).page(KEY_KIND, wish)),
+    count: (owner) => reader.forOwner(owner).count(KEY_KIND),
+  };
+}
+
+/** As it is kept. */
+export function contentOfKey(key: ApiKeyRecord): RecordContent {
+  const { hash, keyId: _, tenantId: __, version: ___, ...facts } = key;
+  return {
+    ...facts,
+    state: key.revokedAtMs === undefined ? 'Active' : 'Revoked',
+    lookup: toHex(hash),
+  };
+}
+
+interface KeyContent {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly scopes: readonly Scope[];
+  readonly clearance?: Classification;
+  readonly createdAtMs: number;
+  readonly createdBy: string;
+  readonly expiresAtMs?: number;
+  readonly revokedAtMs?: number;
+  readonly replaces?: KeyId;
+  readonly replacedBy?: KeyId;
+  readonly uniqueName?: string;
+}
+
+/** Of a genuine record. */
+function keyIn({ owner, id, version, body, lookup }: StoredRecord): ApiKeyRecord {
+  // Written by `contentOfKey`.
+  const content = parseJson(body) as KeyContent;
+  return {
+    keyId: id,
+    tenantId: owner,
+    version,
+    hash: lookup!,
+    name: content.name,
+    roles: content.roles,
+    scopes: content.scopes,
+    clearance: content.clearance,
+    createdAtMs: content.createdAtMs,
+    createdBy: content.createdBy,
+    expiresAtMs: content.expiresAtMs,
+    revokedAtMs: content.revokedAtMs,
+    replaces: content.replaces,
+    replacedBy: content.replacedBy,
+    uniqueName: content.uniqueName,
+  };
+}

@@ -1,0 +1,61 @@
+// API keys from before there were records. The first start of this version makes records of them, each with its notice, and
+// removes the rows. It does so only once: where the log of the installation was anchored before, such rows are not of an
+// older version, and whoever can write to the database must not get a key that counts by adding one.
+
+import type { TenantId } from '@tallystick/contract';
+import { KINDS } from '@tallystick/evidence';
+import { type Change, type RecordWrite, recordsOf } from '../records/change.ts';
+import type { Random } from '../runtime/random.ts';
+import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
+import { contentOfKey, KEY_KIND } from './key-records.ts';
+
+/** As it was kept. */
+export type OlderKey = Omit<ApiKeyRecord, 'replacedBy' | 'uniqueName' | 'version'>;
+
+export interface OlderKeyStore {
+  list(): Promise<readonly OlderKey[]>;
+  /** All keys of the tenant, or of the installation. */
+  remove(tenantId: TenantId | '*'): Promise<void>;
+}
+
+export interface OlderKeyParts {
+  readonly older: OlderKeyStore;
+  readonly keys: Pick<ApiKeys, 'find'>;
+  readonly change: Change;
+  readonly random: Pick<Random, 'uuid'>;
+}
+
+const AT_ONCE_MAX = 100;
+
+/** Gives how many there were. */
+export async function adoptOlderKeys({ older, keys, change, random }: OlderKeyParts): Promise<number> {
+  const found = await older.list();
+  const requestId = random.uuid();
+  for (const [owner, own] of Map.groupBy(found, ({ tenantId }) => tenantId)) {
+    const replacedBy = new Map(own.map(({ keyId, replaces }) => [replaces, keyId]));
+    const missing: OlderKey[] = [];
+    // Some may be there since a start that was cut short.
+    for (const key of own) if ((await keys.find(key.keyId)) === undefined) missing.push(key);
+    for (let i = 0; i < missing.length; i += AT_ONCE_MAX) {
+      const writes = missing.slice(i, i + AT_ONCE_MAX).map((key) => {
+        const more = { replacedBy: replacedBy.get(key.keyId), uniqueName: undefined, version: 1 };
+        return adoption({ ...key, ...more }, requestId);
+      });
+      // Refused where another node was faster.
+      recordsOf(await change({ owner, writes, correlationId: requestId }));
+    }
+    await older.remove(owner);
+  }
+  return found.length;
+}
+
+function adoption(key: ApiKeyRecord, requestId: string): RecordWrite {
+  const { keyId: id, version } = key;
+  const notice = {
+    kind: KINDS.administration,
+    action: 'Adopt.ApiKey',
+    resource: { resourceType: 'ApiKey', resourceId: id },
+    payload: { act: 'KeyAdopted', requestId, subjectIds: [id], count: 1 },
+  };
+  return { kind: KEY_KIND, id, version, content: contentOfKey(key), notice };
+}

@@ -1,0 +1,144 @@
+// Tenants as whoever runs the platform makes and changes them, through the whole service.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { List, Tenant } from '@tallystick/contract';
+import { EVENT } from '../testing/bound-operations.ts';
+import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { until } from '../testing/until.ts';
+
+let app: TestApp;
+before(async () => {
+  app = await startTestApp(WITH_PLATFORM_KEY);
+});
+after(() => app[Symbol.asyncDispose]());
+
+interface Told<T> {
+  readonly code: string;
+  readonly etag: string | null;
+  readonly body: T;
+}
+
+async function ask<T = Tenant>(
+  method: string,
+  path: string,
+  body?: object,
+  more: Record<string, string> = {},
+): Promise<Told<T>> {
+  const headers = {
+    'X-API-Key': PLATFORM_KEY,
+    'X-Tenant-Id': 'acme',
+    'Content-Type': 'application/json',
+    ...more,
+  };
+  const sent = body && { body: JSON.stringify(body) };
+  const response = await fetch(`${app.url}/api/v1${path}`, { method, headers, ...sent });
+  const answer = (await response.json()) as T & { error?: { code: string } };
+  const code = `${response.status} ${answer.error?.code ?? ''}`.trim();
+  return { code, etag: response.headers.get('ETag'), body: answer };
+}
+
+const create = (tenant: object, more?: Record<string, string>) => ask('POST', '/admin/tenants', tenant, more);
+const send = (tenant: string) => ask('POST', '/audit-events', EVENT, { 'X-Tenant-Id': tenant });
+
+test('a tenant is made with the settings that it is given, and the usual ones for the rest', async () => {
+  const { code, etag, body } = await create({ tenantId: 'made', tier: 'Premium', defaultRetention: 'P1Y' });
+  assert.deepEqual([code, etag], ['201', '"1"']);
+  const { createdAt, updatedAt, ...facts } = body;
+  assert.deepEqual(facts, {
+    tenantId: 'made',
+    tier: 'Premium',
+    status: 'Active',
+    defaultClassification: 'Internal',
+    defaultRetention: 'P1Y',
+    fourEyes: false,
+    version: 1,
+  });
+  assert.ok(createdAt <= updatedAt);
+  assert.deepEqual(await ask('GET', '/admin/tenants/made'), { code: '200', etag: '"1"', body });
+  assert.equal((await send('made')).code, '201');
+});
+
+test('a name is given once: also where the tenant came into being by a write', async () => {
+  await create({ tenantId: 'twice' });
+  assert.equal((await create({ tenantId: 'twice' })).code, '409 DUPLICATE_NAME');
+  await send('written');
+  assert.equal((await create({ tenantId: 'written' })).code, '409 DUPLICATE_NAME');
+  assert.equal((await ask('GET', '/admin/tenants/written')).body.version, 0);
+});
+
+test('what is not sent stays as it is, and a tag that is not the newest changes nothing', async () => {
+  await create({ tenantId: 'changed', region: 'eu', fourEyes: true });
+  const first = await ask('PUT', '/admin/tenants/changed', { tier: 'Premium' }, { 'If-Match': '"1"' });
+  assert.deepEqual(
+    [first.code, first.etag, first.body.tier, first.body.region, first.body.fourEyes],
+    ['200', '"2"', 'Premium', 'eu', true],
+  );
+  const stale = await ask('PUT', '/admin/tenants/changed', { tier: 'Standard' }, { 'If-Match': '"1"' });
+  assert.equal(stale.code, '409 VERSION_CONFLICT');
+  const freed = await ask('PUT', '/admin/tenants/changed', { region: null });
+  assert.deepEqual([freed.code, freed.body.region, freed.body.version], ['200', undefined, 3]);
+  assert.equal((await ask('PUT', '/admin/tenants/nobody', { tier: 'Premium' })).code, '404 TENANT_NOT_FOUND');
+});
+
+test('of a hundred who change it from one version one does, and without a tag all do', async () => {
+  await create({ tenantId: 'contested' });
+  const change = (headers = {}) => ask('PUT', '/admin/tenants/contested', { fourEyes: true }, headers);
+  const codes = await Promise.all(Array.from({ length: 100 }, () => change({ 'If-Match': '"1"' })));
+  const counts = Map.groupBy(codes, ({ code }) => code);
+  assert.deepEqual([counts.get('200')?.length, counts.get('409 VERSION_CONFLICT')?.length], [1, 99]);
+  const all = await Promise.all(Array.from({ length: 5 }, () => change()));
+  assert.deepEqual(new Set(all.map(({ code }) => code)), new Set(['200']));
+  assert.equal((await ask('GET', '/admin/tenants/contested')).body.version, 7);
+});
+
+test('a suspended tenant is refused, whoever asks, until it is active again', async () => {
+  await create({ tenantId: 'held' });
+  await send('held');
+  for (const status of ['Suspended', 'Closed']) {
+    await ask('PUT', '/admin/tenants/held', { status });
+    assert.equal((await send('held')).code, '403 TENANT_SUSPENDED');
+    assert.equal(
+      (await ask('GET', '/audit-events', undefined, { 'X-Tenant-Id': 'held' })).code,
+      '403 TENANT_SUSPENDED',
+    );
+  }
+  await ask('PUT', '/admin/tenants/held', { status: 'Active' }, { 'X-Tenant-Id': 'held' });
+  assert.equal((await send('held')).code, '201');
+});
+
+test('they are listed by name, page by page, by status, and never the installation', async () => {
+  for (const tenantId of ['list-a', 'list-b', 'list-c']) await create({ tenantId });
+  await ask('PUT', '/admin/tenants/list-b', { status: 'Closed' });
+  const names: string[] = [];
+  for (let path = '/admin/tenants?limit=2'; ; ) {
+    const { body } = await ask<List<Tenant>>('GET', path);
+    names.push(...body.data.map(({ tenantId }) => tenantId));
+    if (body.pagination.cursor === null) break;
+    path = `/admin/tenants?limit=2&cursor=${body.pagination.cursor}`;
+  }
+  assert.deepEqual(names, [...new Set(names)].toSorted());
+  assert.ok(['list-a', 'list-b', 'list-c'].every((name) => names.includes(name)) && !names.includes('*'));
+  const closed = await ask<List<Tenant>>('GET', '/admin/tenants?status=Closed');
+  assert.deepEqual(
+    closed.body.data.map(({ tenantId }) => tenantId),
+    ['list-b'],
+  );
+});
+
+test('each change is a notice of the tenant, and a key of the tenant itself may do none of it', async () => {
+  await create({ tenantId: 'told' });
+  await ask('PUT', '/admin/tenants/told', { tier: 'Premium' });
+  const own = { 'X-Tenant-Id': 'told' };
+  const seen = async () =>
+    (await ask<List<{ action: string }>>('GET', '/audit-events?kind=Notice', undefined, own)).body.data;
+  // The index comes a moment after the log.
+  await until(async () => (await seen()).length === 2);
+  const actions = (await seen()).map(({ action }) => action);
+  assert.deepEqual(actions.toSorted(), ['Create.Tenant', 'Update.Tenant']);
+  const made = await ask<{ key: string }>('POST', '/admin/api-keys', { name: 'own', roles: ['Admin'] }, own);
+  const admin = { ...own, 'X-API-Key': made.body.key };
+  assert.equal((await ask('GET', '/admin/tenants/told', undefined, admin)).code, '403 FORBIDDEN');
+  assert.equal((await ask('PUT', '/admin/tenants/told', { tier: 'Standard' }, admin)).code, '403 FORBIDDEN');
+});

@@ -1,0 +1,153 @@
+// The admin API for tenants: whoever manages the platform makes them, gives them settings, suspends them. Each change is a
+// notice in the log of the tenant itself.
+
+import { type Answer, AuditError, type InputOf, type Tenant, type TenantId } from '@tallystick/contract';
+import { KINDS } from '@tallystick/evidence';
+import type { Call, Received } from '../call.ts';
+import { type Cursors, inOrder, isId, readPage } from '../paging.ts';
+import { type RecordWrite, recordsOf } from '../records/change.ts';
+import { requireMatch } from '../records/if-match.ts';
+import { UNCLASSIFIED } from '../repeats.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import { keyNowMs, onceOf } from '../streams/once.ts';
+import type { Access } from './access.ts';
+import { contentOf, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
+
+export interface TenantOperationParts {
+  readonly access: Pick<Access, 'tenants' | 'installation' | 'change'>;
+  /** Whether anything was ever logged for a tenant. */
+  readonly hasLogged: (tenantId: TenantId) => Promise<boolean>;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+  /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
+  readonly steadyNowMs: () => number;
+}
+
+/** Where others change the same tenant at the same moment, it is tried so often. */
+const ATTEMPTS_MAX = 20;
+
+export function createTenantOperations(parts: TenantOperationParts) {
+  const { tenants } = parts.access;
+  const found = async (tenantId: TenantId): Promise<TenantRecord> => {
+    const tenant = await tenants.find(tenantId);
+    if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
+    return tenant;
+  };
+  return {
+    'tenants.create': {
+      async perform(
+        call: Call,
+        { tenant: wish }: InputOf<'tenants.create'>,
+      ): Promise<Answer<'tenants.create'>> {
+        const { tenantId } = wish;
+        const there = await tenants.find(tenantId);
+        const isTaken = there !== undefined && (there.version > 0 || (await parts.hasLogged(tenantId)));
+        const tenant = isTaken ? undefined : await tenants.ensure(tenantId, parts.clock.now());
+        const made = tenant && (await put(call, tenant, settingsOf(tenant, wish), parts));
+        if (made === undefined) throw duplicate(tenantId);
+        return { kind: 'Created', body: showTenant(made) };
+      },
+      again: async (_: Call, { input }: Received) =>
+        ({ kind: 'Repeated', body: showTenant(await found(namedIn(input))) }) as const,
+    },
+    'tenants.replace': {
+      async perform(
+        call: Call,
+        { tenantId, ifMatch, settings }: InputOf<'tenants.replace'>,
+      ): Promise<Answer<'tenants.replace'>> {
+        for (let attempt = 1; ; attempt++) {
+          const tenant = await found(tenantId);
+          requireMatch(ifMatch, tenant.version);
+          const changed = await put(call, tenant, settingsOf(tenant, settings), parts);
+          if (changed !== undefined) return { kind: 'Done', body: showTenant(changed) };
+          if (attempt === ATTEMPTS_MAX)
+            throw new AuditError('SERVICE_UNAVAILABLE', `Others change ${tenantId} all the time; ask again.`);
+        }
+      },
+      again: async (_: Call, { input }: Received) =>
+        ({ kind: 'Repeated', body: showTenant(await found(namedIn(input))) }) as const,
+    },
+    'tenants.get': async (_: Call, { tenantId }: InputOf<'tenants.get'>) =>
+      ({ kind: 'Done', body: showTenant(await found(tenantId)) }) as const,
+    'tenants.list': async (call: Call, input: InputOf<'tenants.list'>): Promise<Answer<'tenants.list'>> => {
+      const states = input.status ?? TENANT_STATUSES;
+      const scope = { operation: call.operation, tenantRecord: await parts.access.installation() };
+      const read = readPage(parts.cursors, scope, input, isId);
+      const rows = await tenants.page(inOrder(read), states);
+      const { data, pagination } = read.page(rows, ({ tenantId }) => tenantId, await tenants.count(states));
+      return { kind: 'Done', body: { data: data.map(showTenant), pagination } };
+    },
+  };
+}
+
+/** Undefined where somebody else has changed it meanwhile. */
+async function put(
+  call: Call,
+  tenant: TenantRecord,
+  settings: TenantSettings,
+  { access, clock, steadyNowMs }: TenantOperationParts,
+): Promise<TenantRecord | undefined> {
+  const { tenantId: owner } = tenant;
+  const { requestId, correlationId } = call.correlation;
+  const version = tenant.version + 1;
+  const updatedAtMs = clock.now();
+  const write: RecordWrite = {
+    kind: 'Tenant',
+    id: '',
+    version,
+    content: contentOf(settings, updatedAtMs),
+    notice: {
+      kind: KINDS.administration,
+      action: tenant.version === 0 ? 'Create.Tenant' : 'Update.Tenant',
+      resource: { resourceType: 'Tenant', resourceId: owner },
+      payload: { act: 'TenantChanged', requestId, subjectIds: [], count: 1 },
+    },
+  };
+  const once = onceOf(call, tenant, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
+  const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
+  return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };
+}
+
+type Wish = Partial<Omit<TenantSettings, 'region'>> & { readonly region?: string | null };
+
+/** What is not sent stays as it is. */
+function settingsOf(current: TenantSettings, wish: Wish): TenantSettings {
+  const {
+    tier = current.tier,
+    status = current.status,
+    region = current.region,
+    defaultClassification = current.defaultClassification,
+    defaultRetention = current.defaultRetention,
+    fourEyes = current.fourEyes,
+  } = wish;
+  return { tier, status, region: region ?? undefined, defaultClassification, defaultRetention, fourEyes };
+}
+
+/** Of an input that was validated. */
+function namedIn(input: Received['input']): TenantId {
+  const { tenantId, tenant } = input as { tenantId?: TenantId; tenant?: { tenantId: TenantId } };
+  return tenantId ?? tenant?.tenantId ?? '';
+}
+
+function duplicate(tenantId: TenantId): AuditError {
+  const issue = 'is the name of a tenant that is there';
+  return new AuditError('DUPLICATE_NAME', `tenantId ${issue}: ${tenantId}.`, {
+    details: [{ field: 'tenantId', issue, value: tenantId }],
+  });
+}
+
+function showTenant(tenant: TenantRecord): Tenant {
+  const { tenantId, tier, region, status, defaultClassification, defaultRetention, fourEyes } = tenant;
+  return {
+    tenantId,
+    tier,
+    ...(region !== undefined && { region }),
+    status,
+    defaultClassification,
+    defaultRetention,
+    fourEyes,
+    version: tenant.version,
+    createdAt: instant(tenant.createdAtMs),
+    updatedAt: instant(tenant.updatedAtMs),
+  };
+}

@@ -1,0 +1,88 @@
+// Changing records: each with the notice that tells of it, all of them in one commit of the owner's log, or none.
+
+import { AuditError, isUuid, type TenantId } from '@tallystick/contract';
+import type { NoticeFacts, NoticeKind } from '@tallystick/evidence';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
+import { draftNotice } from '../streams/notice.ts';
+import { commitmentOfRecord, type RecordContent, type RecordMacs } from './record-macs.ts';
+import type { ChangeRefusal, RecordKind, RecordOwner, StoredRecord } from './records.ts';
+
+/** What tells of a change; the commitment to the record is added. */
+export type ChangeNotice = {
+  [K in NoticeKind]: Omit<NoticeFacts<K>, 'correlationId' | 'payload'> & {
+    readonly payload: Omit<NoticeFacts<K>['payload'], 'commitment'>;
+  };
+}[NoticeKind];
+
+/** One record that is made, or takes the place of the version before it. */
+export interface RecordWrite {
+  readonly kind: RecordKind;
+  readonly id: string;
+  /** 1 for a new one, else one more than that of the record that was read. */
+  readonly version: number;
+  readonly content: RecordContent;
+  readonly notice: ChangeNotice;
+}
+
+export interface ChangeWish {
+  readonly owner: RecordOwner;
+  readonly writes: readonly RecordWrite[];
+  readonly correlationId: string;
+  /** Used up in the same commit. */
+  readonly once?: Once | undefined;
+}
+
+export type ChangeResult =
+  | { readonly status: 'Done'; readonly records: readonly StoredRecord[] }
+  | Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>
+  | ChangeRefusal;
+
+/** Resolves when it is durable, or refused. */
+export type Change = (wish: ChangeWish) => Promise<ChangeResult>;
+
+export interface ChangeParts {
+  readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
+  /** Makes sure that the owner is there: without it there is no log to write to. */
+  readonly provide: (owner: RecordOwner) => Promise<unknown>;
+  readonly macs: Pick<RecordMacs, 'make'>;
+  /** Told when it is done, or may be: what was read before may be over. */
+  readonly onChanged: () => void;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Random;
+  readonly nextId: () => string;
+}
+
+export function createChange(parts: ChangeParts): Change {
+  const { append, provide, macs, onChanged, clock, random, nextId } = parts;
+  return async ({ owner, writes, correlationId, once }) => {
+    await provide(owner);
+    const records = writes.map(({ kind, id, version, content }) =>
+      macs.make({ owner, kind, id, version, content }, random),
+    );
+    const drafts = writes.map(({ notice }, i) => {
+      const facts = {
+        ...notice,
+        payload: { ...notice.payload, commitment: commitmentOfRecord(records[i]!) },
+        correlationId: isUuid(correlationId) ? correlationId : random.uuid(),
+      };
+      return draftNotice(facts as NoticeFacts<NoticeKind>, { eventId: nextId(), nowMs: clock.now() });
+    });
+    try {
+      const tenant = owner as TenantId;
+      const result = await append({ tenant, drafts, records, atomic: true, once });
+      return result.status === 'Done' ? { status: 'Done', records } : result;
+    } finally {
+      onChanged();
+    }
+  };
+}
+
+/** The records, where nobody else was faster; throws SERVICE_UNAVAILABLE where the same request is under way elsewhere. */
+export function recordsOf(result: ChangeResult): readonly StoredRecord[] | ChangeRefusal {
+  if (result.status === 'Done') return result.records;
+  if (result.status === 'Stale' || result.status === 'NameTaken') return result;
+  // Whoever asks again gets the answer to the first one.
+  throw new AuditError('SERVICE_UNAVAILABLE', 'The same request is being answered elsewhere; ask again.');
+}

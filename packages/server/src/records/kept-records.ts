@@ -1,0 +1,98 @@
+// Records as they are read again and again: what was read is kept for as long as it holds. Whoever asks gets it after a look
+// at the version of all records, unless that was looked at a moment ago; what this process changes is forgotten at once. A
+// record that this installation has not made is as good as none.
+
+import type { Clock } from '../runtime/clock.ts';
+import type { RecordMacs } from './record-macs.ts';
+import type { RecordReader, StoredRecord } from './records.ts';
+
+export interface KeptRecordsParts {
+  readonly reader: RecordReader;
+  readonly macs: Pick<RecordMacs, 'isGenuine'>;
+  /** Looks whether there is a new key: another process may have made a MAC with it. */
+  readonly reloadKeys: () => Promise<void>;
+  readonly clock: Pick<Clock, 'monotonicNs'>;
+  /** Told of a record that somebody has put or altered past this service. */
+  readonly onForged: (record: StoredRecord) => void;
+}
+
+interface Look {
+  readonly atNs: number;
+  readonly done: Promise<void>;
+}
+
+type Kept = Map<string, Promise<unknown>>;
+
+export class KeptRecords {
+  readonly #parts: KeptRecordsParts;
+  /** Of one state of the store, or a newer one. */
+  #kept: Kept = new Map();
+  #version: unknown;
+  #look: Look | undefined;
+
+  constructor(parts: KeptRecordsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What `read` gives, or gave before. Only what exists is kept, so strangers cannot fill the memory; whoever asks for
+   * what is being read waits for it.
+   */
+  async get<T>(name: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+    await this.#lookForChanges();
+    // One that is read now goes where it belongs, also when all is forgotten meanwhile.
+    const kept = this.#kept;
+    const known = kept.get(name) as Promise<T | undefined> | undefined;
+    if (known !== undefined) return known;
+    const asked = read();
+    kept.set(name, asked);
+    const dropUnless = (found: T | undefined) => {
+      if (found === undefined && kept.get(name) === asked) kept.delete(name);
+    };
+    asked.then(dropUnless, () => dropUnless(undefined));
+    return asked;
+  }
+
+  /** The record, if it is one of ours. */
+  async genuine(record: StoredRecord | undefined): Promise<StoredRecord | undefined> {
+    const { macs, reloadKeys, onForged } = this.#parts;
+    if (record === undefined || macs.isGenuine(record)) return record;
+    await reloadKeys();
+    if (macs.isGenuine(record)) return record;
+    onForged(record);
+    return undefined;
+  }
+
+  async allGenuine(records: readonly StoredRecord[]): Promise<StoredRecord[]> {
+    const found = await Promise.all(records.map((record) => this.genuine(record)));
+    return found.filter((record) => record !== undefined);
+  }
+
+  forget(): void {
+    this.#kept = new Map();
+  }
+
+  /** Rejects when the version cannot be read, since nothing is known to hold then. */
+  #lookForChanges(): Promise<void> {
+    const nowNs = this.#parts.clock.monotonicNs();
+    // The age counts from when it was asked, so one that takes long is not waited for by those who come late.
+    if (this.#look === undefined || nowNs - this.#look.atNs >= this.#parts.reader.freshMs() * 1e6) {
+      this.#look = { atNs: nowNs, done: this.#forgetOnChange() };
+    }
+    return this.#look.done;
+  }
+
+  async #forgetOnChange(): Promise<void> {
+    const found = await this.#parts.reader.version();
+    if (found === this.#version) return;
+    this.#version = found;
+    this.forget();
+  }
+}
+
+/** Without keys, for whoever only lists what is stored. */
+export const AS_THEY_ARE: Pick<KeptRecords, 'get' | 'genuine' | 'allGenuine'> = {
+  get: (_, read) => read(),
+  genuine: async (record) => record,
+  allGenuine: async (records) => [...records],
+};

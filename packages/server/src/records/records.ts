@@ -1,0 +1,60 @@
+// Records: what callers have asked for and may change, such as API keys and the settings of a tenant. A record is put by
+// compare-and-swap on its version, in one commit with the notice that tells of it, with the idempotency key that the
+// request uses up, and with the other records of the same change. Each noun says what its records hold; no backend knows.
+
+import type { TenantId } from '@tallystick/contract';
+import type { RowsWish } from '../paging.ts';
+
+export type RecordKind = 'ApiKey' | 'Tenant';
+
+/** `*`: the installation, which has a log of its own. */
+export type RecordOwner = TenantId | '*';
+
+export interface StoredRecord {
+  readonly owner: RecordOwner;
+  readonly kind: RecordKind;
+  /** Empty where an owner has one record of the kind. */
+  readonly id: string;
+  /** 1 for a new one. */
+  readonly version: number;
+  /** The RFC 8785 text of all that it holds; the three below are copies of members of it, to find it by. */
+  readonly body: string;
+  readonly state: string;
+  /** No other record of the owner and the kind has it. */
+  readonly uniqueName: string | undefined;
+  /** By which it is found whoever owns it: for an API key, its hash. */
+  readonly lookup: Uint8Array | undefined;
+  /** With it, the notice commits to the body. */
+  readonly salt: Uint8Array;
+  /** Under a key that is not in the store: see record-macs.ts. */
+  readonly mac: Uint8Array;
+}
+
+/** Why no record of a request was put, nor anything else of it. */
+export type ChangeRefusal =
+  /** One of them is not at the version before; `version` is the stored one, 0 for none. */
+  | { readonly status: 'Stale'; readonly id: string; readonly version: number }
+  | { readonly status: 'NameTaken'; readonly uniqueName: string };
+
+export interface RecordReader {
+  /** Another value after every change of any record, whichever process made it. */
+  version(): Promise<unknown>;
+  /** So long may a reader use what it has read before it looks at the version again. */
+  freshMs(): number;
+  /** Whoever owns it. */
+  byLookup(kind: RecordKind, lookup: Uint8Array): Promise<StoredRecord | undefined>;
+  /** Whoever owns it. */
+  byId(kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
+  /** Those of all owners, by id. */
+  all(kind: RecordKind): Promise<readonly StoredRecord[]>;
+  forOwner(owner: RecordOwner): OwnedRecords;
+}
+
+export interface OwnedRecords {
+  find(kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
+  /** By id. */
+  list(kind: RecordKind): Promise<readonly StoredRecord[]>;
+  page(kind: RecordKind, wish: RowsWish): Promise<readonly StoredRecord[]>;
+  /** How many there are, counted up to one more than a list's total is exact for. */
+  count(kind: RecordKind): Promise<number>;
+}

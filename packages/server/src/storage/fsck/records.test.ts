@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KINDS, type Notice } from '@tallystick/evidence';
+import { commitmentOfRecord, createRecordMacs, type RecordContent } from '../../records/record-macs.ts';
+import type { RecordKind, StoredRecord } from '../../records/records.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { ToldRecords } from './records.ts';
+
+const ID = '01KE0000000000000000000001';
+const random = createSystemRandom();
+const macs = createRecordMacs(() => [new Uint8Array(32)]);
+
+function recordOf(version: number, content: Partial<RecordContent> = {}, id = ID): StoredRecord {
+  const kind: RecordKind = id === '' ? 'Tenant' : 'ApiKey';
+  const draft = { owner: 'acme', kind, id, version, content: { state: 'Active', ...content } };
+  return macs.make(draft, random);
+}
+
+function noticeOf(record: StoredRecord, index: number): Notice {
+  const payload = {
+    act: record.kind === 'Tenant' ? 'TenantChanged' : 'KeyCreated',
+    requestId: 'r-1',
+    subjectIds: record.id === '' ? [] : [record.id],
+    count: 1,
+    commitment: commitmentOfRecord(record),
+  };
+  return { kind: KINDS.administration, index, payload };
+}
+
+/** What is said of these records, where each of those has left a notice. */
+function verdict(noticed: readonly StoredRecord[], stored: readonly StoredRecord[]): string {
+  const told = new ToldRecords();
+  try {
+    for (const [i, record] of noticed.entries()) told.notice(noticeOf(record, i));
+    for (const record of stored) told.require(record);
+    told.end();
+    return 'sound';
+  } catch (error) {
+    const { reason, message } = error as { reason: string; message: string };
+    return `${reason}: ${message}`;
+  }
+}
+
+test('records that are what their newest notices commit to are sound', () => {
+  const settings = recordOf(1, {}, '');
+  const [first, second] = [recordOf(1), recordOf(2, { uniqueName: 'ci', lookup: 'ab'.repeat(32) })];
+  assert.equal(verdict([], []), 'sound');
+  assert.equal(verdict([first, settings, second], [second, settings]), 'sound');
+});
+
+test('a record that no notice tells of was put by somebody else', () => {
+  const [told, other] = [recordOf(1), recordOf(1, {}, '01KE0000000000000000000002')];
+  assert.match(verdict([], [told]), /^LEAF_MISMATCH: no notice tells of the record ApiKey 01KE/);
+  assert.match(verdict([told], [told, other]), /^LEAF_MISMATCH: no notice tells of .*002/);
+  assert.match(verdict([told], [told, told]), /^LEAF_MISMATCH: no notice/, 'there twice');
+});
+
+test('a record that was put back to an older version is not what its newest notice says', () => {
+  const [first, second] = [recordOf(1), recordOf(2, { state: 'Revoked' })];
+  assert.match(
+    verdict([first, second], [first]),
+    /^LEAF_MISMATCH: .* newest notice, at index 1, commits to$/,
+  );
+});
+
+test('a record that is gone is missed', () => {
+  const [one, two] = [recordOf(1), recordOf(1, {}, '')];
+  assert.match(
+    verdict([one], []),
+    /^TRUNCATED: the record ApiKey 01KE.* that the notice at index 0 tells of is gone/,
+  );
+  assert.match(verdict([one, two], [one]), /^TRUNCATED: the record Tenant that .* index 1 /);
+});
+
+test('a column that does not say what the body says is found', () => {
+  const record = recordOf(2, { uniqueName: 'ci', lookup: 'ab'.repeat(32) });
+  const altered: Partial<StoredRecord>[] = [
+    { version: 1 },
+    { version: 3 },
+    { state: 'Revoked' },
+    { uniqueName: undefined },
+    { uniqueName: 'other' },
+    { lookup: undefined },
+    { lookup: new Uint8Array(32) },
+    { salt: new Uint8Array(16) },
+    { body: `${record.body} ` },
+    { body: 'no JSON' },
+    { kind: 'Tenant' },
+  ];
+  for (const columns of altered)
+    assert.match(verdict([record], [{ ...record, ...columns }]), /^LEAF_MISMATCH: /, JSON.stringify(columns));
+  const plain = recordOf(1);
+  assert.match(verdict([plain], [{ ...plain, uniqueName: 'added' }]), /^LEAF_MISMATCH: /);
+  assert.match(verdict([plain], [{ ...plain, lookup: new Uint8Array(32) }]), /^LEAF_MISMATCH: /);
+});
+
+test('a notice that commits to nothing tells of no record', () => {
+  const told = new ToldRecords();
+  const payload = { act: 'KeyCreated', requestId: 'r-1', subjectIds: [ID], count: 1 };
+  told.notice({ kind: KINDS.administration, index: 0, payload });
+  told.end();
+});
+
+test('a notice that repeats an earlier version covers nobody who has put it back', () => {
+  const [first, second] = [recordOf(1), recordOf(2, { state: 'Revoked' })];
+  assert.match(
+    verdict([first, second, first], [first]),
+    /^NOTICE_INVALID: the notice at index 2 commits to an earlier version of the record ApiKey/,
+  );
+});

@@ -1,0 +1,93 @@
+// The records of a tenant against the notices of its log: the newest notice of a record commits to what it holds.
+
+import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
+import type { StoredRecord } from '../../records/records.ts';
+import { fault } from './store-fault.ts';
+
+interface Told {
+  /** In base64. */
+  readonly commitment: string;
+  /** Of the notice, in its log. */
+  readonly index: number;
+}
+
+/** What the notices of a tenant's logs say of its records, by the name of the record. */
+export class ToldRecords {
+  readonly #told = new Map<string, Told>();
+  /** Each version has a salt of its own, so none commits to what another did. */
+  readonly #commitments = new Set<string>();
+
+  /** Throws EvidenceError where somebody has put a record back, and repeats what was said of it. */
+  notice(notice: Notice): void {
+    const said = saidIn(notice);
+    if (said === undefined) return;
+    const { kind, id, commitment } = said;
+    if (this.#commitments.has(commitment))
+      throw fault(
+        'NOTICE_INVALID',
+        `the notice at index ${notice.index} commits to an earlier version of ${nameOf(kind, id)}`,
+        notice.index,
+      );
+    this.#commitments.add(commitment);
+    this.#told.set(nameOf(kind, id), { commitment, index: notice.index });
+  }
+
+  /** Each record once; throws EvidenceError. */
+  require({ kind, id, body, salt, ...copies }: Omit<StoredRecord, 'owner' | 'mac'>): void {
+    const name = nameOf(kind, id);
+    const told = this.#told.get(name);
+    if (told === undefined)
+      throw fault('LEAF_MISMATCH', `no notice tells of ${name}: somebody has put it there`);
+    this.#told.delete(name);
+    if (toBase64(commitmentOf(salt, body)) !== told.commitment || !areCopies(body, copies))
+      throw fault(
+        'LEAF_MISMATCH',
+        `${name} is not what its newest notice, at index ${told.index}, commits to`,
+        told.index,
+      );
+  }
+
+  /** After the last record: throws EvidenceError where one is missing. */
+  end(): void {
+    for (const [name, { index }] of this.#told)
+      throw fault('TRUNCATED', `${name} that the notice at index ${index} tells of is gone`, index);
+  }
+}
+
+interface Said {
+  /** That of the record. */
+  readonly kind: string;
+  readonly id: string;
+  readonly commitment: string;
+}
+
+/** Undefined for a notice that tells of no record. */
+function saidIn({ kind, payload }: Notice): Said | undefined {
+  if (kind === KINDS.policyChange)
+    return { kind: 'Policy', id: payload.policyId, commitment: payload.commitment };
+  if (kind !== KINDS.legalHold && kind !== KINDS.administration) return undefined;
+  const { commitment } = payload;
+  if (commitment === undefined) return undefined;
+  if (kind === KINDS.legalHold) return { kind: 'LegalHold', id: payload.holdId, commitment };
+  const [id] = payload.subjectIds;
+  // Without a subject it is about the tenant itself.
+  return id === undefined ? { kind: 'Tenant', id: '', commitment } : { kind: 'ApiKey', id, commitment };
+}
+
+/** Whether the columns say what the body says. */
+function areCopies(
+  body: string,
+  { version, state, uniqueName, lookup }: Pick<StoredRecord, 'version' | 'state' | 'uniqueName' | 'lookup'>,
+): boolean {
+  const content = parseJson(body) as Readonly<Record<string, unknown>>;
+  return (
+    content['version'] === version &&
+    content['state'] === state &&
+    content['uniqueName'] === uniqueName &&
+    content['lookup'] === (lookup && toHex(lookup))
+  );
+}
+
+function nameOf(kind: string, id: string): string {
+  return id === '' ? `the record ${kind}` : `the record ${kind} ${id}`;
+}

@@ -1,0 +1,96 @@
+// What `tallystick verify` finds of records that somebody has put, altered or removed in the database of a stopped service.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { checkDatabase } from '../../../check-store.ts';
+import { adminCaller, WITH_PLATFORM_KEY } from '../../../testing/admin-caller.ts';
+import { raw } from '../../../testing/postgres-nodes.ts';
+import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
+import { startTestApp } from '../../../testing/test-app.ts';
+
+const KEYS = '/api/v1/admin/api-keys';
+const directory = mkdtempSync(join(tmpdir(), 'tallystick-fsck-records-'));
+
+let server: Databases;
+let url: string;
+let keyId: string;
+before(async () => {
+  server = await openDatabases();
+  url = await server.createDatabase();
+  const settings = { Storage__Url: url, Storage__DataDirectory: join(directory, 'data') };
+  await using app = await startTestApp({ ...settings, ...WITH_PLATFORM_KEY });
+  const acme = adminCaller(app, 'acme');
+  const made = await acme.post(KEYS, { name: 'ci', roles: ['Viewer'] });
+  keyId = (JSON.parse(made.text) as { keyId: string }).keyId;
+  await acme.post(KEYS, { name: 'other', roles: ['Viewer'] });
+  await raw(url, 'CREATE TABLE public.older AS SELECT * FROM records WHERE id = $1', [keyId]);
+  const headers = { 'X-API-Key': acme.key, 'X-Tenant-Id': 'acme' };
+  const revoked = await fetch(`${app.url}${KEYS}/${keyId}`, { method: 'DELETE', headers });
+  assert.equal(revoked.status, 204);
+});
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** What is said of a copy to which that was done. */
+async function faultsAfter(sql: string): Promise<string[]> {
+  const copy = await server.createDatabase(url);
+  if (sql !== '') await raw(copy, sql);
+  const wish = { keys: [], seen: [], directory: join(directory, 'data'), setting: 'Storage__Url' };
+  const { faults } = await checkDatabase(copy, wish);
+  return faults.map(({ tenant, reason, message }) => `${tenant} ${reason} ${message}`);
+}
+
+test('a database as the service has left it is sound', async () => {
+  assert.deepEqual(await faultsAfter(''), []);
+});
+
+test('a platform Admin that was inserted is found', async () => {
+  const faults = await faultsAfter(
+    `INSERT INTO records (tenant_id, kind, id, version, body, state, lookup, salt, mac)
+     SELECT tenant_id, kind, '01KE0000000000000000000099', version, body, state, sha256('x'), salt, mac
+     FROM records WHERE tenant_id = '*'`,
+  );
+  assert.equal(faults.length, 1);
+  assert.match(
+    faults[0]!,
+    /^\* LEAF_MISMATCH no notice tells of the record ApiKey 01KE0000000000000000000099/,
+  );
+});
+
+test('a record that was altered in any column is found', async () => {
+  const alterations: [string, string, RegExp?][] = [
+    ['body', `replace(body, 'Viewer', 'Admin')`],
+    ['state', `'Active'`],
+    ['version', 'version + 1'],
+    ['unique_name', `'taken'`],
+    ['lookup', 'NULL'],
+    ['salt', 'mac'],
+    ['kind', `'Tenant'`],
+    ['id', `'01KE0000000000000000000099'`, /no notice tells of/],
+    ['tenant_id', `'*'`, /no notice tells of|is gone/],
+    ['tenant_id', `'nobody'`, /nobody/],
+  ];
+  for (const [column, value, expected = /LEAF_MISMATCH/] of alterations) {
+    const faults = await faultsAfter(`UPDATE records SET ${column} = ${value} WHERE id = '${keyId}'`);
+    assert.ok(faults.length > 0, `${column} = ${value}`);
+    assert.match(faults.join('\n'), expected, `${column} = ${value}`);
+  }
+});
+
+test('a record that was removed, and one that was put back to an older version, are found', async () => {
+  const remove = `DELETE FROM records WHERE id = '${keyId}'`;
+  const removed = await faultsAfter(remove);
+  assert.equal(removed.length, 1);
+  assert.match(
+    removed[0]!,
+    /^acme TRUNCATED the record ApiKey \S+ that the notice at index \d+ tells of is gone/,
+  );
+  const back = await faultsAfter(`${remove}; INSERT INTO records SELECT * FROM public.older`);
+  assert.equal(back.length, 1);
+  assert.match(back[0]!, /^acme LEAF_MISMATCH .* is not what its newest notice, at index \d+, commits to/);
+});
