@@ -25,10 +25,10 @@ const HASH_BYTES = 32;
 export function rechain(db: DatabaseSync, from: number): void {
   const rows = db.prepare(
     `SELECT id, entry, text1, text2, seeds FROM entries JOIN contents USING (id)
-     WHERE tenant = 1 AND leaf_index >= ? ORDER BY leaf_index`,
+     WHERE tenant = 2 AND leaf_index >= ? ORDER BY leaf_index`,
   );
   const update = db.prepare('UPDATE entries SET entry = ?, leaf = ?, root1 = ?, root2 = ? WHERE id = ?');
-  const before = db.prepare('SELECT leaf FROM entries WHERE tenant = 1 AND leaf_index = ?').get(from - 1);
+  const before = db.prepare('SELECT leaf FROM entries WHERE tenant = 2 AND leaf_index = ?').get(from - 1);
   let previous = bytesIn(before?.['leaf']);
   for (const row of rows.all(from)) {
     const { root1, root2, content } = hashesOf(
@@ -43,7 +43,7 @@ export function rechain(db: DatabaseSync, from: number): void {
 
 /** Puts one more event at the end, in the right form: the last one, under another id and with another amount. */
 export function addEvent(db: DatabaseSync, index: number): void {
-  const last = db.prepare('SELECT id, entry FROM entries WHERE tenant = 1 AND leaf_index = ?').get(index - 1);
+  const last = db.prepare('SELECT id, entry FROM entries WHERE tenant = 2 AND leaf_index = ?').get(index - 1);
   const made = { ...decodeEntry(bytesIn(last?.['entry'])), index, eventId: '01KE0000000000000000000099' };
   const { lastInsertRowid } = db
     .prepare(

@@ -27,10 +27,10 @@ export interface Tampering {
   readonly tamper: (victim: Victim, trail: Trail) => void | Promise<void>;
 }
 
-/** Payment 4 is the entry with the index 3 of the first tenant, and the fourth row that was ever written. */
+/** Payment 4 is the entry with the index 3 of the tenant, and the fifth row that was ever written: the first is of the installation. */
 const CHANGE_AMOUNT =
-  "UPDATE contents SET text2 = CAST(replace(CAST(text2 AS TEXT), '400', '40') AS BLOB) WHERE id = 4";
-const NEWEST_NOTE = 'SELECT note FROM checkpoints WHERE tenant = 1 ORDER BY size DESC LIMIT 1';
+  "UPDATE contents SET text2 = CAST(replace(CAST(text2 AS TEXT), '400', '40') AS BLOB) WHERE id = 5";
+const NEWEST_NOTE = 'SELECT note FROM checkpoints WHERE tenant = 2 ORDER BY size DESC LIMIT 1';
 
 export const TAMPERINGS: readonly Tampering[] = [
   {
@@ -47,9 +47,9 @@ export const TAMPERINGS: readonly Tampering[] = [
     reason: 'LEAF_MISMATCH',
     tamper: (victim) =>
       victim.write((run, db) => {
-        const { entry } = db.prepare('SELECT entry FROM entries WHERE id = 4').get() ?? {};
+        const { entry } = db.prepare('SELECT entry FROM entries WHERE id = 5').get() ?? {};
         const flipped = Uint8Array.from(entry as Uint8Array, (byte, i) => (i === 35 ? byte ^ 1 : byte));
-        run('UPDATE entries SET entry = ? /* byte 35 xor 1 */ WHERE id = 4', flipped);
+        run('UPDATE entries SET entry = ? /* byte 35 xor 1 */ WHERE id = 5', flipped);
       }),
   },
   {
@@ -57,7 +57,7 @@ export const TAMPERINGS: readonly Tampering[] = [
     story: 'The content of payment 4 is deleted, as retention would do it; but no notice in the log says so.',
     foundBy: 'the database',
     reason: 'GAP_UNEXPLAINED',
-    tamper: (victim) => victim.write((run) => run('DELETE FROM contents WHERE id = 4')),
+    tamper: (victim) => victim.write((run) => run('DELETE FROM contents WHERE id = 5')),
   },
   {
     name: 'delete-event',
@@ -66,8 +66,8 @@ export const TAMPERINGS: readonly Tampering[] = [
     reason: 'INDEX_MISMATCH',
     tamper: (victim) =>
       victim.write((run) => {
-        run('DELETE FROM contents WHERE id = 4');
-        run('DELETE FROM entries WHERE id = 4');
+        run('DELETE FROM contents WHERE id = 5');
+        run('DELETE FROM entries WHERE id = 5');
       }),
   },
   {
@@ -77,9 +77,9 @@ export const TAMPERINGS: readonly Tampering[] = [
     reason: 'INDEX_MISMATCH',
     tamper: (victim) =>
       victim.write((run) => {
-        run('UPDATE entries SET leaf_index = -1 WHERE id = 4');
-        run('UPDATE entries SET leaf_index = 3 WHERE id = 5');
-        run('UPDATE entries SET leaf_index = 4 WHERE id = 4');
+        run('UPDATE entries SET leaf_index = -1 WHERE id = 5');
+        run('UPDATE entries SET leaf_index = 3 WHERE id = 6');
+        run('UPDATE entries SET leaf_index = 4 WHERE id = 5');
       }),
   },
   {
@@ -119,9 +119,9 @@ export const TAMPERINGS: readonly Tampering[] = [
     reason: 'ROLLBACK',
     tamper: (victim) =>
       victim.write((run) => {
-        run('DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE tenant = 1 AND leaf_index >= 9)');
-        run('DELETE FROM entries WHERE tenant = 1 AND leaf_index >= 9');
-        run('DELETE FROM checkpoints WHERE tenant = 1 AND size > 9');
+        run('DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE tenant = 2 AND leaf_index >= 9)');
+        run('DELETE FROM entries WHERE tenant = 2 AND leaf_index >= 9');
+        run('DELETE FROM checkpoints WHERE tenant = 2 AND size > 9');
       }),
   },
   {

@@ -99,7 +99,7 @@ function checked(row: LogRow, before: LogRow | undefined, origin: string): Found
   assert.equal(index, row.leaf_index, `${where}: index in the entry`);
   const previous =
     before === undefined
-      ? hash('sha256', Buffer.from(`audit-trail/g1\n\0${origin}/t/${row.tenant_id}`), 'hex')
+      ? hash('sha256', Buffer.from(`audit-trail/g1\n\0${origin}/${logName(row.tenant_id)}`), 'hex')
       : Buffer.from(before.leaf).toString('hex');
   assert.equal(entry.toString('hex', 52, 84), previous, `${where}: chain`);
   const leaf = hash('sha256', Buffer.concat([Buffer.from([0]), entry]), 'hex');
@@ -114,6 +114,11 @@ function checked(row: LogRow, before: LogRow | undefined, origin: string): Found
   assert.equal(Buffer.compare(row.root2, roots[1]), 0, `${where}: root of group 2`);
   assert.equal(Buffer.compare(entry.subarray(84), content), 0, `${where}: content`);
   return { eventId: ulid(entry.subarray(36, 52)), index, kind: entry[16]!, receivedAtMs, texts, row };
+}
+
+/** The installation has a log too. */
+function logName(tenantId: string): string {
+  return tenantId === '*' ? 'installation' : `t/${tenantId}`;
 }
 
 /** How often each marker of the tests' events is in the log. */

@@ -36,6 +36,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   checkpoints: ['tenant', 'epoch', 'size'],
   tile_hashes: ['tenant', 'epoch', 'level', 'place'],
   epochs: ['tenant', 'epoch'],
+  records: ['tenant', 'kind', 'id'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 
@@ -53,6 +54,9 @@ export const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; w
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is among the named changes',
   },
+  { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
+  { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
+  { column: 'records.id', where: "id = ''", why: 'it has no byte' },
 ];
 
 /** Bytes of cells that are evidence otherwise: all from one on. */

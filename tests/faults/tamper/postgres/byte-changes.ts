@@ -17,6 +17,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   checkpoints: ['tenant_id', 'epoch', 'size'],
   tile_hashes: ['tenant_id', 'epoch', 'level', 'place'],
   epochs: ['tenant_id', 'epoch'],
+  records: ['tenant_id', 'kind', 'id'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents
@@ -33,6 +34,9 @@ const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; why: str
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is a named change',
   },
+  { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
+  { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
+  { column: 'records.id', where: "id = ''", why: 'it has no byte' },
 ];
 
 /** Bytes of cells that are evidence otherwise: all from one on. */
