@@ -8,7 +8,7 @@ import { ok as assert } from 'node:assert/strict';
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
-import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
+import type { AnyAnswer, UsedKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
 import { Turns } from '../runtime/turns.ts';
 import { isVisible, notVisible } from './visible-text.ts';
@@ -31,7 +31,7 @@ export interface UsedKeys {
 export type AnswerOnce = (
   call: Call,
   received: Received,
-  again: NonNullable<AnyBinding['again']>,
+  again: (used: UsedKey) => AnyAnswer | Promise<AnyAnswer>,
   perform: () => Promise<AnyAnswer>,
 ) => Promise<AnyAnswer>;
 
@@ -48,7 +48,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       if (used === undefined) return perform();
       const asked = { fingerprint: once.fingerprint(tenantRecord!), clearance: caller!.clearance };
       if (!isRepeat(used, asked)) throw keyReused();
-      return again(call, received, used);
+      return again(used);
     });
   };
 }

@@ -217,6 +217,33 @@ test('an operation that honours keys is asked once, others do not look at the ke
   assert.equal(await codeOf(status, gateway), 'Removed');
 });
 
+test('a key is looked up in the log that the operation writes to, and the call keeps its own tenant', async () => {
+  const other = { ...TENANT, tenantId: 'other' };
+  const seen: unknown[] = [];
+  const bound = (writesTo: string | undefined) => ({
+    writesTo: () => Promise.resolve(writesTo),
+    again: () => assert.fail('it was not done before'),
+    perform: (call: Call) => {
+      seen.push([call.tenant, call.tenantRecord]);
+      return Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
+    },
+  });
+  for (const writesTo of ['other', 'acme', undefined, 'not one']) {
+    const gateway = build({
+      tenancy: { ...build().tenancy, admit: async (tenant) => (tenant === 'acme' ? TENANT : other) },
+      operations: boundOperations({ 'events.ingest': bound(writesTo) }),
+      answerOnce: (log, _, __, performNow) => {
+        seen.push([log.tenant, log.tenantRecord]);
+        return performNow();
+      },
+    });
+    gateway.lifecycle.moveTo('Serving');
+    assert.equal(await codeOf(arrive({ idempotencyKey: 'k-1' }), gateway), 'Created');
+  }
+  const own = ['acme', TENANT];
+  assert.deepEqual(seen, [['other', other], own, own, own, own, own, ['not one', undefined], own]);
+});
+
 test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {
   const seen: unknown[] = [];
   const again = (_: Call, { input }: Received) => {
@@ -238,7 +265,7 @@ test('a repeat is read as the first request was: validated, or as it came where 
   ]) {
     const gateway = build({
       operations: boundOperations({ 'events.ingest': bound }),
-      answerOnce: async (call, asked, answerAgain) => answerAgain(call, asked, used),
+      answerOnce: async (_, __, answerAgain) => answerAgain(used),
     });
     gateway.lifecycle.moveTo('Serving');
     const idempotencyKey = 'k-1';

@@ -17,7 +17,13 @@ import type { Lifecycle } from '../admin/lifecycle.ts';
 import type { Meter } from '../admin/meter.ts';
 import { statusOfAnswer, statusOfError } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
-import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
+import {
+  type AnyAnswer,
+  type AnyBound,
+  boundOperation,
+  type WritesTo,
+  type Operations,
+} from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
@@ -112,18 +118,35 @@ function answer(
   if (typeof bound === 'function' || bound.again === undefined) {
     throw new Error(`${call.operation} honours keys and cannot answer again`);
   }
-  const { again, take } = bound;
+  const { again, take, writesTo } = bound;
   // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
   const readAgain = (): Received =>
     take === undefined
       ? { ...received, input: gateway.validate(operation, received) as Received['input'] }
       : received;
-  return gateway.answerOnce(
-    call,
-    received,
-    (known, _, used) => again(known, readAgain(), used),
-    () => perform(bound, call, received, operation, gateway),
-  );
+  const answerIn = (inLogOf: Call) =>
+    gateway.answerOnce(
+      inLogOf,
+      received,
+      (used) => again(call, readAgain(), used),
+      () => perform(bound, call, received, operation, gateway),
+    );
+  return writesTo === undefined
+    ? answerIn(call)
+    : withLog(writesTo, call, received, operation, gateway).then(answerIn);
+}
+
+/** The call, with the tenant whose log remembers its key. */
+async function withLog(
+  writesTo: WritesTo,
+  call: Call,
+  { input }: Received,
+  operation: Operation<OperationName>,
+  { tenancy }: Gateway,
+): Promise<Call> {
+  const tenant = (await writesTo(call, input)) ?? call.tenant;
+  if (tenant === call.tenant) return call;
+  return { ...call, tenant, tenantRecord: await admitTenant(operation, tenant, tenancy) };
 }
 
 async function perform(
