@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ANSWER_KINDS } from './answer.ts';
-import { AuditError, ERROR_CODES, ERRORS } from './errors.ts';
+import { AuditError, ERROR_CODES, ERRORS, isUnderstood } from './errors.ts';
 import { REST_STATUS_OF_ANSWER, REST_STATUS_OF_ERROR } from './rest-status.ts';
 
 test('every code has a status and a meaning, and no status is for a code that does not exist', () => {
@@ -23,9 +23,10 @@ test('no status is outside the closed set', () => {
   for (const status of used) assert.ok(closed.has(status), String(status));
 });
 
-test('what is too much or out of order passes; what the caller sent wrongly does not', () => {
+test('what is too much or out of order passes; what the caller sent wrongly or unreadably does not', () => {
   for (const code of ERROR_CODES) {
     const status = REST_STATUS_OF_ERROR[code];
+    assert.equal(isUnderstood(code), status !== 400, code);
     if (status === 429 || status === 503) assert.equal(ERRORS[code].repeatHelps, true, code);
     if (status === 400 || status === 422)
       assert.deepEqual([ERRORS[code].mustAct, ERRORS[code].repeatHelps], ['Caller', false], code);

@@ -14,28 +14,31 @@ export interface ErrorFacts {
   readonly mustAct: MustAct;
   /** Whether the very same request may succeed when it is sent again. */
   readonly repeatHelps: boolean;
+  /** The request could not be understood. */
+  readonly isUnread?: true;
 }
 
 const caller = (meaning: string): ErrorFacts => ({ meaning, mustAct: 'Caller', repeatHelps: false });
+const unread = (meaning: string): ErrorFacts => ({ ...caller(meaning), isUnread: true });
 const operator = (meaning: string): ErrorFacts => ({ meaning, mustAct: 'Operator', repeatHelps: false });
 const passing = (meaning: string): ErrorFacts => ({ meaning, mustAct: 'Nobody', repeatHelps: true });
 
 export const ERRORS = {
   // The request could not be understood.
-  MALFORMED_JSON: caller(
+  MALFORMED_JSON: unread(
     'The body is missing, late, broken off or badly compressed, or it is not JSON in UTF-8; the message says which, and where.',
   ),
-  MISSING_TENANT: caller('No tenant is named: send `X-Tenant-Id`, or a token that carries one.'),
-  INVALID_HEADER: caller('A request header is malformed, too long or sent twice.'),
-  INVALID_PARAMETER: caller('A query parameter is unknown, malformed or out of range.'),
-  INVALID_SORT: caller('The sort order names a field that this list cannot be sorted by.'),
-  CURSOR_INVALID: caller('The cursor was not issued by this service, or it was altered.'),
-  CURSOR_EXPIRED: caller('The cursor has outlived its time; begin again at the first page.'),
-  CURSOR_MISMATCH: caller('The cursor was issued for another tenant, filter or sort order.'),
-  BATCH_SIZE_INVALID: caller(`A batch holds ${LIMITS.batchEventsMin} to ${LIMITS.batchEventsMax} events.`),
-  REQUEST_TOO_LARGE: caller('The body, once decoded, is over the limit of this operation.'),
-  UNSUPPORTED_MEDIA_TYPE: caller('The body must be JSON, plain or compressed with gzip or br.'),
-  UNSUPPORTED_API_VERSION: caller(
+  MISSING_TENANT: unread('No tenant is named: send `X-Tenant-Id`, or a token that carries one.'),
+  INVALID_HEADER: unread('A request header is malformed, too long or sent twice.'),
+  INVALID_PARAMETER: unread('A query parameter is unknown, malformed or out of range.'),
+  INVALID_SORT: unread('The sort order names a field that this list cannot be sorted by.'),
+  CURSOR_INVALID: unread('The cursor was not issued by this service, or it was altered.'),
+  CURSOR_EXPIRED: unread('The cursor has outlived its time; begin again at the first page.'),
+  CURSOR_MISMATCH: unread('The cursor was issued for another tenant, filter or sort order.'),
+  BATCH_SIZE_INVALID: unread(`A batch holds ${LIMITS.batchEventsMin} to ${LIMITS.batchEventsMax} events.`),
+  REQUEST_TOO_LARGE: unread('The body, once decoded, is over the limit of this operation.'),
+  UNSUPPORTED_MEDIA_TYPE: unread('The body must be JSON, plain or compressed with gzip or br.'),
+  UNSUPPORTED_API_VERSION: unread(
     'The version asked for does not exist, or two places in the request disagree.',
   ),
 
@@ -130,6 +133,11 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = keysOf(ERRORS);
+
+export function isUnderstood(code: ErrorCode): boolean {
+  const facts: ErrorFacts = ERRORS[code];
+  return facts.isUnread !== true;
+}
 
 /** The one error that operations throw. The message is for the caller: it names thing, value and limit. */
 export class AuditError extends Error {

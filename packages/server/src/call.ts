@@ -31,7 +31,7 @@ export interface Call {
   readonly correlation: Correlation;
   readonly operation: OperationName;
   readonly version: Version;
-  /** Where the request was sent, without its query. */
+  /** Where the request was sent, as its protocol has it; in REST without its query. */
   readonly path: string;
   /** Undefined for operations that need no permission. */
   readonly caller: Caller | undefined;
@@ -48,7 +48,7 @@ export interface Call {
 /** The caller's idempotency key, with what was asked under it. */
 export interface RequestKey {
   readonly key: string;
-  /** Of path, body and caller. */
+  /** Of what was asked, and of the caller. */
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
 }
 
@@ -57,8 +57,8 @@ export function keyReused(): AuditError {
   return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }
 
-/** Where a member of an operation's input travelled. */
-export type Place = 'Path' | 'Header' | 'Body' | 'Query';
+/** Where a member of an operation's input travelled. A body is one member; a message holds all of them by their names. */
+export type Place = 'Path' | 'Header' | 'Body' | 'Message' | 'Query';
 
 /**
  * An object that nobody needs to look into on the way in, as the bytes of its RFC 8785 text: what a protocol may put
@@ -147,8 +147,8 @@ export interface Received {
   readonly unlisted: number;
   /** The bytes that unread values stand in; undefined where there are none. */
   readonly text: Uint8Array | undefined;
-  /** SHA-256 of the RFC 8785 text of the body, or of its bytes where it has none; where it was made on the way. */
-  readonly digest: Uint8Array | undefined;
+  /** What was asked, as the protocol spells it, before defaults are filled in; undefined without an idempotency key. */
+  readonly asked: readonly (string | Uint8Array)[] | undefined;
   readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => Place;

@@ -50,6 +50,10 @@ test('the operations that the contract calls planned are the ones that the servi
 });
 
 test('the protocols that the contract calls planned are the ones that have no folder', () => {
-  const spoken = readdirSync(new URL('protocols/', import.meta.url)).sort();
-  assert.deepEqual(PROTOCOLS.filter((protocol) => !PLANNED_PROTOCOLS.includes(protocol)).sort(), spoken);
+  // HTTP is what several of them stand on.
+  const spoken = readdirSync(new URL('protocols/', import.meta.url)).filter((folder) => folder !== 'http');
+  assert.deepEqual(
+    PROTOCOLS.filter((protocol) => !PLANNED_PROTOCOLS.includes(protocol)).sort(),
+    spoken.sort(),
+  );
 });

@@ -10,6 +10,7 @@ import {
   type OperationName,
   operationNamed,
   type Renderings,
+  type TenantId,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
 import type { Call, OwnViolation, Received } from './call.ts';
@@ -39,9 +40,20 @@ export type AnswerAgain<N extends OperationName> = (
   used: UsedKey,
 ) => AnotherAnswer<N> | Promise<AnotherAnswer<N>>;
 
+/**
+ * The tenant whose log the operation writes to, and which therefore remembers the idempotency key. Undefined: the tenant of
+ * the call. Never a tenant that the caller may not reach. The input has not been validated.
+ */
+export type WritesTo = (call: Call, input: Received['input']) => Promise<TenantId | undefined>;
+
 /** An operation that honours an idempotency key must be able to answer again. */
 export type Bound<N extends OperationName> =
-  | { readonly perform: Perform<N>; readonly rules?: OwnRules; readonly again?: AnswerAgain<N> }
+  | {
+      readonly perform: Perform<N>;
+      readonly rules?: OwnRules;
+      readonly again?: AnswerAgain<N>;
+      readonly writesTo?: WritesTo;
+    }
   | { readonly take: Take<N>; readonly again?: AnswerAgain<N> };
 
 export type Operations = { readonly [N in OperationName]?: Perform<N> | Bound<N> };
@@ -159,6 +171,7 @@ export interface AnyBinding {
   readonly rules?: OwnRules;
   readonly take?: (call: Call, received: Received) => Promise<AnyAnswer>;
   readonly again?: (call: Call, received: Received, used: UsedKey) => AnyAnswer | Promise<AnyAnswer>;
+  readonly writesTo?: WritesTo;
 }
 
 export type { UsedKey };

@@ -235,11 +235,38 @@ test('a repeated request for a key gives the first answer, but for the secret', 
     (await ask(app, '/admin/api-keys', keyed, 'POST', { ...wish, name: 'x' })).code,
     '409 IDEMPOTENCY_KEY_REUSED',
   );
-  const elsewhere = await ask(app, '/admin/api-keys', asAdmin('acme', { 'Idempotency-Key': 'k-2' }), 'POST', {
-    ...wish,
-    tenantId: 'other',
-  });
-  assert.equal(elsewhere.code, '400 INVALID_HEADER');
+});
+
+test('a request for a key of another tenant is repeated in the log of that tenant', async () => {
+  await using app = await startApp();
+  const keyed = asAdmin('acme', { 'Idempotency-Key': 'k-1' });
+  const post = (path: string, body: object, headers: Headers = keyed) =>
+    ask(app, `/admin/api-keys${path}`, headers, 'POST', body);
+  const wish = { name: 'ci', roles: ['Admin'], tenantId: 'other' };
+  const made = await post('', wish);
+  const again = await post('', wish);
+  assert.deepEqual([made.code, again.code], ['201', '200'], 'the first write of the tenant, too');
+  assert.equal(again.body['keyId'], made.body['keyId']);
+  assert.equal((await post('', { ...wish, name: 'x' })).code, '409 IDEMPOTENCY_KEY_REUSED');
+  const rotated = await post(`/${String(made.body['keyId'])}/rotate`, {});
+  const rotatedAgain = await post(`/${String(made.body['keyId'])}/rotate`, {});
+  assert.deepEqual([rotated.code, rotatedAgain.code], ['201', '200']);
+  assert.equal(rotatedAgain.body['keyId'], rotated.body['keyId']);
+
+  const own = await post('', { ...wish, tenantId: 'acme' });
+  assert.deepEqual([own.code, own.body['tenantId']], ['201', 'acme'], 'a key stands for one tenant');
+  const second = { ...keyed, 'Idempotency-Key': 'k-2' };
+  assert.equal((await post('', wish, second)).code, '201');
+  const ofAcme = { ...second, 'X-API-Key': String(own.body['key']) };
+  for (const name of ['ci', 'x']) {
+    const refused = await post('', { ...wish, name }, ofAcme);
+    assert.equal(refused.code, '403 TENANT_MISMATCH', 'who cannot reach it learns nothing of its keys');
+  }
+  assert.equal((await post('', { ...wish, tenantId: 'not one' })).code, '422 VALIDATION_FAILED');
+  assert.equal((await post('/nothing/rotate', {})).code, '404 KEY_NOT_FOUND');
+  // Keys of the platform are noted in no log that could remember it.
+  const third = { ...keyed, 'Idempotency-Key': 'k-3' };
+  assert.equal((await post('', { ...wish, tenantId: '*' }, third)).code, '400 INVALID_HEADER');
 });
 
 test('a tenant’s Admin reaches the keys of that tenant only, the platform’s those of all', async () => {

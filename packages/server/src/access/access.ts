@@ -30,7 +30,7 @@ export interface AccessParts {
   readonly signing: Pick<Signing, 'macKeys' | 'reload'>;
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
   /** Whether a tenant may get keys: throws otherwise. Undefined: whichever is asked for is made. */
-  readonly provide?: (tenantId: string) => Promise<unknown>;
+  readonly provide?: (tenantId: string) => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;

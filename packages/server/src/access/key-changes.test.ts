@@ -9,6 +9,7 @@ import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { once } from '../storage/conformance/claims.ts';
 import type { Facts } from '../telemetry.ts';
+import { TENANT } from '../testing/test-call.ts';
 import { type ApiKeyRecord, hashOfKey, keyIdIn } from './api-keys.ts';
 import { createKeyChanges, type KeyWish, type MadeKey } from './key-changes.ts';
 
@@ -40,6 +41,7 @@ function setUp() {
     clock,
     random,
     nextId: createUlids(clock, random),
+    provide: () => Promise.resolve(TENANT),
     keys: { find: () => Promise.resolve(state.found) },
     async change(asked) {
       if (state.logFails) throw new AuditError('SERVICE_UNAVAILABLE', 'no log');

@@ -11,6 +11,7 @@ import type { Once } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus, makeKey } from './api-keys.ts';
 import { contentOfKey, KEY_KIND } from './key-records.ts';
+import type { TenantRecord } from './tenants.ts';
 
 /** What a key is to be. */
 export type KeyWish = Pick<
@@ -25,8 +26,8 @@ export interface KeyChangeCause {
   readonly by: string;
   readonly requestId: string;
   readonly correlationId: string;
-  /** Uses the request's own key up, in the same commit; told the id of the key that is being made. */
-  readonly once?: (madeKeyId: KeyId) => Once | undefined;
+  /** Uses the request's own key up, in the same commit; told the id of the key that is being made, and whose it is. */
+  readonly once?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
 }
 
 /** A key with its secret, which nobody sees again. */
@@ -51,7 +52,7 @@ export interface KeyChangeParts {
   readonly keys: Pick<ApiKeys, 'find'>;
   readonly change: Change;
   /** Throws where the tenant may have no key; undefined: any may. */
-  readonly provide?: (tenantId: TenantId) => Promise<unknown>;
+  readonly provide?: (tenantId: TenantId) => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
@@ -130,7 +131,7 @@ async function put(
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
-  if (owner !== '*') await provide?.(owner);
+  const tenant = owner === '*' ? undefined : await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
     // Told before it is done: nobody changes a key unseen.
@@ -143,7 +144,7 @@ async function put(
     };
     return { kind: KEY_KIND, id, version, content: contentOfKey(key), notice };
   });
-  const used = madeKeyId === undefined ? undefined : once?.(madeKeyId);
+  const used = madeKeyId === undefined || tenant === undefined ? undefined : once?.(madeKeyId, tenant);
   const result = recordsOf(await change({ owner, writes, correlationId, once: used }));
   return 'status' in result ? result : undefined;
 }

@@ -11,8 +11,9 @@ import {
   type KeyId,
   PERMISSION_NAMES,
   type TenantId,
+  ULID_PATTERN,
 } from '@tallystick/contract';
-import type { Call, Received } from '../call.ts';
+import { type Call, type Received, receivedMember } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
@@ -35,8 +36,11 @@ export interface KeyOperationParts {
   readonly steadyNowMs: () => number;
 }
 
+/** The input before anything has been validated. */
+type Asked = Received['input'];
+
 export function createKeyOperations(parts: KeyOperationParts) {
-  const { keys, changes, clock, steadyNowMs } = parts;
+  const { keys, changes, clock } = parts;
   const shown = (record: ApiKeyRecord) => showKey(record, clock.now());
   const keyFor = async (call: Call, keyId: KeyId): Promise<ApiKeyRecord> => {
     const record = await keys.find(keyId);
@@ -48,9 +52,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
     by: callerOf(call).name,
     requestId: call.correlation.requestId,
     correlationId: call.correlation.correlationId,
-    once: (madeKeyId) =>
-      call.tenantRecord &&
-      onceOf(call, call.tenantRecord, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED, madeKeyId),
+    once: (madeKeyId, tenant) => onceOf(call, tenant, keyNowMs(parts), UNCLASSIFIED, madeKeyId),
   });
   const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
     ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
@@ -85,12 +87,15 @@ export function createKeyOperations(parts: KeyOperationParts) {
         return { kind: 'Created', body: await create(call, input) };
       },
       again,
+      writesTo: async (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId')),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
       again,
+      writesTo: async (call: Call, { keyId }: Asked) =>
+        reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
@@ -157,10 +162,19 @@ function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
   });
 }
 
-/** Idempotency keys are remembered with the log of the request's tenant, where the notice of another key is not. */
+/** The tenant whose log gets the notice; undefined where the caller does not reach it, or it is the platform. */
+function reached(call: Call, tenantId: unknown): TenantId | undefined {
+  return typeof tenantId === 'string' && tenantId !== '*' && managesPlatform(call) ? tenantId : undefined;
+}
+
+const KEY_ID = new RegExp(ULID_PATTERN);
+
+const isKeyId = (value: unknown): value is KeyId => typeof value === 'string' && KEY_ID.test(value);
+
+/** No repeat is looked up in the log of the installation, where keys of the platform are noted. */
 function checkKeyed(call: Call, tenantId: TenantId | '*'): void {
-  if (call.once === undefined || tenantId === call.tenant) return;
-  const issue = 'works for keys of the tenant in X-Tenant-Id only';
+  if (call.once === undefined || tenantId !== '*') return;
+  const issue = 'works for keys of tenants only';
   throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}.`, {
     details: [{ field: 'Idempotency-Key', issue }],
   });

@@ -1,12 +1,34 @@
 // What the service has done, as the meter tells it: of one tenant, or of the process.
 
-import type { OperationName, Percentiles } from '@tallystick/contract';
+import {
+  type AnswerKind,
+  AuditError,
+  type OperationName,
+  type Percentiles,
+  REST_STATUS_OF_ANSWER,
+  REST_STATUS_OF_ERROR,
+} from '@tallystick/contract';
 
 /** Ingest: events are sent. Query: events are read. Everything else is neither. */
 export type Work = 'ingest' | 'query' | 'other';
 
 /** Answered, refused by us, failed by us: as REST has it, whatever the protocol. */
 export type StatusKind = '2xx' | '4xx' | '5xx';
+
+/** A probe that reports that the service should not be used has not failed: it answers exactly what was asked. */
+export function statusOfAnswer(kind: AnswerKind): StatusKind {
+  return kind === 'Unavailable' ? '2xx' : kindOf(REST_STATUS_OF_ANSWER[kind]);
+}
+
+/** What is not in the catalogue is ours. */
+export function statusOfError(error: unknown): StatusKind {
+  return error instanceof AuditError ? kindOf(REST_STATUS_OF_ERROR[error.code]) : '5xx';
+}
+
+function kindOf(status: number): StatusKind {
+  if (status < 400) return '2xx';
+  return status < 500 ? '4xx' : '5xx';
+}
 
 export interface RequestCount {
   readonly operation: OperationName;

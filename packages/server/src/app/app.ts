@@ -17,11 +17,14 @@ import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
 import { bindOperations, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
-import { drain, type DrainTimes } from '../protocols/rest/drain.ts';
-import type { HttpServer } from '../protocols/rest/http-server.ts';
+import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
+import { drain, type DrainTimes } from '../protocols/http/drain.ts';
+import type { HttpServer } from '../protocols/http/http-server.ts';
+import { listen } from '../protocols/http/listen.ts';
+import { createListener } from '../protocols/http/listener.ts';
+import type { BodyParts } from '../protocols/rest/body.ts';
 import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
-import { listen } from '../protocols/rest/listen.ts';
-import { createRestServer } from '../protocols/rest/server.ts';
+import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -77,7 +80,7 @@ export async function createApp(
   const operations = bindOperations({ health, ...others, streams: streams.operations, status });
   const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
-  const server = createRestServer({ gateway, ids: around, telemetry, largeBodies, ...transportOf(config) });
+  const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies });
 
   const built = new AsyncDisposableStack();
   built.use(storage);
@@ -140,9 +143,28 @@ async function drainServer(server: HttpServer, times: DrainTimes, clock: Clock, 
   if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
-function transportOf(config: Config) {
+/** The way in over HTTP, with the protocols that are mounted there. */
+function listenerOn(
+  gateway: Gateway,
+  surroundings: Surroundings,
+  { largeBodies, mounts }: Overrides & Required<Pick<Overrides, 'largeBodies'>>,
+): HttpServer {
+  const { config, clock, telemetry } = surroundings;
   const tls = readTlsFiles(config);
-  return { tls, isTls: tls !== undefined || config.server.publicUrl?.startsWith('https:') === true };
+  const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
+  const bodies: BodyParts = {
+    clock,
+    budget: new BodyBudget(BODIES_BYTES_MAX),
+    parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
+  };
+  return createListener({
+    mounts: [createRestMount({ gateway, bodies, isTls }), ...(mounts?.(gateway) ?? [])],
+    ids: surroundings,
+    clock,
+    telemetry,
+    tls,
+    isDraining: () => gateway.lifecycle.phase === 'Draining',
+  });
 }
 
 /** Identity providers as the settings name them; without any the service is its own. */

@@ -5,9 +5,11 @@ import type { Authenticate } from '../access/credentials.ts';
 import type { Appender } from '../admin/measured-log.ts';
 import type { Meter } from '../admin/meter.ts';
 import type { Config } from '../config/settings.ts';
+import type { Gateway } from '../gateway/pipeline.ts';
 import type { Validate } from '../gateway/validate.ts';
 import type { Operations } from '../operations.ts';
-import type { DrainTimes } from '../protocols/rest/drain.ts';
+import type { DrainTimes } from '../protocols/http/drain.ts';
+import type { Mount } from '../protocols/http/mount.ts';
 import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -37,6 +39,8 @@ export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasT
   readonly authenticate?: Authenticate;
   /** Take the place of bound operations, or are added to them. */
   readonly operations?: Operations;
+  /** Stand under the HTTP listener beside those of the service. */
+  readonly mounts?: (gateway: Gateway) => readonly Mount[];
   readonly drainTimes?: DrainTimes;
   readonly largeBodies?: Pick<LargeBodyParser, 'parse'> & AsyncDisposable;
   /** Stands between the sequencer and the real log, for tests that take a safeguard away. */

@@ -9,20 +9,15 @@ import {
   PERMISSIONS,
 } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
-import type { Authenticate } from '../access/credentials.ts';
+import type { Authenticate, Credentials } from '../access/credentials.ts';
 import type { Refusal } from '../access/roles.ts';
-import { header, type HeaderValues } from './header-values.ts';
 
 export function authenticate(
   operation: Operation<OperationName>,
-  headers: HeaderValues,
+  credentials: Credentials,
   verify: Authenticate | undefined,
 ): Promise<Caller> | undefined {
   if (operation.permission === null) return undefined;
-  const credentials = {
-    authorization: header(headers, 'authorization'),
-    apiKey: header(headers, 'x-api-key'),
-  };
   if (verify === undefined || (credentials.authorization === undefined && credentials.apiKey === undefined)) {
     throw new AuditError(
       'UNAUTHENTICATED',

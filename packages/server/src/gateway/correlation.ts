@@ -2,10 +2,10 @@
 // `traceparent`, else new) and its own request id. Decided before anything else, so that every answer has them,
 // refusals of malformed requests included.
 
-import { AuditError, isUuid, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
+import { isUuid, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
 import { type Correlation, receivedMember } from '../call.ts';
 import type { Random } from '../runtime/random.ts';
-import { header, type HeaderValues, visibleIssue } from './header-values.ts';
+import { isVisible, notVisible } from './visible-text.ts';
 
 /** version, trace id, parent id, flags; a later version may append more. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
@@ -19,19 +19,25 @@ export interface CorrelationSource {
 /** The correlation of one request. What its sender does not give is made when somebody asks for it: often nobody does. */
 export class RequestCorrelation implements Correlation {
   readonly #source: CorrelationSource;
+  /** What was given and is not allowed. */
+  readonly #refused: string | undefined;
   #correlationId: string | undefined;
   #correlationIsGiven: boolean;
   #traceId: string | undefined;
   #requestId: string | undefined;
 
-  /** Never fails: an id that is not allowed is replaced, and `checkCorrelation` refuses the call later. */
-  constructor(headers: HeaderValues, source: CorrelationSource) {
-    const given = header(headers, 'x-correlation-id');
+  /** Never fails: an id that is not allowed is replaced, and `check` refuses the call later. */
+  constructor(given: string | undefined, traceparent: string | undefined, source: CorrelationSource) {
     this.#source = source;
-    this.#correlationIsGiven =
-      given !== undefined && visibleIssue(given, LIMITS.correlationIdLengthMax) === undefined;
+    this.#correlationIsGiven = given !== undefined && isVisible(given, LIMITS.correlationIdLengthMax);
     this.#correlationId = this.#correlationIsGiven ? given : undefined;
-    this.#traceId = readTraceId(header(headers, 'traceparent'));
+    this.#refused = this.#correlationIsGiven ? undefined : given;
+    this.#traceId = readTraceId(traceparent);
+  }
+
+  check(): void {
+    if (this.#refused !== undefined)
+      throw notVisible('X-Correlation-Id', this.#refused, LIMITS.correlationIdLengthMax);
   }
 
   get correlationId(): string {
@@ -58,16 +64,6 @@ export class RequestCorrelation implements Correlation {
     this.#correlationId = own;
     this.#correlationIsGiven = true;
   }
-}
-
-/** One that was sent twice arrives with a blank in it. */
-export function checkCorrelation(headers: HeaderValues): void {
-  const given = header(headers, 'x-correlation-id');
-  const issue = given === undefined ? undefined : visibleIssue(given, LIMITS.correlationIdLengthMax);
-  if (issue === undefined) return;
-  throw new AuditError('INVALID_HEADER', `X-Correlation-Id ${issue}, and sent once.`, {
-    details: [{ field: 'X-Correlation-Id', issue, value: given }],
-  });
 }
 
 /** A malformed trace context is ignored, as the W3C recommendation asks. */

@@ -5,43 +5,21 @@
 // commit decides.
 
 import { ok as assert } from 'node:assert/strict';
-import { hash } from 'node:crypto';
-import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
-import { canonicalJson } from '@tallystick/evidence';
+import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
-import type { AnyAnswer, AnyBinding, UsedKey } from '../operations.ts';
+import type { AnyAnswer, UsedKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
 import { Turns } from '../runtime/turns.ts';
-import { header, type HeaderValues, visibleIssue } from './header-values.ts';
+import { isVisible, notVisible } from './visible-text.ts';
 
-/** The key of the request, if it has one; throws INVALID_HEADER. One that was sent twice arrives with a blank in it. */
-export function readKey(headers: HeaderValues): string | undefined {
-  const key = header(headers, 'idempotency-key');
-  const issue = key === undefined ? undefined : visibleIssue(key, LIMITS.idempotencyKeyLengthMax);
-  if (issue === undefined) return key;
-  throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}, and sent once.`, {
-    details: [{ field: 'Idempotency-Key', issue, value: key }],
-  });
-}
-
-/**
- * The key with what was asked under it, and by whom: the path, and a digest of the RFC 8785 form of the body as it was
- * sent, taken before anything is filled in. A body that breaks the rules of JSON is known by its bytes.
- */
-export function requestKey(
-  key: string,
-  path: string,
-  body: unknown,
-  received: Received,
-  caller: Caller | undefined,
-): RequestKey {
+/** The key with what was asked under it, and by whom; throws INVALID_HEADER. */
+export function requestKey(key: string, { asked }: Received, caller: Caller | undefined): RequestKey {
+  if (!isVisible(key, LIMITS.idempotencyKeyLengthMax))
+    throw notVisible('Idempotency-Key', key, LIMITS.idempotencyKeyLengthMax);
   assert(caller !== undefined, 'every operation that honours a key needs a permission');
-  const digest = received.digest ?? hash('sha256', canonicalJson(body ?? null), 'buffer');
-  return {
-    key,
-    fingerprint: (tenant) => fingerprintOf(tenant, caller, path, '\n', digest),
-  };
+  assert(asked !== undefined, 'what is asked with a key can be recognised');
+  return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...asked) };
 }
 
 /** What keys were used up for, wherever that is kept; expired ones do not count. */
@@ -53,7 +31,7 @@ export interface UsedKeys {
 export type AnswerOnce = (
   call: Call,
   received: Received,
-  again: NonNullable<AnyBinding['again']>,
+  again: (used: UsedKey) => AnyAnswer | Promise<AnyAnswer>,
   perform: () => Promise<AnyAnswer>,
 ) => Promise<AnyAnswer>;
 
@@ -70,7 +48,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       if (used === undefined) return perform();
       const asked = { fingerprint: once.fingerprint(tenantRecord!), clearance: caller!.clearance };
       if (!isRepeat(used, asked)) throw keyReused();
-      return again(call, received, used);
+      return again(used);
     });
   };
 }

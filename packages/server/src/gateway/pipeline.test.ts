@@ -8,15 +8,13 @@ import type { Call, Place, Received } from '../call.ts';
 import { bindOperations, type UsedKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
+import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { RequestCorrelation } from './correlation.ts';
 import { type Arrival, type Gateway, passThrough } from './pipeline.ts';
 import { createValidate } from './validate.ts';
 
-const HEADERS = Object.fromEntries(
-  Object.entries(ALLOWED).map(([name, value]) => [name.toLowerCase(), value]),
-);
+const NOBODY = { apiKey: undefined, authorization: undefined };
 const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
 
 const received = (input: Record<string, unknown>, place: Place = 'Body') =>
@@ -25,7 +23,7 @@ const received = (input: Record<string, unknown>, place: Place = 'Body') =>
     violations: [],
     unlisted: 0,
     text: undefined,
-    digest: undefined,
+    asked: ['what was asked'],
     placeOf: () => place,
   });
 
@@ -59,14 +57,16 @@ function build(more: Partial<Gateway> = {}): Gateway {
 }
 
 const ids = { random: createSystemRandom(), nextId: () => EVENT_ID };
-const correlationOf = (headers: Record<string, string>) => new RequestCorrelation(headers, ids);
+const correlationOf = (given?: string) => new RequestCorrelation(given, undefined, ids);
 
 function arrive(more: Partial<Arrival> = {}): Arrival {
   return {
     operation: operationNamed('events.ingest'),
     version: 'v1',
-    correlation: correlationOf({ 'x-correlation-id': 'c' }),
-    headers: HEADERS,
+    correlation: correlationOf('c'),
+    credentials: { ...NOBODY, apiKey: KEY },
+    tenant: 'acme',
+    idempotencyKey: undefined,
     path: '/api/v1/audit-events',
     receive: () => received({ event: structuredClone(EVENT) }),
     ...more,
@@ -98,9 +98,9 @@ test('while the service starts, probes are answered and everything else waits', 
 test('nobody whose call is refused has their body read', async () => {
   const receive = () => assert.fail('the body was read');
   const refused: [Partial<Arrival>, string][] = [
-    [{ headers: {} }, 'UNAUTHENTICATED'],
-    [{ headers: { ...HEADERS, 'x-correlation-id': '' } }, 'INVALID_HEADER'],
-    [{ headers: { ...HEADERS, 'x-tenant-id': 'other' } }, 'TENANT_MISMATCH'],
+    [{ credentials: NOBODY }, 'UNAUTHENTICATED'],
+    [{ correlation: correlationOf('') }, 'INVALID_HEADER'],
+    [{ tenant: 'other' }, 'TENANT_MISMATCH'],
     [{ operation: operationNamed('events.redact') }, 'FORBIDDEN'],
   ];
   const gateway = build();
@@ -113,10 +113,10 @@ test('nobody whose call is refused has their body read', async () => {
 test('a sunset version refuses a write to those who may write, and tells others what they lack', async () => {
   const receive = () => assert.fail('the body was read');
   const refused: [Partial<Arrival>, string][] = [
-    [{ headers: {} }, 'UNAUTHENTICATED'],
-    [{ headers: { ...HEADERS, 'x-api-key': 'another' } }, 'UNAUTHENTICATED'],
-    [{ headers: { 'x-api-key': KEY } }, 'MISSING_TENANT'],
-    [{ headers: { ...HEADERS, 'x-tenant-id': 'other' } }, 'TENANT_MISMATCH'],
+    [{ credentials: NOBODY }, 'UNAUTHENTICATED'],
+    [{ credentials: { ...NOBODY, apiKey: 'another' } }, 'UNAUTHENTICATED'],
+    [{ tenant: undefined }, 'MISSING_TENANT'],
+    [{ tenant: 'other' }, 'TENANT_MISMATCH'],
     [{ operation: operationNamed('events.redact') }, 'FORBIDDEN'],
     [{}, 'API_VERSION_SUNSET'],
   ];
@@ -131,8 +131,8 @@ test('a sunset version refuses a write to those who may write, and tells others 
 test('a retired version is gone for everyone, with or without a credential', async () => {
   const gateway = build({ versionStates: { v1: { ...ACTIVE, state: 'Retired' }, v2: ACTIVE } });
   gateway.lifecycle.moveTo('Serving');
-  for (const headers of [{}, HEADERS]) {
-    assert.equal(await codeOf(arrive({ headers }), gateway), 'API_VERSION_RETIRED');
+  for (const credentials of [NOBODY, arrive().credentials]) {
+    assert.equal(await codeOf(arrive({ credentials }), gateway), 'API_VERSION_RETIRED');
   }
 });
 
@@ -185,16 +185,16 @@ test('an operation that takes too long is answered with its own error, others wi
 test('a key is read after the body and before anything in it is judged', async () => {
   const gateway = build();
   gateway.lifecycle.moveTo('Serving');
-  const headers = { ...HEADERS, 'idempotency-key': 'a b' };
+  const idempotencyKey = 'a b';
   assert.equal(
-    await codeOf(arrive({ headers, receive: () => received({ event: 5 }) }), gateway),
+    await codeOf(arrive({ idempotencyKey, receive: () => received({ event: 5 }) }), gateway),
     'INVALID_HEADER',
   );
   const broken = () => Promise.reject(new AuditError('MALFORMED_JSON', 'no'));
-  assert.equal(await codeOf(arrive({ headers, receive: broken }), gateway), 'MALFORMED_JSON');
+  assert.equal(await codeOf(arrive({ idempotencyKey, receive: broken }), gateway), 'MALFORMED_JSON');
 });
 
-test('an operation that honours keys is asked once, others do not look at the header', async () => {
+test('an operation that honours keys is asked once, others do not look at the key', async () => {
   const asked: string[] = [];
   const again = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
   const perform = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
@@ -206,15 +206,42 @@ test('an operation that honours keys is asked once, others do not look at the he
     },
   });
   gateway.lifecycle.moveTo('Serving');
-  const headers = { ...HEADERS, 'idempotency-key': 'k-1' };
-  assert.equal(await codeOf(arrive({ headers }), gateway), 'Created');
+  const idempotencyKey = 'k-1';
+  assert.equal(await codeOf(arrive({ idempotencyKey }), gateway), 'Created');
   assert.deepEqual(asked, ['k-1']);
   const status = arrive({
     operation: operationNamed('policies.delete'),
-    headers: { ...HEADERS, 'idempotency-key': 'a b' },
+    idempotencyKey: 'a b',
     receive: () => received({ policyId: EVENT_ID }, 'Path'),
   });
   assert.equal(await codeOf(status, gateway), 'Removed');
+});
+
+test('a key is looked up in the log that the operation writes to, and the call keeps its own tenant', async () => {
+  const other = { ...TENANT, tenantId: 'other' };
+  const seen: unknown[] = [];
+  const bound = (writesTo: string | undefined) => ({
+    writesTo: () => Promise.resolve(writesTo),
+    again: () => assert.fail('it was not done before'),
+    perform: (call: Call) => {
+      seen.push([call.tenant, call.tenantRecord]);
+      return Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
+    },
+  });
+  for (const writesTo of ['other', 'acme', undefined, 'not one']) {
+    const gateway = build({
+      tenancy: { ...build().tenancy, admit: async (tenant) => (tenant === 'acme' ? TENANT : other) },
+      operations: boundOperations({ 'events.ingest': bound(writesTo) }),
+      answerOnce: (log, _, __, performNow) => {
+        seen.push([log.tenant, log.tenantRecord]);
+        return performNow();
+      },
+    });
+    gateway.lifecycle.moveTo('Serving');
+    assert.equal(await codeOf(arrive({ idempotencyKey: 'k-1' }), gateway), 'Created');
+  }
+  const own = ['acme', TENANT];
+  assert.deepEqual(seen, [['other', other], own, own, own, own, own, ['not one', undefined], own]);
 });
 
 test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {
@@ -238,11 +265,14 @@ test('a repeat is read as the first request was: validated, or as it came where 
   ]) {
     const gateway = build({
       operations: boundOperations({ 'events.ingest': bound }),
-      answerOnce: async (call, asked, answerAgain) => answerAgain(call, asked, used),
+      answerOnce: async (_, __, answerAgain) => answerAgain(used),
     });
     gateway.lifecycle.moveTo('Serving');
-    const headers = { ...HEADERS, 'idempotency-key': 'k-1' };
-    assert.equal(await codeOf(arrive({ headers, receive: () => received({ event }) }), gateway), 'Repeated');
+    const idempotencyKey = 'k-1';
+    assert.equal(
+      await codeOf(arrive({ idempotencyKey, receive: () => received({ event }) }), gateway),
+      'Repeated',
+    );
   }
   const { payload: _, ...rest } = event;
   assert.deepEqual(seen, [{ event: { ...rest, outcome: 'Success' } }, { event }]);
@@ -261,12 +291,12 @@ test("the body's correlation id goes into the call and into whatever is answered
   gateway.lifecycle.moveTo('Serving');
   const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
   const sound = arrive({
-    correlation: correlationOf({}),
+    correlation: correlationOf(),
     receive: () => received({ event: { ...EVENT, correlationId } }),
   });
   assert.equal(await codeOf(sound, gateway), 'Created');
   const refused = arrive({
-    correlation: correlationOf({}),
+    correlation: correlationOf(),
     receive: () => received({ event: { correlationId } }),
   });
   assert.equal(await codeOf(refused, gateway), 'VALIDATION_FAILED');
@@ -315,8 +345,8 @@ test('every call is noted once, with how it ended, for the tenant that it concer
   outcome = fails;
   await codeOf(arrive(), gateway);
   await codeOf(arrive({ receive: () => received({ event: {} }) }), gateway);
-  await codeOf(arrive({ headers: {} }), gateway);
-  await codeOf(arrive({ headers: { ...HEADERS, 'x-tenant-id': 'other' } }), gateway);
+  await codeOf(arrive({ credentials: NOBODY }), gateway);
+  await codeOf(arrive({ tenant: 'other' }), gateway);
   await codeOf(at('status.get'), gateway);
   await codeOf(at('status.get'), byPlatform);
   await codeOf(at('tenants.list'), byPlatform);

@@ -11,35 +11,44 @@ import {
   type TenantId,
   type Version,
 } from '@tallystick/contract';
-import type { Authenticate } from '../access/credentials.ts';
+import type { Authenticate, Credentials } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
 import type { Meter } from '../admin/meter.ts';
+import { statusOfAnswer, statusOfError } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
-import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
+import {
+  type AnyAnswer,
+  type AnyBound,
+  boundOperation,
+  type WritesTo,
+  type Operations,
+} from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
-import { checkCorrelation, type RequestCorrelation } from './correlation.ts';
-import type { HeaderValues } from './header-values.ts';
-import { type AnswerOnce, readKey, requestKey } from './idempotency.ts';
-import { kindOfAnswer, kindOfError, tenantConcerned } from './measure.ts';
+import type { RequestCorrelation } from './correlation.ts';
+import { type AnswerOnce, requestKey } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
-import { resolveTenant } from './resolve-tenant.ts';
+import { resolveTenant, tenantConcerned } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
 import type { Validate } from './validate.ts';
-import { checkRetired, checkSunset, type VersionStates } from './versions.ts';
+import { checkRetired, checkSunset, FIRST_VERSION, type VersionStates } from './versions.ts';
 
 /** A request as its protocol hands it over: routed, not yet believed. */
 export interface Arrival {
   readonly operation: Operation<OperationName>;
-  readonly version: Version;
-  readonly headers: HeaderValues;
-  /** Where it was sent, without its query. */
-  readonly path: string;
-  /** The tenant that the path names, for operations that have it there. */
-  readonly tenantInPath?: string | undefined;
+  /** Undefined: the request is outside all versions. */
+  readonly version: Version | undefined;
+  readonly credentials: Credentials;
+  /** The tenant that the request names beside its input: a header, metadata. */
+  readonly tenant: string | undefined;
+  /** The tenant that the request is addressed to, where an operation has it in its input. */
+  readonly addressedTenant?: string | undefined;
+  readonly idempotencyKey: string | undefined;
   readonly correlation: RequestCorrelation;
+  /** Where it was sent, as its protocol has it. */
+  readonly path: string;
   /**
    * Reads the rest of the request and makes the operation's input of it; at once, where all of it is there. What a
    * sender sends at once is counted together.
@@ -61,27 +70,26 @@ export interface Gateway {
 }
 
 export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<AnyAnswer> {
-  const { operation, version, headers, path } = arrival;
+  const { operation, correlation, path } = arrival;
   const { clock, meter } = gateway;
   const beganNs = clock.monotonicNs();
   let concerned: TenantId | undefined;
   try {
-    checkRetired(operation, version, gateway.versionStates);
-    checkCorrelation(headers);
+    checkRetired(arrival.version, gateway.versionStates);
+    correlation.check();
     checkStarted(operation, gateway.lifecycle);
-    const caller = await authenticate(operation, headers, gateway.authenticate);
-    const tenant = resolveTenant(operation, caller, headers, arrival.tenantInPath);
+    const caller = await authenticate(operation, arrival.credentials, gateway.authenticate);
+    const tenant = resolveTenant(operation, caller, arrival.tenant, arrival.addressedTenant);
     concerned = tenantConcerned(operation, caller, tenant);
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
     authorize(operation, caller);
-    checkSunset(operation, version, gateway.versionStates);
+    checkSunset(operation, arrival.version, gateway.versionStates);
     const received = await arrival.receive(tenant ?? caller?.identity ?? '');
-    arrival.correlation.adoptFrom(operation, received.input);
-    const key = operation.idempotency === 'Key' ? readKey(headers) : undefined;
-    const body = operation.rest.body === undefined ? undefined : received.input[operation.rest.body];
-    const once = key === undefined ? undefined : requestKey(key, path, body, received, caller);
-    const { correlation } = arrival;
+    correlation.adoptFrom(operation, received.input);
+    const key = operation.idempotency === 'Key' ? arrival.idempotencyKey : undefined;
+    const once = key === undefined ? undefined : requestKey(key, received, caller);
     const { name } = operation;
+    const version = arrival.version ?? FIRST_VERSION;
     // Awaited: handing a promise on would take three turns of the queue, not one.
     const given = await inTime(operation, clock, (deadline) =>
       answer(
@@ -91,10 +99,10 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
         gateway,
       ),
     );
-    meter.answered(operation, concerned, kindOfAnswer(given.kind), beganNs);
+    meter.answered(operation, concerned, statusOfAnswer(given.kind), beganNs);
     return given;
   } catch (error) {
-    meter.answered(operation, concerned, kindOfError(error), beganNs);
+    meter.answered(operation, concerned, statusOfError(error), beganNs);
     throw error;
   }
 }
@@ -110,18 +118,35 @@ function answer(
   if (typeof bound === 'function' || bound.again === undefined) {
     throw new Error(`${call.operation} honours keys and cannot answer again`);
   }
-  const { again, take } = bound;
+  const { again, take, writesTo } = bound;
   // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
   const readAgain = (): Received =>
     take === undefined
       ? { ...received, input: gateway.validate(operation, received) as Received['input'] }
       : received;
-  return gateway.answerOnce(
-    call,
-    received,
-    (known, _, used) => again(known, readAgain(), used),
-    () => perform(bound, call, received, operation, gateway),
-  );
+  const answerIn = (inLogOf: Call) =>
+    gateway.answerOnce(
+      inLogOf,
+      received,
+      (used) => again(call, readAgain(), used),
+      () => perform(bound, call, received, operation, gateway),
+    );
+  return writesTo === undefined
+    ? answerIn(call)
+    : withLog(writesTo, call, received, operation, gateway).then(answerIn);
+}
+
+/** The call, with the tenant whose log remembers its key. */
+async function withLog(
+  writesTo: WritesTo,
+  call: Call,
+  { input }: Received,
+  operation: Operation<OperationName>,
+  { tenancy }: Gateway,
+): Promise<Call> {
+  const tenant = (await writesTo(call, input)) ?? call.tenant;
+  if (tenant === call.tenant) return call;
+  return { ...call, tenant, tenantRecord: await admitTenant(operation, tenant, tenancy) };
 }
 
 async function perform(

@@ -1,39 +1,56 @@
-// Whose data a call is about: the tenant named by the path, by `X-Tenant-Id` or by a token's claim. All that name
-// one must agree with each other and with what the credential is for, else nothing is answered about either.
+// Whose data a call is about: the tenant that the request is addressed to, names in `X-Tenant-Id`, or shows in a token's
+// claim. All that name one must agree with each other and with what the credential is for, else nothing is answered
+// about either.
 
 import {
   AuditError,
   type Operation,
   type OperationName,
+  type Permission,
   TENANT_ID_EXPECTED,
   TENANT_ID_PATTERN,
   type TenantId,
 } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
-import { header, type HeaderValues } from './header-values.ts';
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
 export function resolveTenant(
   operation: Operation<OperationName>,
   caller: Caller | undefined,
-  headers: HeaderValues,
-  inPath: string | undefined,
+  named: string | undefined,
+  addressed: string | undefined,
 ): TenantId | undefined {
   if (operation.tenant === 'None' || caller === undefined) return undefined;
-  const inHeader = readHeader(headers);
+  checkNamed(named);
   const claimed = caller.namesTenant && caller.tenant !== '*' ? caller.tenant : undefined;
-  const ofPath = operation.tenant === 'Path' ? inPath : undefined;
-  const tenant = ofPath ?? inHeader ?? claimed;
+  const inPath = operation.tenant === 'Path' ? addressed : undefined;
+  const tenant = inPath ?? named ?? claimed;
   if (tenant === undefined) throw new AuditError('MISSING_TENANT', missingMessage(caller));
-  if (inHeader !== undefined && inHeader !== tenant) {
-    throw mismatch('X-Tenant-Id', 'must be the tenant in the path, or left out', inHeader);
+  if (named !== undefined && named !== tenant) {
+    throw mismatch('X-Tenant-Id', 'must be the tenant in the path, or left out', named);
   }
   // A credential that is for no tenant agrees with none.
   if (caller.tenant !== '*' && caller.tenant !== tenant) {
-    throw mismatch(ofPath === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
+    throw mismatch(inPath === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
   }
   return tenant;
+}
+
+/** With these a platform key reaches beyond the tenant that it names. */
+const BEYOND: readonly (Permission | null)[] = ['audit.keys.manage', 'audit.admin.operate'];
+
+/**
+ * The tenant in whose figures a call is counted: the one that it concerns, and concerns alone. Else a tenant could tell by
+ * its own figures what is done about others in its name.
+ */
+export function tenantConcerned(
+  { tenant: source, permission }: Operation<OperationName>,
+  caller: Caller | undefined,
+  tenant: TenantId | undefined,
+): TenantId | undefined {
+  if (source === 'Named') return undefined;
+  return caller?.tenant === '*' && BEYOND.includes(permission) ? undefined : tenant;
 }
 
 function missingMessage({ namesTenant }: Caller): string {
@@ -57,10 +74,9 @@ function mismatch(field: string, issue: string, value: string): AuditError {
   return new AuditError('TENANT_MISMATCH', `${field} ${issue}.`, { details: [{ field, issue, value }] });
 }
 
-/** A header that was sent twice arrives joined by a comma, which no tenant id contains. */
-function readHeader(headers: HeaderValues): TenantId | undefined {
-  const given = header(headers, 'x-tenant-id');
-  if (given === undefined || TENANT_ID.test(given)) return given;
+/** One that was sent twice arrives joined by a comma, which no tenant id contains. */
+function checkNamed(given: string | undefined): void {
+  if (given === undefined || TENANT_ID.test(given)) return;
   const issue = `must be ${TENANT_ID_EXPECTED}`;
   throw new AuditError('INVALID_HEADER', `X-Tenant-Id ${issue}, and sent once.`, {
     details: [{ field: 'X-Tenant-Id', issue, value: given }],

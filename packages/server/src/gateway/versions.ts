@@ -1,103 +1,33 @@
-// Versions of the interface. The path names one (`/api/v1/…`); without it three readers may: the query parameter
-// `api-version`, the header `X-Version`, and the parameter `ver` in `Accept`; with none it is 1.0. Whatever they
-// say must exist and agree, with one another and with the path. A version's state (Active → Deprecated → Sunset →
-// Retired) decides what is still served and which warnings go along.
+// Versions of the interface. The state of a version (Active → Deprecated → Sunset → Retired) decides which of its operations
+// are still served. The protocol reads which version a request names; a request outside all versions names none and is
+// always served.
 
-import { AuditError, type Operation, type OperationName, type Version, VERSIONS } from '@tallystick/contract';
+import { AuditError, type Operation, type OperationName, type Version } from '@tallystick/contract';
 import type { Config } from '../config/settings.ts';
-import { header, type HeaderValues } from './header-values.ts';
 
 export type VersionStates = Config['apiVersions'];
 
-const DEFAULT_VERSION: Version = 'v1';
-const NAMES: ReadonlyMap<string, Version> = new Map(
-  VERSIONS.flatMap((version) => [
-    [version.slice(1), version],
-    [`${version.slice(1)}.0`, version],
-  ]),
-);
-
-/** The value of `api-supported-versions`. */
-export const SUPPORTED_VERSIONS = VERSIONS.map((version) => `${version.slice(1)}.0`).join(', ');
-
-const VER_PARAMETER = /;\s*ver\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi;
-
-/** The version that the request asks for; throws UNSUPPORTED_API_VERSION. */
-export function readVersion(
-  inPath: Version | undefined,
-  headers: HeaderValues,
-  inQuery: readonly string[],
-): Version {
-  // Nearly every request says it in its path and nowhere else.
-  const { 'x-version': inHeader, accept } = headers;
-  if (inQuery.length === 0 && inHeader === undefined && accept === undefined)
-    return inPath ?? DEFAULT_VERSION;
-  let found = inPath;
-  for (const [place, name] of readers(headers, inQuery)) {
-    const version = NAMES.get(name.trim());
-    if (version === undefined) throw unsupported(place, name, `is not one of ${SUPPORTED_VERSIONS}`);
-    if (found !== undefined && found !== version) {
-      throw unsupported(place, name, `contradicts ${inPath === undefined ? 'another place' : 'the path'}`);
-    }
-    found = version;
-  }
-  return found ?? DEFAULT_VERSION;
-}
-
-function readers(headers: HeaderValues, inQuery: readonly string[]): [place: string, name: string][] {
-  const found = inQuery.map((name): [string, string] => ['api-version', name]);
-  const inHeader = header(headers, 'x-version');
-  for (const name of inHeader?.split(',') ?? []) found.push(['X-Version', name]);
-  const accept = header(headers, 'accept');
-  if (accept !== undefined && /ver/i.test(accept)) {
-    for (const [, quoted, plain = ''] of accept.matchAll(VER_PARAMETER))
-      found.push(['Accept', quoted ?? plain]);
-  }
-  return found;
-}
-
-function unsupported(place: string, name: string, issue: string): AuditError {
-  return new AuditError(
-    'UNSUPPORTED_API_VERSION',
-    `The version '${name.slice(0, 40)}' in ${place} ${issue}.`,
-    {
-      details: [{ field: place, issue, value: name }],
-    },
-  );
-}
-
-type Versioned = Pick<Operation<OperationName>, 'rest' | 'effect'>;
+/** Used for requests outside all versions. */
+export const FIRST_VERSION: Version = 'v1';
 
 /** A retired version is gone: it is refused as an unknown route is, before anyone is asked who they are. */
-export function checkRetired({ rest }: Versioned, version: Version, states: VersionStates): void {
-  if (rest.atRoot || states[version].state !== 'Retired') return;
+export function checkRetired(version: Version | undefined, states: VersionStates): void {
+  if (version === undefined || states[version].state !== 'Retired') return;
   throw new AuditError(
     'API_VERSION_RETIRED',
     `Version ${version.slice(1)}.0 has been removed; use a newer one.`,
   );
 }
 
-/** A sunset version refuses writes, as a permission that nobody has: 401 and the caller's own 403 come first. */
-export function checkSunset({ rest, effect }: Versioned, version: Version, states: VersionStates): void {
-  if (rest.atRoot || effect !== 'Write' || states[version].state !== 'Sunset') return;
+/** A sunset version refuses writes, as a permission that nobody has: who the caller is and what they lack come first. */
+export function checkSunset(
+  { effect }: Operation<OperationName>,
+  version: Version | undefined,
+  states: VersionStates,
+): void {
+  if (version === undefined || effect !== 'Write' || states[version].state !== 'Sunset') return;
   throw new AuditError(
     'API_VERSION_SUNSET',
     `Version ${version.slice(1)}.0 only reads now; write through a newer one.`,
   );
-}
-
-const NO_WARNINGS: Readonly<Record<string, string>> = {};
-
-/** The warnings that go along with every answer of a version; none for an active one. */
-export function versionHeaders(
-  version: Version | undefined,
-  states: VersionStates,
-): Readonly<Record<string, string>> {
-  if (version === undefined || states[version].state === 'Active') return NO_WARNINGS;
-  const { deprecationDate, sunsetDate } = states[version];
-  return {
-    'X-API-Deprecated': 'true',
-    ...(deprecationDate === undefined ? {} : { 'X-API-Deprecation-Date': deprecationDate }),
-    ...(sunsetDate === undefined ? {} : { 'X-API-Sunset-Date': sunsetDate }),
-  };
 }

@@ -1,6 +1,6 @@
 // From what a validator found to the one error that is answered. The code follows from where a member travelled:
-// a query parameter or header that breaks a rule was not understood (400), a member of the body was (422), and an
-// identifier in the path that is not well formed names nothing (404); a schema may say otherwise by
+// a query parameter or header that breaks a rule was not understood, a member of a body or message was, and an
+// identifier in the path that is not well formed names nothing; a schema may say otherwise by
 // `x-refused-as`. Values are shown where they are plain and no secret.
 
 import {
@@ -8,13 +8,13 @@ import {
   cutText,
   type ErrorCode,
   type ErrorDetail,
+  isUnderstood,
   LIMITS,
-  REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
 import type { OwnViolation, Place, Received, UnknownParameters } from '../call.ts';
-import { cutValue } from './error-body.ts';
 import { issueOf, knownMembers } from './issue.ts';
 import type { Fault, Step } from './schema-check.ts';
+import { cutValue } from './shown-error.ts';
 
 interface Violation {
   readonly place: Place;
@@ -26,11 +26,12 @@ const CODE_OF_PLACE = {
   Query: 'INVALID_PARAMETER',
   Header: 'INVALID_HEADER',
   Body: 'VALIDATION_FAILED',
+  Message: 'VALIDATION_FAILED',
   Path: 'ROUTE_NOT_FOUND',
 } as const satisfies Record<Place, ErrorCode>;
 
 /** What could not be understood comes before what breaks a rule, and that before what is not there. */
-const PLACES: readonly Place[] = ['Query', 'Header', 'Body', 'Path'];
+const PLACES: readonly Place[] = ['Query', 'Header', 'Body', 'Message', 'Path'];
 
 export function refusal(
   faults: readonly Fault[],
@@ -87,9 +88,9 @@ export function detailsBelow(faults: readonly Fault[], at: string): ErrorDetail[
   });
 }
 
-/** Several codes in one place: what could not be understood (400) wins; of several such, the place's own. */
+/** Several codes in one place: what could not be understood wins; of several such, the place's own. */
 function codeFor(place: Place, codes: ReadonlySet<ErrorCode>): ErrorCode {
-  const notUnderstood = [...codes].filter((code) => REST_STATUS_OF_ERROR[code] === 400);
+  const notUnderstood = [...codes].filter((code) => !isUnderstood(code));
   const [code, ...others] = notUnderstood.length > 0 ? notUnderstood : codes;
   return code === undefined || others.length > 0 ? CODE_OF_PLACE[place] : code;
 }

@@ -1,7 +1,6 @@
 // From an answer or an error to a status, headers and bytes. The statuses come from the contract's two tables and
 // from nowhere else.
 
-import { STATUS_CODES } from 'node:http';
 import {
   type AuditError,
   type ErrorCode,
@@ -9,23 +8,15 @@ import {
   REST_STATUS_OF_ERROR,
   type Version,
 } from '@tallystick/contract';
-import { errorBody, type ErrorPlace } from '../../gateway/error-body.ts';
+import { type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { AnyAnswer } from '../../operations.ts';
+import { ByteStream } from '../http/byte-stream.ts';
+import { type Coding, codingFor } from '../http/coding.ts';
+import type { ErrorReply, Reply } from '../http/mount.ts';
 import { fillHeaders } from './answer-headers.ts';
-import { ByteStream } from './byte-stream.ts';
-import { type Coding, codingFor } from './coding.ts';
 import { entityTagOf, namesTag } from './conditional.ts';
 import type { Reading } from './input.ts';
 import { type FormWishes, JSON_TYPE, render } from './rendering.ts';
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: no body. */
-  readonly body: string | Uint8Array | ByteStream | undefined;
-  /** How the body, which is a text then, is to be compressed; the headers say it already. */
-  readonly coding: Coding | undefined;
-}
 
 /** What a request says about the form of its answer. */
 export interface Wishes extends FormWishes {
@@ -72,11 +63,6 @@ function tagOf(answer: AnyAnswer, body: Reply['body'], coding: Coding | undefine
   return entityTagOf(body, coding);
 }
 
-/** What is refused or has failed is told in a text. */
-export interface ErrorReply extends Reply {
-  readonly body: string;
-}
-
 export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number): ErrorReply {
   const status = REST_STATUS_OF_ERROR[error.code];
   return {
@@ -88,24 +74,7 @@ export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number
         ? { 'Retry-After': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
         : {}),
     },
-    body: JSON.stringify(errorBody(error, place, nowMs)),
+    body: JSON.stringify({ error: shownError(error, place, nowMs) }),
     coding: undefined,
   };
-}
-
-/** A whole answer as bytes on the wire, for a connection without a request to answer. It is the last one there. */
-export function rawReply(
-  reply: ErrorReply,
-  standing: Readonly<Record<string, string>>,
-  nowMs: number,
-): string {
-  const headers = {
-    ...standing,
-    ...reply.headers,
-    'Content-Length': String(Buffer.byteLength(reply.body)),
-    Date: new Date(nowMs).toUTCString(),
-    Connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${reply.body}`;
 }

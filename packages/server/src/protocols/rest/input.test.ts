@@ -1,9 +1,13 @@
-// Query parameters over real HTTP: which texts are numbers, and what is said of those that are not.
+// Query parameters over real HTTP: which texts are numbers, and what is said of those that are not. And by what a request
+// is recognised when it comes again.
 
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { ErrorBody } from '@tallystick/contract';
-import { EVENT } from '../../testing/bound-operations.ts';
+import { AuditError, type ErrorBody } from '@tallystick/contract';
+import { canonicalJson } from '@tallystick/evidence';
+import type { Call, Received } from '../../call.ts';
+import { EVENT, EVENT_ID } from '../../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
@@ -100,4 +104,49 @@ test('a parameter that is unknown is listed beside the others that are wrong', a
   );
   const long = await ask(`/event-streams?${'a'.repeat(5000)}=1`);
   assert.ok(long.error!.message.length < 400, 'what is long is cut');
+});
+
+test('a request with a key is recognised by its path and by the canonical form of its body, as it was sent', async () => {
+  let asked: Received['asked'];
+  const take = (_: Call, received: Received) => {
+    asked = received.asked;
+    return Promise.reject(new AuditError('RATE_LIMITED', 'enough seen'));
+  };
+  const bound = { take, again: () => assert.fail('nothing was done') };
+  const operations = { 'events.ingest': bound, 'streams.seal': bound, 'policies.create': bound };
+  await using own = await startTestApp({}, { authenticate: believeClearance, operations });
+  const askedBy = async (path: string, body?: string, key = 'k') => {
+    asked = undefined;
+    const response = await fetch(own.url + path, {
+      method: 'POST',
+      headers: {
+        'X-API-Key': 'Secret',
+        'X-Tenant-Id': 'acme',
+        'Content-Type': 'application/json',
+        ...(key !== '' && { 'Idempotency-Key': key }),
+      },
+      ...(body !== undefined && { body }),
+    });
+    assert.equal(response.status, 429);
+    return asked;
+  };
+  const form = (path: string, bytes: string) => [path, '\n', hash('sha256', bytes, 'buffer')];
+  // A body that is outlined, and one that is made into a value at once.
+  for (const path of ['/api/v1/audit-events', '/api/v2/audit-events', '/api/v1/policies']) {
+    const sent = { b: [1e2], a: null };
+    assert.deepEqual(
+      await askedBy(`${path}?api-version=${path[6]}`, JSON.stringify(sent)),
+      form(path, canonicalJson(sent)),
+    );
+    assert.deepEqual(await askedBy(path, ' {"a":null,"b":[100.0]}'), form(path, canonicalJson(sent)));
+    const broken = '{"a":1,"a":2}';
+    assert.deepEqual(
+      await askedBy(path, broken),
+      form(path, broken),
+      'what has no canonical form, by its bytes',
+    );
+    assert.equal(await askedBy(path, '{}', ''), undefined, 'and nothing is made of a request without a key');
+  }
+  const bodiless = `/api/v1/event-streams/${EVENT_ID}/seal`;
+  assert.deepEqual(await askedBy(bodiless), form(bodiless, 'null'));
 });

@@ -1,6 +1,7 @@
 // The input of an operation, gathered from where the contract's binding says its members travel: path, headers,
 // query, body. Nothing is validated here, except that no query parameter goes unread.
 
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
   asJson,
@@ -86,6 +87,7 @@ function levelsAround(operation: Operation<OperationName>): number {
 
 export interface Parts {
   readonly request: IncomingMessage;
+  readonly path: string;
   readonly query: Query;
   readonly parameters: Readonly<Record<string, string | undefined>>;
   readonly sender: string;
@@ -105,23 +107,30 @@ export function receive(
     const value = parts.request.headers[name];
     if (value !== undefined) input[member] = value;
   }
+  const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
   const unknown = readQuery(reading, parts.query, input);
   if (bodyMember === undefined) {
     const strange = unknown === undefined ? {} : { unknownParameters: unknown };
-    return { input, ...NO_BODY, ...strange, placeOf: reading.placeOf };
+    const asked = isKeyed ? askedOf(parts.path, undefined) : undefined;
+    return { input, ...NO_BODY, asked, ...strange, placeOf: reading.placeOf };
   }
   if (unknown !== undefined) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
-    const { violations, unlisted, text, digest } = body ?? NO_BODY;
-    return { input, violations, unlisted, text, digest, placeOf: reading.placeOf };
+    const { violations, unlisted, text } = body ?? NO_BODY;
+    const asked = isKeyed ? askedOf(parts.path, body?.digest) : undefined;
+    return { input, violations, unlisted, text, asked, placeOf: reading.placeOf };
   };
-  const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
   const body = readJson(parts, reading.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
 }
 
-const NO_BODY = { violations: [], unlisted: 0, text: undefined, digest: undefined } as const;
+const NO_BODY = { violations: [], unlisted: 0, text: undefined } as const;
+
+/** The path and the digest of the body as sent; without a body, that of `null`. Stores keep fingerprints of it for a day. */
+function askedOf(path: string, digest: Uint8Array | undefined): Received['asked'] {
+  return [path, '\n', digest ?? hash('sha256', 'null', 'buffer')];
+}
 
 /**
  * Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. Text that is no identifier in

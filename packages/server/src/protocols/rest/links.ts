@@ -2,13 +2,8 @@
 // stay, because a cursor works only together with the filters and the sort order that it was made for.
 
 import type { PageLinks, Pagination } from '@tallystick/contract';
+import type { Target } from '../http/target.ts';
 import { withParameter } from './query.ts';
-
-/** Where a request was sent. */
-export interface Target {
-  readonly path: string;
-  readonly queryText: string;
-}
 
 /** Over this, clients that allow few bytes of headers would lose the whole answer; its body has the links too. */
 const HEADER_LENGTH_MAX = 8192;

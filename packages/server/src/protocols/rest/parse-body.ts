@@ -157,6 +157,6 @@ function detailOf({ path, issue: found, value }: JsonViolation): ErrorDetail {
   return value === undefined ? { field, issue } : { field, issue, value };
 }
 
-export function malformed(message: string): AuditError {
+function malformed(message: string): AuditError {
   return new AuditError('MALFORMED_JSON', message);
 }

@@ -6,20 +6,6 @@ export type Query = ReadonlyMap<string, readonly string[]>;
 
 const EMPTY: Query = new Map();
 
-const ORIGIN = /^https?:\/\/[^/?#]*/i;
-
-/**
- * The target of a request: its path, and its query as it was sent. A target may name the whole URL; whose it is was
- * decided by the connection.
- */
-export function splitTarget(target: string): { path: string; queryText: string } {
-  const local = target.startsWith('/') ? target : target.replace(ORIGIN, '') || '/';
-  const at = local.indexOf('?');
-  return at === -1
-    ? { path: local, queryText: '' }
-    : { path: local.slice(0, at), queryText: local.slice(at + 1) };
-}
-
 /** Parameters by name, in order; throws INVALID_PARAMETER. */
 export function parseQuery(text: string): Query {
   if (text === '') return EMPTY;

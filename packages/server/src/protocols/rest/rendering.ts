@@ -4,10 +4,11 @@
 import type { ByteAnswer, Operation, OperationName, Page } from '@tallystick/contract';
 import type { AnyAnswer } from '../../operations.ts';
 import { writeJson } from '../../written-json.ts';
+import { ByteStream } from '../http/byte-stream.ts';
+import type { Target } from '../http/target.ts';
 import { preferredType } from './accept.ts';
 import { dispositionOf } from './answer-headers.ts';
-import { ByteStream } from './byte-stream.ts';
-import { linkHeader, linksOf, type Target } from './links.ts';
+import { linkHeader, linksOf } from './links.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

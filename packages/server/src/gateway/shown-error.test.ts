@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createTelemetry } from '../telemetry.ts';
-import { asAuditError, errorBody } from './error-body.ts';
+import { asAuditError, shownError } from './shown-error.ts';
 
 const place = {
   correlation: {
@@ -15,25 +15,23 @@ const place = {
   path: '/api/v1/audit-events',
 };
 
-test('the body has exactly the fields of the specification, details always', () => {
-  const body = errorBody(new AuditError('ROUTE_NOT_FOUND', 'There is no such path.'), place, 0);
-  assert.deepEqual(body, {
-    error: {
-      code: 'ROUTE_NOT_FOUND',
-      message: 'There is no such path.',
-      details: [],
-      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-      timestamp: '1970-01-01T00:00:00.000Z',
-      path: '/api/v1/audit-events',
-      requestId: '01KE0000000000000000000042',
-    },
+test('an error has exactly the fields of the specification, details always', () => {
+  const shown = shownError(new AuditError('ROUTE_NOT_FOUND', 'There is no such path.'), place, 0);
+  assert.deepEqual(shown, {
+    code: 'ROUTE_NOT_FOUND',
+    message: 'There is no such path.',
+    details: [],
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    timestamp: '1970-01-01T00:00:00.000Z',
+    path: '/api/v1/audit-events',
+    requestId: '01KE0000000000000000000042',
   });
 });
 
 test('a value is cut at 200 characters and never inside one', () => {
   const shown = (value: unknown) => {
     const details = [{ field: 'f', issue: 'i', value }];
-    return errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0).error.details[0]?.value;
+    return shownError(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0).details[0]?.value;
   };
   assert.equal(shown('a'.repeat(200)), 'a'.repeat(200));
   assert.equal(shown('a'.repeat(201)), 'a'.repeat(200));
@@ -56,7 +54,7 @@ test('what nobody foresaw is told to the operator and hidden from the caller', (
   for (const error of [cause, new AuditError('INTERNAL_ERROR', cause.message, { cause }), 'just a text']) {
     const shown = asAuditError(error, place, telemetry);
     assert.equal(shown.code, 'INTERNAL_ERROR');
-    assert.doesNotMatch(JSON.stringify(errorBody(shown, place, 0)), /SELECT|secrets|text/);
+    assert.doesNotMatch(JSON.stringify(shownError(shown, place, 0)), /SELECT|secrets|text/);
   }
   assert.equal(lines.length, 3);
   for (const line of lines)
@@ -68,13 +66,13 @@ test('what nobody foresaw is told to the operator and hidden from the caller', (
 
 test('a field is cut like a value: what was sent must not come back many times over', () => {
   const details = [{ field: `payload["${'k'.repeat(1_000_000)}"]`, issue: 'is not a known field' }];
-  const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
-  assert.equal(error.details[0]?.field.length, 200);
+  const shown = shownError(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
+  assert.equal(shown.details[0]?.field.length, 200);
 });
 
 test('a path of over 2,000 characters is cut, which shows', () => {
   const shown = (path: string) =>
-    errorBody(new AuditError('ROUTE_NOT_FOUND', 'm'), { ...place, path }, 0).error.path;
+    shownError(new AuditError('ROUTE_NOT_FOUND', 'm'), { ...place, path }, 0).path;
   const longest = `/${'a'.repeat(1999)}`;
   assert.equal(shown(longest), longest);
   assert.equal(shown(`${longest}a`), `${longest.slice(0, -1)}…`);
@@ -82,7 +80,7 @@ test('a path of over 2,000 characters is cut, which shows', () => {
 
 test('no answer outgrows its request: of many details the first thousand are listed', () => {
   const details = Array.from({ length: 2000 }, (_, i) => ({ field: `scopes[${i}]`, issue: 'is none' }));
-  const { error } = errorBody(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
-  assert.equal(error.details.length, 1000);
-  assert.equal(error.details[0]?.field, 'scopes[0]');
+  const shown = shownError(new AuditError('VALIDATION_FAILED', 'm', { details }), place, 0);
+  assert.equal(shown.details.length, 1000);
+  assert.equal(shown.details[0]?.field, 'scopes[0]');
 });

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { AuditError, LIMITS } from '@tallystick/contract';
 import type { TlsFiles } from '../../config/tls-files.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { breakBody, expectContinue } from './body.ts';
+import { breakBody, expectContinue } from './body-bytes.ts';
 import { Connections } from './connections.ts';
 
 /** What to write on a connection whose request never became one; the target as far as it can be told. */

@@ -1,16 +1,14 @@
 // An answer onto the wire. Headers are one flat list, in the order in which they are sent, because that is the form
 // that Node writes without making another.
 
-import type { ServerResponse } from 'node:http';
-import type { Reply } from './answer.ts';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { ByteStream } from './byte-stream.ts';
-
-type Headers = Readonly<Record<string, string>>;
+import type { AnswerHeaders, ErrorReply, Reply } from './mount.ts';
 
 /** What an answer carries besides what it says. */
 export interface Envelope {
   readonly correlationId: string;
-  readonly ofVersion: Headers;
+  readonly addedHeaders: AnswerHeaders;
   /** The connection is not used again. */
   readonly isLast: boolean;
 }
@@ -23,13 +21,13 @@ export type Write = (
   envelope: Envelope,
 ) => void;
 
-/** `standing` are the headers of every answer; an answer may have its own `Cache-Control` in place of theirs. */
-export function createWriter(standing: Headers): Write {
+/** `standing` are the headers of every answer of a mount; an answer may have its own `Cache-Control` in place of theirs. */
+export function createWriter(standing: AnswerHeaders): Write {
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = standing;
   const list = Object.entries(others).flat();
-  return (response, { status, headers }, body, { correlationId, ofVersion, isLast }) => {
+  return (response, { status, headers }, body, { correlationId, addedHeaders, isLast }) => {
     const sent = list.concat('X-Correlation-Id', correlationId);
-    for (const name in ofVersion) sent.push(name, ofVersion[name]!);
+    for (const name in addedHeaders) sent.push(name, addedHeaders[name]!);
     for (const name in headers) sent.push(name, headers[name]!);
     if (headers['Cache-Control'] === undefined) sent.push('Cache-Control', cacheControl);
     if (isLast) sent.push('Connection', 'close');
@@ -44,4 +42,23 @@ export function createWriter(standing: Headers): Write {
 function lengthOf(body: Reply['body'], status: number): number | undefined {
   if (body === undefined) return status === 204 || status === 304 ? undefined : 0;
   return body instanceof ByteStream ? body.byteLength : Buffer.byteLength(body);
+}
+
+/** A whole answer as bytes on the wire, for a connection without a request to answer. It is the last one there. */
+export function rawAnswer(
+  reply: ErrorReply,
+  standing: AnswerHeaders,
+  correlationId: string,
+  nowMs: number,
+): string {
+  const headers = {
+    ...standing,
+    'X-Correlation-Id': correlationId,
+    ...reply.headers,
+    'Content-Length': String(Buffer.byteLength(reply.body)),
+    Date: new Date(nowMs).toUTCString(),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${reply.body}`;
 }

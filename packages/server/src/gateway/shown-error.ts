@@ -1,5 +1,5 @@
-// The body of every error (spec 7.1), and the rule that what is not in the catalogue is ours: it is written to
-// the diagnostics with its stack and shown to the caller as INTERNAL_ERROR, without a word about the cause.
+// An error as its caller may see it, in any protocol (spec 7.1), and the rule that what is not in the catalogue is ours:
+// it is written to the diagnostics with its stack and shown as INTERNAL_ERROR, without a word about the cause.
 
 import { AuditError, cutText, type ErrorBody, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import type { Correlation } from '../call.ts';
@@ -8,24 +8,22 @@ import type { Telemetry } from '../telemetry.ts';
 
 export interface ErrorPlace {
   readonly correlation: Correlation;
-  /** Without the query string. */
+  /** Where the request was sent, as its protocol has it; in REST without the query string. */
   readonly path: string;
 }
 
 /** No path that leads anywhere is as long; what is longer would only come back to whoever sent it. */
 const PATH_LENGTH_MAX = 2000;
 
-export function errorBody(error: AuditError, place: ErrorPlace, nowMs: number): ErrorBody {
+export function shownError(error: AuditError, place: ErrorPlace, nowMs: number): ErrorBody['error'] {
   return {
-    error: {
-      code: error.code,
-      message: error.message,
-      details: error.details.slice(0, LIMITS.errorDetailsMax).map(detail),
-      traceId: place.correlation.traceId,
-      timestamp: instant(nowMs),
-      path: cutPath(place.path),
-      requestId: place.correlation.requestId,
-    },
+    code: error.code,
+    message: error.message,
+    details: error.details.slice(0, LIMITS.errorDetailsMax).map(detail),
+    traceId: place.correlation.traceId,
+    timestamp: instant(nowMs),
+    path: cutPath(place.path),
+    requestId: place.correlation.requestId,
   };
 }
 

@@ -1,0 +1,114 @@
+// The HTTP listener: hands each request to the mount that serves its path, and writes the reply. Every reply has the standing
+// headers of its mount; even bytes that are no HTTP are refused in the mount's form. There is no framework in between: it would
+// read the body before the caller is known.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuditError } from '@tallystick/contract';
+import type { TlsFiles } from '../../config/tls-files.ts';
+import { type CorrelationSource, RequestCorrelation } from '../../gateway/correlation.ts';
+import { asAuditError } from '../../gateway/shown-error.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import { ByteStream } from './byte-stream.ts';
+import { type Coding, encode } from './coding.ts';
+import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
+import { checkFraming, isFramed } from './framing.ts';
+import { createHttpServer, type HttpServer } from './http-server.ts';
+import { type AnswerHeaders, type Exchange, type Mount, mountsByPath, type Reply } from './mount.ts';
+import { header } from './request-headers.ts';
+import { splitTarget } from './target.ts';
+import { createWriter, rawAnswer } from './write.ts';
+
+export interface ListenerOptions {
+  readonly mounts: readonly Mount[];
+  readonly ids: CorrelationSource;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly tls: TlsFiles | undefined;
+  /** True while the service stops: each connection is closed after its reply. */
+  readonly isDraining: () => boolean;
+}
+
+const NO_HEADERS: AnswerHeaders = {};
+
+/** The HTTP server, ready to listen. */
+export function createListener(options: ListenerOptions): HttpServer {
+  const { ids, clock, telemetry, tls, isDraining } = options;
+  const mountAt = mountsByPath(
+    options.mounts.map((mount) => ({
+      mount,
+      prefix: mount.prefix,
+      write: createWriter(mount.standingHeaders),
+    })),
+  );
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const startedNs = clock.monotonicNs();
+    const exchange = begin(request, ids);
+    const { mount, write } = mountAt(exchange.path);
+    const answer = await answerTo(exchange, mount, telemetry);
+    const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
+    noteRequest(exchange, answer.status, startedNs, options);
+    write(response, answer, body, {
+      correlationId: exchange.correlation.correlationId,
+      addedHeaders: exchange.addedHeaders,
+      isLast: isDraining() || !isFramed(request),
+    });
+    if (!request.complete) closeUnlessComplete(request, response, clock);
+    if (body instanceof ByteStream) await body.sendTo(response, clock);
+    // Small answers are gone by now, into the buffers of the system.
+    if (response.writableLength > 0 && !response.destroyed) closeUnlessRead(response, clock);
+  };
+  const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
+    serve(request, response).catch((error: unknown) => {
+      telemetry.error('an answer could not be written', error, {
+        path: splitTarget(request.url ?? '/').path,
+      });
+      response.destroy();
+    });
+  };
+  const refuseRaw = (error: AuditError, target: string): string => {
+    const { path } = splitTarget(target);
+    const { mount } = mountAt(path);
+    const correlation = new RequestCorrelation(undefined, undefined, ids);
+    const reply = mount.refuse(error, { correlation, path });
+    return rawAnswer(reply, mount.standingHeaders, correlation.correlationId, clock.now());
+  };
+  return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
+}
+
+function begin(request: IncomingMessage, ids: CorrelationSource): Exchange {
+  const { headers, url = '/' } = request;
+  const { path, queryText } = splitTarget(url);
+  const correlationId = header(headers, 'x-correlation-id');
+  const correlation = new RequestCorrelation(correlationId, header(headers, 'traceparent'), ids);
+  return { request, correlation, path, queryText, addedHeaders: NO_HEADERS };
+}
+
+/** Never fails: what goes wrong becomes the answer. */
+async function answerTo(exchange: Exchange, mount: Mount, telemetry: Telemetry): Promise<Reply> {
+  try {
+    checkFraming(exchange.request);
+    return await mount.handle(exchange);
+  } catch (error) {
+    return mount.refuse(asAuditError(error, exchange, telemetry), exchange);
+  }
+}
+
+function encoded({ body }: Reply, coding: Coding): Buffer | Promise<Buffer> {
+  if (typeof body !== 'string') throw new Error('only texts are compressed');
+  return encode(coding, body);
+}
+
+function noteRequest(
+  { correlation, path, request }: Exchange,
+  status: number,
+  startedNs: number,
+  { clock, telemetry }: ListenerOptions,
+): void {
+  if (!telemetry.writes('Debug')) return;
+  const { requestId, traceId, correlationId } = correlation;
+  const durationMs = Math.round((clock.monotonicNs() - startedNs) / 1e3) / 1e3;
+  const facts = { method: request.method, path, status, durationMs, requestId, traceId, correlationId };
+  telemetry.debug('request', facts);
+}

@@ -1,0 +1,76 @@
+// REST: finds the operation that a request asks for, sends it through the gateway and turns the answer into a status, headers
+// and a body. REST serves every path that no other mount serves, so unknown paths are answered here.
+
+import { AuditError } from '@tallystick/contract';
+import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
+import { FIRST_VERSION } from '../../gateway/versions.ts';
+import type { Exchange, Mount, Reply } from '../http/mount.ts';
+import { callFacts, header } from '../http/request-headers.ts';
+import { securityHeaders } from '../http/security-headers.ts';
+import { replyTo, replyToError } from './answer.ts';
+import type { BodyParts } from './body.ts';
+import { receive, VERSION_PARAMETER } from './input.ts';
+import { parseQuery } from './query.ts';
+import { createRouter, type Router } from './router.ts';
+import { routesFor } from './routes.ts';
+import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from './versions.ts';
+
+export interface RestOptions {
+  readonly gateway: Gateway;
+  readonly bodies: BodyParts;
+  /** Whether the service is reached over TLS, here or at a proxy in front. */
+  readonly isTls: boolean;
+}
+
+export function createRestMount({ gateway, bodies, isTls }: RestOptions): Mount {
+  const router = createRouter(routesFor(gateway.operations));
+  return {
+    prefix: '',
+    standingHeaders: { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS },
+    handle: (exchange) => routed(exchange, router, bodies, gateway),
+    refuse: (error, place) => replyToError(error, place, gateway.clock.now()),
+  };
+}
+
+async function routed(
+  exchange: Exchange,
+  router: Router,
+  bodies: BodyParts,
+  gateway: Gateway,
+): Promise<Reply> {
+  const { request, path, queryText, correlation } = exchange;
+  const { method = '', headers } = request;
+  const found = router(method, path);
+  if (found === undefined) throw notFound(method, path);
+  const { route, parameters } = found;
+  const query = parseQuery(route.ignoresQuery ? '' : queryText);
+  const version = route.atRoot
+    ? undefined
+    : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
+  exchange.addedHeaders = versionHeaders(version, gateway.versionStates);
+  const reading = route.readings.get(version ?? FIRST_VERSION);
+  if (reading === undefined) throw notFound(method, path);
+
+  const input: Record<string, unknown> = {};
+  const arrival: Arrival = {
+    ...callFacts(headers),
+    operation: reading.operation,
+    version,
+    addressedTenant: parameters['tenantId'],
+    correlation,
+    path,
+    receive: (sender) => receive(reading, { request, path, query, parameters, sender }, input, bodies),
+  };
+  const answer = await passThrough(arrival, gateway);
+  return replyTo(answer, reading, version ?? FIRST_VERSION, input, {
+    path,
+    queryText,
+    accept: headers.accept,
+    ifNoneMatch: headers['if-none-match'],
+    acceptEncoding: header(headers, 'accept-encoding'),
+  });
+}
+
+function notFound(method: string, path: string): AuditError {
+  return new AuditError('ROUTE_NOT_FOUND', `There is no ${method} ${path.slice(0, 200)}.`);
+}
