@@ -55,7 +55,8 @@ async function openPostgres(): Promise<Backend> {
     forgetViews: () => run('TRUNCATE views, docs'),
     damageViews: () =>
       run(
-        `DELETE FROM docs WHERE (tenant_id, leaf_index) IN (SELECT tenant_id, leaf_index FROM docs LIMIT 1)`,
+        `DELETE FROM docs WHERE (tenant_id, leaf_index) IN (SELECT tenant_id, leaf_index FROM docs
+         WHERE tenant_id <> '*' LIMIT 1)`,
       ),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

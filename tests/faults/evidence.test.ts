@@ -182,7 +182,7 @@ test('control: a changed character of a stored text is seen, with our code and w
   const found = readLog(app.dataDirectory, 'acme').get('acme')!;
   {
     using db = openRunningJournal(app.dataDirectory);
-    db.exec("UPDATE contents SET text2 = CAST(replace(text2, '41', '42') AS BLOB) WHERE id = 1");
+    db.exec("UPDATE contents SET text2 = CAST(replace(text2, '41', '42') AS BLOB) WHERE id = 2");
   }
   assert.throws(() => readLog(app.dataDirectory, 'acme'), /acme at 0: root of group 2/);
   const [first, ...rest] = found;

@@ -11,6 +11,8 @@ const LATE_MS = 100;
 function eager(log: Appender): Appender {
   return {
     append(requests, now) {
+      // Without a key nobody could ask.
+      if (requests.some(({ records = [] }) => records.length > 0)) return log.append(requests, now);
       setTimeout(() => void log.append(requests, now).catch(() => {}), LATE_MS);
       const results = requests.map(({ drafts }): AppendResult => {
         const place = { status: 'Appended', index: 0, receivedAtMs: now.nowMs } as const;

@@ -60,6 +60,8 @@ export async function copyStore(config: Config, onProgress: OnProgress): Promise
   db.exec('BEGIN IMMEDIATE');
   const installation = readInstallation(db);
   if (installation === undefined) throw new StartError(`no service was started on ${directory}`);
+  if (db.prepare('SELECT 1 FROM api_keys').get() !== undefined)
+    throw new StartError(`${directory} has API keys of an older version: start the service on it once`);
   // Loaded where it is needed.
   const { openCopyTarget } = await import('../storage/postgres/copy-target.ts');
   await using target = await openCopyTarget({

@@ -76,10 +76,9 @@ async function connect(url: string): Promise<Client> {
 let tenants = 0;
 async function newTenant(client: Client): Promise<string> {
   const tenant = `tenant-${++tenants}`;
-  await client.query(
-    `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms, updated_at_ms) VALUES ($1, '', 0, 0)`,
-    [tenant],
-  );
+  await client.query(`INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms) VALUES ($1, '', 0)`, [
+    tenant,
+  ]);
   await client.query('INSERT INTO heads (tenant_id) VALUES ($1)', [tenant]);
   return tenant;
 }

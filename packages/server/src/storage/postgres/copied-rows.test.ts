@@ -36,6 +36,8 @@ const NOT_COPIED = [
   'dead_letters',
   ...Object.keys(COMMON_TABLES),
   'refused_logs',
+  // From before there were records: a store that has any is not copied.
+  'api_keys',
 ];
 
 const table = (name: string): CopiedTable => COPIED_TABLES.find((each) => each.name === name)!;
@@ -77,7 +79,9 @@ describe('what is copied', () => {
         Object.keys(own).map((column) => `${name}.${column}`),
       ),
     );
-    const left = columns.filter((name) => !copied.has(name) && !/\.(tenant|id)$/.test(name));
+    const left = columns.filter(
+      (name) => !copied.has(name) && !/\.(tenant|id)$/.test(name) && !name.startsWith('api_keys.'),
+    );
     // Its rows are facts about the installation, which are copied by name, and a count of probes.
     assert.deepEqual(left, ['meta.name', 'meta.value']);
   });

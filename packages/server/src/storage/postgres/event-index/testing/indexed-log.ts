@@ -101,8 +101,8 @@ export class IndexedLogs implements AsyncDisposable {
   async newTenants(count: number): Promise<TenantId[]> {
     const tenants = Array.from({ length: count }, () => `tenant-${++this.#tenants}`);
     await this.raw(
-      `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms, updated_at_ms)
-       SELECT tenant, decode(repeat(md5(tenant), 2), 'hex'), 0, 0 FROM unnest($1::text[]) AS tenant`,
+      `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms)
+       SELECT tenant, decode(repeat(md5(tenant), 2), 'hex'), 0 FROM unnest($1::text[]) AS tenant`,
       [tenants],
     );
     await this.raw('INSERT INTO heads (tenant_id) SELECT unnest($1::text[])', [tenants]);
