@@ -10,7 +10,6 @@ import {
   type OperationName,
   operationNamed,
   type Renderings,
-  type TenantId,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
 import type { Call, OwnViolation, Received } from './call.ts';
@@ -41,10 +40,11 @@ export type AnswerAgain<N extends OperationName> = (
 ) => AnotherAnswer<N> | Promise<AnotherAnswer<N>>;
 
 /**
- * The tenant whose log the operation writes to, and which therefore remembers the idempotency key. Undefined: the tenant of
- * the call. Never a tenant that the caller may not reach. The input has not been validated.
+ * The tenant whose log the operation writes to, and which therefore remembers the idempotency key, with what is known of it.
+ * Undefined: the tenant of the call. Never a tenant that the caller may not reach. The input has not been validated.
  */
-export type WritesTo = (call: Call, input: Received['input']) => Promise<TenantId | undefined>;
+export type WritesTo = (call: Call, input: Received['input']) => Promise<LogOwner | undefined>;
+export type LogOwner = Pick<Call, 'tenant' | 'tenantRecord'>;
 
 /** An operation that honours an idempotency key must be able to answer again. */
 export type Bound<N extends OperationName> =

@@ -58,6 +58,7 @@ export function createAccess(parts: AccessParts): Access {
   });
   const tenants = createTenants(parts.tenants, kept);
   const ensure = (tenantId: string) => tenants.ensure(tenantId, clock.now());
+  const { provide = ensure } = parts;
   const change = createChange({
     append,
     provide: (owner: RecordOwner) => ensure(owner),
@@ -71,7 +72,7 @@ export function createAccess(parts: AccessParts): Access {
   const keyChanges = createKeyChanges({
     keys,
     change,
-    ...(parts.provide && { provide: parts.provide }),
+    provide: (owner) => (owner === INSTALLATION ? ensure(owner) : provide(owner)),
     clock,
     random,
     nextId,

@@ -52,7 +52,7 @@ export interface KeyChangeParts {
   readonly keys: Pick<ApiKeys, 'find'>;
   readonly change: Change;
   /** Throws where the tenant may have no key; undefined: any may. */
-  readonly provide?: (tenantId: TenantId) => Promise<TenantRecord>;
+  readonly provide?: (owner: TenantId | '*') => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
@@ -131,7 +131,7 @@ async function put(
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
-  const tenant = owner === '*' ? undefined : await provide?.(owner);
+  const tenant = await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
     // Told before it is done: nobody changes a key unseen.

@@ -25,11 +25,13 @@ import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
 import type { KeyUses } from './key-uses.ts';
 import { lower } from './roles.ts';
+import { ownerNamed, type Tenants } from './tenants.ts';
 
 export interface KeyOperationParts {
   readonly keys: Pick<ApiKeys, 'find' | 'page' | 'count'>;
   readonly uses: Pick<KeyUses, 'lastUses'>;
   readonly changes: KeyChanges;
+  readonly tenants: Pick<Tenants, 'find'>;
   readonly cursors: Cursors;
   readonly clock: Clock;
   /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
@@ -66,14 +68,12 @@ export function createKeyOperations(parts: KeyOperationParts) {
       clearance: key.clearance,
       expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
     };
-    checkKeyed(call, wish.tenantId);
     checkGrants(call, wish);
     const made = (await changes.create(wish, causeOf(call)))!;
     return { ...shown(made.record), key: made.key };
   };
   const rotate = async (call: Call, input: InputOf<'apiKeys.rotate'>) => {
     const old = await keyFor(call, input.keyId);
-    checkKeyed(call, old.tenantId);
     checkGrants(call, old);
     const nowMs = clock.now();
     const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? KEY_GRACE_DEFAULT) - nowMs;
@@ -87,7 +87,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
         return { kind: 'Created', body: await create(call, input) };
       },
       again,
-      writesTo: async (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId')),
+      writesTo: (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId'), parts.tenants),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
@@ -95,7 +95,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
       },
       again,
       writesTo: async (call: Call, { keyId }: Asked) =>
-        reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined),
+        reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined, parts.tenants),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {
       await changes.revoke(await keyFor(call, keyId), causeOf(call));
@@ -162,23 +162,14 @@ function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
   });
 }
 
-/** The tenant whose log gets the notice; undefined where the caller does not reach it, or it is the platform. */
-function reached(call: Call, tenantId: unknown): TenantId | undefined {
-  return typeof tenantId === 'string' && tenantId !== '*' && managesPlatform(call) ? tenantId : undefined;
+/** Whose log gets the notice; undefined where it is that of the call, or the caller does not reach it. */
+async function reached(call: Call, tenantId: unknown, tenants: Pick<Tenants, 'find'>) {
+  return managesPlatform(call) ? ownerNamed(tenantId, tenants) : undefined;
 }
 
 const KEY_ID = new RegExp(ULID_PATTERN);
 
 const isKeyId = (value: unknown): value is KeyId => typeof value === 'string' && KEY_ID.test(value);
-
-/** No repeat is looked up in the log of the installation, where keys of the platform are noted. */
-function checkKeyed(call: Call, tenantId: TenantId | '*'): void {
-  if (call.once === undefined || tenantId !== '*') return;
-  const issue = 'works for keys of tenants only';
-  throw new AuditError('INVALID_HEADER', `Idempotency-Key ${issue}.`, {
-    details: [{ field: 'Idempotency-Key', issue }],
-  });
-}
 
 function checkGrants(call: Call, wish: KeyGrants): void {
   const caller = callerOf(call);

@@ -142,3 +142,13 @@ test('each change is a notice of the tenant, and a key of the tenant itself may 
   assert.equal((await ask('GET', '/admin/tenants/told', undefined, admin)).code, '403 FORBIDDEN');
   assert.equal((await ask('PUT', '/admin/tenants/told', { tier: 'Standard' }, admin)).code, '403 FORBIDDEN');
 });
+
+test('a repeat by its key is answered again, and nothing is done twice', async () => {
+  const key = { 'Idempotency-Key': 'make-once' };
+  const made = await create({ tenantId: 'once' }, key);
+  const again = await create({ tenantId: 'once' }, key);
+  assert.deepEqual([made.code, again.code, again.body], ['201', '200', made.body]);
+  assert.equal((await create({ tenantId: 'once', tier: 'Premium' }, key)).code, '409 IDEMPOTENCY_KEY_REUSED');
+  const put = () => ask('PUT', '/admin/tenants/once', { tier: 'Premium' }, { 'Idempotency-Key': 'put-once' });
+  assert.deepEqual([(await put()).code, (await put()).body.version], ['200', 2]);
+});

@@ -3,7 +3,7 @@
 
 import { type Answer, AuditError, type InputOf, type Tenant, type TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import type { Call, Received } from '../call.ts';
+import { type Call, type Received, receivedMember } from '../call.ts';
 import { type Cursors, inOrder, isId, readPage } from '../paging.ts';
 import { type RecordWrite, recordsOf } from '../records/change.ts';
 import { requireMatch } from '../records/if-match.ts';
@@ -11,7 +11,7 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { keyNowMs, onceOf } from '../streams/once.ts';
 import type { Access } from './access.ts';
-import { contentOf, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
+import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
 
 export interface TenantOperationParts {
   readonly access: Pick<Access, 'tenants' | 'installation' | 'change'>;
@@ -33,6 +33,9 @@ export function createTenantOperations(parts: TenantOperationParts) {
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
     return tenant;
   };
+  const again = async (_: Call, { input }: Received) =>
+    ({ kind: 'Repeated', body: showTenant(await found(String(namedIn(input)))) }) as const;
+  const writesTo = (_: Call, input: Received['input']) => ownerNamed(namedIn(input), tenants);
   return {
     'tenants.create': {
       async perform(
@@ -47,8 +50,8 @@ export function createTenantOperations(parts: TenantOperationParts) {
         if (made === undefined) throw duplicate(tenantId);
         return { kind: 'Created', body: showTenant(made) };
       },
-      again: async (_: Call, { input }: Received) =>
-        ({ kind: 'Repeated', body: showTenant(await found(namedIn(input))) }) as const,
+      again,
+      writesTo,
     },
     'tenants.replace': {
       async perform(
@@ -64,8 +67,8 @@ export function createTenantOperations(parts: TenantOperationParts) {
             throw new AuditError('SERVICE_UNAVAILABLE', `Others change ${tenantId} all the time; ask again.`);
         }
       },
-      again: async (_: Call, { input }: Received) =>
-        ({ kind: 'Repeated', body: showTenant(await found(namedIn(input))) }) as const,
+      again,
+      writesTo,
     },
     'tenants.get': async (_: Call, { tenantId }: InputOf<'tenants.get'>) =>
       ({ kind: 'Done', body: showTenant(await found(tenantId)) }) as const,
@@ -123,10 +126,9 @@ function settingsOf(current: TenantSettings, wish: Wish): TenantSettings {
   return { tier, status, region: region ?? undefined, defaultClassification, defaultRetention, fourEyes };
 }
 
-/** Of an input that was validated. */
-function namedIn(input: Received['input']): TenantId {
-  const { tenantId, tenant } = input as { tenantId?: TenantId; tenant?: { tenantId: TenantId } };
-  return tenantId ?? tenant?.tenantId ?? '';
+/** In the path, or in the body of one that is made. */
+function namedIn({ tenantId, tenant }: Received['input']): unknown {
+  return tenantId ?? receivedMember(tenant, 'tenantId');
 }
 
 function duplicate(tenantId: TenantId): AuditError {

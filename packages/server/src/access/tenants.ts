@@ -1,8 +1,8 @@
 // Tenants as the server knows them: what a backend keeps of each, and the settings that an operator has given it, which are
 // a record. One without such a record has the usual settings.
 
-import type { Classification, Duration, TenantId } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
+import { type Classification, type Duration, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
+import { INSTALLATION, parseJson } from '@tallystick/evidence';
 import type { RowsWish } from '../paging.ts';
 import type { KeptRecords } from '../records/kept-records.ts';
 import type { StoredRecord } from '../records/records.ts';
@@ -91,6 +91,17 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
     page: async (wish, states) => Promise.all((await store.page(wish, states)).map(tenantOf)),
     count: (states) => store.count(states),
   };
+}
+
+const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
+
+/** Whose log a call writes to that names this tenant, or the installation; undefined for a name that can be none. */
+export async function ownerNamed(
+  tenant: unknown,
+  tenants: Pick<Tenants, 'find'>,
+): Promise<{ readonly tenant: TenantId; readonly tenantRecord: TenantRecord | undefined } | undefined> {
+  if (typeof tenant !== 'string' || !(tenant === INSTALLATION || TENANT_ID.test(tenant))) return undefined;
+  return { tenant, tenantRecord: await tenants.find(tenant) };
 }
 
 /** As they are kept. */

@@ -100,8 +100,8 @@ function keyOperations(
   { cursors }: Reading,
   { clock }: Surroundings,
 ) {
-  const { keys, keyChanges: changes } = access;
-  return createKeyOperations({ keys, uses: keyUses, changes, cursors, clock, steadyNowMs });
+  const { keys, tenants, keyChanges: changes } = access;
+  return createKeyOperations({ keys, tenants, uses: keyUses, changes, cursors, clock, steadyNowMs });
 }
 
 function tenantOperations(

@@ -5,7 +5,7 @@ import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Call, Place, Received } from '../call.ts';
-import { bindOperations, type UsedKey } from '../operations.ts';
+import { bindOperations, type LogOwner, type UsedKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
@@ -220,7 +220,7 @@ test('an operation that honours keys is asked once, others do not look at the ke
 test('a key is looked up in the log that the operation writes to, and the call keeps its own tenant', async () => {
   const other = { ...TENANT, tenantId: 'other' };
   const seen: unknown[] = [];
-  const bound = (writesTo: string | undefined) => ({
+  const bound = (writesTo: LogOwner | undefined) => ({
     writesTo: () => Promise.resolve(writesTo),
     again: () => assert.fail('it was not done before'),
     perform: (call: Call) => {
@@ -228,9 +228,9 @@ test('a key is looked up in the log that the operation writes to, and the call k
       return Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
     },
   });
-  for (const writesTo of ['other', 'acme', undefined, 'not one']) {
+  const absent = { tenant: 'absent', tenantRecord: undefined };
+  for (const writesTo of [{ tenant: 'other', tenantRecord: other }, undefined, absent]) {
     const gateway = build({
-      tenancy: { ...build().tenancy, admit: async (tenant) => (tenant === 'acme' ? TENANT : other) },
       operations: boundOperations({ 'events.ingest': bound(writesTo) }),
       answerOnce: (log, _, __, performNow) => {
         seen.push([log.tenant, log.tenantRecord]);
@@ -241,7 +241,7 @@ test('a key is looked up in the log that the operation writes to, and the call k
     assert.equal(await codeOf(arrive({ idempotencyKey: 'k-1' }), gateway), 'Created');
   }
   const own = ['acme', TENANT];
-  assert.deepEqual(seen, [['other', other], own, own, own, own, own, ['not one', undefined], own]);
+  assert.deepEqual(seen, [['other', other], own, own, own, ['absent', undefined], own]);
 });
 
 test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {

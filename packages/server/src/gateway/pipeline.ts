@@ -17,13 +17,7 @@ import type { Lifecycle } from '../admin/lifecycle.ts';
 import type { Meter } from '../admin/meter.ts';
 import { statusOfAnswer, statusOfError } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
-import {
-  type AnyAnswer,
-  type AnyBound,
-  boundOperation,
-  type WritesTo,
-  type Operations,
-} from '../operations.ts';
+import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
@@ -133,20 +127,7 @@ function answer(
     );
   return writesTo === undefined
     ? answerIn(call)
-    : withLog(writesTo, call, received, operation, gateway).then(answerIn);
-}
-
-/** The call, with the tenant whose log remembers its key. */
-async function withLog(
-  writesTo: WritesTo,
-  call: Call,
-  { input }: Received,
-  operation: Operation<OperationName>,
-  { tenancy }: Gateway,
-): Promise<Call> {
-  const tenant = (await writesTo(call, input)) ?? call.tenant;
-  if (tenant === call.tenant) return call;
-  return { ...call, tenant, tenantRecord: await admitTenant(operation, tenant, tenancy) };
+    : writesTo(call, received.input).then((owner) => answerIn({ ...call, ...owner }));
 }
 
 async function perform(
