@@ -2,9 +2,9 @@
 // trailer. A line is held only until it is whole, so memory stays constant.
 
 import { LINE_BYTES_MAX } from './bundle-line.ts';
-import type { RunningHash } from './bundle-writer.ts';
 import { concat, toHex, utf8 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
+import type { RunningHash } from '../hash/sha256.ts';
 
 const NEWLINE = 0x0a;
 const TOO_LONG = `it is over ${LINE_BYTES_MAX} bytes`;

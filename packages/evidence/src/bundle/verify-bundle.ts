@@ -11,7 +11,7 @@
 
 import { equalBytes, textOf, toHex } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { contentOf, ContentPool } from '../event/content-pool.ts';
+import { contentOf, type ContentsOf, contentsOf } from '../event/content.ts';
 import {
   decodeEntry,
   type Entry,
@@ -21,7 +21,7 @@ import {
   KINDS,
   requireContent,
 } from '../event/entry.ts';
-import { Sha256Stream } from '../hash/sha256.ts';
+import { type RunningHash, Sha256Stream } from '../hash/sha256.ts';
 import { type Checkpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
 import { compactRangeRoot } from '../tree/range-proof.ts';
@@ -38,7 +38,6 @@ import {
   parseTrailer,
 } from './bundle-line.ts';
 import { BundleReader } from './bundle-reader.ts';
-import type { RunningHash } from './bundle-writer.ts';
 import { PurgedSubtrees } from './purged-subtrees.ts';
 import { Succession } from './succession.ts';
 import { readNoticeAndKeys } from './notice-keys.ts';
@@ -55,18 +54,22 @@ export interface BundleVerdict extends BundleAccount, SeenBefore {
   checkpoint: { size: number; root: string; cosignedBy: string[] };
 }
 
-interface PendingEntry {
-  line: EntryLine;
-  entry: Entry;
+/** How a host hashes that can do so faster than this package in plain TypeScript, with the same result. */
+export interface HostHashing {
+  /** For the checksum of the file. */
+  checksum?: RunningHash;
+  contentsOf?: ContentsOf;
 }
 
-const POOL_ENTRIES = 256;
+/** So many entries are hashed together. */
+const LOT_ENTRIES = 256;
 
 export class BundleVerifier {
   readonly #trust: Trust;
   readonly #reader: BundleReader;
-  readonly #pool = new ContentPool();
-  readonly #pending: PendingEntry[] = [];
+  readonly #contentsOf: ContentsOf;
+  /** Entries that were read and are not verified yet. */
+  #lot: [EntryLine, Entry][] = [];
   #lastOutsideNotice = -1;
   /** Roots that single proofs lead to: the first, and the first that is another. One of them is not the signed one. */
   readonly #provenRoots: { index: number; root: Uint8Array }[] = [];
@@ -83,9 +86,10 @@ export class BundleVerifier {
   /** The first fault: it stays the verdict, whatever is asked afterwards. */
   #fault: unknown;
 
-  constructor(trust: Trust, hash: RunningHash = new Sha256Stream()) {
+  constructor(trust: Trust, host: HostHashing = {}) {
     this.#trust = trust;
-    this.#reader = new BundleReader(hash);
+    this.#reader = new BundleReader(host.checksum ?? new Sha256Stream());
+    this.#contentsOf = host.contentsOf ?? contentsOf;
   }
 
   /** Takes in the next bytes of the file. */
@@ -115,13 +119,13 @@ export class BundleVerifier {
       for (const line of this.#reader.push(chunk)) this.#line(line);
     } catch (error) {
       // Lines that came before the unreadable one may hold the earlier fault.
-      this.#flush();
+      this.#verifyLot();
       throw onLine(error, this.#reader.lines);
     }
   }
 
   async #verdict(): Promise<BundleVerdict> {
-    this.#flush();
+    this.#verifyLot();
     const checksum = this.#reader.end();
     const header = this.#header!;
     const trailer = this.#trailer!;
@@ -154,7 +158,7 @@ export class BundleVerifier {
   #line(line: Uint8Array): void {
     const text = textOf(line);
     if (this.#header === undefined) this.#begin(parseHeader(text));
-    else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text, line);
+    else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text);
     else if (text.startsWith('{"k":')) this.#addOutsideNotice(parseNoticeLine(text));
     else if (text.startsWith('{"entries":')) this.#trailer = parseTrailer(text);
     else throw new EvidenceError('MALFORMED', 'it is not what a bundle has there');
@@ -168,30 +172,33 @@ export class BundleVerifier {
     this.#noteRangeThen();
   }
 
-  #addEntry(text: string, bytes: Uint8Array): void {
-    try {
-      const line = parseEntryLine(text, bytes);
-      this.#pending.push({ line, entry: decodeEntry(line.entry) });
-      this.#pool.add(line.shown);
-    } catch (error) {
-      // A line that cannot be read does not say its index; in a complete bundle its place does.
-      const { complete, from } = this.#header!;
-      throw complete ? placed(error, from + this.#account!.entries + this.#pending.length) : error;
-    }
-    if (this.#pending.length >= POOL_ENTRIES) this.#flush();
+  #addEntry(text: string): void {
+    this.#lot.push(this.#readEntry(text));
+    if (this.#lot.length >= LOT_ENTRIES) this.#verifyLot();
   }
 
-  #flush(): void {
-    const pending = this.#pending.splice(0);
-    this.#pool.run();
-    for (const [place, { line, entry }] of pending.entries()) {
+  #verifyLot(): void {
+    const lot = this.#lot;
+    this.#lot = [];
+    const contents = this.#contentsOf(lot.map(([{ shown }]) => shown));
+    for (const [place, [line, entry]] of lot.entries()) {
       this.#verifyPlace(entry);
-      requireContent(entry, this.#pool.content(place));
+      requireContent(entry, contents[place]!);
       this.#take(line, entry);
       this.#succession.next(entry);
       this.#account!.entry(line, entry);
     }
-    this.#pool.reset();
+  }
+
+  #readEntry(text: string): [EntryLine, Entry] {
+    try {
+      const line = parseEntryLine(text);
+      return [line, decodeEntry(line.entry)];
+    } catch (error) {
+      // A line that cannot be read does not say its index; in a complete bundle its place does.
+      const { complete, from } = this.#header!;
+      throw complete ? placed(error, from + this.#account!.entries + this.#lot.length) : error;
+    }
   }
 
   /** The entry stands where it says, after the entry that it names. */
@@ -260,7 +267,7 @@ export class BundleVerifier {
 
   /** Outside the range, each once, ascending, and of a kind that can explain a deletion. */
   #addOutsideNotice(line: EntryLine & { inclusion: readonly Uint8Array[] }): void {
-    this.#flush();
+    this.#verifyLot();
     const entry = decodeEntry(line.entry);
     const { index, kind } = entry;
     const { from, to } = this.#header!;
@@ -318,9 +325,9 @@ export class BundleVerifier {
 export async function verifyBundle(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   trust: Trust,
-  hash?: RunningHash,
+  host?: HostHashing,
 ): Promise<BundleVerdict> {
-  const verifier = new BundleVerifier(trust, hash);
+  const verifier = new BundleVerifier(trust, host);
   for await (const chunk of chunks) verifier.push(chunk);
   return verifier.finish();
 }

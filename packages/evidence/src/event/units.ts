@@ -7,7 +7,6 @@
 // that should have been opened, and an unknown path in group 1.
 
 import { utf8 } from '../bytes.ts';
-import { canonicalJson } from '../json/canonical-json.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { EvidenceError } from '../errors.ts';
 import { LABEL_TAG } from './labels.ts';
@@ -40,21 +39,6 @@ export const KNOWN_PATHS: readonly string[] = [
   '/submittedBy',
   '/timestamp',
 ];
-
-export function unitsOf(event: Readonly<Record<string, unknown>>): Unit[] {
-  const units: Unit[] = [];
-  for (const [field, value] of Object.entries(event)) {
-    const path = `/${escapeToken(field)}`;
-    if (!isOpened(value)) {
-      units.push({ path, value: canonicalJson(value) });
-      continue;
-    }
-    for (const [key, inner] of Object.entries(value)) {
-      units.push({ path: `${path}/${escapeToken(key)}`, value: canonicalJson(inner) });
-    }
-  }
-  return units;
-}
 
 /** Puts an event together again from its open units. */
 export function eventOf(units: readonly Unit[]): Record<string, unknown> {
@@ -115,12 +99,6 @@ export function tokensOf(path: string): [field: string, key?: string] {
   }
   const field = unescapeToken(match[1]!);
   return match[2] === undefined ? [field] : [field, unescapeToken(match[2])];
-}
-
-export function escapeToken(token: string): string {
-  return token.includes('~') || token.includes('/')
-    ? token.replaceAll('~', '~0').replaceAll('/', '~1')
-    : token;
 }
 
 function unescapeToken(token: string): string {

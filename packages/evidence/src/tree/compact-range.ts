@@ -5,7 +5,7 @@
 // As bytes: the hashes of the subtrees, left to right, 32 bytes each. `begin` and `end` are kept beside them.
 
 import { concat } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
+import { malformed } from '../errors.ts';
 import { foldRight, HASH_BYTES, isCount, isHash, nodeHash, subtreesOf } from './tree.ts';
 
 /** Called for every perfect subtree that a leaf completes, from the leaf itself upwards. */
@@ -17,7 +17,7 @@ export class CompactRange {
   readonly #hashes: Uint8Array[] = [];
 
   constructor(begin = 0) {
-    if (!isCount(begin)) throw new EvidenceError('MALFORMED', `range begins at leaf ${begin}`);
+    if (!isCount(begin)) throw malformed(`range begins at leaf ${begin}`);
     this.begin = begin;
     this.#end = begin;
   }
@@ -31,12 +31,8 @@ export class CompactRange {
   static restore({ begin, end, bytes }: { begin: number; end: number; bytes: Uint8Array }): CompactRange {
     const range = new CompactRange(begin);
     const count = subtreesOf({ begin, end }).length;
-    if (bytes.length !== count * HASH_BYTES) {
-      throw new EvidenceError(
-        'MALFORMED',
-        `range ${begin} to ${end} is ${bytes.length} bytes, not ${count * HASH_BYTES}`,
-      );
-    }
+    if (bytes.length !== count * HASH_BYTES)
+      throw malformed(`range ${begin} to ${end} is ${bytes.length} bytes, not ${count * HASH_BYTES}`);
     for (let i = 0; i < count; i++) range.#hashes.push(bytes.slice(i * HASH_BYTES, (i + 1) * HASH_BYTES));
     range.#end = end;
     return range;
@@ -61,11 +57,8 @@ export class CompactRange {
   }
 
   append(leaf: Uint8Array, onComplete?: OnComplete): void {
-    if (!isHash(leaf)) {
-      throw new EvidenceError('MALFORMED', `leaf hash is ${leaf.length} bytes, not ${HASH_BYTES}`);
-    }
-    if (this.#end === Number.MAX_SAFE_INTEGER)
-      throw new EvidenceError('MALFORMED', 'tree has 2^53 - 1 leaves');
+    if (!isHash(leaf)) throw malformed(`leaf hash is ${leaf.length} bytes, not ${HASH_BYTES}`);
+    if (this.#end === Number.MAX_SAFE_INTEGER) throw malformed('tree has 2^53 - 1 leaves');
     let hash = leaf;
     let level = 0;
     let index = this.#end;
@@ -85,12 +78,7 @@ export class CompactRange {
 
   /** The root of the tree, for a range that begins at leaf 0. Other ranges need a proof: see range-proof.ts. */
   root(): Uint8Array {
-    if (this.begin !== 0) {
-      throw new EvidenceError(
-        'MALFORMED',
-        `range begins at leaf ${this.begin}; only a whole tree has a root`,
-      );
-    }
+    if (this.begin !== 0) throw malformed(`range begins at leaf ${this.begin}; only a whole tree has a root`);
     return foldRight(this.#hashes);
   }
 }

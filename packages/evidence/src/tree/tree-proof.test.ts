@@ -10,11 +10,10 @@ import { EMPTY_ROOT } from './tree.ts';
 import {
   type ConsistencyProof,
   type InclusionProof,
-  proveConsistency,
-  proveInclusion,
   verifyConsistency,
   verifyInclusion,
 } from './tree-proof.ts';
+import { proveConsistency, proveInclusion } from './prove.ts';
 
 const SEED = 20260102;
 const tree = new NaiveTree(2000);
