@@ -6,18 +6,8 @@ import { malformed } from './errors.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const SHORT_TEXT = 256;
-
 export function utf8(text: string): Uint8Array {
-  if (text.length > SHORT_TEXT) return encoder.encode(text);
-  // Most texts are short and ASCII: for these a loop is several times as fast.
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code >= 0x80) return encoder.encode(text);
-    bytes[i] = code;
-  }
-  return bytes;
+  return encoder.encode(text);
 }
 
 /** Refuses bytes that are not UTF-8 instead of putting replacement characters in their place. */
@@ -41,13 +31,6 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Whether a part of the bytes is the same as others. */
-export function hasBytes(bytes: Uint8Array, from: number, to: number, others: Uint8Array): boolean {
-  if (to - from !== others.length) return false;
-  for (let i = 0; i < others.length; i++) if (bytes[from + i] !== others[i]) return false;
-  return true;
-}
-
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compareBytes(a, b) === 0;
 }
@@ -62,21 +45,12 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-export function writeU16(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 8;
-  into[at + 1] = value;
-}
-
 export function writeU64(into: Uint8Array, at: number, value: number): void {
   const high = Math.floor(value / 0x1_0000_0000);
   for (let i = 0; i < 4; i++) {
     into[at + i] = high >>> (24 - 8 * i);
     into[at + 4 + i] = value >>> (24 - 8 * i);
   }
-}
-
-export function readU16(from: Uint8Array, at: number): number {
-  return from[at]! * 0x100 + from[at + 1]!;
 }
 
 /** Sizes, indexes and times stay below 2^53; more is refused rather than rounded. */

@@ -61,8 +61,6 @@ export {
 } from './event/entry.ts';
 export { encodeEntry, type EntryLink, readLink, writeEntry } from './event/entry-bytes.ts';
 export {
-  type AcceptedAnchorLoss,
-  acceptedAnchorLoss,
   ANCHOR_LOSS_ACCEPTED,
   type IndexRange,
   type Notice,
@@ -71,6 +69,7 @@ export {
   payloadFault,
   readNotice,
 } from './event/notices.ts';
+export { type AcceptedAnchorLoss, acceptedAnchorLoss } from './event/anchor-loss.ts';
 export { encodeNotice, type NoticeFacts } from './event/encode-notice.ts';
 
 // The tree and its proofs
@@ -84,7 +83,8 @@ export {
   subtreesOf,
 } from './tree/tree.ts';
 export { CompactRange } from './tree/compact-range.ts';
-export { verifyConsistency, verifyInclusion } from './tree/tree-proof.ts';
+export { verifyConsistency } from './tree/tree-proof.ts';
+export { verifyInclusion } from './tree/verify-inclusion.ts';
 export { compactRangeRoot } from './tree/range-proof.ts';
 export {
   type HashReader,

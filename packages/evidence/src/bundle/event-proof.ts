@@ -20,7 +20,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
-import { verifyInclusion } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 import { epochBeginning } from './epoch.ts';
 import { readNoticeAndKeys } from './notice-keys.ts';
 import { openTrustedCheckpoint, seenBefore, type SeenBefore, type Trust, verifyExtends } from './trust.ts';

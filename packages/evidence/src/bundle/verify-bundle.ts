@@ -10,7 +10,7 @@
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 
 import { equalBytes, textOf, toHex } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
+import { EvidenceError, malformed } from '../errors.ts';
 import { contentOf, type ContentsOf, contentsOf } from '../event/content.ts';
 import {
   decodeEntry,
@@ -96,10 +96,10 @@ export class BundleVerifier {
   push(chunk: Uint8Array): void {
     if (this.#fault !== undefined) throw this.#fault;
     try {
-      this.#pushLines(chunk);
+      for (const line of this.#reader.push(chunk)) this.#line(line);
     } catch (error) {
-      this.#fault = error;
-      throw error;
+      this.#fault = this.#firstFault(onLine(error, this.#reader.lines));
+      throw this.#fault;
     }
   }
 
@@ -114,13 +114,13 @@ export class BundleVerifier {
     }
   }
 
-  #pushLines(chunk: Uint8Array): void {
+  /** Lines that came before the one with a fault may hold an earlier one. */
+  #firstFault(fault: unknown): unknown {
     try {
-      for (const line of this.#reader.push(chunk)) this.#line(line);
-    } catch (error) {
-      // Lines that came before the unreadable one may hold the earlier fault.
       this.#verifyLot();
-      throw onLine(error, this.#reader.lines);
+      return fault;
+    } catch (earlier) {
+      return earlier;
     }
   }
 
@@ -129,15 +129,11 @@ export class BundleVerifier {
     const checksum = this.#reader.end();
     const header = this.#header!;
     const trailer = this.#trailer!;
-    if (checksum !== trailer.sha256) {
+    if (checksum !== trailer.sha256)
       throw new EvidenceError('CHECKSUM_MISMATCH', 'the file is not the one that was written');
-    }
     this.#verifyCount(header, trailer);
-    const { checkpoint, cosignedBy } = await openTrustedCheckpoint(
-      trailer.checkpoint,
-      header.origin,
-      this.#trust,
-    );
+    const opened = await openTrustedCheckpoint(trailer.checkpoint, header.origin, this.#trust);
+    const { checkpoint, cosignedBy } = opened;
     this.#verifyRoot(header, trailer, checkpoint);
     verifyExtends(this.#trust, checkpoint, this.#rootThen(header, trailer));
     this.#succession.close();
@@ -161,7 +157,7 @@ export class BundleVerifier {
     else if (text.startsWith('{"e":') && this.#lastOutsideNotice < 0) this.#addEntry(text);
     else if (text.startsWith('{"k":')) this.#addOutsideNotice(parseNoticeLine(text));
     else if (text.startsWith('{"entries":')) this.#trailer = parseTrailer(text);
-    else throw new EvidenceError('MALFORMED', 'it is not what a bundle has there');
+    else throw malformed('it is not what a bundle has there');
   }
 
   #begin(header: BundleHeader): void {
@@ -208,22 +204,19 @@ export class BundleVerifier {
     if (index !== expected) throw misplaced(expected, `entry ${index} stands in place of ${expected}`);
     if (index < from || index >= to)
       throw misplaced(index, `entry ${index} is outside of ${from} to ${to - 1}`);
-    if (this.#last !== undefined && index <= this.#last.index) {
+    if (this.#last !== undefined && index <= this.#last.index)
       throw misplaced(index, `entry ${index} does not come after entry ${this.#last.index}`);
-    }
     const leafBefore = this.#leafBefore(index);
-    if (leafBefore !== undefined && !equalBytes(leafBefore, previous)) {
+    if (leafBefore !== undefined && !equalBytes(leafBefore, previous))
       throw new EvidenceError('CHAIN_BROKEN', `entry ${index} does not name the leaf before it`, { index });
-    }
   }
 
   #leafBefore(index: number): Uint8Array | undefined {
     if (this.#last?.index === index - 1) return this.#last.leaf;
     if (index > 0) return undefined;
     const { origin, previousCheckpoint } = this.#header!;
-    return previousCheckpoint === undefined
-      ? genesisHash(origin)
-      : epochGenesisHash(origin, previousCheckpoint);
+    if (previousCheckpoint === undefined) return genesisHash(origin);
+    return epochGenesisHash(origin, previousCheckpoint);
   }
 
   /** The leaf joins the range, or shows by its own proof that it is in the tree. */
@@ -235,18 +228,13 @@ export class BundleVerifier {
       const fault = range === undefined ? 'has no proof' : 'has a proof of its own in a complete bundle';
       throw new EvidenceError('MALFORMED', `entry ${index} ${fault}`, { index });
     }
-    if (range === undefined) {
-      this.#verifyInclusion(leaf, index, line.inclusion!);
-      return;
-    }
+    if (range === undefined) return this.#verifyInclusion(leaf, index, line.inclusion!);
     range.append(leaf, line.deleted === true || isNotice(kind) ? this.#purged.completed : undefined);
     this.#noteRangeThen();
   }
 
   #noteRangeThen(): void {
-    const { begin, end } = this.#range!;
-    if (end !== this.#trust.since?.size) return;
-    this.#rangeThen = CompactRange.restore({ begin, end, bytes: this.#range!.toBytes() });
+    if (this.#range!.end === this.#trust.since?.size) this.#rangeThen = this.#range!.copy();
   }
 
   /** The first hashes of a range proof are all of the tree before the range: with them goes every size up to its end. */
@@ -258,10 +246,13 @@ export class BundleVerifier {
   }
 
   #verifyInclusion(leaf: Uint8Array, index: number, proof: readonly Uint8Array[]): void {
-    const root = provenRoot(leaf, index, this.#header!.size, proof);
-    const [first, another] = this.#provenRoots;
-    if (first === undefined || (another === undefined && !equalBytes(root, first.root))) {
-      this.#provenRoots.push({ index, root });
+    try {
+      const root = inclusionRoot(leaf, index, this.#header!.size, proof);
+      const [first, another] = this.#provenRoots;
+      if (first === undefined || (another === undefined && !equalBytes(root, first.root)))
+        this.#provenRoots.push({ index, root });
+    } catch (error) {
+      throw placed(error, index);
     }
   }
 
@@ -271,16 +262,14 @@ export class BundleVerifier {
     const entry = decodeEntry(line.entry);
     const { index, kind } = entry;
     const { from, to } = this.#header!;
-    if ((index >= from && index < to) || index <= this.#lastOutsideNotice) {
+    if ((index >= from && index < to) || index <= this.#lastOutsideNotice)
       throw new EvidenceError('MALFORMED', `notice ${index} is inside the range or out of order`, { index });
-    }
     this.#lastOutsideNotice = index;
     requireContent(entry, contentOf(line.shown));
     if (index >= to) this.#succession.next(entry);
     const notice = readNoticeAndKeys(entry, line.shown);
-    if (kind !== KINDS.purge && kind !== KINDS.redaction) {
+    if (kind !== KINDS.purge && kind !== KINDS.redaction)
       throw new EvidenceError('NOTICE_INVALID', `notice ${index} explains no deletion`, { index });
-    }
     this.#account!.notice(notice);
     this.#verifyInclusion(leafHash(line.entry), index, line.inclusion);
   }
@@ -293,31 +282,16 @@ export class BundleVerifier {
     throw new EvidenceError('TRUNCATED', message, { index: header.from + entries });
   }
 
-  #verifyRoot(header: BundleHeader, trailer: BundleTrailer, checkpoint: Checkpoint): void {
-    if (checkpoint.size !== header.size) {
-      throw new EvidenceError(
-        'ROOT_MISMATCH',
-        `the checkpoint is of size ${checkpoint.size}, not ${header.size}`,
-      );
-    }
+  #verifyRoot(header: BundleHeader, trailer: BundleTrailer, { size, root }: Checkpoint): void {
+    if (size !== header.size) throw otherRoot(`the checkpoint is of size ${size}, not ${header.size}`);
     const range = this.#range;
-    if (range === undefined && trailer.proof.length > 0) {
+    if (range === undefined && trailer.proof.length > 0)
       throw new EvidenceError('PROOF_INVALID', 'the trailer has a proof that proves nothing');
-    }
-    if (
-      range !== undefined &&
-      !equalBytes(compactRangeRoot(range, header.size, trailer.proof), checkpoint.root)
-    ) {
-      throw new EvidenceError('ROOT_MISMATCH', 'the entries do not lead to the signed root');
-    }
-    for (const { index, root } of this.#provenRoots) {
-      if (equalBytes(root, checkpoint.root)) continue;
-      throw new EvidenceError(
-        'ROOT_MISMATCH',
-        `the proof of entry ${index} does not lead to the signed root`,
-        { index },
-      );
-    }
+    if (range !== undefined && !equalBytes(compactRangeRoot(range, size, trailer.proof), root))
+      throw otherRoot('the entries do not lead to the signed root');
+    for (const { index, root: proven } of this.#provenRoots)
+      if (!equalBytes(proven, root))
+        throw otherRoot(`the proof of entry ${index} does not lead to the signed root`, index);
   }
 }
 
@@ -332,14 +306,6 @@ export async function verifyBundle(
   return verifier.finish();
 }
 
-function provenRoot(leaf: Uint8Array, index: number, size: number, proof: readonly Uint8Array[]): Uint8Array {
-  try {
-    return inclusionRoot(leaf, index, size, proof);
-  } catch (error) {
-    throw placed(error, index);
-  }
-}
-
 function placed(error: unknown, index: number): unknown {
   if (!(error instanceof EvidenceError) || error.index !== undefined) return error;
   return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });
@@ -352,6 +318,7 @@ function onLine(error: unknown, line: number): unknown {
   return new EvidenceError(error.reason, `line ${line}: ${error.message}`, { line, cause: error });
 }
 
-function misplaced(index: number, message: string): EvidenceError {
-  return new EvidenceError('INDEX_MISMATCH', message, { index });
-}
+const otherRoot = (message: string, index?: number): EvidenceError =>
+  new EvidenceError('ROOT_MISMATCH', message, { index });
+const misplaced = (index: number, message: string): EvidenceError =>
+  new EvidenceError('INDEX_MISMATCH', message, { index });

@@ -1,6 +1,5 @@
 // What content.ts does, for many events and fast: a whole pool is hashed in a handful of calls.
 
-import { writeU16 } from '../bytes.ts';
 import type { ContentsOf } from './content.ts';
 import { LABEL_BYTES, LABEL_COMMITMENT, LABEL_CONTENT, LABEL_GROUP } from './labels.ts';
 import { HashPool } from '../hash/hash-pool.ts';
@@ -181,7 +180,8 @@ export class ContentPool {
     const at = pool.room(length);
     pool.writeWords(GROUP_WORDS, at);
     pool.bytes[at + LABEL_BYTES] = group;
-    writeU16(pool.bytes, at + LABEL_BYTES + 1, count);
+    pool.bytes[at + LABEL_BYTES + 1] = count >>> 8;
+    pool.bytes[at + LABEL_BYTES + 2] = count;
     const root = 2 * this.#lotCount + group - 1;
     this.#rootAt[root] = at;
     this.#rootBytes[root] = length;

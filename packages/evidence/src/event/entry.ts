@@ -92,5 +92,5 @@ export function genesisHash(origin: string): Uint8Array {
 
 /** The same for a log that goes on after a restore: it names the text of the last checkpoint anchored before. */
 export function epochGenesisHash(origin: string, checkpointText: string): Uint8Array {
-  return sha256(LABEL_GENESIS, utf8(`${origin}\n${checkpointText}`));
+  return genesisHash(`${origin}\n${checkpointText}`);
 }

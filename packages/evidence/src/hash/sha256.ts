@@ -30,16 +30,8 @@ const STATE_BYTES = new Uint8Array(DIGEST_BYTES);
 for (const [i, word] of INITIAL_STATE.entries()) new DataView(STATE_BYTES.buffer).setUint32(4 * i, word);
 
 export const sha256: Sha256 = (...parts) => {
-  let length = 0;
-  for (const part of parts) length += part.length;
-  const memory = new Uint8Array(DIGEST_BYTES + length + paddingBytes(length));
-  memory.set(STATE_BYTES);
-  let at = DIGEST_BYTES;
-  for (const part of parts) {
-    memory.set(part, at);
-    at += part.length;
-  }
-  return digestOf(memory, at, length);
+  const message = concat(STATE_BYTES, ...parts);
+  return digestOf(message, message.length - DIGEST_BYTES);
 };
 
 /** A running SHA-256: this package's own, or a faster one that the host has. */
@@ -51,35 +43,28 @@ export interface RunningHash {
 /** The hash of a message that comes in pieces, in constant memory. */
 export class Sha256Stream implements RunningHash {
   /** The state, and behind it the bytes that do not fill a block yet. */
-  #memory = STATE_BYTES;
+  #memory: Uint8Array = STATE_BYTES;
   #length = 0;
 
   update(bytes: Uint8Array): this {
     const memory = concat(this.#memory, bytes);
-    const blocks = Math.floor((memory.length - DIGEST_BYTES) / BLOCK_BYTES);
-    compress(memory, 0, 0, DIGEST_BYTES, blocks);
-    memory.copyWithin(DIGEST_BYTES, DIGEST_BYTES + blocks * BLOCK_BYTES);
-    this.#memory = memory.slice(0, memory.length - blocks * BLOCK_BYTES);
+    const rest = (memory.length - DIGEST_BYTES) % BLOCK_BYTES;
+    compress(memory, 0, 0, DIGEST_BYTES, (memory.length - DIGEST_BYTES - rest) / BLOCK_BYTES);
+    this.#memory = concat(memory.subarray(0, DIGEST_BYTES), memory.subarray(memory.length - rest));
     this.#length += bytes.length;
     return this;
   }
 
   /** The hash of all that came so far; more may follow. */
   digest(): Uint8Array {
-    const memory = new Uint8Array(this.#memory.length + paddingBytes(this.#length));
-    memory.set(this.#memory);
-    return digestOf(memory, this.#memory.length, this.#length);
+    return digestOf(this.#memory, this.#length);
   }
 }
 
-/** Section 5.1.1: 0x80, zeros up to the end of a block, and there the length of the message in bits. */
-function paddingBytes(length: number): number {
-  return BLOCK_BYTES + 8 - ((length + 8) % BLOCK_BYTES);
-}
-
-/** Of a state, the blocks behind it, and a message of `length` bytes that ends at `end`. */
-function digestOf(memory: Uint8Array, end: number, length: number): Uint8Array {
-  memory[end] = 0x80;
+/** Ends a message of `length` bytes with 0x80, zeros, and its length in bits at the end of a block (section 5.1.1). */
+function digestOf(stateAndRest: Uint8Array, length: number): Uint8Array {
+  const memory = concat(stateAndRest, new Uint8Array(BLOCK_BYTES + 8 - ((length + 8) % BLOCK_BYTES)));
+  memory[stateAndRest.length] = 0x80;
   writeU64(memory, memory.length - 8, length * 8);
   compress(memory, 0, 0, DIGEST_BYTES, (memory.length - DIGEST_BYTES) / BLOCK_BYTES);
   return memory.slice(0, DIGEST_BYTES);

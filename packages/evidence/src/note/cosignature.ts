@@ -7,10 +7,10 @@
 
 import { readU64, utf8 } from '../bytes.ts';
 import { parseCheckpoint } from './checkpoint.ts';
-import { ED25519_SIGNATURE_BYTES, ed25519Verifier } from './ed25519.ts';
+import { ED25519_SIGNATURE_BYTES } from './ed25519.ts';
 import { EvidenceError } from '../errors.ts';
-import { openNote, parseVerifierKeyOfType, type Verifier } from './note.ts';
-import { keyIdOf, SIGNATURE_TYPES } from './verifier-key.ts';
+import { openNote, type Verifier, verifierOf } from './note.ts';
+import { SIGNATURE_TYPES } from './verifier-key.ts';
 
 export interface Cosignature {
   readonly name: string;
@@ -21,16 +21,11 @@ export interface Cosignature {
 export const TIME_BYTES = 8;
 export const COSIGNATURE_BYTES = TIME_BYTES + ED25519_SIGNATURE_BYTES;
 
-export async function cosignatureVerifier(verifierKey: string): Promise<Verifier> {
-  const key = parseVerifierKeyOfType(verifierKey, SIGNATURE_TYPES.cosignature);
-  const verify = await ed25519Verifier(key.publicKey);
-  return {
-    name: key.name,
-    keyId: keyIdOf(key),
-    verify: async (text, signature) =>
-      signature.length === COSIGNATURE_BYTES &&
-      verify(cosignedMessage(text, readU64(signature, 0)), signature.subarray(TIME_BYTES)),
-  };
+export function cosignatureVerifier(verifierKey: string): Promise<Verifier> {
+  return verifierOf(verifierKey, SIGNATURE_TYPES.cosignature, async (verify, text, signature) => {
+    if (signature.length !== COSIGNATURE_BYTES) return false;
+    return verify(cosignedMessage(text, readU64(signature, 0)), signature.subarray(TIME_BYTES));
+  });
 }
 
 /** Throws unless at least `witnessesMin` of the witnesses have cosigned the checkpoint in the note. */

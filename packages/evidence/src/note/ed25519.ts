@@ -29,9 +29,9 @@ export function isPublicKey(bytes: Uint8Array): boolean {
 }
 
 /** Says of a message and a signature whether the key signed it; bytes that can be no signature did not. */
-export async function ed25519Verifier(
-  publicKey: Uint8Array,
-): Promise<(message: Uint8Array, signature: Uint8Array) => Promise<boolean>> {
+export type Ed25519Verifier = (message: Uint8Array, signature: Uint8Array) => Promise<boolean>;
+
+export async function ed25519Verifier(publicKey: Uint8Array): Promise<Ed25519Verifier> {
   const { subtle } = globalThis.crypto;
   let key: Awaited<ReturnType<typeof subtle.importKey>>;
   try {

@@ -9,7 +9,7 @@
 // divides. Signatures by unknown keys are left aside; one by a known key that fails refuses the whole note.
 
 import { fromBase64, toHex, utf8 } from '../bytes.ts';
-import { ed25519Verifier } from './ed25519.ts';
+import { type Ed25519Verifier, ed25519Verifier } from './ed25519.ts';
 import { EvidenceError, malformed } from '../errors.ts';
 import {
   KEY_ID_BYTES,
@@ -18,7 +18,6 @@ import {
   requireKeyName,
   SIGNATURE_TYPES,
   type SignatureType,
-  type VerifierKey,
 } from './verifier-key.ts';
 
 export const NOTE_BYTES_MAX = 1_000_000;
@@ -47,16 +46,26 @@ export interface Verifier {
   readonly verify: (text: string, signature: Uint8Array) => Promise<boolean>;
 }
 
-export async function noteVerifier(verifierKey: string): Promise<Verifier> {
-  const key = parseVerifierKeyOfType(verifierKey, SIGNATURE_TYPES.note);
-  const verify = await ed25519Verifier(key.publicKey);
-  return { name: key.name, keyId: keyIdOf(key), verify: (text, signature) => verify(utf8(text), signature) };
+export function noteVerifier(verifierKey: string): Promise<Verifier> {
+  return verifierOf(verifierKey, SIGNATURE_TYPES.note, (verify, text, signature) =>
+    verify(utf8(text), signature),
+  );
 }
 
-export function parseVerifierKeyOfType(text: string, type: SignatureType): VerifierKey {
-  const key = parseVerifierKey(text);
+/** A key of that type; `verify` says whether the key signed, by the Ed25519 signature of the message that it is given. */
+export async function verifierOf(
+  verifierKey: string,
+  type: SignatureType,
+  verify: (ed25519: Ed25519Verifier, text: string, signature: Uint8Array) => Promise<boolean>,
+): Promise<Verifier> {
+  const key = parseVerifierKey(verifierKey);
   if (key.type !== type) throw malformed(`verifier key of ${key.name} is of type ${key.type}, not ${type}`);
-  return key;
+  const ed25519 = await ed25519Verifier(key.publicKey);
+  return {
+    name: key.name,
+    keyId: keyIdOf(key),
+    verify: (text, signature) => verify(ed25519, text, signature),
+  };
 }
 
 /** The text of a note and those of its signatures that the verifiers vouch for, each key once. */
@@ -66,21 +75,17 @@ export async function openNote(note: string, verifiers: readonly Verifier[]): Pr
   if (known.size !== verifiers.length) throw malformed('two verifiers have the same name and key id');
   // Keyed, so that a signature said twice does not count as two.
   const verified = new Map<string, NoteSignature>();
-  let unverified = 0;
   for (const signature of signatures) {
     const key = keyOf(signature);
     const verifier = known.get(key);
-    if (verifier === undefined) {
-      unverified++;
-    } else if (!(await verifier.verify(text, signature.signature))) {
+    if (verifier === undefined) continue;
+    if (!(await verifier.verify(text, signature.signature)))
       throw new EvidenceError('SIGNATURE_INVALID', `signature by ${key} does not verify`);
-    } else if (!verified.has(key)) {
-      verified.set(key, signature);
-    }
+    if (!verified.has(key)) verified.set(key, signature);
   }
-  if (verified.size === 0) {
+  if (verified.size === 0)
     throw new EvidenceError('KEY_UNKNOWN', `none of ${signatures.length} signatures is by a known key`);
-  }
+  const unverified = signatures.filter((signature) => !known.has(keyOf(signature))).length;
   return { text, signatures: [...verified.values()], unverified };
 }
 

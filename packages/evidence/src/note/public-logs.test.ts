@@ -14,7 +14,8 @@ import { refusal } from '../testing/refusal.ts';
 import { tileHashReader } from '../tree/tile-reader.ts';
 import { decodeTile, encodeTile, formatTilePath, tilesOf } from '../tree/tiles.ts';
 import { leafHash } from '../tree/tree.ts';
-import { verifyConsistency, verifyInclusion } from '../tree/tree-proof.ts';
+import { verifyConsistency } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 
 const TESSERA = 'tessera/testdata/log';
 const TESSERA_ORIGIN = 'example.com/log/testdata';

@@ -12,7 +12,7 @@ import { type OpenedCheckpoint, openCheckpoint, parseCheckpoint, parseDecimal } 
 import { malformed } from '../errors.ts';
 import { parseNote, type Verifier } from './note.ts';
 import { isCount, isHash } from '../tree/tree.ts';
-import { verifyInclusion } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 
 export const TLOG_PROOF_HEADER = 'c2sp.org/tlog-proof@v1';
 export const TLOG_PROOF_HASHES_MAX = 63;

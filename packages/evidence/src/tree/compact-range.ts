@@ -52,6 +52,10 @@ export class CompactRange {
     return this.#hashes;
   }
 
+  copy(): CompactRange {
+    return CompactRange.restore({ begin: this.begin, end: this.end, bytes: this.toBytes() });
+  }
+
   toBytes(): Uint8Array {
     return concat(...this.#hashes);
   }

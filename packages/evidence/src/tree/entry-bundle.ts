@@ -2,7 +2,6 @@
 //
 //   u16 length ‖ entry ‖ u16 length ‖ entry ‖ …            length big-endian
 
-import { readU16, writeU16 } from '../bytes.ts';
 import { EvidenceError, malformed } from '../errors.ts';
 import { TILE_WIDTH } from './tiles.ts';
 
@@ -49,4 +48,13 @@ export function decodeEntryBundle(bytes: Uint8Array, width: number): Uint8Array[
 function requireWidth(width: number): void {
   if (!Number.isInteger(width) || width < 1 || width > TILE_WIDTH)
     throw malformed(`bundle of ${width} entries; a bundle has 1 to ${TILE_WIDTH}`);
+}
+
+function writeU16(into: Uint8Array, at: number, value: number): void {
+  into[at] = value >>> 8;
+  into[at + 1] = value;
+}
+
+function readU16(from: Uint8Array, at: number): number {
+  return from[at]! * 0x100 + from[at + 1]!;
 }

@@ -9,7 +9,8 @@ import { refusal } from '../testing/refusal.ts';
 import { encodeTile, formatTilePath, type HashTile } from './tiles.ts';
 import { tileHashReader, TileMemory, tilesRead } from './tile-reader.ts';
 import { leafHash, subtreesOf } from './tree.ts';
-import { verifyConsistency, verifyInclusion } from './tree-proof.ts';
+import { verifyConsistency } from './tree-proof.ts';
+import { verifyInclusion } from './verify-inclusion.ts';
 
 const SEED = 20260106;
 

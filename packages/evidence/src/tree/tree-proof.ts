@@ -7,7 +7,7 @@
 
 import { equalBytes } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { isCount, isHash, middleOf, nodeHash, type Span } from './tree.ts';
+import { HASH_BYTES, isCount, middleOf, nodeHash, type Span } from './tree.ts';
 
 /** A node beside the path from the root to where a proof starts. */
 interface Sibling extends Span {
@@ -19,22 +19,6 @@ interface Path {
   readonly siblings: readonly Sibling[];
 }
 
-export interface InclusionProof {
-  leaf: Uint8Array;
-  index: number;
-  size: number;
-  proof: readonly Uint8Array[];
-  root: Uint8Array;
-}
-
-/** Throws unless the leaf stands at the index of the tree with that size and root. */
-export function verifyInclusion({ leaf, index, size, proof, root }: InclusionProof): void {
-  if (equalBytes(inclusionRoot(leaf, index, size, proof), root)) return;
-  throw new EvidenceError('ROOT_MISMATCH', `leaf ${index} does not lead to the root of size ${size}`, {
-    index,
-  });
-}
-
 /** The root that the leaf and the proof lead to. */
 export function inclusionRoot(
   leaf: Uint8Array,
@@ -42,9 +26,8 @@ export function inclusionRoot(
   size: number,
   proof: readonly Uint8Array[],
 ): Uint8Array {
-  if (!isLeafOf(index, size)) {
+  if (!isLeafOf(index, size))
     throw new EvidenceError('PROOF_INVALID', `tree of size ${size} has no leaf ${index}`, { index });
-  }
   const path = inclusionPath(index, size);
   requireHashes(proof, path.length);
   requireHashes([leaf], 1);
@@ -70,9 +53,8 @@ export interface ConsistencyProof {
 
 /** Throws unless the tree `to` begins with the leaves of the tree `from`. From size 0 nothing is proven. */
 export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: ConsistencyProof): void {
-  if (!isGrowth(from, to)) {
+  if (!isGrowth(from, to))
     throw new EvidenceError('PROOF_INVALID', `no consistency proof goes from size ${from} to ${to}`);
-  }
   const { node, siblings } = consistencyPath(from, to);
   // Where the old tree is itself a node of the new one, its root is known and the proof leaves it out.
   const start = node.begin === 0 ? [fromRoot] : [];
@@ -118,10 +100,8 @@ function join(hash: Uint8Array, sibling: Uint8Array, side: 'left' | 'right'): Ui
 
 /** Each hash that is asked for, and no other: a spare one would make a proof that has two texts. */
 function requireHashes(hashes: readonly Uint8Array[], count: number): void {
-  if (hashes.length !== count) {
+  if (hashes.length !== count)
     throw new EvidenceError('PROOF_INVALID', `proof has ${hashes.length} hashes, not ${count}`);
-  }
-  for (const hash of hashes) {
-    if (!isHash(hash)) throw new EvidenceError('PROOF_INVALID', `hash is ${hash.length} bytes, not 32`);
-  }
+  for (const { length } of hashes)
+    if (length !== HASH_BYTES) throw new EvidenceError('PROOF_INVALID', `hash is ${length} bytes, not 32`);
 }

@@ -6,15 +6,12 @@
 // subtree (level, index) is the perfect one over the leaves index·2^level up to, not with, (index+1)·2^level.
 // Sizes and indexes go to 2^53 - 1, so that nothing here may use a 32-bit operator on them.
 
-import { fromHex } from '../bytes.ts';
 import { malformed } from '../errors.ts';
 import { sha256 } from '../hash/sha256.ts';
 
 export const HASH_BYTES = 32;
 
-export const EMPTY_ROOT: Uint8Array = fromHex(
-  'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
-);
+export const EMPTY_ROOT = sha256();
 
 export interface Subtree {
   readonly level: number;
