@@ -30,8 +30,9 @@ const STATE_BYTES = new Uint8Array(DIGEST_BYTES);
 for (const [i, word] of INITIAL_STATE.entries()) new DataView(STATE_BYTES.buffer).setUint32(4 * i, word);
 
 export const sha256: Sha256 = (...parts) => {
-  const message = concat(STATE_BYTES, ...parts);
-  return digestOf(message, message.length - DIGEST_BYTES);
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return digestOf(concat(STATE_BYTES, ...parts, paddingOf(length)));
 };
 
 /** A running SHA-256: this package's own, or a faster one that the host has. */
@@ -57,15 +58,20 @@ export class Sha256Stream implements RunningHash {
 
   /** The hash of all that came so far; more may follow. */
   digest(): Uint8Array {
-    return digestOf(this.#memory, this.#length);
+    return digestOf(concat(this.#memory, paddingOf(this.#length)));
   }
 }
 
-/** Ends a message of `length` bytes with 0x80, zeros, and its length in bits at the end of a block (section 5.1.1). */
-function digestOf(stateAndRest: Uint8Array, length: number): Uint8Array {
-  const memory = concat(stateAndRest, new Uint8Array(BLOCK_BYTES + 8 - ((length + 8) % BLOCK_BYTES)));
-  memory[stateAndRest.length] = 0x80;
-  writeU64(memory, memory.length - 8, length * 8);
+/** Section 5.1.1: 0x80, zeros, and the length in bits at the end of a block. */
+function paddingOf(length: number): Uint8Array {
+  const padding = new Uint8Array(BLOCK_BYTES + 8 - ((length + 8) % BLOCK_BYTES));
+  padding[0] = 0x80;
+  writeU64(padding, padding.length - 8, length * 8);
+  return padding;
+}
+
+/** Of a state and the blocks behind it. */
+function digestOf(memory: Uint8Array): Uint8Array {
   compress(memory, 0, 0, DIGEST_BYTES, (memory.length - DIGEST_BYTES) / BLOCK_BYTES);
   return memory.slice(0, DIGEST_BYTES);
 }
