@@ -23,7 +23,7 @@ import {
 } from '../event/entry.ts';
 import { type RunningHash, Sha256Stream } from '../hash/sha256.ts';
 import { type Checkpoint } from '../note/checkpoint.ts';
-import { CompactRange } from '../tree/compact-range.ts';
+import { LeafRange } from '../tree/leaf-range.ts';
 import { compactRangeRoot } from '../tree/range-proof.ts';
 import { foldRight, leafHash, subtreesOf } from '../tree/tree.ts';
 import { inclusionRoot } from '../tree/tree-proof.ts';
@@ -79,9 +79,9 @@ export class BundleVerifier {
   #account: Account | undefined;
   #trailer: BundleTrailer | undefined;
   /** All leaves of a complete bundle. */
-  #range: CompactRange | undefined;
+  #range: LeafRange | undefined;
   /** The leaves of a complete bundle up to the size of the older checkpoint. */
-  #rangeThen: CompactRange | undefined;
+  #rangeThen: LeafRange | undefined;
   #last: { index: number; leaf: Uint8Array } | undefined;
   /** The first fault: it stays the verdict, whatever is asked afterwards. */
   #fault: unknown;
@@ -164,7 +164,7 @@ export class BundleVerifier {
     this.#header = header;
     this.#account = new Account(header, this.#trust, this.#purged);
     if (!header.complete) return;
-    this.#range = new CompactRange(header.from);
+    this.#range = new LeafRange(header.from);
     this.#noteRangeThen();
   }
 
@@ -234,7 +234,8 @@ export class BundleVerifier {
   }
 
   #noteRangeThen(): void {
-    if (this.#range!.end === this.#trust.since?.size) this.#rangeThen = this.#range!.copy();
+    const { begin, end, hashes } = this.#range!;
+    if (end === this.#trust.since?.size) this.#rangeThen = new LeafRange(begin, end, hashes);
   }
 
   /** The first hashes of a range proof are all of the tree before the range: with them goes every size up to its end. */

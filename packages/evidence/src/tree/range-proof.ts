@@ -6,18 +6,14 @@
 //                    = node( root(begin, middle), root(middle, end) ), split as the tree splits
 //
 // So an empty range proves the tree by its root alone; the empty tree has nothing to prove. Errors are those
-// of tree-proof.ts. Leaves can come one at a time, into a CompactRange, and memory stays logarithmic.
+// of tree-proof.ts. Leaves can come one at a time, into a LeafRange, and memory stays logarithmic.
 
-import type { CompactRange } from './compact-range.ts';
+import type { LeafRange } from './leaf-range.ts';
 import { EvidenceError } from '../errors.ts';
 import { EMPTY_ROOT, isCount, isHash, middleOf, nodeHash, type Span } from './tree.ts';
 
 /** The root that the leaves of a range and their proof lead to. */
-export function compactRangeRoot(
-  range: CompactRange,
-  size: number,
-  proof: readonly Uint8Array[],
-): Uint8Array {
+export function compactRangeRoot(range: LeafRange, size: number, proof: readonly Uint8Array[]): Uint8Array {
   const { begin, end } = range;
   if (!isRangeOf(range, size)) throw invalid(`tree of size ${size} has no range ${begin} to ${end}`);
   const count = outside(range, size).length;
