@@ -20,6 +20,7 @@ import {
   noteSigner,
   noteVerifier,
   openEvent,
+  pooledContentsOf,
   proveConsistency,
   proveInclusion,
   proveRange,
@@ -186,9 +187,9 @@ async function verifierRows(): Promise<Row[]> {
   const { chunks, messages } = await bundleOf(BUNDLE_EVENTS);
   const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const verifier = await noteVerifier((await noteSigner(ORIGIN, new Uint8Array(32).fill(1))).verifierKey);
-  const verify = (ownHash: boolean) => async () => {
-    const running = ownHash ? undefined : createHash('sha256');
-    const checking = new BundleVerifier({ verifiers: [verifier] }, running);
+  const verify = (isPlain: boolean) => async () => {
+    const host = isPlain ? {} : { checksum: createHash('sha256'), contentsOf: pooledContentsOf };
+    const checking = new BundleVerifier({ verifiers: [verifier] }, host);
     for (const chunk of chunks) checking.push(chunk);
     return (await checking.finish()).open;
   };
@@ -198,7 +199,7 @@ async function verifierRows(): Promise<Row[]> {
     [
       ...ceilings(perEvent, BUNDLE_EVENTS),
       { name: 'verifier', run: verify(false) },
-      { name: 'verifier, checksum by our own SHA-256', run: verify(true) },
+      { name: 'verifier, plain SHA-256', run: verify(true) },
     ],
     3,
   );
@@ -207,7 +208,7 @@ async function verifierRows(): Promise<Row[]> {
   return [
     { ...row(what, verified!, 'one call per message', calls!), goal: '≥ 0.50' },
     row(what, verified!, 'one call over as many blocks', blocks!),
-    row(`${what}, as in a browser`, own!, 'one call per message', calls!),
+    row(`${what}, by plain SHA-256`, own!, 'one call per message', calls!),
   ];
 }
 

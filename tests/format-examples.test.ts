@@ -38,7 +38,7 @@ import {
   withholdContent,
 } from '@tallystick/evidence';
 import { VECTOR_EVENT } from '../packages/evidence/src/testing/sample-log.ts';
-import { spanRoot } from '../packages/evidence/src/tree/tree.ts';
+import { spanRoot } from '../packages/evidence/src/tree/prove.ts';
 import { ROOT } from './source.ts';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -45,6 +45,25 @@ export function sourceFiles(): SourceFile[] {
     });
 }
 
+/** The roots and all files that they import, however far away. */
+export function importedFrom(roots: readonly SourceFile[], files: readonly SourceFile[]): SourceFile[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set<SourceFile>(roots);
+  // A Set is gone through with what is added on the way.
+  for (const file of reached) {
+    for (const { specifier } of file.imports) {
+      const target = byPath.get(targetOf(file, specifier) ?? '');
+      if (target !== undefined) reached.add(target);
+    }
+    // Threads are started by the names of their files.
+    for (const [, name] of file.text.matchAll(/'([a-z-]+-thread)'/g)) {
+      const thread = byPath.get(join(dirname(file.path), `${name}.ts`));
+      if (thread !== undefined) reached.add(thread);
+    }
+  }
+  return [...reached];
+}
+
 export function isTest(path: string): boolean {
   return path.endsWith('.test.ts') || path.startsWith('tests/') || /\/testing(\/|\.ts$)/.test(path);
 }

@@ -2,10 +2,10 @@
 // message says which file, which rule, and what to do instead.
 
 import assert from 'node:assert/strict';
-import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   functionsOf,
+  importedFrom,
   isTest,
   readText,
   repositoryFiles,
@@ -16,6 +16,8 @@ import {
 
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
+/** Of all files that verify-bundle.ts imports, for their types too. */
+const VERIFIER_LINES_MAX = 3000;
 
 const files = sourceFiles();
 const code = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path));
@@ -220,6 +222,14 @@ describe('size', () => {
     report(files, (file) => (file.lines.length > FILE_LINES_MAX ? [`has ${file.lines.length} lines`] : []));
   });
 
+  it(`the verifier can be read in an afternoon: ${VERIFIER_LINES_MAX} lines from a bundle to its verdict`, () => {
+    const verifier = files.filter(({ path }) => path === 'packages/evidence/src/bundle/verify-bundle.ts');
+    const read = importedFrom(verifier, files);
+    assert.ok(read.length > 20, 'its imports are followed');
+    const lines = read.reduce((sum, file) => sum + file.lines.length - 1, 0);
+    assert.ok(lines <= VERIFIER_LINES_MAX, `it has ${lines} lines; leave what only makes or hurries outside`);
+  });
+
   it(`no function is over ${FUNCTION_LINES_MAX} lines`, () => {
     report(code, (file) =>
       functionsOf(file)
@@ -289,23 +299,10 @@ describe('habits', () => {
   });
 
   it('every file is used by something', () => {
-    const byPath = new Map(files.map((file) => [file.path, file]));
-    const used = new Set<string>();
-    const visit = (path: string): void => {
-      const file = byPath.get(path);
-      if (file === undefined || used.has(path)) return;
-      used.add(path);
-      for (const { specifier } of file.imports) {
-        const target = targetOf(file, specifier);
-        if (target !== undefined) visit(target);
-      }
-      // Threads are started by the names of their files.
-      for (const [, name] of file.lines.join('\n').matchAll(/'([a-z-]+-thread)'/g))
-        visit(join(dirname(path), `${name}.ts`));
-    };
     const entries =
       /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main\.ts|redirect\.js)$/;
-    for (const { path } of files) if (entries.test(path) || path.endsWith('.test.ts')) visit(path);
+    const roots = files.filter(({ path }) => entries.test(path) || path.endsWith('.test.ts'));
+    const used = new Set(importedFrom(roots, files).map(({ path }) => path));
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
   });
 });

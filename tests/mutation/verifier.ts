@@ -6,12 +6,16 @@ const ROOMS = /^(bundle|tree|note|event)\//;
 const ALSO = new Set(['json/plain-scan.ts']);
 const WRITERS = new Set([
   'bundle/bundle-writer.ts',
+  'event/entry-bytes.ts',
+  'event/event-id-bytes.ts',
   'event/encode-event.ts',
   'event/encode-notice.ts',
   'event/key-cache.ts',
   'event/show-event.ts',
   'event/split-group.ts',
+  'note/signer.ts',
   'tree/entry-bundle.ts',
+  'tree/prove.ts',
   'tree/tile-reader.ts',
 ]);
 

@@ -1,7 +1,7 @@
 // Bytes and their texts. Decoders are strict: one byte string has one text, so that a hash over the text
 // and a hash over the bytes can never tell two truths.
 
-import { EvidenceError } from './errors.ts';
+import { malformed } from './errors.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -15,7 +15,7 @@ export function textOf(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
-    throw new EvidenceError('MALFORMED', 'text is not valid UTF-8', { cause });
+    throw malformed('text is not valid UTF-8', cause);
   }
 }
 
@@ -29,13 +29,6 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return whole;
-}
-
-/** Whether a part of the bytes is the same as others. */
-export function hasBytes(bytes: Uint8Array, from: number, to: number, others: Uint8Array): boolean {
-  if (to - from !== others.length) return false;
-  for (let i = 0; i < others.length; i++) if (bytes[from + i] !== others[i]) return false;
-  return true;
 }
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -52,11 +45,6 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-export function writeU16(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 8;
-  into[at + 1] = value;
-}
-
 export function writeU64(into: Uint8Array, at: number, value: number): void {
   const high = Math.floor(value / 0x1_0000_0000);
   for (let i = 0; i < 4; i++) {
@@ -65,119 +53,67 @@ export function writeU64(into: Uint8Array, at: number, value: number): void {
   }
 }
 
-export function readU16(from: Uint8Array, at: number): number {
-  return from[at]! * 0x100 + from[at + 1]!;
-}
-
 /** Sizes, indexes and times stay below 2^53; more is refused rather than rounded. */
 export function readU64(from: Uint8Array, at: number): number {
   let value = 0;
   for (let i = 0; i < 8; i++) value = value * 0x100 + from[at + i]!;
-  if (!Number.isSafeInteger(value)) throw new EvidenceError('MALFORMED', 'integer is over 2^53 - 1');
+  if (!Number.isSafeInteger(value)) throw malformed('integer is over 2^53 - 1');
   return value;
 }
 
-const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
-/** A function takes so many arguments everywhere. */
-const HEX_BYTES_MAX = 4096;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 export function toHex(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += HEX_BYTES_MAX)
-    text += hexPiece(bytes.subarray(at, at + HEX_BYTES_MAX));
+  for (let i = 0; i < bytes.length; i++) text += HEX[bytes[i]!]!;
   return text;
-}
-
-/** At once: a text to which digits are added one by one takes three times as long. */
-function hexPiece(bytes: Uint8Array): string {
-  const codes: number[] = [];
-  for (let i = 0; i < bytes.length; i++)
-    codes.push(HEX_DIGITS[bytes[i]! >>> 4]!, HEX_DIGITS[bytes[i]! & 15]!);
-  return String.fromCharCode(...codes);
 }
 
 /** Lowercase only. */
 export function fromHex(text: string): Uint8Array {
-  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) {
-    throw new EvidenceError('MALFORMED', 'not lowercase hexadecimal');
-  }
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) throw malformed('not lowercase hexadecimal');
   const bytes = new Uint8Array(text.length / 2);
   for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
   return bytes;
 }
 
-const BASE64_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** What a character that is no digit stands for: negative however it is shifted, so that it shows in a word. */
-const NOT_BASE64 = -1;
-const BASE64_VALUES = new Int8Array(128).fill(NOT_BASE64);
-for (let i = 0; i < 64; i++) BASE64_VALUES[BASE64_DIGITS.charCodeAt(i)] = i;
-const PADDING = 0x3d;
+const NOT_BASE64 = 0xff;
+const BASE64_VALUES = new Uint8Array(128).fill(NOT_BASE64);
+for (const [value, digit] of [
+  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
+].entries())
+  BASE64_VALUES[digit.charCodeAt(0)] = value;
 
 /** RFC 4648 section 4, padded. */
 export function toBase64(bytes: Uint8Array): string {
-  let text = '';
-  let i = 0;
-  for (; i + 2 < bytes.length; i += 3) {
-    const word = (bytes[i]! << 16) | (bytes[i + 1]! << 8) | bytes[i + 2]!;
-    text += BASE64_DIGITS[word >>> 18]! + BASE64_DIGITS[(word >>> 12) & 63]!;
-    text += BASE64_DIGITS[(word >>> 6) & 63]! + BASE64_DIGITS[word & 63]!;
-  }
-  const left = bytes.length - i;
-  if (left === 0) return text;
-  const word = (bytes[i]! << 16) | (left === 2 ? bytes[i + 1]! << 8 : 0);
-  text += BASE64_DIGITS[word >>> 18]! + BASE64_DIGITS[(word >>> 12) & 63]!;
-  return text + (left === 2 ? BASE64_DIGITS[(word >>> 6) & 63]! : '=') + '=';
+  let binary = '';
+  for (let i = 0; i < bytes.length; i++) binary += String.fromCharCode(bytes[i]!);
+  return btoa(binary);
 }
 
 /** Strict: padding must be there and unused bits zero, so that no two texts give the same bytes. */
 export function fromBase64(text: string): Uint8Array {
-  if (text.length % 4 !== 0) throw new EvidenceError('MALFORMED', 'base64 is not padded to a multiple of 4');
-  const codes = Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
-  const bytes = new Uint8Array(base64Length(text));
-  decodeBase64(codes, 0, bytes);
-  return bytes;
-}
-
-/** How many bytes a padded base64 text stands for; the text itself is not looked at. */
-export function base64Length(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-  return (text.length / 4) * 3 - padding;
-}
-
-/** Fills `bytes` from the base64 at `from`, given by its characters' codes; returns where that ends. */
-export function decodeBase64(codes: ArrayLike<number>, from: number, bytes: Uint8Array): number {
-  const whole = bytes.length - (bytes.length % 3);
-  let at = from;
-  for (let i = 0; i < whole; i += 3, at += 4) {
-    const word =
-      (digitAt(codes, at) << 18) |
-      (digitAt(codes, at + 1) << 12) |
-      (digitAt(codes, at + 2) << 6) |
-      digitAt(codes, at + 3);
-    if (word < 0) throw new EvidenceError('MALFORMED', 'not standard base64');
-    bytes[i] = word >>> 16;
-    bytes[i + 1] = word >>> 8;
-    bytes[i + 2] = word;
+  const digits = text.length - padding;
+  const bytes = new Uint8Array(Math.floor((digits * 3) / 4));
+  let bits = 0;
+  // Has a bit over the six of a digit as soon as something is none.
+  let seen = text.length % 4 === 0 ? 0 : NOT_BASE64;
+  for (let i = 0, at = 0; i < digits; i++) {
+    const code = text.charCodeAt(i);
+    const value = code < 128 ? BASE64_VALUES[code]! : NOT_BASE64;
+    seen |= value;
+    bits = (bits << 6) | value;
+    if ((i & 3) > 0) bytes[at++] = bits >>> (6 - 2 * (i & 3));
   }
-  return whole === bytes.length ? at : decodeLast(codes, at, bytes, whole);
+  const unused = padding === 0 ? 0 : bits & (padding === 1 ? 0b11 : 0b1111);
+  if (seen < 64 && unused === 0) return bytes;
+  throw malformed('not standard base64, padded and without bits that are not used');
 }
 
-/** One or two bytes, padding behind them. */
-function decodeLast(codes: ArrayLike<number>, at: number, bytes: Uint8Array, whole: number): number {
-  const two = bytes.length - whole === 2;
-  const third = two ? digitAt(codes, at + 2) : codes[at + 2] === PADDING ? 0 : NOT_BASE64;
-  const fourth = codes[at + 3] === PADDING ? 0 : NOT_BASE64;
-  const word = (digitAt(codes, at) << 18) | (digitAt(codes, at + 1) << 12) | (third << 6) | fourth;
-  if (word < 0) throw new EvidenceError('MALFORMED', 'not standard base64');
-  if ((word & (two ? 0xff : 0xffff)) !== 0) {
-    throw new EvidenceError('MALFORMED', 'base64 has bits that are not used');
-  }
-  bytes[whole] = word >>> 16;
-  if (two) bytes[whole + 1] = word >>> 8;
-  return at + 4;
-}
-
-function digitAt(codes: ArrayLike<number>, at: number): number {
-  const code = codes[at]!;
-  return code < 128 ? BASE64_VALUES[code]! : NOT_BASE64;
+/** The bytes that a member of a JSON text stands for: base64 of so many. */
+export function bytesFrom(value: unknown, length: number, what: string): Uint8Array {
+  const bytes = typeof value === 'string' ? fromBase64(value) : undefined;
+  if (bytes?.length === length) return bytes;
+  throw malformed(`${what} is not ${length} bytes in base64`);
 }

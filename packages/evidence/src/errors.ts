@@ -55,3 +55,7 @@ export class EvidenceError extends Error {
     this.line = where?.line;
   }
 }
+
+export function malformed(message: string, cause?: unknown): EvidenceError {
+  return new EvidenceError('MALFORMED', message, { cause });
+}

@@ -19,13 +19,15 @@ export {
 } from './json/strict-json.ts';
 
 // Hashing
-export { sha256, Sha256Stream } from './hash/sha256.ts';
+export { type RunningHash, type Sha256, sha256, Sha256Stream } from './hash/sha256.ts';
+export { fastSha256 } from './hash/sha256-fast.ts';
 export { HashPool } from './hash/hash-pool.ts';
 export { HmacSha256 } from './hash/hmac-sha256.ts';
 
 // From an event to its leaf
-export { eventIdBytes, eventIdText } from './event/event-id.ts';
-export { eventOf, type Group, groupOf, type Tag, tagOf, type Unit, unitsOf } from './event/units.ts';
+export { eventIdText } from './event/event-id.ts';
+export { eventIdBytes } from './event/event-id-bytes.ts';
+export { eventOf, type Group, groupOf, type Tag, tagOf, type Unit } from './event/units.ts';
 export {
   byTag,
   type ClosedUnit,
@@ -37,17 +39,16 @@ export {
   type ShownGroup,
   type ShownUnit,
 } from './event/shown-event.ts';
-export { commitmentOf, contentOf, ContentPool, groupRootOf } from './event/content-pool.ts';
+export { commitmentOf, contentOf, type ContentsOf, groupRootOf } from './event/content.ts';
+export { ContentPool, pooledContentsOf } from './event/content-pool.ts';
 export { type EncodedEvent, type EncodedGroup, type EncodedUnit, encodeEvent } from './event/encode-event.ts';
 export { splitGroup } from './event/split-group.ts';
-export { closeUnits, openEvent, openTexts, showRoots, withholdContent } from './event/show-event.ts';
+export { closeUnits, openEvent, openTexts, showRoots, unitsOf, withholdContent } from './event/show-event.ts';
 export {
   CONTENT_AT,
   decodeEntry,
-  encodeEntry,
   type Entry,
   ENTRY_BYTES,
-  type EntryLink,
   epochGenesisHash,
   EVENT_ID_AT,
   genesisHash,
@@ -56,13 +57,10 @@ export {
   KIND_AT,
   KINDS,
   PREVIOUS_AT,
-  readLink,
   RECEIVED_AT_MS_MAX,
-  writeEntry,
 } from './event/entry.ts';
+export { encodeEntry, type EntryLink, readLink, writeEntry } from './event/entry-bytes.ts';
 export {
-  type AcceptedAnchorLoss,
-  acceptedAnchorLoss,
   ANCHOR_LOSS_ACCEPTED,
   type IndexRange,
   type Notice,
@@ -71,24 +69,31 @@ export {
   payloadFault,
   readNotice,
 } from './event/notices.ts';
+export { type AcceptedAnchorLoss, acceptedAnchorLoss } from './event/anchor-loss.ts';
 export { encodeNotice, type NoticeFacts } from './event/encode-notice.ts';
 
 // The tree and its proofs
 export {
   EMPTY_ROOT,
-  type HashReader,
   HASH_BYTES,
   LEAF_PREFIX,
   leafHash,
   NODE_PREFIX,
   nodeHash,
-  subtreeHashes,
   subtreesOf,
-  treeRoot,
 } from './tree/tree.ts';
 export { CompactRange } from './tree/compact-range.ts';
-export { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree/tree-proof.ts';
-export { compactRangeRoot, proveRange, verifyRange } from './tree/range-proof.ts';
+export { verifyConsistency } from './tree/tree-proof.ts';
+export { verifyInclusion } from './tree/verify-inclusion.ts';
+export { compactRangeRoot } from './tree/range-proof.ts';
+export {
+  type HashReader,
+  proveConsistency,
+  proveInclusion,
+  proveRange,
+  subtreeHashes,
+  treeRoot,
+} from './tree/prove.ts';
 export {
   decodeTile,
   encodeTile,
@@ -115,13 +120,9 @@ export {
 } from './note/verifier-key.ts';
 export {
   type NoteSignature,
-  noteSigner,
   noteVerifier,
   openNote,
   parseNote,
-  signatureLine,
-  type Signer,
-  signNote,
   type Verifier,
 } from './note/note.ts';
 export {
@@ -129,16 +130,22 @@ export {
   formatCheckpoint,
   openCheckpoint,
   parseCheckpoint,
-  signCheckpoint,
 } from './note/checkpoint.ts';
 export { epochIn, INSTALLATION, logNamed, type NamedLog, originOf } from './note/log-origin.ts';
 export {
   COSIGNATURE_BYTES,
   cosignatureVerifier,
-  cosigner,
-  type Cosigner,
   verifyCosignatures,
 } from './note/cosignature.ts';
+export {
+  type Cosigner,
+  cosigner,
+  noteSigner,
+  signatureLine,
+  signCheckpoint,
+  type Signer,
+  signNote,
+} from './note/signer.ts';
 export { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './note/tlog-proof.ts';
 
 // Witnesses
@@ -173,8 +180,13 @@ export {
   verifyEventProof,
 } from './bundle/event-proof.ts';
 export { BUNDLE_FORMAT, type BundleHeader, type Deleted, type EntryLine } from './bundle/bundle-line.ts';
-export { BundleWriter, type RunningHash } from './bundle/bundle-writer.ts';
-export { type BundleVerdict, BundleVerifier, verifyBundle } from './bundle/verify-bundle.ts';
+export { BundleWriter } from './bundle/bundle-writer.ts';
+export {
+  type BundleVerdict,
+  BundleVerifier,
+  type HostHashing,
+  verifyBundle,
+} from './bundle/verify-bundle.ts';
 
 // The rules of that verdict, for whoever judges a whole store
 export { Deletions } from './bundle/deletions.ts';

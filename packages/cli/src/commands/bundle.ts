@@ -2,7 +2,6 @@
 // while the service runs, and says what to hand over. The bundle is verified as it is written: a file that is there verifies.
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { createHash } from 'node:crypto';
 import { ULID_PATTERN } from '@tallystick/contract';
 import { type BundleVerdict, BundleVerifier, EvidenceError, noteVerifier } from '@tallystick/evidence';
 import type { BundleWish, OpenedBundle } from '@tallystick/server';
@@ -10,6 +9,7 @@ import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { hostHashing } from '../host-hashing.ts';
 import { positiveSecondsIn } from '../length-of-time.ts';
 import { requireNewFile } from '../new-file.ts';
 import { startProgress } from '../progress.ts';
@@ -104,8 +104,7 @@ async function writeBundle(
   requireNewFile(file, 'name another by --out');
   const draft = `${file}.${process.pid}.part`;
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
-  const verifier =
-    verifiers.length === 0 ? undefined : new BundleVerifier({ verifiers }, createHash('sha256'));
+  const verifier = verifiers.length === 0 ? undefined : new BundleVerifier({ verifiers }, hostHashing());
   const progress = startProgress(`writing ${file}`, bundle.to - bundle.from + 1, { unit: 'entries' });
   const descriptor = openForWriting(draft, file);
   let verdict: BundleVerdict | undefined;

@@ -2,7 +2,6 @@
 // that is served, at its address; or a data directory or a database, with all that is in it.
 // Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours, no data).
 
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import {
   BundleVerifier,
@@ -17,6 +16,7 @@ import { CannotRun } from '../cannot-run.ts';
 import { complain } from '../complain.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { type EvidenceInput, openEvidence, shownInput } from '../evidence-input.ts';
+import { hostHashing } from '../host-hashing.ts';
 import { policyIn, requireQuorum } from '../policy-option.ts';
 import { trustOf } from '../trust-options.ts';
 import { printable } from '../printable.ts';
@@ -149,8 +149,7 @@ async function verifyEvidence(
     requireQuorum(verdict.checkpoint.cosignedBy, policy);
     return reportEvent(shown, verdict);
   }
-  // OpenSSL hashes a long file several times faster than the verifier's own SHA-256.
-  const verifier = new BundleVerifier(trust, createHash('sha256'));
+  const verifier = new BundleVerifier(trust, hostHashing());
   const progress = startProgress(`verifying ${shown}`, bytes, { unit: 'bytes' });
   try {
     for await (const chunk of content.chunks) {

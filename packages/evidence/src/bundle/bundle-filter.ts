@@ -21,26 +21,22 @@ export interface FilterCondition {
 /** Reads the header's `filter` of a complete bundle; null is no condition at all. */
 export function parseFilter(filter: unknown): FilterCondition[] {
   if (filter === null) return [];
-  if (!Array.isArray(filter) || filter.length === 0 || filter.length > CONDITIONS_MAX) {
+  if (!Array.isArray(filter) || filter.length === 0 || filter.length > CONDITIONS_MAX)
     throw unproven(`the filter is not a list of 1 to ${CONDITIONS_MAX} conditions`);
-  }
   const conditions = filter.map(parseCondition);
-  if (new Set(conditions.map(({ path }) => path)).size < conditions.length) {
+  if (new Set(conditions.map(({ path }) => path)).size < conditions.length)
     throw unproven('two conditions of the filter have the same path');
-  }
   return conditions;
 }
 
 function parseCondition(condition: unknown): FilterCondition {
   const { path, values, ...rest } = (condition ?? {}) as Record<string, unknown>;
   const isShaped = typeof path === 'string' && Array.isArray(values) && values.length > 0;
-  if (!isShaped || Object.keys(rest).length > 0) {
+  if (!isShaped || Object.keys(rest).length > 0)
     throw unproven('a condition of the filter does not have path and values, and nothing else');
-  }
   requireProvable(path);
-  if (!values.every((value) => typeof value === 'string' && isCanonicalJson(value))) {
+  if (!values.every((value) => typeof value === 'string' && isCanonicalJson(value)))
     throw unproven(`the filter's values for ${JSON.stringify(path)} are not RFC 8785 texts`);
-  }
   return { path, values: new Set(values as string[]) };
 }
 
@@ -65,9 +61,8 @@ export function decideFilter(
     if (found.tag !== undefined && deleted.has(found.tag)) isDeleted = true;
     else undecided ??= path;
   }
-  if (undecided !== undefined) {
+  if (undecided !== undefined)
     throw unproven(`entry ${index} does not show whether it matches at ${JSON.stringify(undecided)}`, index);
-  }
   return isDeleted ? 'Deleted' : 'Matches';
 }
 
@@ -101,18 +96,9 @@ function requireProvable(path: string): void {
   if (group === 2 && tokensOf(path).length === 1) throw unproven(`no unit can decide the filter at ${path}`);
 }
 
-/** Units stand by ascending tag. */
 function unitAt(units: readonly ShownUnit[], path: string): ShownUnit | undefined {
   const wanted = tagOf(path);
-  let low = 0;
-  let high = units.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareTags(units[middle]!.tag, wanted) < 0) low = middle + 1;
-    else high = middle;
-  }
-  const found = units[low];
-  return found !== undefined && compareTags(found.tag, wanted) === 0 ? found : undefined;
+  return units.find(({ tag }) => compareTags(tag, wanted) === 0);
 }
 
 function unproven(message: string, index?: number): EvidenceError {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { toBase64 } from '../bytes.ts';
 import { KINDS } from '../event/entry.ts';
-import { closeUnits, showRoots, withholdContent } from '../event/show-event.ts';
-import { listsOf } from '../event/shown-event.ts';
+import { closeUnits, showRoots, withholdContent, listsOf } from '../event/show-event.ts';
 import { parseNote } from '../note/note.ts';
 import { refusal } from '../testing/refusal.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
@@ -11,9 +10,7 @@ import {
   type BundleHeader,
   type BundleTrailer,
   type EntryLine,
-  formatEntryLine,
   formatHeader,
-  formatNoticeLine,
   formatTrailer,
   hashesFrom,
   parseEntryLine,
@@ -21,6 +18,7 @@ import {
   parseNoticeLine,
   parseTrailer,
 } from './bundle-line.ts';
+import { formatEntryLine, formatNoticeLine } from './bundle-writer.ts';
 
 let log: SampleLog;
 let checkpoint: string;

@@ -13,25 +13,14 @@
 // from and to are leaf indexes, to is the first one outside; size is the size of the checkpoint's tree. The filter
 // is RFC 8785 text. Units and tags stand in the order that the content hashes them in: group 1 first, T ascending.
 
-import { fromBase64, toBase64 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
+import { bytesFrom, toBase64 } from '../bytes.ts';
+import { malformed } from '../errors.ts';
 import { ENTRY_BYTES } from '../event/entry.ts';
-import {
-  type ClosedUnit,
-  closedUnit,
-  listsOf,
-  type OpenUnit,
-  openUnit,
-  requireCanonical,
-  SALT_BYTES,
-  type ShownEvent,
-  shownFrom,
-} from '../event/shown-event.ts';
+import { closedTags, type ShownEvent, shownFrom } from '../event/shown-event.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
-import { parseJson, parseJsonToCompare } from '../json/parse-json.ts';
+import { parseJson, parseNatively } from '../json/parse-json.ts';
 import { formatCheckpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { HASH_BYTES, isCount } from '../tree/tree.ts';
-import { LineReader } from './line-reader.ts';
 
 export const BUNDLE_FORMAT = 'audit-bundle/1';
 export const LINE_BYTES_MAX = 1_048_576;
@@ -75,83 +64,46 @@ export function formatHeader(header: BundleHeader): string {
 
 export function parseHeader(text: string): BundleHeader {
   const line = parseObject(text, 'header');
-  if (line['format'] !== BUNDLE_FORMAT) {
-    throw new EvidenceError('MALFORMED', `the file does not begin with the header of an ${BUNDLE_FORMAT}`);
-  }
+  if (line['format'] !== BUNDLE_FORMAT)
+    throw malformed(`the file does not begin with the header of an ${BUNDLE_FORMAT}`);
   const { origin, size, from, to, filter, complete, previousCheckpoint } = line;
-  if (typeof origin !== 'string' || origin === '') throw malformed('header', 'origin is not a name');
+  if (typeof origin !== 'string' || origin === '') throw malformed('header: origin is not a name');
   if (!isIndex(size) || !isIndex(from) || !isIndex(to))
-    throw malformed('header', 'size, from or to is no index');
+    throw malformed('header: size, from or to is no index');
   if (from > to || to > size)
-    throw malformed('header', `the range ${from} to ${to} is not within size ${size}`);
-  if (filter === undefined) throw malformed('header', 'filter is missing');
-  if (typeof complete !== 'boolean') throw malformed('header', 'complete is not true or false');
+    throw malformed(`header: the range ${from} to ${to} is not within size ${size}`);
+  if (filter === undefined) throw malformed('header: filter is missing');
+  if (typeof complete !== 'boolean') throw malformed('header: complete is not true or false');
   const header: BundleHeader = { origin, size, from, to, filter, complete };
   if (previousCheckpoint !== undefined) header.previousCheckpoint = checkpointText(previousCheckpoint, from);
-  return sameText(text, formatHeader(header), 'header', header);
+  requireForm(text, formatHeader(header), 'header');
+  return header;
 }
 
 /** Only the first entry of a log names it, so only a bundle that begins there can say anything by it. */
 function checkpointText(value: unknown, from: number): string {
   const text = asString(value, 'header');
-  if (from !== 0) throw malformed('header', 'previousCheckpoint stands in a bundle that does not begin at 0');
-  if (formatCheckpoint(parseCheckpoint(text)) !== text)
-    throw malformed('header', 'previousCheckpoint is no text of ours');
-  return text;
+  if (from !== 0) throw malformed('header: previousCheckpoint stands in a bundle that does not begin at 0');
+  if (formatCheckpoint(parseCheckpoint(text)) === text) return text;
+  throw malformed('header: previousCheckpoint is no text of ours');
 }
 
-export function formatEntryLine(line: EntryLine): string {
-  const { open, closed, groups } = listsOf(line.shown);
-  const { deleted, inclusion } = line;
-  return JSON.stringify({
-    e: toBase64(line.entry),
-    o: open,
-    c: closed,
-    g: groups,
-    // What is not there is left out.
-    d: deleted,
-    i: inclusion?.map(toBase64),
-  });
-}
-
-/** `bytes` are the text in UTF-8, where they are at hand. */
-export function parseEntryLine(text: string, bytes?: Uint8Array): EntryLine {
-  const reader = new LineReader('entry line', text, bytes);
-  reader.expect('{"e":');
-  const entry = reader.bytes(ENTRY_BYTES);
-  reader.expect(',"o":');
-  const open = reader.list(() => readOpenUnit(reader));
-  reader.expect(',"c":');
-  const closed = reader.list(() => readClosedUnit(reader));
-  reader.expect(',"g":[');
-  const root1 = readRoot(reader);
-  reader.expect(',');
-  const root2 = readRoot(reader);
-  reader.expect(']');
-  const line: EntryLine = { entry, shown: shownFrom(open, closed, [root1, root2]) };
-  if (reader.take(',"d":')) line.deleted = readDeleted(reader, line.shown);
-  if (reader.take(',"i":')) line.inclusion = readHashes(reader);
-  reader.expect('}');
-  reader.end();
+export function parseEntryLine(text: string): EntryLine {
+  const { e, o, c, g, d, i } = parseObject(text, 'entry line');
+  const line: EntryLine = { entry: bytesFrom(e, ENTRY_BYTES, 'entry'), shown: shownFrom(o, c, g) };
+  if (d !== undefined) line.deleted = deletedFrom(d, line.shown);
+  if (i !== undefined) line.inclusion = hashesFrom(i);
+  // All of them are texts or lists of texts by now, and base64 has one form.
+  requireForm(text, JSON.stringify({ e, o, c, g, d, i }), 'entry line');
   return line;
 }
 
-export function formatNoticeLine(line: EntryLine): string {
-  const inclusion = (line.inclusion ?? []).map(toBase64);
-  return JSON.stringify({ k: toBase64(line.entry), o: listsOf(line.shown).open, i: inclusion });
-}
-
 export function parseNoticeLine(text: string): EntryLine & { inclusion: readonly Uint8Array[] } {
-  const reader = new LineReader('notice line', text);
-  reader.expect('{"k":');
-  const entry = reader.bytes(ENTRY_BYTES);
-  reader.expect(',"o":');
-  const open = reader.list(() => readOpenUnit(reader));
-  reader.expect(',"i":');
-  const inclusion = readHashes(reader);
-  reader.expect('}');
-  reader.end();
-  return { entry, shown: shownFrom(open, [], [null, null]), inclusion };
+  const { k, o, i } = parseObject(text, 'notice line');
+  const entry = bytesFrom(k, ENTRY_BYTES, 'entry');
+  const line = { entry, shown: shownFrom(o, [], [null, null]), inclusion: hashesFrom(i) };
+  requireForm(text, JSON.stringify({ k, o, i }), 'notice line');
+  return line;
 }
 
 export function formatTrailer(trailer: BundleTrailer): string {
@@ -161,103 +113,60 @@ export function formatTrailer(trailer: BundleTrailer): string {
 
 export function parseTrailer(text: string): BundleTrailer {
   const { entries, proof, checkpoint, sha256 } = parseObject(text, 'trailer');
-  if (!isIndex(entries)) throw malformed('trailer', 'entries is no count');
+  if (!isIndex(entries)) throw malformed('trailer: entries is no count');
   const trailer: BundleTrailer = {
     entries,
     proof: hashesFrom(proof),
     checkpoint: asString(checkpoint, 'trailer'),
     sha256: asString(sha256, 'trailer'),
   };
-  return sameText(text, formatTrailer(trailer), 'trailer', trailer);
-}
-
-function readOpenUnit(reader: LineReader): OpenUnit {
-  reader.expect('[');
-  const path = reader.path();
-  reader.expect(',');
-  const salt = reader.bytes(SALT_BYTES);
-  reader.expect(',');
-  const value = reader.plainStringText() ?? requireCanonical(path, reader.string());
-  reader.expect(']');
-  return openUnit(path, salt, value);
-}
-
-function readClosedUnit(reader: LineReader): ClosedUnit {
-  reader.expect('[');
-  const tag = reader.bytes(HASH_BYTES);
-  reader.expect(',');
-  const commitment = reader.bytes(HASH_BYTES);
-  reader.expect(']');
-  return closedUnit(tag, commitment);
-}
-
-function readRoot(reader: LineReader): Uint8Array | null {
-  return reader.take('null') ? null : reader.bytes(HASH_BYTES);
-}
-
-function readHashes(reader: LineReader): Uint8Array[] {
-  return reader.list(() => reader.bytes(HASH_BYTES));
+  requireForm(text, formatTrailer(trailer), 'trailer');
+  return trailer;
 }
 
 /** A deleted unit must be shown closed, and a wholly deleted event as its two roots: nothing else is left of it. */
-function readDeleted(reader: LineReader, shown: ShownEvent): Deleted {
-  if (reader.take('true')) {
-    if (shown.some((group) => 'units' in group)) {
-      throw malformed('entry line', 'content is shown and said to be deleted');
-    }
-    return true;
+function deletedFrom(deleted: unknown, shown: ShownEvent): Deleted {
+  if (deleted === true) {
+    if (shown.every((group) => 'root' in group)) return true;
+    throw malformed('entry line: content is shown and said to be deleted');
   }
-  const tags = reader.list(() => reader.string());
-  const isDeleted = new Set(tags);
+  const tags = textsFrom(deleted);
   // Taken from the closed units in their order, which has been verified: no tag twice, none that is not there.
-  const named = listsOf(shown)
-    .closed.map(([tag]) => tag)
-    .filter((tag) => isDeleted.has(tag));
-  if (tags.length === 0 || named.length !== tags.length || named.some((tag, i) => tag !== tags[i])) {
-    throw malformed('entry line', 'd does not name closed units, in their order');
-  }
-  return tags;
+  const isDeleted = new Set(tags);
+  const named = closedTags(shown).filter((tag) => isDeleted.has(tag));
+  if (tags.length > 0 && named.length === tags.length && named.every((tag, i) => tag === tags[i]))
+    return tags;
+  throw malformed('entry line: d does not name closed units, in their order');
 }
 
 function parseObject(text: string, what: string): Record<string, unknown> {
   // Every line is written anew and compared; only a header has keys that are not ours, in its filter.
-  const value = what === 'header' ? parseJson(text) : parseJsonToCompare(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed(what, 'is no object');
-  return value as Record<string, unknown>;
+  const value = what === 'header' ? parseJson(text) : parseNatively(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw malformed(`${what}: is no object`);
 }
 
 /** Repeated or unknown members, another order, white space and needless escapes all end here. */
-function sameText<T>(text: string, rebuilt: string, what: string, value: T): T {
-  if (text !== rebuilt) throw malformed(what, 'it is not in the one form that a bundle line has');
-  return value;
+function requireForm(text: string, written: string, what: string): void {
+  if (text !== written) throw malformed(`${what}: it is not in the one form that a bundle line has`);
 }
 
 function asString(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw malformed(what, 'a member that should be text is not');
-  return value;
+  if (typeof value === 'string') return value;
+  throw malformed(`${what}: a member that should be text is not`);
 }
 
-function texts(value: unknown): string[] {
-  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
-    throw malformed('line', 'a member that should be a list of texts is not');
-  }
-  return value;
+function textsFrom(value: unknown): string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw malformed('line: a member that should be a list of texts is not');
 }
 
 /** A list of hashes as it comes out of a JSON text. */
 export function hashesFrom(value: unknown): Uint8Array[] {
-  return texts(value).map((text) => {
-    const hash = fromBase64(text);
-    if (hash.length !== HASH_BYTES) throw malformed('line', `a hash is not ${HASH_BYTES} bytes`);
-    return hash;
-  });
+  return textsFrom(value).map((text) => bytesFrom(text, HASH_BYTES, 'hash'));
 }
 
 function isIndex(value: unknown): value is number {
   return typeof value === 'number' && isCount(value);
-}
-
-function malformed(what: string, fault: string): EvidenceError {
-  return new EvidenceError('MALFORMED', `${what}: ${fault}`);
 }

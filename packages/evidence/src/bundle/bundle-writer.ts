@@ -4,21 +4,14 @@
 import {
   type BundleHeader,
   type EntryLine,
-  formatEntryLine,
   formatHeader,
-  formatNoticeLine,
   formatTrailer,
   LINE_BYTES_MAX,
 } from './bundle-line.ts';
-import { toHex, utf8 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
-import { Sha256Stream } from '../hash/sha256.ts';
-
-/** A running SHA-256; the package's own unless the host has a faster one. */
-export interface RunningHash {
-  update(bytes: Uint8Array): unknown;
-  digest(): Uint8Array;
-}
+import { toBase64, toHex, utf8 } from '../bytes.ts';
+import { malformed } from '../errors.ts';
+import { listsOf } from '../event/show-event.ts';
+import { type RunningHash, Sha256Stream } from '../hash/sha256.ts';
 
 export class BundleWriter {
   readonly #hash: RunningHash;
@@ -48,10 +41,28 @@ export class BundleWriter {
 
   #line(text: string): Uint8Array {
     const bytes = utf8(`${text}\n`);
-    if (bytes.length > LINE_BYTES_MAX + 1) {
-      throw new EvidenceError('MALFORMED', `a line of ${bytes.length} bytes; limit ${LINE_BYTES_MAX}`);
-    }
+    if (bytes.length > LINE_BYTES_MAX + 1)
+      throw malformed(`a line of ${bytes.length} bytes; limit ${LINE_BYTES_MAX}`);
     this.#hash.update(bytes);
     return bytes;
   }
+}
+
+export function formatEntryLine(line: EntryLine): string {
+  const { open, closed, groups } = listsOf(line.shown);
+  const { deleted, inclusion } = line;
+  return JSON.stringify({
+    e: toBase64(line.entry),
+    o: open,
+    c: closed,
+    g: groups,
+    // What is not there is left out.
+    d: deleted,
+    i: inclusion?.map(toBase64),
+  });
+}
+
+export function formatNoticeLine(line: EntryLine): string {
+  const inclusion = (line.inclusion ?? []).map(toBase64);
+  return JSON.stringify({ k: toBase64(line.entry), o: listsOf(line.shown).open, i: inclusion });
 }

@@ -4,7 +4,7 @@
 
 import { equalBytes, fromBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { contentOf } from '../event/content-pool.ts';
+import { contentOf } from '../event/content.ts';
 import { type Entry, epochGenesisHash, KINDS, requireContent } from '../event/entry.ts';
 import { type Notice, readNotice } from '../event/notices.ts';
 import type { ShownEvent } from '../event/shown-event.ts';

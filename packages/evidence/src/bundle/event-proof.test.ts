@@ -5,15 +5,14 @@ import { before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
   type EntryLine,
-  formatEntryLine,
   formatHeader,
-  formatNoticeLine,
   formatTrailer,
   parseEntryLine,
   parseHeader,
   parseNoticeLine,
   parseTrailer,
 } from './bundle-line.ts';
+import { formatEntryLine, formatNoticeLine } from './bundle-writer.ts';
 import { fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
 import { decodeEntry, KINDS } from '../event/entry.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';

@@ -5,27 +5,22 @@
 //
 // or as c2sp.org/tlog-proof@v1 text, whose `extra` is the event's line in a bundle. Both say the same.
 
-import { formatEntryLine, hashesFrom, parseEntryLine } from './bundle-line.ts';
+import { formatEntryLine } from './bundle-writer.ts';
+import { hashesFrom, parseEntryLine } from './bundle-line.ts';
 import { equalBytes, fromBase64, textOf, toBase64, toHex, utf8 } from '../bytes.ts';
 import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
-import { contentOf } from '../event/content-pool.ts';
+import { contentOf } from '../event/content.ts';
 import { decodeEntry, type Entry, genesisHash, isNotice, KINDS, requireContent } from '../event/entry.ts';
 import { EvidenceError } from '../errors.ts';
 import type { Notice } from '../event/notices.ts';
 import { parseNote } from '../note/note.ts';
-import {
-  isWhollyOpen,
-  listsFrom,
-  listsOf,
-  openUnits,
-  type ShownEvent,
-  shownOf,
-} from '../event/shown-event.ts';
+import { isWhollyOpen, openUnits, type ShownEvent, shownFrom } from '../event/shown-event.ts';
+import { listsOf } from '../event/show-event.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { scanJson } from '../json/strict-json.ts';
 import { formatTlogProof, parseTlogProof, TLOG_PROOF_HEADER } from '../note/tlog-proof.ts';
 import { leafHash } from '../tree/tree.ts';
-import { verifyInclusion } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 import { epochBeginning } from './epoch.ts';
 import { readNoticeAndKeys } from './notice-keys.ts';
 import { openTrustedCheckpoint, seenBefore, type SeenBefore, type Trust, verifyExtends } from './trust.ts';
@@ -135,7 +130,7 @@ function parseJsonForm(text: string): EventProof {
   if (typeof entry !== 'string' || typeof checkpoint !== 'string') {
     throw new EvidenceError('MALFORMED', 'the proof has no entry or no checkpoint');
   }
-  const shown = shownOf(listsFrom(open, closed, groups));
+  const shown = shownFrom(open, closed, groups);
   const proof = { entry: fromBase64(entry), shown, hashes: hashesFrom(hashes), checkpoint };
   const decoded = decodeEntry(proof.entry);
   requireSame('eventId', eventId, decoded.eventId);

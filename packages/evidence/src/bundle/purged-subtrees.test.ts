@@ -7,7 +7,7 @@ import type { IndexRange, Notice } from '../event/notices.ts';
 import { EvidenceError } from '../errors.ts';
 import { assertRefused } from '../testing/forgery.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
-import { subtreeHashes } from '../tree/tree.ts';
+import { subtreeHashes } from '../tree/prove.ts';
 import { PurgedSubtrees } from './purged-subtrees.ts';
 import type { Trust } from './trust.ts';
 import { verifyBundle } from './verify-bundle.ts';

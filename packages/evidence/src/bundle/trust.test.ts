@@ -3,11 +3,12 @@ import { before, describe, it } from 'node:test';
 import { utf8 } from '../bytes.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
-import { type Cosigner, cosignatureVerifier, cosigner } from '../note/cosignature.ts';
-import { parseNote, signatureLine, type Verifier } from '../note/note.ts';
+import { type Cosigner, cosigner, signatureLine } from '../note/signer.ts';
+import { cosignatureVerifier } from '../note/cosignature.ts';
+import { parseNote, type Verifier } from '../note/note.ts';
 import { refusal } from '../testing/refusal.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
-import { proveConsistency } from '../tree/tree-proof.ts';
+import { proveConsistency } from '../tree/prove.ts';
 import { openTrustedCheckpoint, seenBefore, type Trust, verifyExtends } from './trust.ts';
 
 const SIZE = 7;

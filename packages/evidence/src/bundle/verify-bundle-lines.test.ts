@@ -11,8 +11,7 @@ import { parseCheckpoint } from '../note/checkpoint.ts';
 import { parseNote } from '../note/note.ts';
 import { assertRefused, linesOf, resealed } from '../testing/forgery.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
-import { subtreeHashes } from '../tree/tree.ts';
-import { proveConsistency } from '../tree/tree-proof.ts';
+import { subtreeHashes, proveConsistency } from '../tree/prove.ts';
 import type { Trust } from './trust.ts';
 import { BundleVerifier, verifyBundle } from './verify-bundle.ts';
 
@@ -74,13 +73,16 @@ describe('the first fault', () => {
     const after = await faultOf(() => verifyBundle([resealed([...lines, lines[4]!])], trust));
     assert.deepEqual([after.line, after.message], [6, 'line 6: it stands after the trailer']);
     const broken = new Error('the disk is on fire');
-    const hash = {
+    const checksum = {
       update: () => {
         throw broken;
       },
       digest: () => new Uint8Array(32),
     };
-    await assert.rejects(verifyBundle([await log.bundle()], trust, hash), (error) => error === broken);
+    await assert.rejects(
+      verifyBundle([await log.bundle()], trust, { checksum }),
+      (error) => error === broken,
+    );
   });
 
   it('stays the verdict', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { textOf, toBase64 } from '../bytes.ts';
-import { groupRootOf } from '../event/content-pool.ts';
+import { groupRootOf } from '../event/content.ts';
 import { decodeEntry, KINDS } from '../event/entry.ts';
 import { type Reason } from '../errors.ts';
 import type { ShownEvent } from '../event/shown-event.ts';
@@ -11,7 +11,7 @@ import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
 import { closeUnits, showRoots, withholdContent } from '../event/show-event.ts';
 import { assertRefused, linesOf, resealed } from '../testing/forgery.ts';
 import type { Trust } from './trust.ts';
-import { subtreeHashes } from '../tree/tree.ts';
+import { subtreeHashes } from '../tree/prove.ts';
 import { tagOf } from '../event/units.ts';
 import { BundleVerifier, verifyBundle } from './verify-bundle.ts';
 

@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { concat, toHex } from '../bytes.ts';
-import { commitmentOf, contentOf, ContentPool, groupRootOf } from './content-pool.ts';
+import { commitmentOf, contentOf, groupRootOf } from './content.ts';
+import { ContentPool } from './content-pool.ts';
 import { encodeEvent } from './encode-event.ts';
-import { encodeEntry, genesisHash } from './entry.ts';
+import { encodeEntry } from './entry-bytes.ts';
+import { genesisHash } from './entry.ts';
 import { SAMPLE_ORIGIN, VECTOR_EVENT } from '../testing/sample-log.ts';
-import { closeUnits, openEvent, showRoots, withholdContent } from './show-event.ts';
+import { closeUnits, openEvent, showRoots, withholdContent, unitsOf } from './show-event.ts';
 import { leafHash } from '../tree/tree.ts';
-import { tagOf, unitsOf } from './units.ts';
+import { tagOf } from './units.ts';
 
 const paths = unitsOf(VECTOR_EVENT)
   .map(({ path }) => path)

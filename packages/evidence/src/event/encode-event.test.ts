@@ -7,8 +7,7 @@ import { canonicalJson } from '../json/canonical-json.ts';
 import { VECTOR_EVENT } from '../testing/sample-log.ts';
 import { ContentPool } from './content-pool.ts';
 import { type EncodedEvent, encodeEvent } from './encode-event.ts';
-import { openEvent } from './show-event.ts';
-import { unitsOf } from './units.ts';
+import { openEvent, unitsOf } from './show-event.ts';
 
 const key = fc.string({ unit: 'grapheme', maxLength: 8 });
 const content = fc.dictionary(key, fc.jsonValue({ maxDepth: 2, stringUnit: 'grapheme' }), {

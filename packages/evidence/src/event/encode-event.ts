@@ -5,7 +5,7 @@
 import { utf8 } from '../bytes.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { byTag } from './shown-event.ts';
-import { escapeToken, type Group, groupOf, isOpened, type Tag, tagOf } from './units.ts';
+import { type Group, groupOf, isOpened, type Tag, tagOf } from './units.ts';
 
 export interface EncodedUnit {
   tag: Tag;
@@ -86,4 +86,11 @@ class GroupWriter {
       unit.to = reach(unit.to);
     }
   }
+}
+
+/** The token of a path (RFC 6901). */
+export function escapeToken(token: string): string {
+  return token.includes('~') || token.includes('/')
+    ? token.replaceAll('~', '~0').replaceAll('/', '~1')
+    : token;
 }

@@ -6,17 +6,15 @@ import * as fc from 'fast-check';
 import { concat, toHex } from '../bytes.ts';
 import {
   decodeEntry,
-  encodeEntry,
   ENTRY_BYTES,
   type Entry,
   epochGenesisHash,
   genesisHash,
   isNotice,
   KINDS,
-  readLink,
   requireContent,
-  writeEntry,
 } from './entry.ts';
+import { encodeEntry, readLink, writeEntry } from './entry-bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { refusal } from '../testing/refusal.ts';
 import { eventIdText } from './event-id.ts';

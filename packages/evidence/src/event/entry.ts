@@ -5,9 +5,9 @@
 // `previous` is the leaf hash of index - 1, so the hash chain is inside the leaf and cannot be checked beside
 // it; at index 0 it is the genesis hash of the log's origin. leaf = SHA-256( 0x00 ‖ entry ), as in RFC 6962.
 
-import { equalBytes, readU64, utf8, writeU64 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
-import { eventIdText, writeEventId } from './event-id.ts';
+import { equalBytes, readU64, utf8 } from '../bytes.ts';
+import { EvidenceError, malformed } from '../errors.ts';
+import { eventIdText } from './event-id.ts';
 import { LABEL_ENTRY, LABEL_GENESIS } from './labels.ts';
 import { sha256 } from '../hash/sha256.ts';
 
@@ -42,34 +42,15 @@ export const RECEIVED_AT_MS_MAX = 253_402_300_799_999;
 
 /** Where the parts of an entry stand in it. */
 export const KIND_AT = 16;
-const INDEX_AT = 20;
-const RECEIVED_AT = 28;
+export const INDEX_AT = 20;
+export const RECEIVED_AT = 28;
 export const EVENT_ID_AT = 36;
 export const PREVIOUS_AT = 52;
 export const CONTENT_AT = 84;
 
-export function encodeEntry(entry: Entry): Uint8Array {
-  const bytes = new Uint8Array(ENTRY_BYTES);
-  writeEntry(entry, bytes, 0);
-  return bytes;
-}
-
-/** The same into room that is there already: for whoever makes many. */
-export function writeEntry(entry: Entry, into: Uint8Array, at: number): void {
-  into.set(LABEL_ENTRY, at);
-  into[at + KIND_AT] = entry.kind;
-  for (let i = at + KIND_AT + 1; i < at + INDEX_AT; i++) into[i] = 0;
-  writeU64(into, at + INDEX_AT, entry.index);
-  writeU64(into, at + RECEIVED_AT, entry.receivedAtMs);
-  writeEventId(entry.eventId, into, at + EVENT_ID_AT);
-  into.set(entry.previous, at + PREVIOUS_AT);
-  into.set(entry.content, at + CONTENT_AT);
-}
-
 export function decodeEntry(bytes: Uint8Array): Entry {
-  if (bytes.length !== ENTRY_BYTES) {
-    throw new EvidenceError('MALFORMED', `entry is ${bytes.length} bytes; an entry has ${ENTRY_BYTES}`);
-  }
+  if (bytes.length !== ENTRY_BYTES)
+    throw malformed(`entry is ${bytes.length} bytes; an entry has ${ENTRY_BYTES}`);
   requireForm(bytes, 0);
   return {
     kind: bytes[KIND_AT] as Kind,
@@ -81,52 +62,23 @@ export function decodeEntry(bytes: Uint8Array): Entry {
   };
 }
 
-function requireForm(bytes: Uint8Array, at: number): void {
-  for (let i = 0; i < LABEL_ENTRY.length; i++) {
-    if (bytes[at + i] !== LABEL_ENTRY[i]) {
-      throw new EvidenceError('MALFORMED', 'entry does not begin with its label');
-    }
-  }
+export function requireForm(bytes: Uint8Array, at: number): void {
+  if (LABEL_ENTRY.some((byte, i) => bytes[at + i] !== byte))
+    throw malformed('entry does not begin with its label');
   const kind = bytes[at + KIND_AT]!;
-  if (kind < KINDS.event || kind > KINDS.administration) {
-    throw new EvidenceError('MALFORMED', `entry is of kind ${kind}; kinds are 1 to 9`);
-  }
-  if (bytes[at + KIND_AT + 1] !== 0 || bytes[at + KIND_AT + 2] !== 0 || bytes[at + KIND_AT + 3] !== 0) {
-    throw new EvidenceError('MALFORMED', 'entry has reserved bytes that are not zero');
-  }
-  if (readU64(bytes, at + RECEIVED_AT) > RECEIVED_AT_MS_MAX) {
-    throw new EvidenceError('MALFORMED', 'entry was received after the year 9999');
-  }
-}
-
-/** What ties an entry to its place, read where it stands among other bytes: for whoever goes through many. */
-export interface EntryLink {
-  readonly kind: Kind;
-  readonly index: number;
-  readonly receivedAtMs: number;
-  /** Where in the entry the 32 bytes of `previous` begin, and those of `content`. */
-  readonly previousAt: number;
-  readonly contentAt: number;
-}
-
-/** Refuses what `decodeEntry` refuses. */
-export function readLink(bytes: Uint8Array, at: number): EntryLink {
-  requireForm(bytes, at);
-  return {
-    kind: bytes[at + KIND_AT] as Kind,
-    index: readU64(bytes, at + INDEX_AT),
-    receivedAtMs: readU64(bytes, at + RECEIVED_AT),
-    previousAt: PREVIOUS_AT,
-    contentAt: CONTENT_AT,
-  };
+  if (kind < KINDS.event || kind > KINDS.administration)
+    throw malformed(`entry is of kind ${kind}; kinds are 1 to 9`);
+  for (let i = at + KIND_AT + 1; i < at + INDEX_AT; i++)
+    if (bytes[i] !== 0) throw malformed('entry has reserved bytes that are not zero');
+  if (readU64(bytes, at + RECEIVED_AT) > RECEIVED_AT_MS_MAX)
+    throw malformed('entry was received after the year 9999');
 }
 
 /** Throws unless the units that were shown have led to the content inside the entry. */
 export function requireContent({ index, content }: Entry, shown: Uint8Array): void {
   if (equalBytes(content, shown)) return;
-  throw new EvidenceError('LEAF_MISMATCH', `what is shown of entry ${index} is not what was hashed`, {
-    index,
-  });
+  const message = `what is shown of entry ${index} is not what was hashed`;
+  throw new EvidenceError('LEAF_MISMATCH', message, { index });
 }
 
 export function isNotice(kind: Kind): boolean {
@@ -140,5 +92,5 @@ export function genesisHash(origin: string): Uint8Array {
 
 /** The same for a log that goes on after a restore: it names the text of the last checkpoint anchored before. */
 export function epochGenesisHash(origin: string, checkpointText: string): Uint8Array {
-  return sha256(LABEL_GENESIS, utf8(`${origin}\n${checkpointText}`));
+  return genesisHash(`${origin}\n${checkpointText}`);
 }

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { fromHex, toHex } from '../bytes.ts';
 import { refusal } from '../testing/refusal.ts';
-import { EVENT_ID_LENGTH, eventIdBytes, eventIdText, writeEventId } from './event-id.ts';
+import { EVENT_ID_LENGTH, eventIdBytes, writeEventId } from './event-id-bytes.ts';
+import { eventIdText } from './event-id.ts';
 
 const SEED = 20260116;
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

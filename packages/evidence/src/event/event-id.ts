@@ -1,41 +1,6 @@
 // An event's identifier is a ULID: 26 Crockford base 32 digits in the interface, 16 bytes in the entry.
 
-import { EvidenceError } from '../errors.ts';
-
-const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const NO_DIGIT = 0xff;
-const VALUES = new Uint8Array(128).fill(NO_DIGIT);
-for (let i = 0; i < DIGITS.length; i++) VALUES[DIGITS.charCodeAt(i)] = i;
-
-export const EVENT_ID_LENGTH = 26;
-
-export function eventIdBytes(eventId: string): Uint8Array {
-  const bytes = new Uint8Array(16);
-  writeEventId(eventId, bytes, 0);
-  return bytes;
-}
-
-export function writeEventId(eventId: string, into: Uint8Array, at: number): void {
-  // 26 digits are 130 bits; the two above 128 are zero because the first digit is at most 7.
-  let bits = 0;
-  let bitCount = -2;
-  let next = at;
-  let isUlid = eventId.length === EVENT_ID_LENGTH && eventId.charCodeAt(0) <= 0x37;
-  for (let i = 0; isUlid && i < EVENT_ID_LENGTH; i++) {
-    const code = eventId.charCodeAt(i);
-    const value = code < 128 ? VALUES[code]! : NO_DIGIT;
-    isUlid = value !== NO_DIGIT;
-    bits = (bits << 5) | value;
-    bitCount += 5;
-    if (bitCount < 8) continue;
-    bitCount -= 8;
-    // What stands above the eight bits was written before, and a byte does not keep it.
-    into[next++] = bits >>> bitCount;
-  }
-  if (isUlid) return;
-  throw new EvidenceError('MALFORMED', `event id ${JSON.stringify(eventId.slice(0, 40))} is not a ULID`);
-}
-
+export const EVENT_ID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export function eventIdText(bytes: Uint8Array): string {
   // All digits at once: a string that grows digit by digit is a chain of strings.
   const codes: number[] = [];
@@ -46,7 +11,7 @@ export function eventIdText(bytes: Uint8Array): string {
     bitCount += 8;
     while (bitCount >= 5) {
       bitCount -= 5;
-      codes.push(DIGITS.charCodeAt(bits >>> bitCount));
+      codes.push(EVENT_ID_DIGITS.charCodeAt(bits >>> bitCount));
       bits &= (1 << bitCount) - 1;
     }
   }

@@ -3,15 +3,8 @@
 // number of places, and a key that lands on another's takes its place.
 
 import { utf8 } from '../bytes.ts';
-import {
-  escapeToken,
-  type Group,
-  KNOWN_PATHS,
-  OPENED_KEY_BYTES_MAX,
-  type Tag,
-  tagFrom,
-  tagOf,
-} from './units.ts';
+import { escapeToken } from './encode-event.ts';
+import { type Group, KNOWN_PATHS, OPENED_KEY_BYTES_MAX, type Tag, tagFrom, tagOf } from './units.ts';
 
 export interface KnownKey {
   /** The field that it stands under; NO_KEY for a field itself. */

@@ -5,7 +5,8 @@ import { before, describe, it } from 'node:test';
 import { toBase64 } from '../bytes.ts';
 import { decodeEntry, type Kind, KINDS } from './entry.ts';
 import { EvidenceError } from '../errors.ts';
-import { acceptedAnchorLoss, NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
+import { acceptedAnchorLoss } from './anchor-loss.ts';
+import { NOTICE_PAYLOADS, type NoticeKind, payloadFault, readNotice } from './notices.ts';
 import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
 import { closeUnits, withholdContent } from './show-event.ts';
 

@@ -79,7 +79,7 @@ export const ANCHOR_LOSS_ACCEPTED = 'AnchorLossAccepted';
 /** What it has besides: the newest checkpoint of this log that was stored then; without any, size 0 and the empty root. */
 const ANCHOR_LOSS_MEMBERS = { signedSize: index, signedRoot: hash } as const;
 
-type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
+export type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
 
 /** The commitment is C of the RFC 8785 text of the record that has changed, its salt is kept with the record. */
 const RECORD_MEMBERS = { commitment: hash } as const;
@@ -98,18 +98,6 @@ type OptionalMembers<K extends NoticeKind> = K extends typeof KINDS.administrati
 export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> & OptionalMembers<K>;
 
 export type Notice = { [K in NoticeKind]: { kind: K; index: number; payload: NoticePayload<K> } }[NoticeKind];
-
-/** From this size on the log is anchored again; nothing tells whether it was put back to an earlier state before. */
-export interface AcceptedAnchorLoss extends AnchorLossMembers {
-  /** Of the notice. */
-  readonly index: number;
-}
-
-export function acceptedAnchorLoss({ index, payload }: Notice): AcceptedAnchorLoss | undefined {
-  // No other kind has such an act.
-  const { act, signedSize, signedRoot } = payload as AnchorLossMembers & { act?: string };
-  return act === ANCHOR_LOSS_ACCEPTED ? { index, signedSize, signedRoot } : undefined;
-}
 
 /** Reads a notice, or says what is wrong with it. */
 export function readNotice(entry: Entry, shown: ShownEvent): Notice {

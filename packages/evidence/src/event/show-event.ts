@@ -1,12 +1,29 @@
 // Makers of what is shown: an event divided into open units, single units closed, a group shown by its root.
-// Whatever is done here leaves the content hash as it was (content-pool.ts).
+// Whatever is done here leaves the content hash as it was (content.ts).
 
-import { textOf, utf8 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
-import { commitmentOf, groupRootOf } from './content-pool.ts';
+import { textOf, toBase64, utf8 } from '../bytes.ts';
+import { malformed } from '../errors.ts';
+import { commitmentOf, groupRootOf } from './content.ts';
 import { byTag, isOpen, type OpenUnit, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
+import { escapeToken } from './encode-event.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
 import { splitGroup } from './split-group.ts';
-import { type Group, groupOf, tagOf, unitsOf } from './units.ts';
+import { type Group, groupOf, isOpened, tagOf, type Unit } from './units.ts';
+
+export function unitsOf(event: Readonly<Record<string, unknown>>): Unit[] {
+  const units: Unit[] = [];
+  for (const [field, value] of Object.entries(event)) {
+    const path = `/${escapeToken(field)}`;
+    if (!isOpened(value)) {
+      units.push({ path, value: canonicalJson(value) });
+      continue;
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      units.push({ path: `${path}/${escapeToken(key)}`, value: canonicalJson(inner) });
+    }
+  }
+  return units;
+}
 
 /** Divides an event into units, all open. Salts must be unpredictable, one for each path. */
 export function openEvent(
@@ -32,9 +49,8 @@ export function openTexts(
     const bytes = utf8(texts[group - 1]!);
     const own = salts[group - 1]!;
     const { units } = splitGroup(bytes, group);
-    if (own.length !== units.length * SALT_BYTES) {
-      throw new EvidenceError('MALFORMED', `${units.length} units have ${own.length} bytes of salt`);
-    }
+    if (own.length !== units.length * SALT_BYTES)
+      throw malformed(`${units.length} units have ${own.length} bytes of salt`);
     return {
       units: units.map(({ tag, path, from, to }, i) => {
         return { tag, path, value: textOf(bytes.subarray(from, to)), salt: saltAt(own, i) };
@@ -69,4 +85,26 @@ export function withholdContent(shown: ShownEvent): ShownEvent {
 /** Both groups by their roots: all that is left of an event whose content is deleted. */
 export function showRoots(shown: ShownEvent): ShownEvent {
   return [{ root: groupRootOf(1, shown[0]) }, { root: groupRootOf(2, shown[1]) }];
+}
+
+/** The form of an event in JSON proofs and bundle lines; bytes are base64. */
+export interface ShownLists {
+  open: readonly (readonly [path: string, salt: string, value: string])[];
+  closed: readonly (readonly [tag: string, commitment: string])[];
+  groups: readonly [string | null, string | null];
+}
+
+/** The form in which an event is handed over: `shownFrom` reads it. */
+export function listsOf(shown: ShownEvent): ShownLists {
+  const open: [string, string, string][] = [];
+  const closed: [string, string][] = [];
+  for (const group of shown) {
+    if (!('units' in group)) continue;
+    for (const unit of group.units) {
+      if (isOpen(unit)) open.push([unit.path, toBase64(unit.salt), unit.value]);
+      else closed.push([toBase64(unit.tag.bytes), toBase64(unit.commitment)]);
+    }
+  }
+  const root = (group: ShownGroup): string | null => ('root' in group ? toBase64(group.root) : null);
+  return { open, closed, groups: [root(shown[0]), root(shown[1])] };
 }

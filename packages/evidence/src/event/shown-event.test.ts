@@ -5,23 +5,18 @@ import { describe, it } from 'node:test';
 import { toBase64 } from '../bytes.ts';
 import { refusal } from '../testing/refusal.ts';
 import { VECTOR_EVENT } from '../testing/sample-log.ts';
-import { closeUnits, openEvent, showRoots, withholdContent } from './show-event.ts';
+import { closeUnits, openEvent, showRoots, withholdContent, listsOf, type ShownLists } from './show-event.ts';
 import {
   byTag,
-  closedUnit,
+  type ClosedUnit,
   compareTags,
   hidesMoreThan,
   isOpen,
   isWhollyOpen,
-  listsFrom,
-  listsOf,
-  openUnit,
+  type OpenUnit,
   openUnits,
-  requireCanonical,
   type ShownEvent,
   shownFrom,
-  type ShownLists,
-  shownOf,
 } from './shown-event.ts';
 import { tagFrom, tagOf } from './units.ts';
 
@@ -29,6 +24,26 @@ const SALT = new Uint8Array(16).fill(9);
 const HASH = toBase64(new Uint8Array(32).fill(3));
 const shown = openEvent(VECTOR_EVENT, () => SALT);
 const tagText = (path: string): string => toBase64(tagOf(path).bytes);
+
+const openUnit = (path: string, salt: Uint8Array, value: string): OpenUnit => {
+  return { tag: tagOf(path), path, salt, value };
+};
+const closedUnit = (tag: Uint8Array, commitment: Uint8Array): ClosedUnit => ({
+  tag: tagFrom(tag),
+  commitment,
+});
+const shownOf = ({ open, closed, groups }: ShownLists): ShownEvent => shownFrom(open, closed, groups);
+/** What comes of units when they are handed over, in the order in which they stand here. */
+const handedOver = (
+  open: readonly OpenUnit[],
+  closed: readonly ClosedUnit[],
+  roots: readonly (Uint8Array | null)[],
+): ShownEvent =>
+  shownFrom(
+    open.map(({ path, salt, value }) => [path, toBase64(salt), value]),
+    closed.map(({ tag, commitment }) => [toBase64(tag.bytes), toBase64(commitment)]),
+    roots.map((root) => root && toBase64(root)),
+  );
 const conflict = refusal('PATH_CONFLICT');
 const malformed = refusal('MALFORMED');
 const closing = (...paths: string[]): ShownEvent => closeUnits(shown, (path) => paths.includes(path));
@@ -89,13 +104,13 @@ describe('the lists of what is shown', () => {
 
   it('are of one shape', () => {
     const [open, closed] = [
-      ['/action', 'x', 'y'],
-      ['x', 'y'],
+      ['/action', toBase64(SALT), '1'],
+      [tagText('/outcome'), HASH],
     ];
-    assert.deepEqual(listsFrom([open], [closed], [null, 'x']).groups, [null, 'x']);
-    assert.deepEqual(listsFrom([], [], ['x', null]).open, []);
+    assert.deepEqual(listsOf(shownFrom([open], [closed], [null, HASH])).groups, [null, HASH]);
+    assert.deepEqual(listsOf(shownFrom([], [], [HASH, null])).open, []);
     const wrongGroups = [undefined, null, 'ab', {}, [null], [null, null, null], [1, null], [null, {}]];
-    for (const groups of wrongGroups) assert.throws(() => listsFrom([], [], groups), malformed);
+    for (const groups of wrongGroups) assert.throws(() => shownFrom([], [], groups), malformed);
     for (const wrong of [
       undefined,
       {},
@@ -106,10 +121,10 @@ describe('the lists of what is shown', () => {
       [['a', 'b', 1]],
       [open, []],
     ]) {
-      assert.throws(() => listsFrom(wrong, [closed], [null, null]), malformed, JSON.stringify(wrong));
+      assert.throws(() => shownFrom(wrong, [closed], [null, null]), malformed, JSON.stringify(wrong));
     }
     for (const wrong of [undefined, {}, 'x', ['ab'], [['a']], [['a', 'b', 'c']], [['a', 1]], [closed, []]]) {
-      assert.throws(() => listsFrom([open], wrong, [null, null]), malformed, JSON.stringify(wrong));
+      assert.throws(() => shownFrom([open], wrong, [null, null]), malformed, JSON.stringify(wrong));
     }
   });
 
@@ -127,9 +142,10 @@ describe('the lists of what is shown', () => {
   });
 
   it('hold values that are their own RFC 8785 texts', () => {
-    assert.equal(requireCanonical('/action', '"x"'), '"x"');
+    const action = (value: string) => handedOver([openUnit('/action', SALT, value)], [], [null, null]);
+    assert.equal(openUnits(action('"x"'))[0]?.value, '"x"');
     for (const value of ['', 'x', '1.0', ' 1', '{"b":1,"a":2}', '"\\u0041"']) {
-      assert.throws(() => requireCanonical('/action', value), refusal('VALUE_NOT_CANONICAL'), value);
+      assert.throws(() => action(value), refusal('VALUE_NOT_CANONICAL'), value);
     }
   });
 });
@@ -142,10 +158,10 @@ describe('the order of units', () => {
 
   it('is group 1 before group 2, tags ascending in both', () => {
     for (const open of [[], first, second, [...first, ...second], [first[0]!, second[0]!]]) {
-      const [one, two] = shownFrom(open, [], [null, null]);
+      const [one, two] = handedOver(open, [], [null, null]);
       assert.ok('units' in one && 'units' in two);
       assert.deepEqual([...one.units, ...two.units], open);
-      assert.ok(one.units.every((each) => first.some((known) => known === each)));
+      assert.ok(one.units.every((each) => first.some((known) => known.tag === each.tag)));
     }
     for (const wrong of [
       [...second, ...first],
@@ -154,16 +170,16 @@ describe('the order of units', () => {
       [...first, ...second.toReversed()],
       [first[1]!, first[0]!, first[2]!],
     ]) {
-      assert.throws(() => shownFrom(wrong, [], [null, null]), malformed);
+      assert.throws(() => handedOver(wrong, [], [null, null]), malformed);
       const tags = wrong.map(({ path }) => closed(path));
-      assert.throws(() => shownFrom([], tags, [null, null]), malformed);
+      assert.throws(() => handedOver([], tags, [null, null]), malformed);
     }
   });
 
   it('merges open and closed units by their tags', () => {
     const all = byTag(['/payload/a', '/payload/b', '/payload/c', '/payload/d'].map(unit));
     const shut = all.filter((_, i) => i % 2 === 0).map(({ path }) => closed(path));
-    const [one, two] = shownFrom(
+    const [one, two] = handedOver(
       all.filter((_, i) => i % 2 === 1),
       shut,
       [null, null],
@@ -174,7 +190,7 @@ describe('the order of units', () => {
       two.units.map(({ tag }) => toBase64(tag.bytes)),
       all.map(({ tag }) => toBase64(tag.bytes)),
     );
-    const known = shownFrom([], byTag(['/action', '/outcome'].map(closed)), [null, null])[0];
+    const known = handedOver([], byTag(['/action', '/outcome'].map(closed)), [null, null])[0];
     assert.ok('units' in known && known.units.length === 2);
   });
 
@@ -185,7 +201,7 @@ describe('the order of units', () => {
       const shut = [first, second].flatMap((group) =>
         group.filter(({ path }) => path !== only && paths.includes(path)).map(({ path }) => closed(path)),
       );
-      const groups = shownFrom(open, shut, [null, null]);
+      const groups = handedOver(open, shut, [null, null]);
       const sizes = groups.map((group) => ('units' in group ? group.units.length : 0));
       assert.deepEqual([sizes, openUnits(groups)], [[2, 3], open]);
     }
@@ -193,12 +209,12 @@ describe('the order of units', () => {
 
   it('has no tag twice, neither in one list nor in both', () => {
     for (const list of [first, second]) {
-      assert.throws(() => shownFrom([list[0]!, list[0]!], [], [null, null]), conflict);
+      assert.throws(() => handedOver([list[0]!, list[0]!], [], [null, null]), conflict);
       assert.throws(
-        () => shownFrom([], [closed(list[0]!.path), closed(list[0]!.path)], [null, null]),
+        () => handedOver([], [closed(list[0]!.path), closed(list[0]!.path)], [null, null]),
         conflict,
       );
-      assert.throws(() => shownFrom(list, [closed(list[1]!.path)], [null, null]), conflict);
+      assert.throws(() => handedOver(list, [closed(list[1]!.path)], [null, null]), conflict);
       for (const twice of list) assert.throws(() => byTag([...list, twice]), conflict);
       assert.throws(() => byTag([list[0]!, list[0]!]), conflict);
     }
@@ -230,40 +246,41 @@ describe('what could be read in two ways', () => {
 
   it('is a group by its root and by its units', () => {
     const root = new Uint8Array(32);
-    assert.deepEqual(shownFrom([], [], [root, root]), [{ root }, { root }]);
-    assert.throws(() => shownFrom([unit('/action')], [], [root, null]), conflict);
-    assert.throws(() => shownFrom([unit('/payload/a')], [], [null, root]), conflict);
-    shownFrom([unit('/action')], [], [null, root]);
-    shownFrom([unit('/payload/a')], [], [root, null]);
+    assert.deepEqual(handedOver([], [], [root, root]), [{ root }, { root }]);
+    assert.throws(() => handedOver([unit('/action')], [], [root, null]), conflict);
+    assert.throws(() => handedOver([unit('/payload/a')], [], [null, root]), conflict);
+    handedOver([unit('/action')], [], [null, root]);
+    handedOver([unit('/payload/a')], [], [root, null]);
   });
 
   it('is a field that should have been opened', () => {
     for (const path of ['/payload', '/context']) {
-      assert.throws(() => unit(path, '{"a":1}'), conflict);
-      for (const value of ['{}', '[1]', '"{"', 'null']) unit(path, value);
+      assert.throws(() => handedOver([unit(path, '{"a":1}')], [], [null, null]), conflict);
+      for (const value of ['{}', '[1]', '"{"', 'null']) handedOver([unit(path, value)], [], [null, null]);
     }
-    assert.equal(unit('/payload/a', '{"a":1}').path, '/payload/a');
+    const [under] = openUnits(handedOver([unit('/payload/a', '{"a":1}')], [], [null, null]));
+    assert.equal(under?.path, '/payload/a');
   });
 
   it('is a field beside what is under it, open or closed', () => {
     for (const field of ['payload', 'context']) {
       const whole = closedUnit(tagOf(`/${field}`).bytes, new Uint8Array(32));
-      assert.throws(() => shownFrom(fields(field, 2), [whole], [null, null]), conflict);
+      assert.throws(() => handedOver(fields(field, 2), [whole], [null, null]), conflict);
       assert.throws(
-        () => shownFrom(byTag([unit(`/${field}`, '[]'), ...fields(field, 1)]), [], [null, null]),
+        () => handedOver(byTag([unit(`/${field}`, '[]'), ...fields(field, 1)]), [], [null, null]),
         conflict,
       );
       const other = field === 'payload' ? 'context' : 'payload';
-      shownFrom(fields(other, 2), [whole], [null, null]);
-      shownFrom([], [whole], [null, null]);
+      handedOver(fields(other, 2), [whole], [null, null]);
+      handedOver([], [whole], [null, null]);
     }
   });
 
   it('is more keys under a field than are ever opened', () => {
     for (const field of ['payload', 'context']) {
-      shownFrom(fields(field, 240), [], [null, null]);
-      assert.throws(() => shownFrom(fields(field, 241), [], [null, null]), conflict);
+      handedOver(fields(field, 240), [], [null, null]);
+      assert.throws(() => handedOver(fields(field, 241), [], [null, null]), conflict);
     }
-    shownFrom(byTag([...fields('payload', 240), ...fields('context', 240)]), [], [null, null]);
+    handedOver(byTag([...fields('payload', 240), ...fields('context', 240)]), [], [null, null]);
   });
 });

@@ -7,10 +7,10 @@
 // Here the lists of a proof or a bundle line become two groups in the order that the group root hashes them,
 // and everything that could let one leaf tell two readers two truths is refused.
 
-import { base64Length, compareBytes, fromBase64, toBase64 } from '../bytes.ts';
+import { bytesFrom, compareBytes, toBase64 } from '../bytes.ts';
 import { isCanonicalJson } from '../json/canonical-json.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { EvidenceError } from '../errors.ts';
+import { EvidenceError, malformed } from '../errors.ts';
 import { HASH_BYTES } from '../tree/tree.ts';
 import {
   type Group,
@@ -45,13 +45,6 @@ export type ShownGroup = { units: readonly ShownUnit[] } | { root: Uint8Array };
 
 export type ShownEvent = readonly [ShownGroup, ShownGroup];
 
-/** The form of an event in JSON proofs and bundle lines; bytes are base64. */
-export interface ShownLists {
-  open: readonly (readonly [path: string, salt: string, value: string])[];
-  closed: readonly (readonly [tag: string, commitment: string])[];
-  groups: readonly [string | null, string | null];
-}
-
 export function isOpen(unit: ShownUnit): unit is OpenUnit {
   return 'value' in unit;
 }
@@ -59,6 +52,14 @@ export function isOpen(unit: ShownUnit): unit is OpenUnit {
 /** The open units of what is shown, both groups. */
 export function openUnits(shown: ShownEvent): OpenUnit[] {
   return shown.flatMap((group) => ('units' in group ? group.units.filter(isOpen) : []));
+}
+
+/** The tags of the closed units, both groups, in base64. */
+export function closedTags(shown: ShownEvent): string[] {
+  const closed = shown.flatMap((group) =>
+    'units' in group ? group.units.filter((unit) => !isOpen(unit)) : [],
+  );
+  return closed.map(({ tag }) => toBase64(tag.bytes));
 }
 
 /** Whether every unit is open. */
@@ -69,63 +70,32 @@ export function isWhollyOpen(shown: ShownEvent): boolean {
 /** Whether anything is hidden besides the units with these tags (base64): another closed unit, or a whole group. */
 export function hidesMoreThan(shown: ShownEvent, tags: readonly string[]): boolean {
   const known = new Set(tags);
-  return shown.some(
-    (group) =>
-      !('units' in group) ||
-      group.units.some((unit) => !isOpen(unit) && !known.has(toBase64(unit.tag.bytes))),
-  );
+  return shown.some((group) => 'root' in group) || closedTags(shown).some((tag) => !known.has(tag));
 }
 
-export function listsOf(shown: ShownEvent): ShownLists {
-  const open: [string, string, string][] = [];
-  const closed: [string, string][] = [];
-  for (const group of shown) {
-    if (!('units' in group)) continue;
-    for (const unit of group.units) {
-      if (isOpen(unit)) open.push([unit.path, toBase64(unit.salt), unit.value]);
-      else closed.push([toBase64(unit.tag.bytes), toBase64(unit.commitment)]);
-    }
-  }
-  const root = (group: ShownGroup): string | null => ('root' in group ? toBase64(group.root) : null);
-  return { open, closed, groups: [root(shown[0]), root(shown[1])] };
-}
-
-/** The lists as they come out of a JSON text, once they are seen to be of that shape. */
-export function listsFrom(open: unknown, closed: unknown, groups: unknown): ShownLists {
+/**
+ * An event out of the lists of a proof or a bundle line, as they come out of a JSON text; bytes are base64. `open` has
+ * [path, salt, value], `closed` [tag, commitment], each in the order of their tags, and `groups` two roots or nulls.
+ */
+export function shownFrom(open: unknown, closed: unknown, groups: unknown): ShownEvent {
   const isPair = Array.isArray(groups) && groups.length === 2;
-  if (!isPair || !groups.every((root) => root === null || typeof root === 'string')) {
-    throw new EvidenceError('MALFORMED', 'the groups are not a pair of roots or nulls');
-  }
-  if (!areTuples(open, 3) || !areTuples(closed, 2)) {
-    throw new EvidenceError('MALFORMED', 'the open or closed units are not lists of texts');
-  }
-  return { open, closed, groups } as unknown as ShownLists;
-}
-
-export function shownOf(lists: ShownLists): ShownEvent {
-  return shownFrom(
-    lists.open.map(([path, salt, value]) =>
-      openUnit(path, bytesOf(salt, SALT_BYTES, 'salt'), requireCanonical(path, value)),
-    ),
-    lists.closed.map(([tag, commitment]) =>
-      closedUnit(bytesOf(tag, HASH_BYTES, 'tag'), bytesOf(commitment, HASH_BYTES, 'commitment')),
-    ),
-    [rootOf(lists.groups[0]), rootOf(lists.groups[1])],
+  if (!isPair || !groups.every((root) => root === null || typeof root === 'string'))
+    throw malformed('the groups are not a pair of roots or nulls');
+  if (!areTuples(open, 3) || !areTuples(closed, 2))
+    throw malformed('the open or closed units are not lists of texts');
+  const opened = open.map(([path, salt, value]) =>
+    openUnit(path!, bytesFrom(salt, SALT_BYTES, 'salt'), value!),
   );
-}
-
-/** An event out of its open and its closed units, each in the order of their tags, and the roots of whole groups. */
-export function shownFrom(
-  open: readonly OpenUnit[],
-  closed: readonly ClosedUnit[],
-  roots: readonly [Uint8Array | null, Uint8Array | null],
-): ShownEvent {
-  const openEnd = endOfGroup1(open, ({ path }) => groupOf(path));
-  const closedEnd = endOfGroup1(closed, ({ tag }) => groupOfTag(tag));
-  const first = merged(open.slice(0, openEnd), closed.slice(0, closedEnd));
-  const second = merged(open.slice(openEnd), closed.slice(closedEnd));
+  const shut = closed.map(([tag, commitment]) => ({
+    tag: tagFrom(bytesFrom(tag, HASH_BYTES, 'tag')),
+    commitment: bytesFrom(commitment, HASH_BYTES, 'commitment'),
+  }));
+  const openEnd = endOfGroup1(opened, ({ path }) => groupOf(path));
+  const closedEnd = endOfGroup1(shut, ({ tag }) => groupOfTag(tag));
+  const first = merged(opened.slice(0, openEnd), shut.slice(0, closedEnd));
+  const second = merged(opened.slice(openEnd), shut.slice(closedEnd));
   refuseTwoReadings(second);
-  return [shownGroup(1, first, roots[0]), shownGroup(2, second, roots[1])];
+  return [shownGroup(1, first, groups[0]), shownGroup(2, second, groups[1])];
 }
 
 function merged(open: OpenUnit[], closed: ClosedUnit[]): ShownUnit[] {
@@ -168,37 +138,22 @@ export function compareTags(a: Tag, b: Tag): number {
   return a.order - b.order || compareBytes(a.bytes, b.bytes);
 }
 
-function shownGroup(group: Group, units: readonly ShownUnit[], root: Uint8Array | null): ShownGroup {
+function shownGroup(group: Group, units: readonly ShownUnit[], root: string | null): ShownGroup {
   if (root === null) return { units };
-  if (units.length > 0) {
-    throw new EvidenceError('PATH_CONFLICT', `group ${group} is shown as its root and by its units`);
+  if (units.length === 0) return { root: bytesFrom(root, HASH_BYTES, 'group root') };
+  throw new EvidenceError('PATH_CONFLICT', `group ${group} is shown as its root and by its units`);
+}
+
+function openUnit(path: string, salt: Uint8Array, value: string): OpenUnit {
+  if (!isCanonicalJson(value)) {
+    const message = `the value at ${JSON.stringify(path)} is not its own RFC 8785 text`;
+    throw new EvidenceError('VALUE_NOT_CANONICAL', message);
   }
-  return { root };
-}
-
-function rootOf(root: string | null): Uint8Array | null {
-  return root === null ? null : bytesOf(root, HASH_BYTES, 'group root');
-}
-
-/** `value` is RFC 8785 text. */
-export function openUnit(path: string, salt: Uint8Array, value: string): OpenUnit {
   if (value.startsWith('{') && !path.includes('/', 1) && isOpened(parseJson(value))) {
-    throw new EvidenceError(
-      'PATH_CONFLICT',
-      `${JSON.stringify(path)} stands as one unit; its keys should have one each`,
-    );
+    const message = `${JSON.stringify(path)} stands as one unit; its keys should have one each`;
+    throw new EvidenceError('PATH_CONFLICT', message);
   }
   return { tag: tagOf(path), path, salt, value };
-}
-
-export function requireCanonical(path: string, value: string): string {
-  if (isCanonicalJson(value)) return value;
-  const message = `the value at ${JSON.stringify(path)} is not its own RFC 8785 text`;
-  throw new EvidenceError('VALUE_NOT_CANONICAL', message);
-}
-
-export function closedUnit(tag: Uint8Array, commitment: Uint8Array): ClosedUnit {
-  return { tag: tagFrom(tag), commitment };
 }
 
 let knownTags: Tag[] | undefined;
@@ -216,29 +171,17 @@ function refuseTwoReadings(units: readonly ShownUnit[]): void {
     if (under.length === 0) continue;
     const whole = field.slice(0, -1);
     const tag = tagOf(whole);
-    if (units.some((unit) => compareTags(unit.tag, tag) === 0)) {
+    if (units.some((unit) => compareTags(unit.tag, tag) === 0))
       throw new EvidenceError('PATH_CONFLICT', `${whole} and a unit under it both stand in one event`);
-    }
     if (under.length > OPENED_KEYS_MAX) {
-      throw new EvidenceError(
-        'PATH_CONFLICT',
-        `${whole} has ${under.length} units; limit ${OPENED_KEYS_MAX}`,
-      );
+      const message = `${whole} has ${under.length} units; limit ${OPENED_KEYS_MAX}`;
+      throw new EvidenceError('PATH_CONFLICT', message);
     }
   }
 }
 
 function areTuples(value: unknown, length: number): value is string[][] {
-  return Array.isArray(value) && value.every((item) => areTexts(item) && item.length === length);
-}
-
-function areTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function bytesOf(text: string, length: number, what: string): Uint8Array {
-  if (base64Length(text) !== length) {
-    throw new EvidenceError('MALFORMED', `${what} is not ${length} bytes in base64`);
-  }
-  return fromBase64(text);
+  const isTuple = (item: unknown): boolean =>
+    Array.isArray(item) && item.length === length && item.every((text) => typeof text === 'string');
+  return Array.isArray(value) && value.every(isTuple);
 }

@@ -6,13 +6,13 @@ import * as fc from 'fast-check';
 import { compareBytes, toBase64, utf8 } from '../bytes.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { EvidenceError, type Reason } from '../errors.ts';
-import { byTag, compareTags, listsFrom, listsOf, type ShownLists, shownOf } from './shown-event.ts';
+import { byTag, compareTags, type ShownEvent, shownFrom } from './shown-event.ts';
+import { listsOf, type ShownLists, closeUnits, openEvent, withholdContent, unitsOf } from './show-event.ts';
 import { LABEL_TAG } from './labels.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { VECTOR_EVENT } from '../testing/sample-log.ts';
-import { closeUnits, openEvent, withholdContent } from './show-event.ts';
-import { contentOf } from './content-pool.ts';
-import { eventOf, groupOf, tagFrom, tagOf, tokensOf, unitsOf } from './units.ts';
+import { contentOf } from './content.ts';
+import { eventOf, groupOf, tagFrom, tagOf, tokensOf } from './units.ts';
 
 const saltOf = (): Uint8Array => new Uint8Array(16).fill(9);
 const keys = fc.string({ unit: 'binary', maxLength: 20 });
@@ -152,6 +152,8 @@ describe('paths', () => {
   });
 });
 
+const shownOf = ({ open, closed, groups }: ShownLists): ShownEvent => shownFrom(open, closed, groups);
+
 describe('what is shown', () => {
   const shown = openEvent(VECTOR_EVENT, saltOf);
   const lists = (): ShownLists => structuredClone(listsOf(shown));
@@ -219,7 +221,7 @@ describe('what is shown', () => {
       [[], [], [1, null]],
       [undefined, undefined, undefined],
     ]) {
-      refused(() => listsFrom(open, closed, groups), 'MALFORMED');
+      refused(() => shownFrom(open, closed, groups), 'MALFORMED');
     }
     refused(() => shownOf({ ...lists(), open: [['/action', 'AAAA', '""']] }), 'MALFORMED');
     refused(() => shownOf({ open: [], closed: [['AAAA', 'AAAA']], groups: [null, null] }), 'MALFORMED');

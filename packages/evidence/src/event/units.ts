@@ -7,7 +7,6 @@
 // that should have been opened, and an unknown path in group 1.
 
 import { utf8 } from '../bytes.ts';
-import { canonicalJson } from '../json/canonical-json.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { EvidenceError } from '../errors.ts';
 import { LABEL_TAG } from './labels.ts';
@@ -41,31 +40,13 @@ export const KNOWN_PATHS: readonly string[] = [
   '/timestamp',
 ];
 
-export function unitsOf(event: Readonly<Record<string, unknown>>): Unit[] {
-  const units: Unit[] = [];
-  for (const [field, value] of Object.entries(event)) {
-    const path = `/${escapeToken(field)}`;
-    if (!isOpened(value)) {
-      units.push({ path, value: canonicalJson(value) });
-      continue;
-    }
-    for (const [key, inner] of Object.entries(value)) {
-      units.push({ path: `${path}/${escapeToken(key)}`, value: canonicalJson(inner) });
-    }
-  }
-  return units;
-}
-
 /** Puts an event together again from its open units. */
 export function eventOf(units: readonly Unit[]): Record<string, unknown> {
   const event: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const { path, value } of units) {
     const [field, key] = tokensOf(path);
-    if (key === undefined) event[field] = parseJson(value);
-    else {
-      event[field] ??= Object.create(null);
-      (event[field] as Record<string, unknown>)[key] = parseJson(value);
-    }
+    const under = key === undefined ? event : ((event[field] ??= Object.create(null)) as typeof event);
+    under[key ?? field] = parseJson(value);
   }
   return event;
 }
@@ -93,15 +74,10 @@ export function groupOf(path: string): Group {
   const known = groups.get(path);
   if (known !== undefined) return known;
   const [field, key] = tokensOf(path);
-  if (field !== 'context' && field !== 'payload') {
-    throw new EvidenceError('PATH_UNKNOWN', `no event has a unit at ${JSON.stringify(path.slice(0, 80))}`);
-  }
-  if (key !== undefined && isTooLong(key)) {
-    throw new EvidenceError(
-      'PATH_UNKNOWN',
-      `a key over ${OPENED_KEY_BYTES_MAX} bytes has no unit of its own`,
-    );
-  }
+  if (field !== 'context' && field !== 'payload')
+    throw unknown(`no event has a unit at ${JSON.stringify(path.slice(0, 80))}`);
+  if (key !== undefined && isTooLong(key))
+    throw unknown(`a key over ${OPENED_KEY_BYTES_MAX} bytes has no unit of its own`);
   if (groups.size < PATHS_REMEMBERED_MAX) groups.set(path, 2);
   return 2;
 }
@@ -110,21 +86,14 @@ export function groupOf(path: string): Group {
 export function tokensOf(path: string): [field: string, key?: string] {
   const match = /^\/((?:[^~/]|~[01])*)(?:\/((?:[^~/]|~[01])*))?$/s.exec(path);
   // A lone surrogate has no UTF-8 form: its tag would be that of the replacement character.
-  if (match === null || !path.isWellFormed()) {
-    throw new EvidenceError('PATH_UNKNOWN', `${JSON.stringify(path.slice(0, 80))} is no path of a unit`);
-  }
-  const field = unescapeToken(match[1]!);
-  return match[2] === undefined ? [field] : [field, unescapeToken(match[2])];
+  if (match === null || !path.isWellFormed())
+    throw unknown(`${JSON.stringify(path.slice(0, 80))} is no path of a unit`);
+  const [field, key] = match.slice(1).map((token) => token?.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return key === undefined ? [field!] : [field!, key];
 }
 
-export function escapeToken(token: string): string {
-  return token.includes('~') || token.includes('/')
-    ? token.replaceAll('~', '~0').replaceAll('/', '~1')
-    : token;
-}
-
-function unescapeToken(token: string): string {
-  return token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
+function unknown(message: string): EvidenceError {
+  return new EvidenceError('PATH_UNKNOWN', message);
 }
 
 /** A unit's tag with what is needed to sort by it quickly. */

@@ -14,7 +14,7 @@ import {
   type MakeCompressor,
 } from './sha256-compressor.ts';
 import { INITIAL_AT, MESSAGES_AT } from './sha256-module.ts';
-import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
+import { BLOCK_BYTES, DIGEST_BYTES } from './sha256.ts';
 
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024;
 /** Longer messages seldom meet three others of their length: they are hashed at once, alone. */

@@ -3,8 +3,8 @@
 
 import { pad, type Compressor } from './sha256-compressor.ts';
 import { INITIAL_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
-import { BLOCK_BYTES, DIGEST_BYTES } from './sha256-plain.ts';
-import { sha256, sharedCompressor } from './sha256.ts';
+import { sharedCompressor } from './sha256-fast.ts';
+import { BLOCK_BYTES, DIGEST_BYTES, sha256 } from './sha256.ts';
 
 const STATE_WORDS = DIGEST_BYTES / 4;
 /** Of its memory: a hash to go on from, and behind it the message. */

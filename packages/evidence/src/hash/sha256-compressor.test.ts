@@ -8,7 +8,7 @@ import { toHex, utf8 } from '../bytes.ts';
 import { HashPool } from './hash-pool.ts';
 import type { MakeCompressor } from './sha256-compressor.ts';
 import { sha256Module } from './sha256-module.ts';
-import { hashParts } from './sha256.ts';
+import { hashParts } from './sha256-fast.ts';
 
 interface WebAssemblyLike {
   Module: new (bytes: Uint8Array) => object;

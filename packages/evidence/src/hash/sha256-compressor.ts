@@ -4,7 +4,7 @@
 
 import { writeU64 } from '../bytes.ts';
 import { INITIAL_AT, PAGE_BYTES, sha256Module } from './sha256-module.ts';
-import { BLOCK_BYTES, compressPlain, DIGEST_BYTES, INITIAL_STATE } from './sha256-plain.ts';
+import { BLOCK_BYTES, compress, DIGEST_BYTES, INITIAL_STATE } from './sha256.ts';
 
 export interface Compressor {
   /** All of the memory, as bytes and as words; both are made anew by grow(). */
@@ -91,7 +91,7 @@ function instantiate(module: WasmModule): Compressor {
 export function plainCompressor(): Compressor {
   const compressor: Compressor = {
     ...viewsOf(new ArrayBuffer(PAGE_BYTES)),
-    compress: (from, to, at, blocks) => compressPlain(compressor.bytes, from, to, at, blocks),
+    compress: (from, to, at, blocks) => compress(compressor.bytes, from, to, at, blocks),
     compress4: undefined,
     grow: (bytesMin) => {
       const pages = Math.ceil(Math.max(bytesMin, compressor.bytes.length) / PAGE_BYTES);

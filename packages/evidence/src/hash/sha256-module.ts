@@ -3,7 +3,7 @@
 //   compress(from, to, at, blocks)  continues the hash at `from` over the blocks at `at`, and writes it to `to`
 //   compress4(to0…to3, at0…at3, blocks)  hashes four messages of equally many blocks, the first to `to0`
 
-import { BLOCK_BYTES, DIGEST_BYTES, INITIAL_STATE, ROUND_CONSTANTS } from './sha256-plain.ts';
+import { BLOCK_BYTES, DIGEST_BYTES, INITIAL_STATE, ROUND_CONSTANTS } from './sha256.ts';
 import {
   CONSTANTS_AT,
   FOUR_WORDS,

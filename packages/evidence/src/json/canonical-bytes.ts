@@ -4,14 +4,13 @@
 // result for any JSON text that is not nested too deep: JSON.parse makes the same of both.
 // Not recursive; linear in time but for sorting keys; of the input nothing is kept.
 
-import { hasBytes } from '../bytes.ts';
+import { hasBytes, QUOTE } from './json-string.ts';
 import { CanonicalDesk, DEPTH_MAX, depart, FRAME, MEMBERS_LENGTH_MAX } from './canonical-desk.ts';
 import { CANONICAL_DEPTH_MAX } from './canonical-json.ts';
 import { compareKeys, orderMembers } from './canonical-order.ts';
 import { copyScalar, copyString } from './canonical-scalar.ts';
 import { NotJson } from './json-fault.ts';
 import { FIELDS, FROM, JsonOutline, KEY, keyEnd, SIZE, TO } from './json-outline.ts';
-import { QUOTE } from './json-string.ts';
 
 export interface CanonicalLimits {
   /** How many containers may stand inside one another, the outermost included; never more than canonicalJson takes. */

@@ -2,7 +2,8 @@
 // has one value more than it has commas. Of a text that is not JSON it gives some number, and never throws.
 // Names are compared as they are written: what is inside a member whose name is written with escapes is counted.
 
-import { hasBytes, utf8 } from '../bytes.ts';
+import { utf8 } from '../bytes.ts';
+import { hasBytes } from './json-string.ts';
 
 export interface UncountedMembers {
   /** What stands inside members of these names is not counted. */

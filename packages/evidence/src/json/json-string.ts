@@ -122,3 +122,10 @@ export function afterCharacters(bytes: Uint8Array, start: number, end: number, c
   }
   return at;
 }
+
+/** Whether a part of the bytes is the same as others. */
+export function hasBytes(bytes: Uint8Array, from: number, to: number, others: Uint8Array): boolean {
+  if (to - from !== others.length) return false;
+  for (let i = 0; i < others.length; i++) if (bytes[from + i] !== others[i]) return false;
+  return true;
+}

@@ -1,43 +1,22 @@
 // JSON.parse, without a fault of the engines we run on: V8 (Node 24 and 26 among them) reads an escaped key as
 // another one if an object of the same shape was parsed before (nodejs/node#63785), so that one text can change what
-// the next one means. Texts without an escaped key are safe and go to JSON.parse; the others are read here, each
-// string by itself. Accepts what JSON.parse accepts, to a depth of 256, and throws EvidenceError for all else.
+// the next one means. Texts without an escaped key are safe. In the others JSON.parse sees the plain keys k0, k1 and so
+// on, and each gets its own name back afterwards. Throws EvidenceError, and nothing else.
 
 import { EvidenceError } from '../errors.ts';
 
 const DEPTH_MAX = 256;
 
+const BACKSLASH = 0x5c;
+
 export function parseJson(text: string): unknown {
-  if (hasEscapedKey(text)) return new Reader(text).read();
-  return parseNatively(text);
+  if (!hasEscapedKey(text)) return parseNatively(text);
+  const keys: string[] = [];
+  return withOwnKeys(parseNatively(withPlainKeys(text, keys)), keys, 0);
 }
 
 /** For a caller that writes what it read anew and compares the texts: an escaped key cannot pass that. */
-export function parseJsonToCompare(text: string): unknown {
-  return parseNatively(text);
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COLON = 0x3a;
-
-/** A key is a string with a colon behind it. */
-function hasEscapedKey(text: string): boolean {
-  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
-    // To the end of the string that this backslash stands in.
-    while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-    at++;
-    while (isSpace(text.charCodeAt(at))) at++;
-    if (text.charCodeAt(at) === COLON) return true;
-  }
-  return false;
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-}
-
-function parseNatively(text: string): unknown {
+export function parseNatively(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
@@ -45,95 +24,48 @@ function parseNatively(text: string): unknown {
   }
 }
 
-const BRACE = 0x7b;
-const BRACE_END = 0x7d;
-const BRACKET = 0x5b;
-const BRACKET_END = 0x5d;
-const COMMA = 0x2c;
-
-/** A number, `true`, `false` or `null`, or what is none of them: JSON.parse says. */
-const SCALAR = /[^\t\n\r [\]{},:"]+/uy;
-
-class Reader {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
+function hasEscapedKey(text: string): boolean {
+  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
+    at = endOfString(text, at);
+    if (isKeyEndingAt(text, at)) return true;
   }
+  return false;
+}
 
-  read(): unknown {
-    const value = this.#value(0);
-    if (!Number.isNaN(this.#next())) throw this.#fault();
-    return value;
-  }
-
-  #value(depth: number): unknown {
-    if (depth > DEPTH_MAX) throw new EvidenceError('MALFORMED', `the text is nested over ${DEPTH_MAX} deep`);
-    const code = this.#next();
-    if (code === BRACE) return this.#object(depth);
-    if (code === BRACKET) return this.#array(depth);
-    return code === QUOTE ? this.#string() : this.#scalar();
-  }
-
-  #object(depth: number): Record<string, unknown> {
-    const object: Record<string, unknown> = {};
-    this.#at++;
-    if (this.#takes(BRACE_END)) return object;
-    do {
-      if (this.#next() !== QUOTE) throw this.#fault();
-      const key = this.#string();
-      if (!this.#takes(COLON)) throw this.#fault();
-      const value = this.#value(depth + 1);
-      // Assigned as JSON.parse does it: `__proto__` is a key like any other.
-      Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-    } while (this.#takes(COMMA));
-    if (!this.#takes(BRACE_END)) throw this.#fault();
-    return object;
-  }
-
-  #array(depth: number): unknown[] {
-    const array: unknown[] = [];
-    this.#at++;
-    if (this.#takes(BRACKET_END)) return array;
-    do array.push(this.#value(depth + 1));
-    while (this.#takes(COMMA));
-    if (!this.#takes(BRACKET_END)) throw this.#fault();
-    return array;
-  }
-
-  #string(): string {
-    const from = this.#at;
-    let at = from + 1;
-    for (let code = this.#text.charCodeAt(at); code !== QUOTE; code = this.#text.charCodeAt(at)) {
-      if (Number.isNaN(code)) throw this.#fault();
-      at += code === BACKSLASH ? 2 : 1;
+function withPlainKeys(text: string, keys: string[]): string {
+  let plain = '';
+  let copied = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    const end = endOfString(text, at + 1);
+    if (isKeyEndingAt(text, end)) {
+      plain += `${text.slice(copied, at)}"k${keys.length}"`;
+      keys.push(parseNatively(text.slice(at, end)) as string);
+      copied = end;
     }
-    this.#at = at + 1;
-    return parseNatively(this.#text.slice(from, this.#at)) as string;
+    at = end;
   }
+  return plain + text.slice(copied);
+}
 
-  #scalar(): unknown {
-    SCALAR.lastIndex = this.#at;
-    const [text] = SCALAR.exec(this.#text) ?? [];
-    if (text === undefined) throw this.#fault();
-    this.#at += text.length;
-    return parseNatively(text);
-  }
+function withOwnKeys(value: unknown, keys: readonly string[], depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEPTH_MAX) throw new EvidenceError('MALFORMED', `the text is nested over ${DEPTH_MAX} deep`);
+  if (Array.isArray(value)) return value.map((item) => withOwnKeys(item, keys, depth + 1));
+  const members = Object.entries(value).map(([plain, item]) => {
+    return [keys[Number(plain.slice(1))]!, withOwnKeys(item, keys, depth + 1)];
+  });
+  // A key that stands twice counts where it stands last, and `__proto__` is a key like any other: as JSON.parse has it.
+  return Object.fromEntries(members);
+}
 
-  /** The next character that is no space; NaN at the end. */
-  #next(): number {
-    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
-    return this.#text.charCodeAt(this.#at);
-  }
+/** Where the string ends that goes on at `at`, its closing quote included. */
+function endOfString(text: string, at: number): number {
+  while (at < text.length && text[at] !== '"') at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
 
-  #takes(code: number): boolean {
-    if (this.#next() !== code) return false;
-    this.#at++;
-    return true;
-  }
-
-  #fault(): EvidenceError {
-    return new EvidenceError('MALFORMED', `the text is not JSON at character ${this.#at}`);
-  }
+/** A key is a string with a colon behind it. */
+function isKeyEndingAt(text: string, at: number): boolean {
+  while (' \n\r\t'.includes(text[at] ?? '-')) at++;
+  return text[at] === ':';
 }

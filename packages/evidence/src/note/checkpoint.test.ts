@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromHex, toBase64, utf8 } from '../bytes.ts';
-import {
-  formatCheckpoint,
-  openCheckpoint,
-  parseCheckpoint,
-  parseDecimal,
-  signCheckpoint,
-} from './checkpoint.ts';
+import { formatCheckpoint, openCheckpoint, parseCheckpoint, parseDecimal } from './checkpoint.ts';
+import { signCheckpoint, noteSigner, signNote } from './signer.ts';
 import { EvidenceError } from '../errors.ts';
-import { noteSigner, noteVerifier, signNote } from './note.ts';
+import { noteVerifier } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';

@@ -8,16 +8,8 @@
 // Other logs may add extension lines, none of them empty. They are read and kept, and never written.
 
 import { equalBytes, fromBase64, toBase64 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
-import {
-  type NoteSignature,
-  openNote,
-  parseNote,
-  requireNoteText,
-  type Signer,
-  signNote,
-  type Verifier,
-} from './note.ts';
+import { EvidenceError, malformed } from '../errors.ts';
+import { type NoteSignature, openNote, parseNote, requireNoteText, type Verifier } from './note.ts';
 import { EMPTY_ROOT, HASH_BYTES, isCount, isHash } from '../tree/tree.ts';
 
 export interface Checkpoint {
@@ -46,18 +38,12 @@ export function parseCheckpoint(text: string): ParsedCheckpoint {
   requireNoteText(text);
   const lines = text.slice(0, -1).split('\n');
   const [origin, sizeText, rootText, ...extensions] = lines;
-  if (origin === undefined || sizeText === undefined || rootText === undefined || lines.includes('')) {
-    throw new EvidenceError('MALFORMED', 'checkpoint is not three or more lines that are not empty');
-  }
+  if (origin === undefined || sizeText === undefined || rootText === undefined || lines.includes(''))
+    throw malformed('checkpoint is not three or more lines that are not empty');
   const size = parseDecimal(sizeText, 'tree size');
   const root = fromBase64(rootText);
   requireHead(size, root);
   return { origin, size, root, extensions };
-}
-
-export async function signCheckpoint(checkpoint: Checkpoint, signers: readonly Signer[]): Promise<string> {
-  for (const { name } of signers) requireSameOrigin('key', name, checkpoint.origin);
-  return signNote(formatCheckpoint(checkpoint), signers);
 }
 
 /** The checkpoint in a note, if it is of that log and a key of that log signed it. */
@@ -75,31 +61,25 @@ export async function openCheckpoint(
 /** A size, an index or a time as these formats write it. */
 export function parseDecimal(text: string, what: string): number {
   const value = Number(text);
-  if (!/^(0|[1-9]\d{0,18})$/.test(text) || !isCount(value)) {
-    throw new EvidenceError(
-      'MALFORMED',
-      `${what} is ${JSON.stringify(text.slice(0, 80))}; it is 0 to 2^53 - 1`,
-    );
-  }
+  if (!/^(0|[1-9]\d{0,18})$/.test(text) || !isCount(value))
+    throw malformed(`${what} is ${JSON.stringify(text.slice(0, 80))}; it is 0 to 2^53 - 1`);
   return value;
 }
 
 function requireHead(size: number, root: Uint8Array): void {
-  if (!isCount(size)) throw new EvidenceError('MALFORMED', `tree size is ${size}; it is 0 to 2^53 - 1`);
-  if (!isHash(root)) throw new EvidenceError('MALFORMED', `root is ${root.length} bytes, not ${HASH_BYTES}`);
-  if (size === 0 && !equalBytes(root, EMPTY_ROOT)) {
-    throw new EvidenceError('MALFORMED', 'root of size 0 is not that of the empty tree');
-  }
+  if (!isCount(size)) throw malformed(`tree size is ${size}; it is 0 to 2^53 - 1`);
+  if (!isHash(root)) throw malformed(`root is ${root.length} bytes, not ${HASH_BYTES}`);
+  if (size === 0 && !equalBytes(root, EMPTY_ROOT))
+    throw malformed('root of size 0 is not that of the empty tree');
 }
 
 function requireOrigin(origin: string): void {
-  if (origin === '' || origin.includes('\n')) {
-    throw new EvidenceError('MALFORMED', `not an origin: ${JSON.stringify(origin.slice(0, 80))}`);
-  }
+  if (origin === '' || origin.includes('\n'))
+    throw malformed(`not an origin: ${JSON.stringify(origin.slice(0, 80))}`);
   requireNoteText(`${origin}\n`);
 }
 
-function requireSameOrigin(what: string, found: string, wanted: string): void {
+export function requireSameOrigin(what: string, found: string, wanted: string): void {
   if (found === wanted) return;
   const message = `the ${what} is of the log ${JSON.stringify(found)}, not of ${JSON.stringify(wanted)}`;
   throw new EvidenceError('ORIGIN_MISMATCH', message);

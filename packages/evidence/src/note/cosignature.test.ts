@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { concat, textOf, utf8 } from '../bytes.ts';
-import { signCheckpoint } from './checkpoint.ts';
-import { cosignatureVerifier, cosigner, verifyCosignatures } from './cosignature.ts';
-import { ed25519Key } from './ed25519.ts';
+import { signCheckpoint, cosigner, ed25519Key, noteSigner, signatureLine } from './signer.ts';
+import { cosignatureVerifier, verifyCosignatures } from './cosignature.ts';
 import { EvidenceError } from '../errors.ts';
-import { noteSigner, openNote, parseNote, signatureLine } from './note.ts';
+import { openNote, parseNote } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { mutate, seeded } from '../testing/mutations.ts';
 import { refusal } from '../testing/refusal.ts';

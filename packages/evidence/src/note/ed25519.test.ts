@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { concat, fromHex, utf8 } from '../bytes.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { refusal } from '../testing/refusal.ts';
-import { ed25519Key, ed25519Verifier, isPublicKey } from './ed25519.ts';
+import { ed25519Key } from './signer.ts';
+import { ed25519Verifier, isPublicKey } from './ed25519.ts';
 
 // RFC 8032, section 7.1, test 3.
 const SEED = fromHex('c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7');

@@ -3,15 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { fromBase64, toBase64, utf8 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import {
-  formatNote,
-  noteSigner,
-  noteVerifier,
-  openNote,
-  parseNote,
-  signatureLine,
-  signNote,
-} from './note.ts';
+import { formatNote, noteSigner, signatureLine, signNote } from './signer.ts';
+import { noteVerifier, openNote, parseNote } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';

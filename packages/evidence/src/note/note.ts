@@ -8,18 +8,16 @@
 // A note is UTF-8 without control characters but newline. The text may have blank lines: the last one
 // divides. Signatures by unknown keys are left aside; one by a known key that fails refuses the whole note.
 
-import { concat, fromBase64, fromHex, toBase64, toHex, utf8 } from '../bytes.ts';
-import { ed25519Key, ed25519Verifier } from './ed25519.ts';
-import { EvidenceError } from '../errors.ts';
+import { fromBase64, toHex, utf8 } from '../bytes.ts';
+import { type Ed25519Verifier, ed25519Verifier } from './ed25519.ts';
+import { EvidenceError, malformed } from '../errors.ts';
 import {
-  formatVerifierKey,
   KEY_ID_BYTES,
   keyIdOf,
   parseVerifierKey,
   requireKeyName,
   SIGNATURE_TYPES,
   type SignatureType,
-  type VerifierKey,
 } from './verifier-key.ts';
 
 export const NOTE_BYTES_MAX = 1_000_000;
@@ -48,128 +46,81 @@ export interface Verifier {
   readonly verify: (text: string, signature: Uint8Array) => Promise<boolean>;
 }
 
-export interface Signer {
-  readonly name: string;
-  readonly keyId: string;
-  /** The text that others give to their verifier. */
-  readonly verifierKey: string;
-  readonly sign: (text: string) => Promise<Uint8Array>;
-}
-
-export async function noteSigner(name: string, seed: Uint8Array): Promise<Signer> {
-  const { publicKey, sign } = await ed25519Key(seed);
-  const key: VerifierKey = { name, type: SIGNATURE_TYPES.note, publicKey };
-  return {
-    name,
-    keyId: keyIdOf(key),
-    verifierKey: formatVerifierKey(key),
-    sign: (text) => sign(utf8(text)),
-  };
-}
-
-export async function noteVerifier(verifierKey: string): Promise<Verifier> {
-  const key = parseVerifierKeyOfType(verifierKey, SIGNATURE_TYPES.note);
-  const verify = await ed25519Verifier(key.publicKey);
-  return { name: key.name, keyId: keyIdOf(key), verify: (text, signature) => verify(utf8(text), signature) };
-}
-
-export function parseVerifierKeyOfType(text: string, type: SignatureType): VerifierKey {
-  const key = parseVerifierKey(text);
-  if (key.type !== type) {
-    throw new EvidenceError('MALFORMED', `verifier key of ${key.name} is of type ${key.type}, not ${type}`);
-  }
-  return key;
-}
-
-export async function signNote(text: string, signers: readonly Signer[]): Promise<string> {
-  requireNoteText(text);
-  const signatures = await Promise.all(
-    signers.map(async ({ name, keyId, sign }) => ({ name, keyId, signature: await sign(text) })),
+export function noteVerifier(verifierKey: string): Promise<Verifier> {
+  return verifierOf(verifierKey, SIGNATURE_TYPES.note, (verify, text, signature) =>
+    verify(utf8(text), signature),
   );
-  return formatNote({ text, signatures });
+}
+
+/** A key of that type; `verify` says whether the key signed, by the Ed25519 signature of the message that it is given. */
+export async function verifierOf(
+  verifierKey: string,
+  type: SignatureType,
+  verify: (ed25519: Ed25519Verifier, text: string, signature: Uint8Array) => Promise<boolean>,
+): Promise<Verifier> {
+  const key = parseVerifierKey(verifierKey);
+  if (key.type !== type) throw malformed(`verifier key of ${key.name} is of type ${key.type}, not ${type}`);
+  const ed25519 = await ed25519Verifier(key.publicKey);
+  return {
+    name: key.name,
+    keyId: keyIdOf(key),
+    verify: (text, signature) => verify(ed25519, text, signature),
+  };
 }
 
 /** The text of a note and those of its signatures that the verifiers vouch for, each key once. */
 export async function openNote(note: string, verifiers: readonly Verifier[]): Promise<OpenedNote> {
   const { text, signatures } = parseNote(note);
   const known = new Map(verifiers.map((verifier) => [keyOf(verifier), verifier]));
-  if (known.size !== verifiers.length) {
-    throw new EvidenceError('MALFORMED', 'two verifiers have the same name and key id');
-  }
+  if (known.size !== verifiers.length) throw malformed('two verifiers have the same name and key id');
   // Keyed, so that a signature said twice does not count as two.
   const verified = new Map<string, NoteSignature>();
-  let unverified = 0;
   for (const signature of signatures) {
     const key = keyOf(signature);
     const verifier = known.get(key);
-    if (verifier === undefined) {
-      unverified++;
-    } else if (!(await verifier.verify(text, signature.signature))) {
+    if (verifier === undefined) continue;
+    if (!(await verifier.verify(text, signature.signature)))
       throw new EvidenceError('SIGNATURE_INVALID', `signature by ${key} does not verify`);
-    } else if (!verified.has(key)) {
-      verified.set(key, signature);
-    }
+    if (!verified.has(key)) verified.set(key, signature);
   }
-  if (verified.size === 0) {
+  if (verified.size === 0)
     throw new EvidenceError('KEY_UNKNOWN', `none of ${signatures.length} signatures is by a known key`);
-  }
+  const unverified = signatures.filter((signature) => !known.has(keyOf(signature))).length;
   return { text, signatures: [...verified.values()], unverified };
-}
-
-export function formatNote({ text, signatures }: Note): string {
-  requireNoteText(text);
-  if (signatures.length < 1 || signatures.length > NOTE_SIGNATURES_MAX) {
-    throw new EvidenceError(
-      'MALFORMED',
-      `note has ${signatures.length} signatures; it has 1 to ${NOTE_SIGNATURES_MAX}`,
-    );
-  }
-  return `${text}\n${signatures.map(signatureLine).join('')}`;
-}
-
-export function signatureLine({ name, keyId, signature }: NoteSignature): string {
-  requireKeyName(name);
-  return `— ${name} ${toBase64(concat(fromHex(keyId), signature))}\n`;
 }
 
 /** Splits a note without verifying it: nothing in it is to be believed yet. */
 export function parseNote(note: string): Note {
   requireNoteText(note);
   const split = note.lastIndexOf('\n\n');
-  if (split < 0) throw new EvidenceError('MALFORMED', 'note has no blank line before its signatures');
+  if (split < 0) throw malformed('note has no blank line before its signatures');
   const text = note.slice(0, split + 1);
   const lines = note.slice(split + 2, -1).split('\n');
-  if (lines.length > NOTE_SIGNATURES_MAX) {
-    throw new EvidenceError('MALFORMED', `note has ${lines.length} signatures; limit ${NOTE_SIGNATURES_MAX}`);
-  }
+  if (lines.length > NOTE_SIGNATURES_MAX)
+    throw malformed(`note has ${lines.length} signatures; limit ${NOTE_SIGNATURES_MAX}`);
   return { text, signatures: lines.map(parseSignatureLine) };
 }
 
 function parseSignatureLine(line: string): NoteSignature {
   const [dash, name, base64, ...rest] = line.split(' ');
-  if (dash !== '—' || name === undefined || base64 === undefined || rest.length > 0) {
-    throw new EvidenceError('MALFORMED', `not a signature line: ${JSON.stringify(line.slice(0, 80))}`);
-  }
+  if (dash !== '—' || name === undefined || base64 === undefined || rest.length > 0)
+    throw malformed(`not a signature line: ${JSON.stringify(line.slice(0, 80))}`);
   requireKeyName(name);
   const bytes = fromBase64(base64);
-  if (bytes.length <= KEY_ID_BYTES) {
-    throw new EvidenceError('MALFORMED', `signature by ${name} is ${bytes.length} bytes, key id and all`);
-  }
+  if (bytes.length <= KEY_ID_BYTES)
+    throw malformed(`signature by ${name} is ${bytes.length} bytes, key id and all`);
   return { name, keyId: toHex(bytes.subarray(0, KEY_ID_BYTES)), signature: bytes.subarray(KEY_ID_BYTES) };
 }
 
 /** A string with half a surrogate pair has no UTF-8, and would be signed as if it were another one. */
 export function requireNoteText(text: string): void {
   const length = text.length > NOTE_BYTES_MAX ? text.length : utf8(text).length;
-  if (length > NOTE_BYTES_MAX) {
-    throw new EvidenceError('MALFORMED', `note is ${length} bytes; limit ${NOTE_BYTES_MAX}`);
-  }
-  if (!text.isWellFormed()) throw new EvidenceError('MALFORMED', 'note is not valid Unicode');
-  if (!text.endsWith('\n')) throw new EvidenceError('MALFORMED', 'note does not end in a newline');
+  if (length > NOTE_BYTES_MAX) throw malformed(`note is ${length} bytes; limit ${NOTE_BYTES_MAX}`);
+  if (!text.isWellFormed()) throw malformed('note is not valid Unicode');
+  if (!text.endsWith('\n')) throw malformed('note does not end in a newline');
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  if (/[\u0000-\u0009\u000b-\u001f]/.test(text)) {
-    throw new EvidenceError('MALFORMED', 'note has a control character other than newline');
-  }
+  if (/[\u0000-\u0009\u000b-\u001f]/.test(text))
+    throw malformed('note has a control character other than newline');
 }
 
 function keyOf({ name, keyId }: { name: string; keyId: string }): string {

@@ -7,13 +7,15 @@ import { CompactRange } from '../tree/compact-range.ts';
 import { cosignatureVerifier, verifyCosignatures } from './cosignature.ts';
 import { decodeEntryBundle } from '../tree/entry-bundle.ts';
 import { noteVerifier, openNote, parseNote } from './note.ts';
-import { proveRange, verifyRange } from '../tree/range-proof.ts';
+import { proveRange, treeRoot, proveConsistency, proveInclusion } from '../tree/prove.ts';
+import { verifyRange } from '../testing/verify-range.ts';
 import { skipWithout, vectorBytes, vectorText } from '../testing/public-vectors.ts';
 import { refusal } from '../testing/refusal.ts';
 import { tileHashReader } from '../tree/tile-reader.ts';
 import { decodeTile, encodeTile, formatTilePath, tilesOf } from '../tree/tiles.ts';
-import { leafHash, treeRoot } from '../tree/tree.ts';
-import { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from '../tree/tree-proof.ts';
+import { leafHash } from '../tree/tree.ts';
+import { verifyConsistency } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 
 const TESSERA = 'tessera/testdata/log';
 const TESSERA_ORIGIN = 'example.com/log/testdata';

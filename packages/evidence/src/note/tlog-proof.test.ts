@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toBase64, utf8 } from '../bytes.ts';
-import { signCheckpoint } from './checkpoint.ts';
+import { signCheckpoint, noteSigner } from './signer.ts';
 import { EvidenceError } from '../errors.ts';
-import { noteSigner, noteVerifier } from './note.ts';
+import { noteVerifier } from './note.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { NaiveTree } from '../testing/naive-tree.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { formatTlogProof, parseTlogProof, type TlogProof, verifyTlogProof } from './tlog-proof.ts';
-import { proveInclusion } from '../tree/tree-proof.ts';
+import { proveInclusion } from '../tree/prove.ts';
 
 const SEED = 20260111;
 const ORIGIN = 'audit.example.com/t/acme';

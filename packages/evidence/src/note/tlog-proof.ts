@@ -9,10 +9,10 @@
 
 import { fromBase64, toBase64 } from '../bytes.ts';
 import { type OpenedCheckpoint, openCheckpoint, parseCheckpoint, parseDecimal } from './checkpoint.ts';
-import { EvidenceError } from '../errors.ts';
+import { malformed } from '../errors.ts';
 import { parseNote, type Verifier } from './note.ts';
 import { isCount, isHash } from '../tree/tree.ts';
-import { verifyInclusion } from '../tree/tree-proof.ts';
+import { verifyInclusion } from '../tree/verify-inclusion.ts';
 
 export const TLOG_PROOF_HEADER = 'c2sp.org/tlog-proof@v1';
 export const TLOG_PROOF_HASHES_MAX = 63;
@@ -36,16 +36,14 @@ export function formatTlogProof(proof: TlogProof): string {
 /** Reads the form. What the proof says is to be believed only after `verifyTlogProof`. */
 export function parseTlogProof(text: string): TlogProof {
   const split = text.indexOf('\n\n');
-  if (split < 0) throw new EvidenceError('MALFORMED', 'proof has no blank line before its checkpoint');
+  if (split < 0) throw malformed('proof has no blank line before its checkpoint');
   const lines = text.slice(0, split).split('\n');
-  if (lines.shift() !== TLOG_PROOF_HEADER) {
-    throw new EvidenceError('MALFORMED', `proof does not begin with ${TLOG_PROOF_HEADER}`);
-  }
+  if (lines.shift() !== TLOG_PROOF_HEADER) throw malformed(`proof does not begin with ${TLOG_PROOF_HEADER}`);
   const extra = lines[0]?.startsWith('extra ')
     ? fromBase64(lines.shift()!.slice('extra '.length))
     : undefined;
   const indexLine = lines.shift();
-  if (!indexLine?.startsWith('index ')) throw new EvidenceError('MALFORMED', 'proof has no index line');
+  if (!indexLine?.startsWith('index ')) throw malformed('proof has no index line');
   const proof: TlogProof = {
     ...(extra === undefined ? {} : { extra }),
     index: parseDecimal(indexLine.slice('index '.length), 'index'),
@@ -68,13 +66,9 @@ export async function verifyTlogProof(
 }
 
 function requireTlogProof({ extra, index, hashes, checkpoint }: TlogProof): void {
-  if (extra?.length === 0) throw new EvidenceError('MALFORMED', 'proof has an extra line without data');
-  if (!isCount(index)) throw new EvidenceError('MALFORMED', `index is ${index}; it is 0 to 2^53 - 1`);
-  if (hashes.length > TLOG_PROOF_HASHES_MAX || !hashes.every(isHash)) {
-    throw new EvidenceError(
-      'MALFORMED',
-      `proof of ${hashes.length} hashes; it has at most ${TLOG_PROOF_HASHES_MAX}, of 32 bytes`,
-    );
-  }
+  if (extra?.length === 0) throw malformed('proof has an extra line without data');
+  if (!isCount(index)) throw malformed(`index is ${index}; it is 0 to 2^53 - 1`);
+  if (hashes.length > TLOG_PROOF_HASHES_MAX || !hashes.every(isHash))
+    throw malformed(`proof of ${hashes.length} hashes; it has at most ${TLOG_PROOF_HASHES_MAX}, of 32 bytes`);
   parseCheckpoint(parseNote(checkpoint).text);
 }

@@ -9,7 +9,7 @@
 
 import { concat, fromBase64, toBase64, toHex, utf8 } from '../bytes.ts';
 import { isPublicKey, PUBLIC_KEY_BYTES } from './ed25519.ts';
-import { EvidenceError } from '../errors.ts';
+import { malformed } from '../errors.ts';
 import { sha256 } from '../hash/sha256.ts';
 
 export const SIGNATURE_TYPES = { note: 0x01, cosignature: 0x04 } as const;
@@ -27,9 +27,8 @@ export const KEY_ID_BYTES = 4;
 /** Short on purpose: it finds a key, it does not vouch for one. */
 export function keyIdOf({ name, type, publicKey }: VerifierKey): string {
   requireKeyName(name);
-  if (publicKey.length !== PUBLIC_KEY_BYTES) {
-    throw new EvidenceError('MALFORMED', `public key is ${publicKey.length} bytes, not ${PUBLIC_KEY_BYTES}`);
-  }
+  if (publicKey.length !== PUBLIC_KEY_BYTES)
+    throw malformed(`public key is ${publicKey.length} bytes, not ${PUBLIC_KEY_BYTES}`);
   return toHex(sha256(utf8(`${name}\n`), Uint8Array.of(type), publicKey).subarray(0, KEY_ID_BYTES));
 }
 
@@ -40,31 +39,23 @@ export function formatVerifierKey(key: VerifierKey): string {
 export function parseVerifierKey(text: string): VerifierKey {
   // Base64 may have a + of its own; a name and a key id may not.
   const [, name, id, material] = /^([^+]*)\+([^+]*)\+([^]*)$/.exec(text) ?? [];
-  if (name === undefined || id === undefined || material === undefined) {
-    throw new EvidenceError('MALFORMED', 'verifier key has not the form name+id+key');
-  }
+  if (name === undefined || id === undefined || material === undefined)
+    throw malformed('verifier key has not the form name+id+key');
   const bytes = fromBase64(material);
   const type = bytes[0];
-  if (type !== SIGNATURE_TYPES.note && type !== SIGNATURE_TYPES.cosignature) {
-    throw new EvidenceError('MALFORMED', `verifier key is of type ${type ?? 'none'}; 1 and 4 are known`);
-  }
+  if (type !== SIGNATURE_TYPES.note && type !== SIGNATURE_TYPES.cosignature)
+    throw malformed(`verifier key is of type ${type ?? 'none'}; 1 and 4 are known`);
   const key = { name, type, publicKey: bytes.subarray(1) };
   // Whatever cannot be written, such as a name that is none, is refused there.
-  if (formatVerifierKey(key) !== text) {
-    throw new EvidenceError('MALFORMED', `verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
-  }
-  if (!isPublicKey(key.publicKey)) {
-    throw new EvidenceError(
-      'MALFORMED',
-      'verifier key is one that anybody can sign for, or not its only spelling',
-    );
-  }
+  if (formatVerifierKey(key) !== text)
+    throw malformed(`verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
+  if (!isPublicKey(key.publicKey))
+    throw malformed('verifier key is one that anybody can sign for, or not its only spelling');
   return key;
 }
 
 export function requireKeyName(name: string): void {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  if (name === '' || !name.isWellFormed() || /[+\u0000-\u001f]|\p{White_Space}/u.test(name)) {
-    throw new EvidenceError('MALFORMED', `not a key name: ${JSON.stringify(name.slice(0, 80))}`);
-  }
+  if (name === '' || !name.isWellFormed() || /[+\u0000-\u001f]|\p{White_Space}/u.test(name))
+    throw malformed(`not a key name: ${JSON.stringify(name.slice(0, 80))}`);
 }

@@ -4,19 +4,19 @@
 import { BundleWriter } from '../bundle/bundle-writer.ts';
 import type { BundleHeader, EntryLine } from '../bundle/bundle-line.ts';
 import { concat, utf8 } from '../bytes.ts';
-import { signCheckpoint } from '../note/checkpoint.ts';
 import { CompactRange } from '../tree/compact-range.ts';
-import { contentOf } from '../event/content-pool.ts';
+import { contentOf } from '../event/content.ts';
 import { openEvent } from '../event/show-event.ts';
-import { encodeEntry, type Entry, genesisHash, type Kind, KINDS } from '../event/entry.ts';
+import { type Entry, genesisHash, type Kind, KINDS } from '../event/entry.ts';
+import { encodeEntry } from '../event/entry-bytes.ts';
 import type { EventProof } from '../bundle/event-proof.ts';
 import { eventIdText } from '../event/event-id.ts';
-import { noteSigner, noteVerifier, type Signer, type Verifier } from '../note/note.ts';
-import { proveRange } from '../tree/range-proof.ts';
+import { noteVerifier, type Verifier } from '../note/note.ts';
+import { noteSigner, signCheckpoint, type Signer } from '../note/signer.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { type ShownEvent } from '../event/shown-event.ts';
-import { type HashReader, leafHash, treeRoot } from '../tree/tree.ts';
-import { proveInclusion } from '../tree/tree-proof.ts';
+import { type HashReader, proveInclusion, proveRange, treeRoot } from '../tree/prove.ts';
+import { leafHash } from '../tree/tree.ts';
 
 export const SAMPLE_ORIGIN = 'audit.example.com/t/acme';
 export const SAMPLE_KEY_SEED = sha256(utf8('audit-trail test log key'));

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { CompactRange } from './compact-range.ts';
 import { NaiveTree } from '../testing/naive-tree.ts';
 import { refusal } from '../testing/refusal.ts';
-import { EMPTY_ROOT, HASH_BYTES, subtreeHashes } from './tree.ts';
+import { EMPTY_ROOT, HASH_BYTES } from './tree.ts';
+import { subtreeHashes } from './prove.ts';
 
 const tree = new NaiveTree(300);
 

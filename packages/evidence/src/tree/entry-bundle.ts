@@ -2,8 +2,7 @@
 //
 //   u16 length ‖ entry ‖ u16 length ‖ entry ‖ …            length big-endian
 
-import { readU16, writeU16 } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
+import { EvidenceError, malformed } from '../errors.ts';
 import { TILE_WIDTH } from './tiles.ts';
 
 export const BUNDLED_ENTRY_BYTES_MAX = 0xffff;
@@ -13,12 +12,8 @@ export function encodeEntryBundle(entries: readonly Uint8Array[]): Uint8Array {
   requireWidth(entries.length);
   let length = 0;
   for (const entry of entries) {
-    if (entry.length > BUNDLED_ENTRY_BYTES_MAX) {
-      throw new EvidenceError(
-        'MALFORMED',
-        `entry is ${entry.length} bytes; limit ${BUNDLED_ENTRY_BYTES_MAX}`,
-      );
-    }
+    if (entry.length > BUNDLED_ENTRY_BYTES_MAX)
+      throw malformed(`entry is ${entry.length} bytes; limit ${BUNDLED_ENTRY_BYTES_MAX}`);
     length += LENGTH_BYTES + entry.length;
   }
   const bytes = new Uint8Array(length);
@@ -45,14 +40,21 @@ export function decodeEntryBundle(bytes: Uint8Array, width: number): Uint8Array[
     entries.push(bytes.subarray(begin, end));
     at = end;
   }
-  if (at !== bytes.length) {
-    throw new EvidenceError('MALFORMED', `bundle has ${bytes.length - at} bytes after its ${width} entries`);
-  }
+  if (at !== bytes.length)
+    throw malformed(`bundle has ${bytes.length - at} bytes after its ${width} entries`);
   return entries;
 }
 
 function requireWidth(width: number): void {
-  if (!Number.isInteger(width) || width < 1 || width > TILE_WIDTH) {
-    throw new EvidenceError('MALFORMED', `bundle of ${width} entries; a bundle has 1 to ${TILE_WIDTH}`);
-  }
+  if (!Number.isInteger(width) || width < 1 || width > TILE_WIDTH)
+    throw malformed(`bundle of ${width} entries; a bundle has 1 to ${TILE_WIDTH}`);
+}
+
+function writeU16(into: Uint8Array, at: number, value: number): void {
+  into[at] = value >>> 8;
+  into[at + 1] = value;
+}
+
+function readU16(from: Uint8Array, at: number): number {
+  return from[at]! * 0x100 + from[at + 1]!;
 }

@@ -3,12 +3,13 @@ import { test } from 'node:test';
 import { equalBytes } from '../bytes.ts';
 import { CompactRange } from './compact-range.ts';
 import { EvidenceError } from '../errors.ts';
-import { compactRangeRoot, proveRange, type RangeProof, rangeRoot, verifyRange } from './range-proof.ts';
+import { compactRangeRoot } from './range-proof.ts';
+import { proveRange, proveInclusion } from './prove.ts';
+import { type RangeProof, rangeRoot, verifyRange } from '../testing/verify-range.ts';
 import { naiveRangeRoot, NaiveTree } from '../testing/naive-tree.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { flipBit, flipNumberBit, seeded } from '../testing/mutations.ts';
 import { EMPTY_ROOT } from './tree.ts';
-import { proveInclusion } from './tree-proof.ts';
 
 const SEED = 20260103;
 const tree = new NaiveTree(2000);

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CompactRange } from './compact-range.ts';
-import { proveRange, verifyRange } from './range-proof.ts';
+import { proveRange, treeRoot, proveConsistency, proveInclusion } from './prove.ts';
+import { verifyRange } from '../testing/verify-range.ts';
 import { NaiveTree } from '../testing/naive-tree.ts';
 import { seeded } from '../testing/mutations.ts';
 import { refusal } from '../testing/refusal.ts';
 import { encodeTile, formatTilePath, type HashTile } from './tiles.ts';
 import { tileHashReader, TileMemory, tilesRead } from './tile-reader.ts';
-import { leafHash, subtreesOf, treeRoot } from './tree.ts';
-import { proveConsistency, proveInclusion, verifyConsistency, verifyInclusion } from './tree-proof.ts';
+import { leafHash, subtreesOf } from './tree.ts';
+import { verifyConsistency } from './tree-proof.ts';
+import { verifyInclusion } from './verify-inclusion.ts';
 
 const SEED = 20260106;
 

@@ -1,9 +1,10 @@
 // Proofs from stored tiles: a HashReader over the tiles of a tree of one size. It trusts what it is given;
 // a wrong tile makes a proof that does not verify.
 
-import { EvidenceError } from '../errors.ts';
+import { malformed } from '../errors.ts';
 import { HashPool } from '../hash/hash-pool.ts';
-import { HASH_BYTES, type HashReader, isCount, NODE_PREFIX } from './tree.ts';
+import type { HashReader } from './prove.ts';
+import { HASH_BYTES, isCount, NODE_PREFIX } from './tree.ts';
 import { TILE_HEIGHT, type HashTile, tileWidth } from './tiles.ts';
 
 /** Gives the bytes of a tile, which must not change afterwards: they are not copied. */
@@ -69,9 +70,8 @@ export function tilesRead(size: number, prove: (read: HashReader) => unknown): H
 
 /** The tile that a subtree's hash is in, or is made from: a subtree up to height 7 lies within one tile. */
 function tileOf(level: number, index: number, size: number): HashTile {
-  if (!isCount(size) || !isCount(level) || !isCount(index) || (index + 1) * 2 ** level > size) {
-    throw new EvidenceError('MALFORMED', `tree of size ${size} has no subtree (${level}, ${index})`);
-  }
+  if (!isCount(size) || !isCount(level) || !isCount(index) || (index + 1) * 2 ** level > size)
+    throw malformed(`tree of size ${size} has no subtree (${level}, ${index})`);
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const tileIndex = Math.floor(index / 2 ** (TILE_HEIGHT - (level % TILE_HEIGHT)));
   return { level: tileLevel, index: tileIndex, width: tileWidth(tileLevel, tileIndex, size) };
@@ -79,9 +79,7 @@ function tileOf(level: number, index: number, size: number): HashTile {
 
 /** The nodes inside a tile, those of one height after the other. */
 function tileNodes(bytes: Uint8Array, width: number): HashReader {
-  if (bytes.length !== width * HASH_BYTES) {
-    throw new EvidenceError('MALFORMED', `tile of width ${width} is ${bytes.length} bytes`);
-  }
+  if (bytes.length !== width * HASH_BYTES) throw malformed(`tile of width ${width} is ${bytes.length} bytes`);
   let heights: Uint8Array[] | undefined;
   return (height, index) => {
     const hashes = height === 0 ? bytes : (heights ??= hashUpwards(bytes))[height]!;

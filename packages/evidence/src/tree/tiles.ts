@@ -10,7 +10,7 @@
 // path and only that is read.
 
 import { concat } from '../bytes.ts';
-import { EvidenceError } from '../errors.ts';
+import { EvidenceError, malformed } from '../errors.ts';
 import { HASH_BYTES, isCount, isHash } from './tree.ts';
 
 export const TILE_HEIGHT = 8;
@@ -31,9 +31,8 @@ export interface HashTile extends Tile {
 
 export function formatTilePath({ level, index, width }: Tile): string {
   const levelKnown = level === 'entries' || (isCount(level) && level <= TILE_LEVEL_MAX);
-  if (!levelKnown || !isCount(index) || !isCount(width) || width < 1 || width > TILE_WIDTH) {
-    throw new EvidenceError('MALFORMED', `no tile has level ${level}, index ${index} and width ${width}`);
-  }
+  if (!levelKnown || !isCount(index) || !isCount(width) || width < 1 || width > TILE_WIDTH)
+    throw malformed(`no tile has level ${level}, index ${index} and width ${width}`);
   const digits = String(index);
   const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g)!;
   const path = groups.map((group, i) => (i + 1 < groups.length ? `x${group}` : group)).join('/');
@@ -56,7 +55,7 @@ export function parseTilePath(path: string): Tile {
 }
 
 function notCanonical(path: string): EvidenceError {
-  return new EvidenceError('MALFORMED', `not the path of a tile: ${JSON.stringify(path.slice(0, 80))}`);
+  return malformed(`not the path of a tile: ${JSON.stringify(path.slice(0, 80))}`);
 }
 
 /** How many hashes the tile has in a tree of that size: 256 if it is full, 0 if it is not there. */
@@ -78,7 +77,7 @@ function leavesPerHash(level: Tile['level']): number {
 
 /** Every tile of hashes that a tree of that size has, level 0 first. Those of level 0 name the bundles too. */
 export function* tilesOf(size: number): Generator<HashTile> {
-  if (!isCount(size)) throw new EvidenceError('MALFORMED', `tree size is ${size}`);
+  if (!isCount(size)) throw malformed(`tree size is ${size}`);
   for (let level = 0; leavesPerHash(level) <= size; level++) {
     for (let index = 0; ; index++) {
       const width = tileWidth(level, index, size);
@@ -89,16 +88,14 @@ export function* tilesOf(size: number): Generator<HashTile> {
 }
 
 export function encodeTile(hashes: readonly Uint8Array[]): Uint8Array {
-  if (hashes.length < 1 || hashes.length > TILE_WIDTH || !hashes.every(isHash)) {
-    throw new EvidenceError('MALFORMED', `tile of ${hashes.length} hashes; a tile has 1 to 256, of 32 bytes`);
-  }
+  if (hashes.length < 1 || hashes.length > TILE_WIDTH || !hashes.every(isHash))
+    throw malformed(`tile of ${hashes.length} hashes; a tile has 1 to 256, of 32 bytes`);
   return concat(...hashes);
 }
 
 /** Views into the bytes, not copies. */
 export function decodeTile(bytes: Uint8Array, width: number): Uint8Array[] {
-  if (width < 1 || width > TILE_WIDTH || bytes.length !== width * HASH_BYTES) {
-    throw new EvidenceError('MALFORMED', `tile of width ${width} is ${bytes.length} bytes`);
-  }
+  if (width < 1 || width > TILE_WIDTH || bytes.length !== width * HASH_BYTES)
+    throw malformed(`tile of width ${width} is ${bytes.length} bytes`);
   return Array.from({ length: width }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
 }

@@ -7,14 +7,9 @@ import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { flipBit, flipNumberBit, seeded } from '../testing/mutations.ts';
 import { EvidenceError } from '../errors.ts';
 import { EMPTY_ROOT } from './tree.ts';
-import {
-  type ConsistencyProof,
-  type InclusionProof,
-  proveConsistency,
-  proveInclusion,
-  verifyConsistency,
-  verifyInclusion,
-} from './tree-proof.ts';
+import { type ConsistencyProof, verifyConsistency } from './tree-proof.ts';
+import { type InclusionProof, verifyInclusion } from './verify-inclusion.ts';
+import { proveConsistency, proveInclusion } from './prove.ts';
 
 const SEED = 20260102;
 const tree = new NaiveTree(2000);

@@ -1,13 +1,13 @@
 // Inclusion and consistency proofs (RFC 6962, sections 2.1.1 and 2.1.2). A proof is a list of hashes, the
-// one next to the leaf first. Maker and checker walk the same path, so each is the other's explanation.
+// one next to the leaf first; prove.ts makes them.
 //
 // Checkers throw PROOF_INVALID if the numbers are impossible or the proof has not exactly the hashes that
-// they ask for, and ROOT_MISMATCH if it has and does not lead to the root. Makers throw MALFORMED. The tree
-// size is bound to its root by the checkpoint, not by a proof: a proof may fit a few neighbouring sizes.
+// they ask for, and ROOT_MISMATCH if it has and does not lead to the root. The tree size is bound to its root
+// by the checkpoint, not by a proof: a proof may fit a few neighbouring sizes.
 
 import { equalBytes } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
-import { type HashReader, isCount, isHash, middleOf, nodeHash, type Span, spanRoot } from './tree.ts';
+import { HASH_BYTES, isCount, middleOf, nodeHash, type Span } from './tree.ts';
 
 /** A node beside the path from the root to where a proof starts. */
 interface Sibling extends Span {
@@ -19,30 +19,6 @@ interface Path {
   readonly siblings: readonly Sibling[];
 }
 
-export interface InclusionProof {
-  leaf: Uint8Array;
-  index: number;
-  size: number;
-  proof: readonly Uint8Array[];
-  root: Uint8Array;
-}
-
-export function proveInclusion(index: number, size: number, read: HashReader): Uint8Array[] {
-  if (!isLeafOf(index, size)) {
-    throw new EvidenceError('MALFORMED', `tree of size ${size} has no leaf ${index}`);
-  }
-  return inclusionPath(index, size).map((sibling) => spanRoot(sibling, read));
-}
-
-/** Throws unless the leaf stands at the index of the tree with that size and root. */
-export function verifyInclusion({ leaf, index, size, proof, root }: InclusionProof): void {
-  if (!equalBytes(inclusionRoot(leaf, index, size, proof), root)) {
-    throw new EvidenceError('ROOT_MISMATCH', `leaf ${index} does not lead to the root of size ${size}`, {
-      index,
-    });
-  }
-}
-
 /** The root that the leaf and the proof lead to. */
 export function inclusionRoot(
   leaf: Uint8Array,
@@ -50,21 +26,20 @@ export function inclusionRoot(
   size: number,
   proof: readonly Uint8Array[],
 ): Uint8Array {
-  if (!isLeafOf(index, size)) {
+  if (!isLeafOf(index, size))
     throw new EvidenceError('PROOF_INVALID', `tree of size ${size} has no leaf ${index}`, { index });
-  }
   const path = inclusionPath(index, size);
   requireHashes(proof, path.length);
   requireHashes([leaf], 1);
   return path.reduce((hash, sibling, i) => join(hash, proof[i]!, sibling.side), leaf);
 }
 
-function isLeafOf(index: number, size: number): boolean {
+export function isLeafOf(index: number, size: number): boolean {
   return isCount(index) && isCount(size) && index < size;
 }
 
 /** The siblings of a leaf and of the nodes above it, from the leaf up. */
-function inclusionPath(index: number, size: number): readonly Sibling[] {
+export function inclusionPath(index: number, size: number): readonly Sibling[] {
   return descend(size, index, (node) => node.end - node.begin === 1).siblings;
 }
 
@@ -76,19 +51,10 @@ export interface ConsistencyProof {
   proof: readonly Uint8Array[];
 }
 
-export function proveConsistency(from: number, to: number, read: HashReader): Uint8Array[] {
-  if (!isGrowth(from, to)) {
-    throw new EvidenceError('MALFORMED', `no consistency proof goes from size ${from} to ${to}`);
-  }
-  const { node, siblings } = consistencyPath(from, to);
-  return [...(node.begin === 0 ? [] : [node]), ...siblings].map((span) => spanRoot(span, read));
-}
-
 /** Throws unless the tree `to` begins with the leaves of the tree `from`. From size 0 nothing is proven. */
 export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: ConsistencyProof): void {
-  if (!isGrowth(from, to)) {
+  if (!isGrowth(from, to))
     throw new EvidenceError('PROOF_INVALID', `no consistency proof goes from size ${from} to ${to}`);
-  }
   const { node, siblings } = consistencyPath(from, to);
   // Where the old tree is itself a node of the new one, its root is known and the proof leaves it out.
   const start = node.begin === 0 ? [fromRoot] : [];
@@ -100,20 +66,17 @@ export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consist
     newRoot = join(newRoot, beside[i]!, sibling.side);
     if (sibling.side === 'left') oldRoot = join(oldRoot, beside[i]!, 'left');
   });
-  if (!equalBytes(oldRoot, fromRoot)) {
-    throw new EvidenceError('ROOT_MISMATCH', `proof does not lead to the root of size ${from}`);
-  }
-  if (!equalBytes(newRoot, toRoot)) {
-    throw new EvidenceError('ROOT_MISMATCH', `proof does not lead to the root of size ${to}`);
-  }
+  const missed = !equalBytes(oldRoot, fromRoot) ? from : !equalBytes(newRoot, toRoot) ? to : undefined;
+  if (missed === undefined) return;
+  throw new EvidenceError('ROOT_MISMATCH', `proof does not lead to the root of size ${missed}`);
 }
 
-function isGrowth(from: number, to: number): boolean {
+export function isGrowth(from: number, to: number): boolean {
   return isCount(from) && isCount(to) && from > 0 && from <= to;
 }
 
 /** The last node that both trees have whole, and the siblings from it up. */
-function consistencyPath(from: number, to: number): Path {
+export function consistencyPath(from: number, to: number): Path {
   return descend(to, from - 1, (node) => node.end === from);
 }
 
@@ -137,10 +100,8 @@ function join(hash: Uint8Array, sibling: Uint8Array, side: 'left' | 'right'): Ui
 
 /** Each hash that is asked for, and no other: a spare one would make a proof that has two texts. */
 function requireHashes(hashes: readonly Uint8Array[], count: number): void {
-  if (hashes.length !== count) {
+  if (hashes.length !== count)
     throw new EvidenceError('PROOF_INVALID', `proof has ${hashes.length} hashes, not ${count}`);
-  }
-  for (const hash of hashes) {
-    if (!isHash(hash)) throw new EvidenceError('PROOF_INVALID', `hash is ${hash.length} bytes, not 32`);
-  }
+  for (const { length } of hashes)
+    if (length !== HASH_BYTES) throw new EvidenceError('PROOF_INVALID', `hash is ${length} bytes, not 32`);
 }

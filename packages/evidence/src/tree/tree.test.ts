@@ -4,18 +4,8 @@ import { fromHex, toHex } from '../bytes.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { NaiveTree } from '../testing/naive-tree.ts';
 import { refusal } from '../testing/refusal.ts';
-import {
-  EMPTY_ROOT,
-  HASH_BYTES,
-  isHash,
-  leafHash,
-  middleOf,
-  nodeHash,
-  spanRoot,
-  subtreeHashes,
-  subtreesOf,
-  treeRoot,
-} from './tree.ts';
+import { EMPTY_ROOT, HASH_BYTES, isHash, leafHash, middleOf, nodeHash, subtreesOf } from './tree.ts';
+import { spanRoot, subtreeHashes, treeRoot } from './prove.ts';
 
 /** The entries and roots that the test suites of Certificate Transparency use. */
 const CT_ENTRIES = [

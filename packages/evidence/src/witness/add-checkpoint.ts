@@ -11,7 +11,8 @@
 import { equalBytes, fromBase64, readU64, toBase64 } from '../bytes.ts';
 import { type ParsedCheckpoint, parseCheckpoint, parseDecimal } from '../note/checkpoint.ts';
 import { EvidenceError } from '../errors.ts';
-import { formatNote, type NoteSignature, openNote, parseNote, type Verifier } from '../note/note.ts';
+import { type NoteSignature, openNote, parseNote, type Verifier } from '../note/note.ts';
+import { formatNote } from '../note/signer.ts';
 import { EMPTY_ROOT, isCount, isHash } from '../tree/tree.ts';
 
 export const WITNESS_PROOF_HASHES_MAX = 63;

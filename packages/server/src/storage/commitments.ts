@@ -11,7 +11,7 @@ import {
   ContentPool,
   type EncodedEvent,
   HashPool,
-  sha256,
+  fastSha256,
   SALT_BYTES,
   splitGroup,
 } from '@tallystick/evidence';
@@ -119,7 +119,7 @@ export function saltsOf(seed: Uint8Array, units: number): Uint8Array {
   const salts = new Uint8Array(units * SALT_BYTES);
   for (let block = 0; block * BLOCK_BYTES < salts.length; block++) {
     const number = Uint8Array.of(block >>> 24, block >>> 16, block >>> 8, block);
-    const bytes = sha256(seed, number);
+    const bytes = fastSha256(seed, number);
     const at = block * BLOCK_BYTES;
     salts.set(bytes.subarray(0, Math.min(BLOCK_BYTES, salts.length - at)), at);
   }

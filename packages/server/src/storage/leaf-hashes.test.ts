@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENTRY_BYTES, HASH_BYTES, HashPool, leafHash } from '@tallystick/evidence';
-import { hashLeaves } from './leaf-hashes.ts';
+import { fastLeafHash, hashLeaves } from './leaf-hashes.ts';
 
 test('gives the leaf of each entry, in order, however many there are and whatever the pool held before', () => {
   const pool = new HashPool();
@@ -10,5 +10,6 @@ test('gives the leaf of each entry, in order, however many there are and whateve
     const leavesAt = hashLeaves(pool, count, (i) => entries[i]!);
     const found = entries.map((_, i) => pool.digest(leavesAt + i * HASH_BYTES));
     assert.deepEqual(found, entries.map(leafHash));
+    assert.deepEqual(found, entries.map(fastLeafHash));
   }
 });

@@ -1,12 +1,13 @@
 // Gives a draft its place: links it to the head, puts entry and content, and moves the head on. Time in a log never
 // runs backwards, whatever the clock does.
 
-import { ENTRY_BYTES, leafHash, writeEntry } from '@tallystick/evidence';
+import { ENTRY_BYTES, writeEntry } from '@tallystick/evidence';
 import type { Placed } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
 import type { PoolTables } from './pool-tables.ts';
+import { fastLeafHash } from '../leaf-hashes.ts';
 
 export class EntryWriter<H extends Head> {
   readonly #tables: PoolTables<H>;
@@ -28,7 +29,7 @@ export class EntryWriter<H extends Head> {
     const entry = this.#entry;
     const own = index - head.logFirstIndex;
     writeEntry({ kind, index: own, receivedAtMs, eventId, previous, content }, entry, 0);
-    const leaf = leafHash(entry);
+    const leaf = fastLeafHash(entry);
     this.#tables.putEntry(head, { index, receivedAtMs, entry, leaf, draft, commitments: this.#row });
     head.nextIndex = index + 1;
     head.previous = leaf;

@@ -9,9 +9,9 @@ import {
   equalBytes,
   EvidenceError,
   HASH_BYTES,
-  leafHash,
   readLink,
 } from '@tallystick/evidence';
+import { fastLeafHash } from '../leaf-hashes.ts';
 import { LATEST_MS } from '../../runtime/clock.ts';
 import { Commitments, SEEDS_BYTES, type TextBytes } from '../commitments.ts';
 import { classificationIn } from './classification-column.ts';
@@ -58,7 +58,7 @@ export class StoredContents {
 
   #requireHashed(row: Row, place: number | undefined): undefined {
     const entry = blobOf(row, 'entry');
-    if (!equalBytes(leafHash(entry), blobOf(row, 'leaf')))
+    if (!equalBytes(fastLeafHash(entry), blobOf(row, 'leaf')))
       throw new RowFault('its leaf is not the hash of its entry');
     const { contentAt } = readLink(entry, 0);
     const content = entry.subarray(contentAt, contentAt + HASH_BYTES);
