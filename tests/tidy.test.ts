@@ -298,7 +298,7 @@ describe('habits', () => {
       }
     };
     const entries =
-      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main\.ts|redirect\.js)$/;
+      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$/;
     for (const { path } of files) if (entries.test(path) || path.endsWith('.test.ts')) visit(path);
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
   });
