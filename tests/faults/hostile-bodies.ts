@@ -4,8 +4,11 @@
 export interface HostileBody {
   readonly name: string;
   readonly path: string;
+  /** Made each time that it is asked for: it may be ten megabytes of small parts. */
   readonly text: string;
 }
+
+type Named = readonly [name: string, text: () => string];
 
 const MB = 1024 * 1024;
 /** Leaves room for what stands around the filling. */
@@ -40,19 +43,19 @@ const nested = (open: string, close: string, bytes: number) => {
 };
 
 /** Whatever the operation is, these are no input of it. */
-function anywhere(bytes: number): [name: string, text: string][] {
+function anywhere(bytes: number): readonly Named[] {
   return [
-    ['unknown keys', keys(bytes)],
-    ['unknown keys, each escaped', keys(bytes, (index) => `\\u0061${index.toString(36)}`)],
-    ['one key again and again', keys(bytes, () => 'a')],
-    ['empty lists', list('[]', bytes)],
-    ['empty objects', list('{}', bytes)],
-    ['nested lists', nested('[', ']', bytes)],
-    ['nested objects', nested('{"a":', '}', bytes)],
-    ['a number without end', `{"a":${'9'.repeat(bytes)}}`],
-    ['numbers that no double holds', `{"a":${list('0.1234567890123456789', bytes)}}`],
-    ['half surrogates', `{"a":${list('"\\ud800"', bytes)}}`],
-    ['a list that never closes', `[${'[],'.repeat(bytes / 3)}`],
+    ['unknown keys', () => keys(bytes)],
+    ['unknown keys, each escaped', () => keys(bytes, (index) => `\\u0061${index.toString(36)}`)],
+    ['one key again and again', () => keys(bytes, () => 'a')],
+    ['empty lists', () => list('[]', bytes)],
+    ['empty objects', () => list('{}', bytes)],
+    ['nested lists', () => nested('[', ']', bytes)],
+    ['nested objects', () => nested('{"a":', '}', bytes)],
+    ['a number without end', () => `{"a":${'9'.repeat(bytes)}}`],
+    ['numbers that no double holds', () => `{"a":${list('0.1234567890123456789', bytes)}}`],
+    ['half surrogates', () => `{"a":${list('"\\ud800"', bytes)}}`],
+    ['a list that never closes', () => `[${'[],'.repeat(bytes / 3)}`],
   ];
 }
 
@@ -76,92 +79,108 @@ const FILLINGS: Readonly<Record<string, (bytes: number) => string>> = {
 };
 
 /** What is hard about this operation alone. */
-const OWN: readonly [path: string, bytes: number, own: (bytes: number) => [name: string, text: string][]][] =
+const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readonly Named[]][] = [
   [
-    [
-      '/audit-events',
-      LARGE_BYTES,
-      (bytes) => [
-        ['a payload of empty lists', `{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}`],
-        ['a payload that is a list', `{${EVENT},"payload":${list('[]', bytes - 300)}}`],
-        ['a payload with a key in quotes', `{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}`],
-        ['an actor of unknown keys', `{"actor":${keys(bytes - 300)}}`],
-      ],
+    '/audit-events',
+    LARGE_BYTES,
+    (bytes) => [
+      ['a payload of empty lists', () => `{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}`],
+      ['a payload that is a list', () => `{${EVENT},"payload":${list('[]', bytes - 300)}}`],
+      ['a payload with a key in quotes', () => `{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}`],
+      ['an actor of unknown keys', () => `{"actor":${keys(bytes - 300)}}`],
     ],
-    [
-      '/audit-events/batch',
-      BATCH_BYTES,
-      (bytes) => [
-        [
-          'a name without end',
+  ],
+  [
+    '/audit-events/batch',
+    BATCH_BYTES,
+    (bytes) => [
+      [
+        'a name without end',
+        () =>
           `{"events":[{${EVENT.replace('"userId":"u"', `"userName":"${'é'.repeat(bytes / 2 - 300)}"`)}}]}`,
-        ],
-        ['events that are empty lists', `{"events":${list('[]', bytes)}}`],
-        ['events that are numbers', `{"events":${list('1', bytes)}}`],
-        ['a thousand events of unknown keys', `{"events":[${filled(`${keys(9500)},`, bytes)}]}`],
-        ['a payload of empty lists', `{"events":[{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}]}`],
-        [
-          'a payload with a key in quotes',
-          `{"events":[{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}]}`,
-        ],
-        ['a payload of a million keys', `{"events":[{${EVENT},"payload":${keys(bytes - 300)}}]}`],
-        [
-          'one key twice, far behind',
-          `{"events":[{${EVENT},"payload":{"a":${list('{}', bytes - 300)},"a":0}}]}`,
-        ],
-        ...Object.entries(FILLINGS).map(([name, filling]): [string, string] => [
+      ],
+      ['events that are empty lists', () => `{"events":${list('[]', bytes)}}`],
+      ['events that are numbers', () => `{"events":${list('1', bytes)}}`],
+      ['a thousand events of unknown keys', () => `{"events":[${filled(`${keys(9500)},`, bytes)}]}`],
+      [
+        'a payload of empty lists',
+        () => `{"events":[{${EVENT},"payload":{"a":${list('[]', bytes - 300)}}}]}`,
+      ],
+      [
+        'a payload with a key in quotes',
+        () => `{"events":[{${EVENT},"payload":{"\\"":${list('[]', bytes - 300)}}}]}`,
+      ],
+      ['a payload of a million keys', () => `{"events":[{${EVENT},"payload":${keys(bytes - 300)}}]}`],
+      [
+        'one key twice, far behind',
+        () => `{"events":[{${EVENT},"payload":{"a":${list('{}', bytes - 300)},"a":0}}]}`,
+      ],
+      ...Object.entries(FILLINGS).map(
+        ([name, filling]): Named => [
           `one key twice, and a payload of ${name}`,
-          `${TWICE}"events":[{${EVENT},"payload":${filling(bytes - 300)}}]}`,
-        ]),
-        ['a thousand actors of new keys', `{"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`],
-        [
-          'one key twice, and a thousand actors of new keys',
-          `${TWICE}"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`,
+          () => `${TWICE}"events":[{${EVENT},"payload":${filling(bytes - 300)}}]}`,
         ],
-        ['a thousand tenants of new keys', `{"events":${thousand((keys) => `${EVENT},"tenantId":${keys}`)}}`],
-        ['new keys in the envelope', `{"events":[{${EVENT}}],${newKeys(1, 90_000)[0]!.slice(1)}`],
+      ),
+      ['a thousand actors of new keys', () => `{"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`],
+      [
+        'one key twice, and a thousand actors of new keys',
+        () => `${TWICE}"events":${thousand((keys) => EVENT.replace(ACTOR, keys))}}`,
       ],
-    ],
-    [
-      '/audit-events/search',
-      LARGE_BYTES,
-      (bytes) => [
-        ['actions that are numbers', `{"filters":{"actions":${list('1', bytes)}}}`],
-        ['actions within the count of values', `{"filters":{"actions":${list('1', 190_000)}}}`],
-        ['filters that do not exist', `{"filters":${keys(bytes)}}`],
-        ['a sort of empty objects', `{"sort":${list('{}', 290_000)}}`],
-        ['a sort of new keys', `{"sort":[${newKeys(300, 200).join(',')}]}`],
-        ['new keys where nobody looks', `{"x":[${newKeys(6000, 10).join(',')}]}`],
-        ['a sort by relevance, again and again', `{"sort":${list('{"field":"relevance"}', bytes)}}`],
-        ['a query of ideographs', `{"query":"\\"${'漢'.repeat(bytes / 4)}\\""}`],
-        ['a query of quotes', `{"query":"${'\\"a'.repeat(bytes / 3)}"}`],
+      [
+        'a thousand tenants of new keys',
+        () => `{"events":${thousand((keys) => `${EVENT},"tenantId":${keys}`)}}`,
       ],
+      ['new keys in the envelope', () => `{"events":[{${EVENT}}],${newKeys(1, 90_000)[0]!.slice(1)}`],
     ],
-    [
-      '/admin/api-keys',
-      LARGE_BYTES,
-      (bytes) => [
-        ['roles that are numbers', `{"roles":${list('1', bytes)}}`],
-        ['roles of new keys', `{"roles":[${newKeys(6000, 10).join(',')}]}`],
-      ],
+  ],
+  [
+    '/audit-events/search',
+    LARGE_BYTES,
+    (bytes) => [
+      ['actions that are numbers', () => `{"filters":{"actions":${list('1', bytes)}}}`],
+      ['actions within the count of values', () => `{"filters":{"actions":${list('1', 190_000)}}}`],
+      ['filters that do not exist', () => `{"filters":${keys(bytes)}}`],
+      ['a sort of empty objects', () => `{"sort":${list('{}', 290_000)}}`],
+      ['a sort of new keys', () => `{"sort":[${newKeys(300, 200).join(',')}]}`],
+      ['new keys where nobody looks', () => `{"x":[${newKeys(6000, 10).join(',')}]}`],
+      ['a sort by relevance, again and again', () => `{"sort":${list('{"field":"relevance"}', bytes)}}`],
+      ['a query of ideographs', () => `{"query":"\\"${'漢'.repeat(bytes / 4)}\\""}`],
+      ['a query of quotes', () => `{"query":"${'\\"a'.repeat(bytes / 3)}"}`],
     ],
-    [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
-    ['/admin/projections/rebuild', LARGE_BYTES, () => []],
-    [`/event-streams/${ID}/verify`, LARGE_BYTES, () => []],
-  ];
+  ],
+  [
+    '/admin/api-keys',
+    LARGE_BYTES,
+    (bytes) => [
+      ['roles that are numbers', () => `{"roles":${list('1', bytes)}}`],
+      ['roles of new keys', () => `{"roles":[${newKeys(6000, 10).join(',')}]}`],
+    ],
+  ],
+  [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
+  ['/admin/projections/rebuild', LARGE_BYTES, () => []],
+  [`/event-streams/${ID}/verify`, LARGE_BYTES, () => []],
+];
 
 /** In the short form, what can be sent anywhere goes to each operation in part: all of it to all of them together. */
 export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
   for (const [place, [path, bytes, own]] of OWN.entries()) {
     const anyhow = anywhere(bytes).filter((_, i) => isWhole || i % 3 === place % 3);
-    for (const [name, text] of [...own(bytes), ...anyhow]) yield { name, path, text };
+    for (const [name, make] of [...own(bytes), ...anyhow]) {
+      yield {
+        name,
+        path,
+        get text() {
+          return make();
+        },
+      };
+    }
   }
 }
 
 const BATCH_PATH = '/audit-events/batch';
 const LARGEST_PAYLOAD_BYTES = 64 * 1024 - 16;
-/** As many of the largest payloads as a batch has room for. */
-const LARGEST_PAYLOADS = 150;
+/** As many of the largest payloads as there is room for in each megabyte of a batch. */
+const LARGEST_PAYLOADS_PER_MB = 15;
 
 function batch(count: number, payload: string): string {
   const event = `{${EVENT},"payload":${payload}}`;
@@ -198,10 +217,11 @@ export interface Twins {
   readonly refused: Readonly<Record<string, string>>;
 }
 
-export function* twins(): Generator<Twins> {
-  for (const [name, filling] of Object.entries(FILLINGS)) {
-    const sound = batch(LARGEST_PAYLOADS, filling(LARGEST_PAYLOAD_BYTES));
-    const inOne = `"events":[{${EVENT},"payload":${filling(BATCH_BYTES - 300)}}]}`;
+/** For all fillings, or for the first of them. */
+export function* twins(megabytes = 10, fillings?: number): Generator<Twins> {
+  for (const [name, filling] of Object.entries(FILLINGS).slice(0, fillings)) {
+    const sound = batch(megabytes * LARGEST_PAYLOADS_PER_MB, filling(LARGEST_PAYLOAD_BYTES));
+    const inOne = `"events":[{${EVENT},"payload":${filling(megabytes * MB - 1324)}}]}`;
     const refused = {
       'all in one event': `{${inOne}`,
       'all in one event, and one key twice': `${TWICE}${inOne}`,

@@ -47,7 +47,9 @@ test('a key lives for 24 hours of time that really passed, whatever the clock sa
     assert.deepEqual(await send(), { ...first, status: 200 }, `${jumpMs}`);
   }
   clock.setNow(startMs);
-  await clock.advance(DAY_MS - 1);
+  // Most of it at once: what the service does in each second of a day takes a quarter of a minute.
+  await clock.leap(DAY_MS - HOUR_MS / 60);
+  await clock.advance(HOUR_MS / 60 - 1);
   assert.deepEqual(await send(), { ...first, status: 200 });
   await clock.advance(1);
   const second = await send();

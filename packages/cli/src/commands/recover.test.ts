@@ -16,7 +16,8 @@ import {
   parseVerifierKey,
   verifyEventProof,
 } from '@tallystick/evidence';
-import { run, type Running, serve } from '../testing/command.ts';
+import { startTestApp, type TestApp } from '../../../server/src/testing/test-app.ts';
+import { run } from '../testing/command.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 
 const KEY = 'correct-horse-battery-1';
@@ -38,16 +39,13 @@ interface Answered {
   readonly text: string;
 }
 
-interface Service extends Running {
-  readonly port: number;
-}
+type Service = TestApp;
 
-const start = (place: Place): Promise<Service> => serve({ env: { ...place.env, ...SETTINGS } });
+const start = (place: Place): Promise<Service> => startTestApp({ ...place.env, ...SETTINGS });
 const command = (place: Place, ...args: string[]) => run(args, { env: { ...place.env, ...SETTINGS } });
 
 async function stop(service: Service): Promise<void> {
-  service.child.kill('SIGTERM');
-  assert.equal((await service.ended).code, 0);
+  await service[Symbol.asyncDispose]();
 }
 
 async function ask({ port }: Service, tenant: string, path: string, body?: unknown): Promise<Answered> {

@@ -6,7 +6,7 @@ import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 const { change, threeOf } = alteredEvents(app);
 
 const entries = (set: string) => `UPDATE entries SET ${set} WHERE event_id = ?`;

@@ -8,7 +8,7 @@ import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 const { change, reportsOf, threeOf } = alteredEvents(app);
 
 const INT64_MAX = '9223372036854775807';

@@ -8,7 +8,7 @@ import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 const { ask, change, reportsOf, threeOf } = alteredEvents(app);
 
 const CHANGES: Record<string, string> = {

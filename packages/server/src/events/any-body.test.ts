@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
-const { acme } = await startEventsApp();
+const { acme } = startEventsApp();
 
 const anyText = fc.string({ unit: 'binary', maxLength: 40 });
 const anyValue = fc.anything({

@@ -7,7 +7,7 @@ import { EVENT } from '../testing/bound-operations.ts';
 import { type Seen } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
-const { acme } = await startEventsApp();
+const { acme } = startEventsApp();
 
 const WRONG = { ...EVENT, action: 'x', resource: { resourceType: 'T' } };
 const SEVERAL = [

@@ -7,7 +7,7 @@ import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller, type Seen } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 let made = 0;
 const newId = () => `01KE${String(++made).padStart(22, '0')}`;

@@ -9,7 +9,7 @@ import { eventCaller, KEY_ID } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 const as = (clearance: Classification) => eventCaller(app, 'acme', clearance);
 const ingested = async (more: object = {}) =>

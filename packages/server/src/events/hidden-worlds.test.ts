@@ -8,7 +8,7 @@ import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 2, 3, minute)).toISOString();
 

@@ -9,7 +9,7 @@ import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 import { processorMs } from '../testing/processor-time.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 const finder = finderOf(app, 'hostile');
 const SLOW_MS = 2000;
 const EVENTS = 500;

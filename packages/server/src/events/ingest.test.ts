@@ -8,7 +8,7 @@ import { believeClearance, eventCaller, KEY_ID } from '../testing/event-caller.t
 import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp } from '../testing/test-app.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 let made = 0;

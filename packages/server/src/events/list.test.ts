@@ -8,7 +8,7 @@ import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { fieldsAtFault, finderOf } from '../testing/found-events.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 const secrets = finderOf(app);
 
 async function ingest(tenant: string, events: readonly object[]): Promise<void> {

@@ -15,7 +15,7 @@ const clock: Clock = {
   after: (delayMs, run) =>
     systemClock.after(delayMs === LIMITS.searchTimeoutMs ? 20 * delayMs : delayMs, run),
 };
-const { app } = await startEventsApp({ clock });
+const { app } = startEventsApp({ clock });
 const EVENTS = 300;
 const TERMS = 64;
 /** Of the thread that answers all, by the processor's time: it cannot have kept anybody waiting for longer. */

@@ -8,7 +8,7 @@ import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 
 const ASKED = 'includeRelatedEntities=true';
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';

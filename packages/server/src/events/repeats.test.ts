@@ -10,7 +10,7 @@ import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp } from '../testing/test-app.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 let made = 0;
 const newKey = () => ({ 'Idempotency-Key': `key-${++made}` });

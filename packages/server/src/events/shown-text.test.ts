@@ -8,7 +8,7 @@ import { EVENT } from '../testing/bound-operations.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 const HEADERS = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' };
 /** What is put in place of a text on the way, should somebody send it. */

@@ -6,7 +6,7 @@ import type { EventStream, List, StreamEvent } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
-const { app, acme } = await startEventsApp();
+const { app, acme } = startEventsApp();
 
 async function read<T>(path: string): Promise<{ list: List<T>; bytes: number }> {
   const response = await fetch(`${app.url}${path}`, {

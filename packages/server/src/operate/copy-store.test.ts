@@ -45,7 +45,7 @@ const NEW_KEY = {
 } as const;
 
 /** So much further does each attempt get that is killed. */
-const STEP = 3;
+const STEP = 5;
 
 /** Stops, as if it were killed, when it has told so often how far it is. */
 function copyUntil(store: LivedInStore, url: string, told: number): Promise<CopiedStore> {

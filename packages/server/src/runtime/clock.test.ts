@@ -54,6 +54,21 @@ test('the fake clock fires timers in the order of their due time, and those that
   assert.deepEqual(seen, ['a1010', 'b1020', 'c1030']);
 });
 
+test('a leap of the fake clock fires each timer once, late, and moves both clocks', async () => {
+  const clock = createFakeClock(1000);
+  const seen: number[] = [];
+  const again = () => {
+    seen.push(clock.now());
+    clock.after(10, again);
+  };
+  clock.after(10, again);
+  clock.after(200, () => seen.push(-1));
+  await clock.leap(100);
+  assert.deepEqual([seen, clock.now(), clock.monotonicNs()], [[1100], 1100, 100e6]);
+  await clock.advance(10);
+  assert.deepEqual(seen, [1100, 1110]);
+});
+
 test('turning the fake wall clock back leaves the monotonic one and the timers alone', async () => {
   const clock = createFakeClock(10_000);
   let fired = false;

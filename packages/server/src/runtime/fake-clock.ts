@@ -5,6 +5,8 @@ import type { Clock, Timer } from './clock.ts';
 export interface FakeClock extends Clock {
   /** Moves both clocks forward and fires what falls due, letting promises settle in between. */
   advance(byMs: number): Promise<void>;
+  /** Moves both clocks at once, as when a machine was suspended: each timer that fell due fires once, late. */
+  leap(byMs: number): Promise<void>;
   /** Sets the wall clock alone, as an operator or a time server would. Timers do not notice. */
   setNow(unixMs: number): void;
   /** How many timers are waiting. */
@@ -33,7 +35,7 @@ export function createFakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
     elapsedNs = ns;
   };
 
-  return {
+  const clock: FakeClock = {
     now: () => Math.floor(nowMs),
     monotonicNs: () => elapsedNs,
     after(delayMs, run): Timer {
@@ -52,11 +54,16 @@ export function createFakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
       }
       moveTo(untilNs);
     },
+    async leap(byMs) {
+      moveTo(elapsedNs + byMs * 1e6);
+      await clock.advance(0);
+    },
     setNow(unixMs) {
       nowMs = unixMs;
     },
     pending: () => waiting.size,
   };
+  return clock;
 }
 
 /** Lets everything that is already resolved run, including chains of promises. */

@@ -9,7 +9,7 @@ import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 
 async function ask(tenant: string, path: string, method = 'GET', clearance = 'Secret') {
   const headers = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant };

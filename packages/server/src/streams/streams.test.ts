@@ -28,7 +28,7 @@ import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 
 interface Asked {
   readonly tenant?: string;

@@ -9,7 +9,7 @@ import { startEventsApp } from '../testing/events-app.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = await startEventsApp();
+const { app } = startEventsApp();
 
 interface Wish {
   readonly body?: unknown;

@@ -53,6 +53,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
   log_min_messages: 'warning',
   wal_level: 'replica',
+  // In its folder, so that nothing of a server that is killed is left.
+  dynamic_shared_memory_type: 'mmap',
 };
 
 export async function startPostgres(
