@@ -8,7 +8,8 @@ import { orUnavailable, UnknownCommitError } from './away.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { areDistributed } from './distribute.ts';
 import { type Login, loginFor, LOGINS, loginsIn, type LoginUrls } from './logins.ts';
-import { KEY_SETTING, type Role, ROLES, TENANTS_SETTING } from './rights.ts';
+import type { Role } from '../tables.ts';
+import { KEY_SETTING, ROLES, TENANTS_SETTING } from './rights.ts';
 
 /** Where all tables are. */
 export const SCHEMA = 'tallystick';

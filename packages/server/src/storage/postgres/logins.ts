@@ -1,7 +1,8 @@
 // Who logs in to the database. One user may do everything; or what concerns all tenants, and what removes content, is done
 // by users of their own, so that the one who answers requests cannot take on their roles.
 
-import { type Role, ROLES } from './rights.ts';
+import type { Role } from '../tables.ts';
+import { ROLES } from './rights.ts';
 
 export interface LoginUrls {
   /** Of the user who serves. */

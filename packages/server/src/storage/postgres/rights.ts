@@ -2,6 +2,7 @@
 // sees only the tenants that were named for the transaction. A node takes on for each transaction the role that it needs and
 // no more, as one user or as several (logins.ts).
 
+import { type Rights, type Role, type Table, tablesOf } from '../tables.ts';
 import { partsOf } from './schema.ts';
 
 /** Roles that a transaction takes on; none of them can log in, owns anything, or passes by the policies of rows. */
@@ -22,61 +23,25 @@ export const ROLES = {
   Searcher: 'tallystick_searcher',
   /** Reads what is evidence, of all tenants, and nothing else: for whoever verifies the database. */
   Verifier: 'tallystick_verifier',
-} as const;
-
-export type Role = keyof typeof ROLES;
+} as const satisfies Readonly<Record<Role, string>>;
 
 /** The setting that names the tenants of a transaction, one behind the other with a comma between. */
 export const TENANTS_SETTING = 'app.tenants';
 /** The setting that holds the hash of the key that somebody has shown, in hex: it opens the row of that key. */
 export const KEY_SETTING = 'app.key_hash';
 
-type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
-
-const READ: readonly Right[] = ['SELECT'];
-const ADD: readonly Right[] = ['SELECT', 'INSERT'];
-const CHANGE: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE'];
-const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+const rightsIn = (of: Table['of']): Readonly<Record<string, Rights>> =>
+  Object.fromEntries(
+    tablesOf('PostgreSQL')
+      .filter(([, table]) => table.of === of)
+      .map(([name, { rights }]) => [name, rights]),
+  );
 
 /** Tables with a tenant in every row, and what each role may do with them. What is not said is not allowed. */
-export const TENANT_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
-  tenants: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: ['SELECT (tenant_id)'] },
-  records: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
-  // From before there were records; see access/older-keys.ts.
-  api_keys: { Writer: ['SELECT', 'DELETE'], Reader: READ, Projector: READ },
-  api_key_uses: { Reader: READ, Projector: CHANGE },
-  heads: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
-  streams: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-  entries: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ, Verifier: READ },
-  contents: { Writer: ADD, Reader: READ, Projector: READ, Retention: ['SELECT', 'DELETE'], Verifier: READ },
-  used_keys: { Writer: ALL, Reader: READ, Projector: ['SELECT', 'DELETE'] },
-  // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for whoever verifies.
-  checkpoints: { Writer: READ, Reader: READ, Projector: CHANGE, Verifier: READ },
-  tile_hashes: { Reader: READ, Projector: ADD, Verifier: READ },
-  epochs: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-  // Whoever begins a new log lets go of what was said of the one before.
-  refused_logs: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
-  views: { Writer: ADD, Reader: READ, Projector: ALL },
-  docs: { Reader: READ, Projector: ALL, Searcher: READ },
-  view_keys: { Reader: READ, Projector: ALL },
-  view_counts: { Reader: READ, Projector: ALL },
-  rebuilds: { Writer: ADD, Reader: READ, Projector: CHANGE },
-  dead_letters: { Reader: READ, Projector: ALL },
-};
+export const TENANT_TABLES = rightsIn('Tenant');
 
 /** Tables of the installation as a whole. */
-export const COMMON_TABLES: Readonly<Record<string, Partial<Record<Role, readonly Right[]>>>> = {
-  meta: {
-    Writer: CHANGE,
-    Reader: READ,
-    Projector: READ,
-    Retention: READ,
-    Searcher: READ,
-    Verifier: READ,
-  },
-  nodes: { Projector: ALL },
-  leases: { Projector: ['SELECT', 'UPDATE'] },
-};
+export const COMMON_TABLES = rightsIn('Installation');
 
 const NAMED_TENANTS = `string_to_array(current_setting('${TENANTS_SETTING}', true), ',')`;
 const NAMED_HASH = `coalesce(current_setting('${KEY_SETTING}', true), '')`;
@@ -98,7 +63,7 @@ function policiesOf(isDistributed: boolean): { readonly ownTenants: string; read
 const SEARCHED = ['tenants', 'heads', 'streams', 'entries', 'contents', 'views', 'view_keys', 'view_counts'];
 
 /** Who sees the rows of all tenants. */
-function seeingAll(rights: Partial<Record<Role, readonly Right[]>>): string {
+function seeingAll(rights: Rights): string {
   const more = (['Searcher', 'Verifier'] as const).filter((role) => rights[role] !== undefined);
   return ['Projector' as const, ...more].map((role) => ROLES[role]).join(', ');
 }
@@ -123,14 +88,15 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
       `CREATE POLICY all_tenants ON ${table} TO ${seeingAll(rights)} USING (true)`,
     );
     statements.push(...grants(table, rights));
-    if (isDistributed && SEARCHED.includes(table)) statements.push(...grants(table, { Searcher: READ }));
+    if (isDistributed && SEARCHED.includes(table))
+      statements.push(...grants(table, { Searcher: ['SELECT'] }));
   }
   // By terms, docs are found in a part of them.
   for (const part of isDistributed ? [] : partsOf('docs'))
     statements.push(
       `DROP POLICY IF EXISTS all_tenants ON ${part}`,
       `CREATE POLICY all_tenants ON ${part} TO ${ROLES.Searcher} USING (true)`,
-      ...grants(part, { Searcher: READ }),
+      ...grants(part, { Searcher: ['SELECT'] }),
     );
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON records',
@@ -139,7 +105,7 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
   return statements;
 }
 
-function grants(table: string, rights: Partial<Record<Role, readonly Right[]>>): string[] {
+function grants(table: string, rights: Rights): string[] {
   return Object.entries(rights).map(
     ([role, allowed]) => `GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`,
   );

@@ -1,7 +1,9 @@
 // What is copied from one database to another, table by table: all that is neither made again from it, as the index of
-// events is, nor a fact about one of the databases alone. Columns of the same name hold the same in every backend: texts
+// events is, nor a fact about one of the databases alone (tables.ts). Columns of the same name hold the same in every backend: texts
 // and bytes as they are, times and numbers as whole numbers. So whatever is not said here is equal. What differs between
 // them is for each backend: how it calls a tenant, and where it has its contents.
+
+import { columnsOf, tablesOf } from '../tables.ts';
 
 export type CopiedKind = 'Text' | 'Whole' | 'Bytes';
 export type CopiedValue = string | number | Uint8Array | null;
@@ -14,105 +16,25 @@ export interface CopiedTable {
   readonly columns: Readonly<Record<string, CopiedKind>>;
 }
 
-const TENANT = { tenant_id: 'Text' } as const;
+/** The type of a column, without its marks. */
+const KINDS: Readonly<Record<string, CopiedKind>> = {
+  text: 'Text',
+  bytea: 'Bytes',
+  smallint: 'Whole',
+  integer: 'Whole',
+  bigint: 'Whole',
+};
 
-export const COPIED_TABLES: readonly CopiedTable[] = [
-  {
-    name: 'tenants',
-    key: ['tenant_id'],
-    columns: {
-      ...TENANT,
-      fingerprint_key: 'Bytes',
-      created_at_ms: 'Whole',
-    },
-  },
-  {
-    name: 'records',
-    key: ['tenant_id', 'kind', 'id'],
-    columns: {
-      ...TENANT,
-      kind: 'Text',
-      id: 'Text',
-      version: 'Whole',
-      body: 'Text',
-      state: 'Text',
-      unique_name: 'Text',
-      lookup: 'Bytes',
-      salt: 'Bytes',
-      mac: 'Bytes',
-    },
-  },
-  {
-    name: 'api_key_uses',
-    key: ['tenant_id', 'key_id'],
-    columns: { ...TENANT, key_id: 'Text', used_at_ms: 'Whole' },
-  },
-  {
-    name: 'epochs',
-    key: ['tenant_id', 'epoch'],
-    columns: { ...TENANT, epoch: 'Whole', first_index: 'Whole', previous_checkpoint: 'Text' },
-  },
-  {
-    name: 'streams',
-    key: ['tenant_id', 'first_index'],
-    columns: { ...TENANT, first_index: 'Whole', stream_id: 'Text', created_at_ms: 'Whole' },
-  },
-  {
-    name: 'entries',
-    key: ['tenant_id', 'leaf_index'],
-    columns: {
-      ...TENANT,
-      leaf_index: 'Whole',
-      classification: 'Whole',
-      entry: 'Bytes',
-      leaf: 'Bytes',
-      root1: 'Bytes',
-      root2: 'Bytes',
-      // That of the content, as long as there is one: for a backend that has contents apart by it.
-      expires_at_ms: 'Whole',
-    },
-  },
-  {
-    name: 'contents',
-    key: ['tenant_id', 'leaf_index'],
-    columns: {
-      ...TENANT,
-      leaf_index: 'Whole',
-      text1: 'Bytes',
-      text2: 'Bytes',
-      seeds: 'Bytes',
-      key_id: 'Text',
-      sent_fingerprint: 'Bytes',
-      expires_at_ms: 'Whole',
-    },
-  },
-  {
-    name: 'checkpoints',
-    key: ['tenant_id', 'epoch', 'size'],
-    columns: { ...TENANT, epoch: 'Whole', size: 'Whole', note: 'Text', published_at_ms: 'Whole' },
-  },
-  {
-    name: 'tile_hashes',
-    key: ['tenant_id', 'epoch', 'level', 'place'],
-    columns: { ...TENANT, epoch: 'Whole', level: 'Whole', place: 'Whole', hash: 'Bytes' },
-  },
-  {
-    name: 'used_keys',
-    key: ['tenant_id', 'operation', 'key'],
-    columns: {
-      ...TENANT,
-      operation: 'Text',
-      key: 'Text',
-      fingerprint: 'Bytes',
-      classification: 'Whole',
-      expires_at_ms: 'Whole',
-      note: 'Text',
-      outcomes: 'Bytes',
-    },
-  },
-  // Where each log ends; a backend that has no such table makes it of the entries.
-  { name: 'heads', key: ['tenant_id'], columns: { ...TENANT, next_index: 'Whole', leaf: 'Bytes' } },
-];
+export const COPIED_TABLES: readonly CopiedTable[] = tablesOf('PostgreSQL').flatMap(([name, table]) => {
+  const { key } = table;
+  if (key === undefined) return [];
+  const columns = columnsOf(table, 'PostgreSQL')
+    .filter(([, { isMade }]) => isMade !== true)
+    .map(([column, { type }]) => [column, KINDS[/^[a-z]+/.exec(type)![0]]!] as const);
+  // That of the content, as long as there is one: for a backend that has contents apart by it.
+  const more = name === 'entries' ? ({ expires_at_ms: 'Whole' } as const) : {};
+  return [{ name, key, columns: { ...Object.fromEntries(columns), ...more } }];
+});
 
 export function keyIn({ key }: CopiedTable, row: CopiedRow): CopiedValue[] {
   return key.map((column) => row[column] ?? null);

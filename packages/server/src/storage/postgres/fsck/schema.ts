@@ -4,89 +4,27 @@
 
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
+import { columnsOf as columnsIn, tablesOf } from '../../tables.ts';
 import { SCHEMA, statement } from '../database.ts';
 import type { Asked } from '../by-tenant.ts';
 
-interface Table {
+interface Expected {
   /** With their types, by name; `!` where there is always a value, `=` where the database makes it. */
   readonly columns: readonly string[];
   /** The columns of each. */
   readonly unique: readonly string[];
 }
 
-const TENANT = 'tenant_id text!';
-
 /** A test holds it against a database that the migrations have made. */
-export const EXPECTED: Readonly<Record<string, Table>> = {
-  meta: { columns: ['name text!', 'value text!'], unique: ['name'] },
-  tenants: {
-    columns: ['created_at_ms bigint!', 'fingerprint_key bytea!', TENANT],
-    unique: ['tenant_id'],
-  },
-  records: {
-    columns: [
-      'body text!',
-      'id text!',
-      'kind text!',
-      'lookup bytea',
-      'mac bytea!',
-      'salt bytea!',
-      'state text!',
-      TENANT,
-      'unique_name text',
-      'version bigint!',
-    ],
-    unique: ['tenant_id, kind, id'],
-  },
-  heads: {
-    columns: ['leaf bytea', 'next_index bigint!', 'share smallint!=', TENANT],
-    unique: ['tenant_id'],
-  },
-  streams: {
-    columns: ['created_at_ms bigint!', 'first_index bigint!', 'stream_id text!', TENANT],
-    unique: ['tenant_id, first_index', 'tenant_id, stream_id'],
-  },
-  entries: {
-    columns: [
-      'classification smallint!',
-      'content_month integer!',
-      'entry bytea!',
-      'event_id bytea!=',
-      'leaf bytea!',
-      'leaf_index bigint!',
-      'root1 bytea!',
-      'root2 bytea!',
-      TENANT,
-    ],
-    unique: ['tenant_id, SUBSTRING(entry FROM 53 FOR 32)', 'tenant_id, event_id', 'tenant_id, leaf_index'],
-  },
-  contents: {
-    columns: [
-      'content_month integer!',
-      'expires_at_ms bigint',
-      'key_id text',
-      'leaf_index bigint!',
-      'seeds bytea!',
-      'sent_fingerprint bytea',
-      TENANT,
-      'text1 bytea!',
-      'text2 bytea!',
-    ],
-    unique: ['tenant_id, leaf_index, content_month'],
-  },
-  checkpoints: {
-    columns: ['epoch integer!', 'note text!', 'published_at_ms bigint!', 'size bigint!', TENANT],
-    unique: ['tenant_id, epoch, size'],
-  },
-  tile_hashes: {
-    columns: ['epoch integer!', 'hash bytea!', 'level integer!', 'place bigint!', TENANT],
-    unique: ['tenant_id, epoch, level, place'],
-  },
-  epochs: {
-    columns: ['epoch integer!', 'first_index bigint!', 'previous_checkpoint text!', TENANT],
-    unique: ['tenant_id, epoch'],
-  },
-};
+export const EXPECTED: Readonly<Record<string, Expected>> = Object.fromEntries(
+  tablesOf('PostgreSQL')
+    .map(([name, table]) => ({ name, table, columns: columnsIn(table, 'PostgreSQL') }))
+    .filter(({ columns }) => columns.some(([, { evidence }]) => evidence !== undefined))
+    .map(({ name, table: { key = [], unique = [key.join(', ')] }, columns }) => [
+      name,
+      { columns: columns.map(([column, { type }]) => `${column} ${type}`).toSorted(), unique },
+    ]),
+);
 
 const EVIDENCE = Object.keys(EXPECTED)
   .map((table) => `'${table}'`)

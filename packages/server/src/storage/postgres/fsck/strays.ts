@@ -2,23 +2,12 @@
 // skipping from one to the next in the keys of each table, which costs the same however large the logs are.
 
 import { fault } from '../../fsck/store-fault.ts';
+import { placesOf } from '../../tables.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../database.ts';
 import type { Asked } from '../by-tenant.ts';
 
-/** With the column that says where in the log a row belongs. */
-const TABLES_OF_TENANTS = {
-  heads: 'next_index',
-  streams: 'first_index',
-  entries: 'leaf_index',
-  contents: 'leaf_index',
-  checkpoints: 'size',
-  tile_hashes: 'place',
-  epochs: 'first_index',
-  records: 'version',
-};
-
-const STRANGERS = Object.entries(TABLES_OF_TENANTS).map(([table, place]) => ({
+const STRANGERS = placesOf('PostgreSQL').map(([table, place]) => ({
   table,
   asked: statement(
     `WITH RECURSIVE met AS (

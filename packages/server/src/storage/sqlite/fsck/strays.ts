@@ -3,22 +3,13 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../fsck/store-fault.ts';
+import { placesOf } from '../../tables.ts';
 import { FIRST_INTEGER, integerIn } from './rows.ts';
-
-/** With the column that says where in the log a row belongs. */
-const TABLES_OF_TENANTS = {
-  entries: 'leaf_index',
-  streams: 'first_index',
-  checkpoints: 'size',
-  tile_hashes: 'place',
-  epochs: 'first_index',
-  records: 'version',
-};
 
 /** Throws EvidenceError at the first row of a tenant that is not there. */
 export function requireKnownTenants(db: DatabaseSync): void {
   const known = db.prepare('SELECT 1 FROM tenants WHERE tenant = ?');
-  for (const [table, place] of Object.entries(TABLES_OF_TENANTS)) {
+  for (const [table, place] of placesOf('SQLite')) {
     const next = db.prepare(
       `SELECT tenant, ${place} AS place FROM ${table} WHERE tenant > ? ORDER BY tenant LIMIT 1`,
     );

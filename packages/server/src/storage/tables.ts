@@ -1,0 +1,355 @@
+// The catalogue of tables, of both backends: what each has, who may do what with it on PostgreSQL, whether it is copied, and
+// what of it is evidence. Rights, copies and the verifier of a store are made from it, so that a table which is added cannot be
+// forgotten in one of them. Columns have the same names in both backends, but that SQLite calls a tenant by a number.
+// Evidence is what the verifier recomputes from the entries, or holds against what was signed: a change of it is found. All
+// else is named in its report, so that nobody takes "verified" for more than it says.
+
+export type Backend = 'SQLite' | 'PostgreSQL';
+
+/** Of PostgreSQL; SQLite has one for texts, one for integers and one for bytes. `!`: never null. `=`: made by the database. */
+type ColumnType = `${'text' | 'bytea' | 'smallint' | 'integer' | 'bigint'}${'' | '!' | '!='}`;
+
+export interface Column {
+  readonly type: ColumnType;
+  /** What it is held against; undefined where it is no evidence. */
+  readonly evidence?: string;
+  /** Why it is no evidence. */
+  readonly not?: string;
+  /** The only backend that has it. */
+  readonly only?: Backend;
+  /** Made by each backend from other columns, so it is not copied. */
+  readonly isMade?: true;
+}
+
+export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
+
+/** Roles of PostgreSQL: see postgres/rights.ts. */
+export type Role = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' | 'Verifier';
+export type Rights = Partial<Record<Role, readonly Right[]>>;
+
+export interface Table {
+  /** Whose rows it has: each of one tenant, or all of the installation. */
+  readonly of: 'Tenant' | 'Installation';
+  readonly only?: Backend;
+  readonly rights: Rights;
+  /** Why none of it is evidence. */
+  readonly not?: string;
+  /** No two rows share it; rows are copied in this order. Undefined: the table is not copied. */
+  readonly key?: readonly string[];
+  /** What PostgreSQL keeps unique, if it is not the key alone. */
+  readonly unique?: readonly string[];
+  /** Of tables that are evidence or are copied. */
+  readonly columns?: Readonly<Record<string, Column>>;
+  /** The column that says where in the log a row of evidence belongs. */
+  readonly place?: string;
+}
+
+const READ: readonly Right[] = ['SELECT'];
+const ADD: readonly Right[] = ['SELECT', 'INSERT'];
+const CHANGE: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE'];
+const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+const OF_THE_INDEX = 'a part of the index of events, which is made from the log, and can be made again';
+const REPEATS = 'recognises repeated requests';
+const CONTENT_HASH = 'the content hash in the entry';
+const ROOTS = 'the text and its seed, and the content hash in the entry';
+const RECOMPUTED = 'the recomputed tree';
+
+const tenantBy = (evidence: string): Column => ({ type: 'text!', evidence });
+
+export const TABLES = {
+  meta: {
+    of: 'Installation',
+    rights: {
+      Writer: CHANGE,
+      Reader: READ,
+      Projector: READ,
+      Retention: READ,
+      Searcher: READ,
+      Verifier: READ,
+    },
+    unique: ['name'],
+    columns: {
+      name: { type: 'text!', not: 'the names of settings; without `log_origin` nothing can be verified' },
+      value: {
+        type: 'text!',
+        evidence: 'that of `log_origin`: the name is in the genesis of every log, and in every checkpoint',
+      },
+    },
+  },
+  nodes: {
+    of: 'Installation',
+    only: 'PostgreSQL',
+    rights: { Projector: ALL },
+    not: 'processes that serve now',
+  },
+  leases: {
+    of: 'Installation',
+    only: 'PostgreSQL',
+    rights: { Projector: ['SELECT', 'UPDATE'] },
+    not: 'which of them looks after which logs',
+  },
+  tenants: {
+    of: 'Tenant',
+    rights: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: ['SELECT (tenant_id)'] },
+    key: ['tenant_id'],
+    columns: {
+      tenant: { type: 'bigint!', evidence: 'the number that all rows of the tenant bear', only: 'SQLite' },
+      tenant_id: tenantBy('the name is in the genesis of the log, and in its checkpoints'),
+      fingerprint_key: { type: 'bytea!', not: REPEATS },
+      created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
+    },
+  },
+  records: {
+    of: 'Tenant',
+    rights: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'kind', 'id'],
+    place: 'version',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      kind: { type: 'text!', evidence: 'what the notice is about' },
+      id: { type: 'text!', evidence: 'what the notice is about' },
+      version: { type: 'bigint!', evidence: 'the body' },
+      body: { type: 'text!', evidence: 'the commitment in its newest notice' },
+      state: { type: 'text!', evidence: 'the body' },
+      unique_name: { type: 'text', evidence: 'the body' },
+      lookup: { type: 'bytea', evidence: 'the body' },
+      salt: { type: 'bytea!', evidence: 'the commitment in its newest notice' },
+      mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
+    },
+  },
+  api_keys: {
+    of: 'Tenant',
+    rights: { Writer: ['SELECT', 'DELETE'], Reader: READ, Projector: READ },
+    not: 'keys from before there were records; none of them counts',
+  },
+  api_key_uses: {
+    of: 'Tenant',
+    rights: { Reader: READ, Projector: CHANGE },
+    not: 'when keys were last used, which grants nothing',
+    key: ['tenant_id', 'key_id'],
+    columns: { tenant_id: { type: 'text!' }, key_id: { type: 'text!' }, used_at_ms: { type: 'bigint!' } },
+  },
+  epochs: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'epoch'],
+    place: 'first_index',
+    columns: {
+      tenant_id: tenantBy('the genesis of the log'),
+      epoch: { type: 'integer!', evidence: 'the origin of the log' },
+      first_index: { type: 'bigint!', evidence: 'the chain, which ends before it and begins anew' },
+      previous_checkpoint: {
+        type: 'text!',
+        evidence: 'the genesis of the log, its first notice, and the anchor',
+      },
+    },
+  },
+  streams: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'first_index'],
+    unique: ['tenant_id, first_index', 'tenant_id, stream_id'],
+    place: 'first_index',
+    columns: {
+      tenant_id: tenantBy('seal notices of the tenant'),
+      first_index: { type: 'bigint!', evidence: 'the seal notice before it; 0 for the first one' },
+      stream_id: { type: 'text!', evidence: 'the seal notices before and at its end' },
+      created_at_ms: {
+        type: 'bigint!',
+        evidence: 'when the seal notice before it, or the first entry, was received',
+      },
+    },
+  },
+  entries: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Retention: READ, Verifier: READ },
+    key: ['tenant_id', 'leaf_index'],
+    unique: ['tenant_id, SUBSTRING(entry FROM 53 FOR 32)', 'tenant_id, event_id', 'tenant_id, leaf_index'],
+    place: 'leaf_index',
+    columns: {
+      id: {
+        type: 'bigint!',
+        not: 'ties an entry to its content, which fits no other entry; the number itself says nothing',
+        only: 'SQLite',
+      },
+      tenant_id: tenantBy('the chain of the tenant that it is in'),
+      leaf_index: { type: 'bigint!', evidence: 'the index in the entry' },
+      classification: { type: 'smallint!', evidence: 'the text, as long as it is there' },
+      content_month: {
+        type: 'integer!',
+        evidence: 'the content of that month: it fits no other entry',
+        only: 'PostgreSQL',
+        isMade: true,
+      },
+      entry: { type: 'bytea!', evidence: 'the leaf, the chain, the root that was signed' },
+      event_id: { type: 'bytea!=', evidence: 'a piece of the entry, made by the database', isMade: true },
+      leaf: { type: 'bytea!', evidence: 'the hash of the entry' },
+      root1: { type: 'bytea!', evidence: ROOTS },
+      root2: { type: 'bytea!', evidence: ROOTS },
+    },
+  },
+  contents: {
+    of: 'Tenant',
+    rights: {
+      Writer: ADD,
+      Reader: READ,
+      Projector: READ,
+      Retention: ['SELECT', 'DELETE'],
+      Verifier: READ,
+    },
+    key: ['tenant_id', 'leaf_index'],
+    unique: ['tenant_id, leaf_index, content_month'],
+    place: 'leaf_index',
+    columns: {
+      id: { type: 'bigint!', evidence: 'the entry with that id: it fits no other', only: 'SQLite' },
+      tenant_id: { ...tenantBy('the entry of that tenant: it fits no other'), only: 'PostgreSQL' },
+      leaf_index: {
+        type: 'bigint!',
+        evidence: 'the entry of that index: it fits no other',
+        only: 'PostgreSQL',
+      },
+      content_month: {
+        type: 'integer!',
+        evidence: 'the month that the entry says',
+        only: 'PostgreSQL',
+        isMade: true,
+      },
+      text1: { type: 'bytea!', evidence: CONTENT_HASH },
+      text2: { type: 'bytea!', evidence: CONTENT_HASH },
+      seeds: { type: 'bytea!', evidence: CONTENT_HASH },
+      key_id: { type: 'text', evidence: 'must be null: nothing is sealed' },
+      sent_fingerprint: { type: 'bytea', not: REPEATS },
+      expires_at_ms: {
+        type: 'bigint',
+        not: 'when the content may be purged, which never happens without a notice',
+      },
+    },
+  },
+  checkpoints: {
+    of: 'Tenant',
+    // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for the verifier.
+    rights: { Writer: READ, Reader: READ, Projector: CHANGE, Verifier: READ },
+    key: ['tenant_id', 'epoch', 'size'],
+    place: 'size',
+    columns: {
+      tenant_id: tenantBy('the origin in the note'),
+      epoch: { type: 'integer!', evidence: 'the origin in the note' },
+      size: { type: 'bigint!', evidence: 'the size in the note' },
+      note: { type: 'text!', evidence: 'its signatures, and the recomputed root' },
+      published_at_ms: {
+        type: 'bigint!',
+        not: 'when it was stored; a checkpoint says nothing of time',
+      },
+    },
+  },
+  tile_hashes: {
+    of: 'Tenant',
+    rights: { Reader: READ, Projector: ADD, Verifier: READ },
+    key: ['tenant_id', 'epoch', 'level', 'place'],
+    place: 'place',
+    columns: {
+      tenant_id: tenantBy(RECOMPUTED),
+      epoch: { type: 'integer!', evidence: RECOMPUTED },
+      level: { type: 'integer!', evidence: RECOMPUTED },
+      place: { type: 'bigint!', evidence: RECOMPUTED },
+      hash: { type: 'bytea!', evidence: RECOMPUTED },
+    },
+  },
+  used_keys: {
+    of: 'Tenant',
+    rights: { Writer: ALL, Reader: READ, Projector: ['SELECT', 'DELETE'] },
+    not: 'recognises repeated requests, for a day',
+    key: ['tenant_id', 'operation', 'key'],
+    columns: {
+      tenant_id: { type: 'text!' },
+      operation: { type: 'text!' },
+      key: { type: 'text!' },
+      fingerprint: { type: 'bytea!' },
+      classification: { type: 'smallint!' },
+      expires_at_ms: { type: 'bigint!' },
+      note: { type: 'text!' },
+      outcomes: { type: 'bytea!' },
+    },
+  },
+  // Where each log ends; SQLite makes it of the entries. The last one that is copied.
+  heads: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id'],
+    place: 'next_index',
+    columns: {
+      tenant_id: tenantBy('the log of the tenant'),
+      next_index: { type: 'bigint!', evidence: 'the number of the entries' },
+      leaf: { type: 'bytea', evidence: 'the last leaf' },
+      share: {
+        type: 'smallint!=',
+        not: 'which node looks after the log; the database makes it of the name',
+        isMade: true,
+      },
+    },
+  },
+  refused_logs: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    // Whoever begins a new log lets go of what was said of the one before.
+    rights: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
+    not: 'what nodes have found; whoever verifies finds it again',
+  },
+  views: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Writer: ADD, Reader: READ, Projector: ALL },
+    not: OF_THE_INDEX,
+  },
+  docs: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Reader: READ, Projector: ALL, Searcher: READ },
+    not: OF_THE_INDEX,
+  },
+  view_keys: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Reader: READ, Projector: ALL },
+    not: OF_THE_INDEX,
+  },
+  view_counts: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Reader: READ, Projector: ALL },
+    not: OF_THE_INDEX,
+  },
+  rebuilds: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Writer: ADD, Reader: READ, Projector: CHANGE },
+    not: OF_THE_INDEX,
+  },
+  dead_letters: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Reader: READ, Projector: ALL },
+    not: OF_THE_INDEX,
+  },
+} as const satisfies Readonly<Record<string, Table>>;
+
+/** By table, those of a backend. */
+export function tablesOf(backend: Backend): [name: string, table: Table][] {
+  const all: [string, Table][] = Object.entries(TABLES);
+  return all.filter(([, { only }]) => only === undefined || only === backend);
+}
+
+/** By name, as the backend calls it. */
+export function columnsOf({ columns = {} }: Table, backend: Backend): [name: string, column: Column][] {
+  return Object.entries(columns).filter(([, { only }]) => only === undefined || only === backend);
+}
+
+/** Tables of evidence whose rows name a tenant, each with the column that says where in the log a row belongs. */
+export function placesOf(backend: Backend): [name: string, place: string][] {
+  return tablesOf(backend).flatMap(([name, table]): [string, string][] => {
+    const hasTenant = columnsOf(table, backend).some(([column]) => column === 'tenant_id');
+    return table.place !== undefined && hasTenant ? [[name, table.place]] : [];
+  });
+}
