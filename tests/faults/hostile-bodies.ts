@@ -4,6 +4,7 @@
 export interface HostileBody {
   readonly name: string;
   readonly path: string;
+  readonly method: 'POST' | 'PUT';
   /** Made each time that it is asked for: it may be ten megabytes of small parts. */
   readonly text: string;
 }
@@ -159,7 +160,16 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
   [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
   ['/admin/projections/rebuild', LARGE_BYTES, () => []],
   [`/event-streams/${ID}/verify`, LARGE_BYTES, () => []],
+  [
+    '/admin/tenants',
+    LARGE_BYTES,
+    (bytes) => [['a tenant of a name without end', () => `{"tenantId":"${'a'.repeat(bytes - 20)}"}`]],
+  ],
+  [`/admin/tenants/${ID}`, LARGE_BYTES, () => []],
 ];
+
+/** All others are sent by POST. */
+const PUTS: readonly string[] = [`/admin/tenants/${ID}`];
 
 /** In the short form, what can be sent anywhere goes to each operation in part: all of it to all of them together. */
 export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
@@ -169,6 +179,7 @@ export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
       yield {
         name,
         path,
+        method: PUTS.includes(path) ? 'PUT' : 'POST',
         get text() {
           return make();
         },
@@ -193,21 +204,32 @@ export function* heavyBodies(): Generator<HostileBody> {
   const each = Math.floor(BATCH_BYTES / 1000) - 300;
   yield {
     path,
+    method: 'POST',
     name: 'a thousand events of words',
     text: batch(1000, `{"a":"${'many words '.repeat(each / 11)}"}`),
   };
-  yield { path, name: 'a thousand events of numbers', text: batch(1000, `{"a":${list('1', each)}}`) };
-  yield { path, name: 'a thousand events of keys', text: batch(1000, keys(each)) };
+  yield {
+    path,
+    method: 'POST',
+    name: 'a thousand events of numbers',
+    text: batch(1000, `{"a":${list('1', each)}}`),
+  };
+  yield { path, method: 'POST', name: 'a thousand events of keys', text: batch(1000, keys(each)) };
   for (const { name, sound } of twins())
-    yield { path, name: `the largest payloads, of ${name}`, text: sound };
+    yield { path, method: 'POST', name: `the largest payloads, of ${name}`, text: sound };
 }
 
 /** More than a page holds, of events that are as much work to read as any of their size. */
 export function* heavyToRead(): Generator<HostileBody> {
   const [path, count] = [BATCH_PATH, 75];
   const bytes = LARGEST_PAYLOAD_BYTES;
-  yield { path, name: 'empty lists', text: batch(count, `{"\\"":${list('[]', bytes)}}`) };
-  yield { path, name: 'keys in quotes', text: batch(count, FILLINGS['escaped keys']!(bytes)) };
+  yield { path, method: 'POST', name: 'empty lists', text: batch(count, `{"\\"":${list('[]', bytes)}}`) };
+  yield {
+    path,
+    method: 'POST',
+    name: 'keys in quotes',
+    text: batch(count, FILLINGS['escaped keys']!(bytes)),
+  };
 }
 
 /** A batch that is stored, and others with the same in them that are refused. */

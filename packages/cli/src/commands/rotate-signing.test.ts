@@ -158,6 +158,7 @@ describe('tallystick keys rotate-signing', { concurrency: 2 }, () => {
       [none.code, none.stderr],
       [2, 'tallystick: --overlap is 0s; it must be longer than that\n'],
     );
+    rmSync(join(place.data, 'signing-keys'), { recursive: true });
     const keyless = await place.run(['keys', 'rotate-signing']);
     assert.equal(keyless.code, 1);
     assert.match(keyless.stderr, /there is no signing key in .*; start the service once\n$/);

@@ -101,7 +101,7 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     assert.deepEqual({ code, signal }, { code: 0, signal: null });
     assert.deepEqual(
       jsonLines(stderr).map(({ message }) => message),
-      ['an API key is changed', 'ready', 'draining', 'stopped'],
+      ['ready', 'draining', 'stopped'],
     );
   });
 

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus } from './api-keys.ts';
-import type { KeyChangeCause, KeyChanges, KeyWish } from './key-changes.ts';
+import { type KeyChangeCause, type KeyChanges, type KeyWish, SYSTEM } from './key-changes.ts';
 
 export interface FirstKeyParts {
   readonly keys: ApiKeys;
@@ -29,7 +29,6 @@ export type FirstKey =
 /** Keys that come from the setting are known by this name. */
 const GIVEN_NAME = 'TALLYSTICK_ADMIN_KEY';
 const MADE_NAME = 'first start';
-const MAKER = 'system';
 
 export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
   if (given !== undefined) return settleGiven(given, parts);
@@ -59,7 +58,7 @@ async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKe
 
 /** A rotated key has the name of the one before it, and anyone may give a key any name: the name alone says nothing. */
 function isMadeBySetting({ name, createdBy, replaces }: ApiKeyRecord): boolean {
-  return name === GIVEN_NAME && createdBy === MAKER && replaces === undefined;
+  return name === GIVEN_NAME && createdBy === SYSTEM && replaces === undefined;
 }
 
 function platformAdmin(name: string, uniqueName: string): KeyWish {
@@ -70,5 +69,5 @@ function platformAdmin(name: string, uniqueName: string): KeyWish {
 /** No request has asked for it. */
 function causeOf({ random }: FirstKeyParts): KeyChangeCause {
   const correlationId = random.uuid();
-  return { by: MAKER, requestId: correlationId, correlationId };
+  return { by: SYSTEM, requestId: correlationId, correlationId };
 }

@@ -114,6 +114,9 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   };
 }
 
+/** Who changes keys where no caller does. */
+export const SYSTEM = 'system';
+
 const ACTIONS = {
   KeyCreated: 'Create.ApiKey',
   KeyRotated: 'Rotate.ApiKey',
@@ -134,8 +137,9 @@ async function put(
   const tenant = await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
-    // Told before it is done: nobody changes a key unseen.
-    telemetry?.info('an API key is changed', { act, tenant: owner, keyId: id, requestId, caller: by });
+    // Told before it is done: nobody changes a key unseen. What the service does itself at its start is no news.
+    if (by !== SYSTEM)
+      telemetry?.info('an API key is changed', { act, tenant: owner, keyId: id, requestId, caller: by });
     const notice = {
       kind: KINDS.administration,
       action: ACTIONS[act],
