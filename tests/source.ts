@@ -98,13 +98,18 @@ const OPENS_FUNCTION =
   /^(\s*)(?:export )?(?:async )?(?:function\b|(?:public |private |static |override |async |get |set |\*)*#?[\w$]+(?:<[^>]*>)?\([^;]*\)(?::[^;]*)? \{$|(?:const|let) [\w$]+.*=> \{$)/;
 const CONTROL = /^\s*(?:if|for|while|switch|catch|else|do|return|await|throw)\b/;
 
+/** What stands behind the indentation; nothing where it is another one. */
+function cut(line: string, indent: string): string {
+  return line.startsWith(indent) ? line.slice(indent.length) : '';
+}
+
 export function functionsOf(file: SourceFile): FunctionSpan[] {
   const spans: FunctionSpan[] = [];
   for (const [i, line] of file.lines.entries()) {
     if (CONTROL.test(line) || !OPENS_FUNCTION.test(line)) continue;
     const indent = /^\s*/.exec(line)![0];
     const end = file.lines.findIndex(
-      (other, j) => j > i && (other === `${indent}}` || other.startsWith(`${indent}};`)),
+      (other, j) => j > i && (other === `${indent}}` || /^\}[;,]/.test(cut(other, indent))),
     );
     if (end !== -1) spans.push({ startLine: i + 1, lineCount: end - i + 1 });
   }

@@ -13,7 +13,7 @@ import { createApiKeys } from './access/key-records.ts';
 import type { TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
-import { openStorage, requireData } from './operate/open-data.ts';
+import { openStorage, readAnchorOf, requireData } from './operate/open-data.ts';
 import { refusedLogs } from './operate/refused-logs.ts';
 import { systemClock } from './runtime/clock.ts';
 import { createSigning } from './keys/signing.ts';
@@ -141,6 +141,7 @@ async function withAccess<T>(
   });
   const access = createAccess({
     ...storage,
+    logOrigin: () => storage.logOrigin,
     signing,
     append: async (request) => {
       refused ??= await refusedLogs(config, storage);
@@ -156,7 +157,9 @@ async function withAccess<T>(
 /** Made where nothing was ever signed: records bear a MAC from the first one on. Throws StartError. */
 async function ownSigningKeys(config: Config, storage: Storage): Promise<SigningKeyStore> {
   const { dataDirectory } = config.storage;
-  if ((await loadSigningKeys(dataDirectory)) === undefined && (await storage.tree.standings()).some(isSigned))
+  const isSignedBefore = async () =>
+    !readAnchorOf(config).isNew || (await storage.tree.standings()).some(isSigned);
+  if ((await loadSigningKeys(dataDirectory)) === undefined && (await isSignedBefore()))
     await requireSigningKeys(dataDirectory);
   const keys = await openSigningKeys(dataDirectory, systemClock.now());
   await requireSigner(storage, keys.keys(), dataDirectory);

@@ -28,6 +28,8 @@ export interface AccessParts {
   readonly records: RecordReader;
   readonly tenants: TenantStore;
   readonly signing: Pick<Signing, 'macKeys' | 'reload'>;
+  /** The name under which the logs of this store are signed. */
+  readonly logOrigin: () => string;
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
   /** Whether a tenant may get keys: throws otherwise. Undefined: whichever is asked for is made. */
   readonly provide?: (tenantId: string) => Promise<TenantRecord>;
@@ -41,7 +43,7 @@ export interface AccessParts {
 
 export function createAccess(parts: AccessParts): Access {
   const { records, signing, append, clock, random, nextId, telemetry } = parts;
-  const macs = createRecordMacs(() => signing.macKeys());
+  const macs = createRecordMacs(() => signing.macKeys(), parts.logOrigin);
   const onForged =
     parts.onForged ??
     (({ owner, kind, id }: StoredRecord) =>

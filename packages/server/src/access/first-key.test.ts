@@ -8,7 +8,8 @@ async function setUp(beside?: AccessStore) {
   const store = await openAccessStore(beside);
   const { keys, keyChanges: changes } = store.access;
   const { clock, random } = store;
-  return { ...store, keys, changes, parts: { keys, changes, clock, random } };
+  const hasLogged = async () => (await store.storage.log.forTenant('*').streamCount()) > 0;
+  return { ...store, keys, changes, parts: { keys, changes, hasLogged, clock, random } };
 }
 
 const [FIRST, SECOND] = ['correct-horse-battery-1', 'correct-horse-battery-2'];

@@ -12,6 +12,8 @@ import { type KeyChangeCause, type KeyChanges, type KeyWish, SYSTEM } from './ke
 export interface FirstKeyParts {
   readonly keys: ApiKeys;
   readonly changes: KeyChanges;
+  /** Whether the installation has a log: then this is no first start, whatever keys are left. */
+  readonly hasLogged: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'uuid'>;
 }
@@ -32,7 +34,7 @@ const MADE_NAME = 'first start';
 
 export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
   if (given !== undefined) return settleGiven(given, parts);
-  if ((await parts.keys.list()).length > 0) return { outcome: 'NotNeeded' };
+  if ((await parts.keys.list()).length > 0 || (await parts.hasLogged())) return { outcome: 'NotNeeded' };
   // Another node may be starting for the first time, too: one of them makes it, and shows it.
   const made = await parts.changes.create(platformAdmin(MADE_NAME, MADE_NAME), causeOf(parts));
   return made === undefined ? { outcome: 'NotNeeded' } : { outcome: 'Made', key: made.key };
@@ -46,7 +48,9 @@ async function settleGiven(given: string, parts: FirstKeyParts): Promise<FirstKe
     const uniqueName = `${GIVEN_NAME} ${hash('sha256', keyHash, 'hex')}`;
     await changes.create(platformAdmin(GIVEN_NAME, uniqueName), causeOf(parts), given);
   }
-  const current = (await keys.findByHash(keyHash))!;
+  const current = await keys.findByHash(keyHash);
+  // Its row was altered, or removed and its name left.
+  if (current === undefined) return { outcome: 'GivenButUseless', keyId: 'unknown' };
   for (const record of await keys.list('*')) {
     const isEarlier = isMadeBySetting(record) && record.keyId !== current.keyId;
     if (isEarlier && record.revokedAtMs === undefined) await changes.revoke(record, causeOf(parts));

@@ -103,7 +103,8 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
       return made;
     },
     async revoke(record, cause) {
-      for (let key: ApiKeyRecord | undefined = record; key !== undefined && key.revokedAtMs === undefined; ) {
+      let key: ApiKeyRecord | undefined = record;
+      while (key !== undefined && key.revokedAtMs === undefined) {
         const revoked = { ...key, version: key.version + 1, revokedAtMs: clock.now() };
         const refused = await put(parts, [[revoked, 'KeyRevoked']], cause);
         if (refused === undefined) return;
@@ -134,7 +135,8 @@ async function put(
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
-  const tenant = await provide?.(owner);
+  // To end a key must be possible wherever it is.
+  const tenant = madeKeyId === undefined ? undefined : await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
     // Told before it is done: nobody changes a key unseen. What the service does itself at its start is no news.

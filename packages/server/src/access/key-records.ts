@@ -13,15 +13,11 @@ export function createApiKeys(
   reader: RecordReader,
   kept: Pick<KeptRecords, 'get' | 'genuine' | 'allGenuine'>,
 ): ApiKeys {
-  const keyOf = async (record: StoredRecord | undefined) => {
-    const genuine = await kept.genuine(record);
-    return genuine && keyIn(genuine);
-  };
   const keysOf = async (records: readonly StoredRecord[]) => (await kept.allGenuine(records)).map(keyIn);
   return {
     findByHash: (hash) =>
-      kept.get(`key ${toHex(hash)}`, async () => keyOf(await reader.byLookup(KEY_KIND, hash))),
-    find: async (keyId) => keyOf(await reader.byId(KEY_KIND, keyId)),
+      kept.get(`key ${toHex(hash)}`, async () => (await keysOf(await reader.byLookup(KEY_KIND, hash)))[0]),
+    find: async (keyId) => (await keysOf(await reader.byId(KEY_KIND, keyId)))[0],
     list: async (owner) =>
       keysOf(owner === undefined ? await reader.all(KEY_KIND) : await reader.forOwner(owner).list(KEY_KIND)),
     page: async (owner, wish) => keysOf(await reader.forOwner(owner).page(KEY_KIND, wish)),

@@ -152,3 +152,33 @@ test('a repeat by its key is answered again, and nothing is done twice', async (
   const put = () => ask('PUT', '/admin/tenants/once', { tier: 'Premium' }, { 'Idempotency-Key': 'put-once' });
   assert.deepEqual([(await put()).code, (await put()).body.version], ['200', 2]);
 });
+
+test('of many who make one tenant at once one does', async () => {
+  const made = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => create({ tenantId: 'raced', region: `r${i}` })),
+  );
+  assert.equal(made.filter(({ code }) => code === '201').length, 1);
+  assert.equal(made.filter(({ code }) => code === '409 DUPLICATE_NAME').length, 19);
+  assert.equal((await ask('GET', '/admin/tenants/raced')).body.version, 1);
+});
+
+test('of many repeats at once one makes the tenant, and the others get its answer', async () => {
+  const key = { 'Idempotency-Key': 'raced-once' };
+  const made = await Promise.all(Array.from({ length: 20 }, () => create({ tenantId: 'repeated' }, key)));
+  const codes = made.map(({ code }) => code).toSorted();
+  assert.deepEqual(codes, [...Array.from({ length: 19 }, () => '200'), '201']);
+});
+
+test('a key of a suspended tenant can still be revoked', async () => {
+  const own = { 'X-Tenant-Id': 'leaked' };
+  const { body } = await ask<{ keyId: string }>(
+    'POST',
+    '/admin/api-keys',
+    { name: 'k', roles: ['Viewer'] },
+    own,
+  );
+  await ask('PUT', '/admin/tenants/leaked', { status: 'Suspended' });
+  const headers = { 'X-API-Key': PLATFORM_KEY, 'X-Tenant-Id': 'acme' };
+  const path = `${app.url}/api/v1/admin/api-keys/${body.keyId}`;
+  assert.equal((await fetch(path, { method: 'DELETE', headers })).status, 204);
+});

@@ -9,6 +9,7 @@ import { type RecordWrite, recordsOf } from '../records/change.ts';
 import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
+import { Turns } from '../runtime/turns.ts';
 import { keyNowMs, onceOf } from '../streams/once.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
@@ -28,6 +29,7 @@ const ATTEMPTS_MAX = 20;
 
 export function createTenantOperations(parts: TenantOperationParts) {
   const { tenants } = parts.access;
+  const turns = new Turns();
   const found = async (tenantId: TenantId): Promise<TenantRecord> => {
     const tenant = await tenants.find(tenantId);
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
@@ -46,7 +48,9 @@ export function createTenantOperations(parts: TenantOperationParts) {
         const there = await tenants.find(tenantId);
         const isTaken = there !== undefined && (there.version > 0 || (await parts.hasLogged(tenantId)));
         const tenant = isTaken ? undefined : await tenants.ensure(tenantId, parts.clock.now());
-        const made = tenant && (await put(call, tenant, settingsOf(tenant, wish), parts));
+        // Another request may have made it since.
+        const isNew = tenant?.version === 0;
+        const made = isNew ? await put(call, tenant, settingsOf(tenant, wish), parts) : undefined;
         if (made === undefined) throw duplicate(tenantId);
         return { kind: 'Created', body: showTenant(made) };
       },
@@ -58,14 +62,20 @@ export function createTenantOperations(parts: TenantOperationParts) {
         call: Call,
         { tenantId, ifMatch, settings }: InputOf<'tenants.replace'>,
       ): Promise<Answer<'tenants.replace'>> {
-        for (let attempt = 1; ; attempt++) {
-          const tenant = await found(tenantId);
-          requireMatch(ifMatch, tenant.version);
-          const changed = await put(call, tenant, settingsOf(tenant, settings), parts);
-          if (changed !== undefined) return { kind: 'Done', body: showTenant(changed) };
-          if (attempt === ATTEMPTS_MAX)
-            throw new AuditError('SERVICE_UNAVAILABLE', `Others change ${tenantId} all the time; ask again.`);
-        }
+        // Those of this process one after the other: else they would only be in each other's way.
+        return turns.take(tenantId, async () => {
+          for (let attempt = 1; ; attempt++) {
+            const tenant = await found(tenantId);
+            requireMatch(ifMatch, tenant.version);
+            const changed = await put(call, tenant, settingsOf(tenant, settings), parts);
+            if (changed !== undefined) return { kind: 'Done', body: showTenant(changed) };
+            if (attempt === ATTEMPTS_MAX)
+              throw new AuditError(
+                'SERVICE_UNAVAILABLE',
+                `Others change ${tenantId} all the time; ask again.`,
+              );
+          }
+        });
       },
       again,
       writesTo,

@@ -4,6 +4,7 @@
 
 import { createAuthenticate } from '../access/credentials.ts';
 import { createLocalIssuer } from '../access/local-issuer.ts';
+import { ownerNamed } from '../access/tenants.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
@@ -132,6 +133,7 @@ function gatewayOn(
     tenancy,
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
+      tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
     }),
     validate,
     operations: { ...operations, ...overrides.operations },

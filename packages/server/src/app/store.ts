@@ -2,7 +2,7 @@
 // the index that follows the log. Handed out before it is open, and opened when the service starts.
 
 import { join, resolve } from 'node:path';
-import { INSTALLATION, originOf } from '@tallystick/evidence';
+import { INSTALLATION, logNamed, originOf } from '@tallystick/evidence';
 import { settleFirstKey } from '../access/first-key.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
@@ -156,7 +156,8 @@ function accessOn(
   const { records, tenants } = storage;
   const append = (request: AppendRequest) => sequencer.append(request);
   const provide = (tenantId: string) => tenancy.provide(tenantId);
-  const parts = { records, tenants, signing, append, provide, clock, random, nextId, telemetry };
+  const logOrigin = () => storage.logOrigin;
+  const parts = { records, tenants, signing, logOrigin, append, provide, clock, random, nextId, telemetry };
   const access = createAccess(parts);
   const tenancy = createTenancy({ tenants: access.tenants, clock, ...config.tenants });
   return {
@@ -209,7 +210,8 @@ export async function openData(
   await patiently(() => checkpointer.settle(opened.logOrigin));
   await patiently(() => membership.join());
   await patiently(() => adoptUnlessAnchored(opened, { anchor, access, sequencer }, surroundings));
-  const parts = { keys: access.keys, changes: access.keyChanges, clock, random };
+  const hasLogged = async () => (await opened.log.forTenant(INSTALLATION).streamCount()) > 0;
+  const parts = { keys: access.keys, changes: access.keyChanges, hasLogged, clock, random };
   const first = await patiently(() => settleFirstKey(config.adminKey?.reveal(), parts));
   if (first.outcome === 'GivenButUseless') {
     const { keyId } = first;
@@ -228,7 +230,10 @@ async function adoptUnlessAnchored(
   { clock, random, nextId, telemetry }: Surroundings,
 ): Promise<void> {
   const { keys, change, installation } = access;
-  if (anchor.heads().has(originOf({ tenant: INSTALLATION, epoch: 0 }, logOrigin))) return;
+  const origins = [...anchor.heads().keys()];
+  // Whoever can write to the store could also give it another name, and have the anchor know nothing of it.
+  const isOurs = origins.every((origin) => logNamed(origin, logOrigin) !== undefined);
+  if (!isOurs || origins.includes(originOf({ tenant: INSTALLATION, epoch: 0 }, logOrigin))) return;
   const adopted = await adoptOlderKeys({ older, keys, change, random });
   if (adopted === 0) return;
   telemetry.info('API keys of an older version are records now', { adopted });

@@ -59,6 +59,7 @@ function stage() {
       finds.push(key);
       return kept.get(`${tenant} ${operation} ${key}`);
     },
+    tenant: async () => undefined,
   });
   let performed = 0;
   const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {

@@ -7,6 +7,7 @@
 import { ok as assert } from 'node:assert/strict';
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
+import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
 import type { AnyAnswer, UsedKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
@@ -25,6 +26,7 @@ export function requestKey(key: string, { asked }: Received, caller: Caller | un
 /** What keys were used up for, wherever that is kept; expired ones do not count. */
 export interface UsedKeys {
   find(tenant: TenantId, operation: OperationName, key: string): Promise<UsedKey | undefined>;
+  tenant(tenant: TenantId): Promise<TenantRecord | undefined>;
 }
 
 /** Answers a call that has a key: again, where it was done before, else by performing it. */
@@ -38,15 +40,18 @@ export type AnswerOnce = (
 export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
   const turns = new Turns();
   return (call, received, again, perform) => {
-    const { tenant, tenantRecord, operation, once, caller } = call;
-    // A tenant that has not written yet has used no key; and what has no one meaning cannot be compared.
-    const mayBeUsed = tenantRecord !== undefined && received.violations.length === 0;
+    const { tenant, operation, once, caller } = call;
     if (tenant === undefined || once === undefined) return perform();
     return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
       call.deadline.throwIfPassed();
-      const used = mayBeUsed ? await usedKeys.find(tenant, operation, once.key) : undefined;
+      // What has no one meaning cannot be compared.
+      if (received.violations.length > 0) return perform();
+      // The request before this one may have made the tenant. One that has not written yet has used no key.
+      const tenantRecord = call.tenantRecord ?? (await usedKeys.tenant(tenant));
+      if (tenantRecord === undefined) return perform();
+      const used = await usedKeys.find(tenant, operation, once.key);
       if (used === undefined) return perform();
-      const asked = { fingerprint: once.fingerprint(tenantRecord!), clearance: caller!.clearance };
+      const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
       if (!isRepeat(used, asked)) throw keyReused();
       return again(used);
     });

@@ -41,7 +41,10 @@ function setUp(answer: () => AppendResult | ChangeRefusal = () => DONE) {
   const random = createSystemRandom();
   const steps: string[] = [];
   const requests: AppendRequest[] = [];
-  const macs = createRecordMacs(() => [new Uint8Array(32)]);
+  const macs = createRecordMacs(
+    () => [new Uint8Array(32)],
+    () => 'audit.example.com',
+  );
   const change = createChange({
     macs,
     clock,

@@ -24,7 +24,10 @@ const draft: RecordDraft = {
 };
 
 function setUp(...keys: Uint8Array[]) {
-  const macs = createRecordMacs(() => keys);
+  const macs = createRecordMacs(
+    () => keys,
+    () => 'audit.example.com',
+  );
   return { keys, macs, make: (more: Partial<RecordDraft> = {}) => macs.make({ ...draft, ...more }, random) };
 }
 
@@ -50,7 +53,8 @@ test('a record holds the canonical text of its content, with its version, and co
 test('the MAC is the one that the head of the file says', () => {
   const { make } = setUp(OLD, NEW);
   const { salt, mac, body } = make({ content: { state: 'Active' } });
-  const text = JSON.stringify(['acme', 'ApiKey', draft.id, 3, 'Active', null, null, toBase64(salt), body]);
+  const named = ['audit.example.com', 'acme', 'ApiKey', draft.id];
+  const text = JSON.stringify([...named, 3, 'Active', null, null, toBase64(salt), body]);
   const expected = createHmac('sha256', NEW).update(text).digest();
   assert.deepEqual(Buffer.from(mac), Buffer.concat([Buffer.from([0, 2]), expected]));
 });
@@ -124,4 +128,13 @@ test('a number that no key has, and a MAC of another key, are not genuine', () =
 test('without a key no record is made', () => {
   const { make } = setUp();
   assert.throws(() => make(), /no key/);
+});
+
+test('a record of another installation with the same keys is not genuine', () => {
+  const { make } = setUp(OLD);
+  const other = createRecordMacs(
+    () => [OLD],
+    () => 'other.example.com',
+  );
+  assert.equal(other.isGenuine(make()), false);
 });

@@ -3,7 +3,7 @@
 // are in files:
 //
 //   mac = u16 number of the signing key, from 1 ‖ HMAC-SHA256(HKDF-SHA256(that key), text)
-//   text = RFC 8785 of [owner, kind, id, version, state, uniqueName, lookup, salt, body], null where there is none
+//   text = RFC 8785 of [log origin, owner, kind, id, version, state, uniqueName, lookup, salt, body], null where there is none
 //
 // A record that is put back to an older version has a sound MAC. `tallystick verify` finds it, and one that is gone: it
 // holds records against their notices.
@@ -39,14 +39,17 @@ export interface RecordMacs {
 const SALT_BYTES = 16;
 const NUMBER_BYTES = 2;
 
-/** `keys` are made from those that sign, the oldest first: each has its number for ever. */
-export function createRecordMacs(keys: () => readonly Uint8Array[]): RecordMacs {
+/**
+ * `keys` are made from those that sign, the oldest first: each has its number for ever. `logOrigin` is that of the store: no
+ * record of another one counts here, even if it was made with the same keys.
+ */
+export function createRecordMacs(keys: () => readonly Uint8Array[], logOrigin: () => string): RecordMacs {
   const macOf = (record: Unsealed, number: number): Buffer | undefined => {
     const key = keys()[number - 1];
     if (key === undefined) return undefined;
     const prefix = Buffer.alloc(NUMBER_BYTES);
     prefix.writeUInt16BE(number);
-    return Buffer.concat([prefix, createHmac('sha256', key).update(textOf(record)).digest()]);
+    return Buffer.concat([prefix, createHmac('sha256', key).update(textOf(record, logOrigin())).digest()]);
   };
   return {
     make({ owner, kind, id, version, content }, random) {
@@ -74,9 +77,12 @@ export function commitmentOfRecord({ salt, body }: Pick<StoredRecord, 'salt' | '
 
 type Unsealed = Omit<StoredRecord, 'mac'>;
 
-function textOf({ owner, kind, id, version, state, uniqueName, lookup, salt, body }: Unsealed): string {
+function textOf(
+  { owner, kind, id, version, state, uniqueName, lookup, salt, body }: Unsealed,
+  logOrigin: string,
+): string {
   const copies = [version, state, uniqueName ?? null, lookup === undefined ? null : toBase64(lookup)];
-  return canonicalJson([owner, kind, id, ...copies, toBase64(salt), body]);
+  return canonicalJson([logOrigin, owner, kind, id, ...copies, toBase64(salt), body]);
 }
 
 function bytesOf(hex: string | undefined): Uint8Array | undefined {

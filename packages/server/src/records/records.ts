@@ -41,10 +41,10 @@ export interface RecordReader {
   version(): Promise<unknown>;
   /** So long may a reader use what it has read before it looks at the version again. */
   freshMs(): number;
-  /** Whoever owns it. */
-  byLookup(kind: RecordKind, lookup: Uint8Array): Promise<StoredRecord | undefined>;
-  /** Whoever owns it. */
-  byId(kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
+  /** Whoever owns it. Several, where somebody has put rows past us: one of them may be genuine. */
+  byLookup(kind: RecordKind, lookup: Uint8Array): Promise<readonly StoredRecord[]>;
+  /** The same. */
+  byId(kind: RecordKind, id: string): Promise<readonly StoredRecord[]>;
   /** Those of all owners, by id. */
   all(kind: RecordKind): Promise<readonly StoredRecord[]>;
   forOwner(owner: RecordOwner): OwnedRecords;

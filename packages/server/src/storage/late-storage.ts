@@ -6,7 +6,9 @@ import type { Storage } from './storage.ts';
 
 type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'index';
 
-export interface LateStorage extends Pick<Storage, LatePort | 'nodes' | 'answers'>, AsyncDisposable {
+export interface LateStorage
+  extends Pick<Storage, LatePort | 'logOrigin' | 'nodes' | 'answers'>,
+    AsyncDisposable {
   /** From now on it is that one, which is closed with this one. */
   use(opened: Storage): void;
 }
@@ -26,6 +28,10 @@ export function createLateStorage(): LateStorage {
     keyUses: port('keyUses'),
     // Health is asked from the first moment on.
     index: port('index', { isDamaged: () => false }),
+    get logOrigin() {
+      if (opened === undefined) throw isStarting();
+      return opened.logOrigin;
+    },
     get nodes() {
       return opened?.nodes;
     },

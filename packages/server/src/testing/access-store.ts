@@ -35,6 +35,7 @@ export async function openAccessStore(beside?: AccessStore): Promise<AccessStore
   const forged: StoredRecord[] = [];
   const access = createAccess({
     ...storage,
+    logOrigin: () => storage.logOrigin,
     signing: { macKeys: () => MAC_KEYS, reload: async () => {} },
     append: (request) => append(storage, request, { nowMs: clock.now(), steadyNowMs: clock.now() }),
     clock,

@@ -36,10 +36,10 @@ export const recordReadClaims: Claims = {
     }
     await using storage = await place.open();
     const { records } = storage;
-    assert.deepEqual(await records.byId('ApiKey', one.id), one);
-    assert.deepEqual(await records.byId('ApiKey', two.id), two);
-    assert.deepEqual(await records.byLookup('ApiKey', lookup(1)), one);
-    assert.deepEqual(await records.byLookup('ApiKey', lookup(2)), two);
+    assert.deepEqual(await records.byId('ApiKey', one.id), [one]);
+    assert.deepEqual(await records.byId('ApiKey', two.id), [two]);
+    assert.deepEqual(await records.byLookup('ApiKey', lookup(1)), [one]);
+    assert.deepEqual(await records.byLookup('ApiKey', lookup(2)), [two]);
     assert.deepEqual(await records.forOwner('acme').find('ApiKey', one.id), one);
     assert.deepEqual(await records.forOwner('acme').find('Tenant', ''), settings);
     assert.deepEqual(
@@ -47,14 +47,14 @@ export const recordReadClaims: Claims = {
       [one, two].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     );
     assert.deepEqual(await records.forOwner('*').list('ApiKey'), [two]);
-    assert.equal(await records.byId('ApiKey', nextId()), undefined);
-    assert.equal(await records.byId('Tenant', one.id), undefined);
-    assert.equal(await records.byLookup('ApiKey', lookup(9)), undefined);
-    assert.equal(await records.byLookup('Tenant', lookup(1)), undefined);
+    assert.deepEqual(await records.byId('ApiKey', nextId()), []);
+    assert.deepEqual(await records.byId('Tenant', one.id), []);
+    assert.deepEqual(await records.byLookup('ApiKey', lookup(9)), []);
+    assert.deepEqual(await records.byLookup('Tenant', lookup(1)), []);
     const next = nextVersion(one, { lookup: lookup(3), uniqueName: undefined });
     await put(storage, next);
-    assert.deepEqual(await records.byLookup('ApiKey', lookup(3)), next);
-    assert.equal(await records.byLookup('ApiKey', lookup(1)), undefined);
+    assert.deepEqual(await records.byLookup('ApiKey', lookup(3)), [next]);
+    assert.deepEqual(await records.byLookup('ApiKey', lookup(1)), []);
   },
 
   'records of an owner are read in pages, from both ends, and counted': async (place) => {

@@ -153,7 +153,7 @@ export const recordClaims: Claims = {
       for (const result of results)
         if (result.status !== 'Done') assert.deepEqual(result, { status: 'Stale', id: held.id, version });
       held = winners[0]!;
-      assert.deepEqual(await storage.records.byId('ApiKey', held.id), held);
+      assert.deepEqual(await storage.records.byId('ApiKey', held.id), [held]);
       assert.equal((await place.rows('acme')).length, version);
     }
   },
@@ -187,8 +187,8 @@ export const recordClaims: Claims = {
       'Done',
     ]);
     assert.deepEqual(await statuses(changeOf([nextVersion(freed, named)])), [taken]);
-    assert.deepEqual(await storage.records.byId('ApiKey', two.id), two);
-    assert.deepEqual(await storage.records.byId('ApiKey', one.id), freed);
+    assert.deepEqual(await storage.records.byId('ApiKey', two.id), [two]);
+    assert.deepEqual(await storage.records.byId('ApiKey', one.id), [freed]);
     assert.equal((await place.rows('acme')).length, 6);
   },
 

@@ -8,7 +8,10 @@ import { ToldRecords } from './records.ts';
 
 const ID = '01KE0000000000000000000001';
 const random = createSystemRandom();
-const macs = createRecordMacs(() => [new Uint8Array(32)]);
+const macs = createRecordMacs(
+  () => [new Uint8Array(32)],
+  () => 'audit.example.com',
+);
 
 function recordOf(version: number, content: Partial<RecordContent> = {}, id = ID): StoredRecord {
   const kind: RecordKind = id === '' ? 'Tenant' : 'ApiKey';
@@ -106,5 +109,14 @@ test('a notice that repeats an earlier version covers nobody who has put it back
   assert.match(
     verdict([first, second, first], [first]),
     /^NOTICE_INVALID: the notice at index 2 commits to an earlier version of the record ApiKey/,
+  );
+});
+
+test('a record that was put back and then changed has too few versions', () => {
+  const [first, revoked] = [recordOf(1), recordOf(2, { state: 'Revoked' })];
+  const changed = recordOf(2, { state: 'Active' });
+  assert.match(
+    verdict([first, revoked, changed], [changed]),
+    /^LEAF_MISMATCH: the record ApiKey .* has version 2, and 3 notices tell of it/,
   );
 });

@@ -9,6 +9,8 @@ interface Told {
   readonly commitment: string;
   /** Of the notice, in its log. */
   readonly index: number;
+  /** How many notices told of the record so far: as many as it has versions. */
+  readonly count: number;
 }
 
 /** What the notices of a tenant's logs say of its records, by the name of the record. */
@@ -29,7 +31,9 @@ export class ToldRecords {
         notice.index,
       );
     this.#commitments.add(commitment);
-    this.#told.set(nameOf(kind, id), { commitment, index: notice.index });
+    const name = nameOf(kind, id);
+    const count = (this.#told.get(name)?.count ?? 0) + 1;
+    this.#told.set(name, { commitment, index: notice.index, count });
   }
 
   /** Each record once; throws EvidenceError. */
@@ -43,6 +47,13 @@ export class ToldRecords {
       throw fault(
         'LEAF_MISMATCH',
         `${name} is not what its newest notice, at index ${told.index}, commits to`,
+        told.index,
+      );
+    // Somebody has put an older version back, or a version of another store, and it was changed since.
+    if (told.count !== copies.version)
+      throw fault(
+        'LEAF_MISMATCH',
+        `${name} has version ${copies.version}, and ${told.count} notices tell of it`,
         told.index,
       );
   }

@@ -72,7 +72,7 @@ async function serveAt(url: string): Promise<void> {
     changed.map(({ status }) => status),
     ['Done', 'Done'],
   );
-  const found = await createRecordReader(database).byLookup('ApiKey', key.lookup!);
+  const [found] = await createRecordReader(database).byLookup('ApiKey', key.lookup!);
   assert.equal(found?.version, 2);
 }
 

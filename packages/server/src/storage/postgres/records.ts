@@ -12,12 +12,12 @@ import { numberOf, textIn } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import {
   RECORD_COLUMNS,
-  recordIn,
+  recordsIn,
   RECORDS_COUNTED_MAX,
   RECORDS_VERSION,
   recordValues,
 } from '../rows/record-row.ts';
-import { type Database, PROJECTOR, type Row, type Scope, statement, type Transaction } from './database.ts';
+import { type Database, PROJECTOR, type Scope, statement, type Transaction } from './database.ts';
 
 const HELD = statement(
   `SELECT id, version, unique_name FROM records
@@ -29,9 +29,10 @@ const PUT = statement(
      state = excluded.state, unique_name = excluded.unique_name, lookup = excluded.lookup, salt = excluded.salt,
      mac = excluded.mac`,
 );
-const COUNT_UP = statement(
-  `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', '1')
-   ON CONFLICT (name) DO UPDATE SET value = (meta.value::bigint + 1)::text`,
+// At random: whatever somebody has put there, the next change is seen.
+const NEW_VERSION = statement(
+  `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', gen_random_uuid()::text)
+   ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 );
 
 /** Those that a pool is about, once its logs are locked; what it puts is seen by what is looked up after it. */
@@ -80,7 +81,7 @@ export class RecordRows {
   async write(transaction: Transaction): Promise<void> {
     if (this.#put.length === 0) return;
     for (const record of this.#put) await transaction.change(PUT, [record.owner, ...recordValues(record)]);
-    await transaction.change(COUNT_UP);
+    await transaction.change(NEW_VERSION);
   }
 }
 
@@ -112,9 +113,9 @@ export function createRecordReader(database: Database): RecordReader {
     freshMs: () => FRESH_MS,
     version: async () => (await database.read(NO_TENANT, VERSION))[0]?.['value'],
     byLookup: async (kind, lookup) =>
-      firstOf(await database.read({ role: 'Reader', keyHash: lookup }, BY_LOOKUP, [kind, lookup])),
-    byId: async (kind, id) => firstOf(await database.read(PROJECTOR, BY_ID, [kind, id])),
-    all: async (kind) => (await database.read(PROJECTOR, ALL, [kind])).map(recordIn),
+      recordsIn(await database.read({ role: 'Reader', keyHash: lookup }, BY_LOOKUP, [kind, lookup])),
+    byId: async (kind, id) => recordsIn(await database.read(PROJECTOR, BY_ID, [kind, id])),
+    all: async (kind) => recordsIn(await database.read(PROJECTOR, ALL, [kind])),
     forOwner: (owner) => ownedRecords(database, owner),
   };
 }
@@ -124,17 +125,14 @@ function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
   const read = (asked: typeof FIND, kind: RecordKind, ...more: (string | number)[]) =>
     database.read(scope, asked, [owner, kind, ...more]);
   return {
-    find: async (kind, id) => firstOf(await read(FIND, kind, id)),
-    list: async (kind) => (await read(LIST, kind)).map(recordIn),
+    find: async (kind, id) => recordsIn(await read(FIND, kind, id))[0],
+    list: async (kind) => recordsIn(await read(LIST, kind)),
     page: async (kind, { way, beyond, limit }: RowsWish) =>
-      (way === 'Falling'
-        ? await read(BEFORE, kind, beyond ?? LAST_ID, limit)
-        : await read(AFTER, kind, beyond ?? '', limit)
-      ).map(recordIn),
+      recordsIn(
+        way === 'Falling'
+          ? await read(BEFORE, kind, beyond ?? LAST_ID, limit)
+          : await read(AFTER, kind, beyond ?? '', limit),
+      ),
     count: async (kind) => numberOf((await read(COUNT, kind))[0], 'count'),
   };
-}
-
-function firstOf([row]: readonly Row[]): StoredRecord | undefined {
-  return row && recordIn(row);
 }

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '@tallystick/contract';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
-import { blobOf, blobOrNone, numberOf, textIn, textOrNone } from './columns.ts';
+import { blobOf, blobOrNone, numberOf, readOr, textIn, textOrNone } from './columns.ts';
 
 /** Behind the tenant. */
 export const RECORD_COLUMNS = 'kind, id, version, body, state, unique_name, lookup, salt, mac';
@@ -27,6 +27,11 @@ export function recordIn(row: Readonly<Record<string, unknown>>): StoredRecord {
     salt: blobOf(row, 'salt'),
     mac: blobOf(row, 'mac'),
   };
+}
+
+/** Those that are what the schema promises: another one is none of ours, and must not keep others from being read. */
+export function recordsIn(rows: readonly Readonly<Record<string, unknown>>[]): StoredRecord[] {
+  return rows.flatMap((row) => readOr<StoredRecord[]>(() => [recordIn(row)], []));
 }
 
 /** So many are counted for a list: past its exact total it only says that there are more. */

@@ -20,11 +20,11 @@ test('what another process has changed is seen, and so is the version of all rec
   const versions = [await two.records.version()];
   await append(one, changeOf([made]));
   versions.push(await two.records.version());
-  assert.deepEqual(await two.records.byLookup('ApiKey', made.lookup!), made);
+  assert.deepEqual(await two.records.byLookup('ApiKey', made.lookup!), [made]);
   const next = nextVersion(made, { state: 'Revoked' });
   await append(two, changeOf([next]));
   versions.push(await one.records.version());
-  assert.deepEqual(await one.records.byId('ApiKey', made.id), next);
+  assert.deepEqual(await one.records.byId('ApiKey', made.id), [next]);
   assert.equal(await two.records.version(), versions.at(-1));
   assert.equal(new Set(versions).size, 3);
   assert.equal((await append(one, changeOf([next]))).status, 'Stale');

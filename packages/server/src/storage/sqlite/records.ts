@@ -8,7 +8,7 @@ import { numberOf } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import {
   RECORD_COLUMNS,
-  recordIn,
+  recordsIn,
   RECORDS_COUNTED_MAX,
   RECORDS_VERSION,
   recordValues,
@@ -19,19 +19,21 @@ export class RecordRows {
   readonly #version: StatementSync;
   readonly #named: StatementSync;
   readonly #put: StatementSync;
-  readonly #countUp: StatementSync;
+  readonly #newVersion: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#version = db.prepare('SELECT version FROM records WHERE tenant = ? AND kind = ? AND id = ?');
+    this.#version.setReadBigInts(true);
     this.#named = db.prepare(
       'SELECT 1 FROM records WHERE tenant = ? AND kind = ? AND unique_name = ? AND id <> ?',
     );
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#countUp = db.prepare(
-      `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', 1)
-       ON CONFLICT (name) DO UPDATE SET value = value + 1`,
+    // At random: whatever somebody has put there, the next change is seen.
+    this.#newVersion = db.prepare(
+      `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', hex(randomblob(8)))
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     );
   }
 
@@ -46,7 +48,7 @@ export class RecordRows {
 
   put(tenant: number, record: StoredRecord): void {
     this.#put.run(tenant, ...recordValues(record));
-    this.#countUp.run();
+    this.#newVersion.run();
   }
 }
 
@@ -90,30 +92,42 @@ class RecordReads {
     this.#before = db.prepare(`${OWNED} AND id < ? ORDER BY id DESC LIMIT ?`);
     this.#after = db.prepare(`${OWNED} AND id > ? ORDER BY id LIMIT ?`);
     this.#count = db.prepare(`SELECT count(*) AS count FROM (${OWNED} LIMIT ${RECORDS_COUNTED_MAX})`);
+    // They would throw an error that is none of the row for a number that is too large.
+    for (const statement of [
+      this.#version,
+      this.#byLookup,
+      this.#byId,
+      this.#all,
+      this.#find,
+      this.#list,
+      this.#before,
+      this.#after,
+    ])
+      statement.setReadBigInts(true);
   }
 
   version(): unknown {
     return this.#version.get()?.['value'];
   }
 
-  byLookup(kind: RecordKind, lookup: Uint8Array): StoredRecord | undefined {
-    return firstOf(this.#byLookup.get(kind, lookup));
+  byLookup(kind: RecordKind, lookup: Uint8Array): StoredRecord[] {
+    return recordsIn(this.#byLookup.all(kind, lookup));
   }
 
-  byId(kind: RecordKind, id: string): StoredRecord | undefined {
-    return firstOf(this.#byId.get(kind, id));
+  byId(kind: RecordKind, id: string): StoredRecord[] {
+    return recordsIn(this.#byId.all(kind, id));
   }
 
   all(kind: RecordKind): StoredRecord[] {
-    return this.#all.all(kind).map(recordIn);
+    return recordsIn(this.#all.all(kind));
   }
 
   find(owner: RecordOwner, kind: RecordKind, id: string): StoredRecord | undefined {
-    return firstOf(this.#find.get(owner, kind, id));
+    return recordsIn(this.#find.all(owner, kind, id))[0];
   }
 
   list(owner: RecordOwner, kind: RecordKind): StoredRecord[] {
-    return this.#list.all(owner, kind).map(recordIn);
+    return recordsIn(this.#list.all(owner, kind));
   }
 
   page(owner: RecordOwner, kind: RecordKind, { way, beyond, limit }: RowsWish): StoredRecord[] {
@@ -121,14 +135,10 @@ class RecordReads {
       way === 'Falling'
         ? this.#before.all(owner, kind, beyond ?? LAST_ID, limit)
         : this.#after.all(owner, kind, beyond ?? '', limit);
-    return rows.map(recordIn);
+    return recordsIn(rows);
   }
 
   count(owner: RecordOwner, kind: RecordKind): number {
     return numberOf(this.#count.get(owner, kind), 'count');
   }
-}
-
-function firstOf(row: Readonly<Record<string, unknown>> | undefined): StoredRecord | undefined {
-  return row && recordIn(row);
 }

@@ -44,6 +44,7 @@ export function createTenantStore(
   const count = reading.prepare(
     `SELECT count(*) AS count FROM (${TENANTS} WHERE ${LISTED} LIMIT ${RECORDS_COUNTED_MAX})`,
   );
+  for (const statement of [one, rising, falling]) statement.setReadBigInts(true);
   const find = (tenantId: TenantId) => {
     const row = one.get(tenantId);
     return row && tenantIn(row);
