@@ -36,6 +36,8 @@ export interface Migrated {
 export interface MigrateOptions {
   /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
   readonly distribute?: boolean;
+  /** Where another has just made all of it, it is left as it is: rights are given under locks, and that one serves already. */
+  readonly onlyIfMissing?: boolean;
   /** The logins that take work from the serving user; undefined: it does everything. */
   readonly besides?: Omit<Users, 'Serving'>;
 }
@@ -68,7 +70,7 @@ function unhurried(client: PoolClient): Asking {
 async function migrateOver(
   client: Asking,
   servedBy: string,
-  { distribute = false, besides = {} }: MigrateOptions,
+  { distribute = false, onlyIfMissing = false, besides = {} }: MigrateOptions,
 ): Promise<Migrated> {
   await client.query('BEGIN');
   await client.query('SET LOCAL statement_timeout = 0');
@@ -77,6 +79,10 @@ async function migrateOver(
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
   const version = (await hasTables(client)) ? await versionOf(client) : 0;
   requireKnown(version);
+  if (onlyIfMissing && version === MIGRATIONS.length) {
+    await client.query('COMMIT');
+    return { from: version, to: version };
+  }
   const isDistributed = version === 0 ? distribute : await areDistributed(client, SCHEMA);
   if (distribute) await requireExtension(client);
   if (distribute && !isDistributed) throw notDistributed();

@@ -83,7 +83,7 @@ async function makeTables(database: Database, options: MigrateOptions): Promise<
   if (separate !== undefined)
     throw fail(`with ${LOGINS[separate].setting} the user ${user}, who serves, is not to make them`);
   try {
-    await migrate(database, user, options);
+    await migrate(database, user, { ...options, onlyIfMissing: true });
   } catch (cause) {
     if (!isDenied(cause)) throw cause;
     throw fail(`the user ${user} may not make them (${cause.message})`, cause);
