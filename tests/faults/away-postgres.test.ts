@@ -215,10 +215,10 @@ const LOCK = `BEGIN; LOCK TABLE tallystick.entries, tallystick.heads, tallystick
   tallystick.records, tallystick.tenants, tallystick.rebuilds, tallystick.dead_letters IN ACCESS EXCLUSIVE MODE`;
 
 /** The service takes these tables in an order of its own: of two that wait for each other the database sends one away. */
-async function lockAll(holder: Connection): Promise<void> {
+async function lockAll(holder: Connection, lock = LOCK): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await holder.query(LOCK);
+      await holder.query(lock);
       return;
     } catch (error) {
       const isSentAway = error instanceof Error && 'code' in error && error.code === '40P01';
@@ -255,7 +255,7 @@ test('control: a service that acknowledges from memory does so while the log can
   const holder = new Connection({ connectionString: url });
   holder.on('error', () => {});
   await holder.connect();
-  await holder.query('BEGIN; LOCK TABLE tallystick.entries, tallystick.heads IN ACCESS EXCLUSIVE MODE');
+  await lockAll(holder, 'BEGIN; LOCK TABLE tallystick.entries, tallystick.heads IN ACCESS EXCLUSIVE MODE');
   await assert.rejects(requireRefused(running, [{ body: event('early') }]), /201/);
   await holder.end();
 });
