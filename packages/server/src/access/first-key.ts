@@ -34,7 +34,8 @@ const MADE_NAME = 'first start';
 
 export async function settleFirstKey(given: string | undefined, parts: FirstKeyParts): Promise<FirstKey> {
   if (given !== undefined) return settleGiven(given, parts);
-  if ((await parts.keys.list()).length > 0 || (await parts.hasLogged())) return { outcome: 'NotNeeded' };
+  // The log first: there may be a million keys.
+  if ((await parts.hasLogged()) || (await parts.keys.list()).length > 0) return { outcome: 'NotNeeded' };
   // Another node may be starting for the first time, too: one of them makes it, and shows it.
   const made = await parts.changes.create(platformAdmin(MADE_NAME, MADE_NAME), causeOf(parts));
   return made === undefined ? { outcome: 'NotNeeded' } : { outcome: 'Made', key: made.key };

@@ -1,4 +1,4 @@
-// Making, rotating and revoking API keys, whoever asks: the admin API or the command line. Each change is one commit with its
+// Making, rotating and revoking API keys, for the admin API and the command line. Each change is one commit with its
 // notice: in the log of the key's tenant, or in that of the installation for a platform key.
 
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';

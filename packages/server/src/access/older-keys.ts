@@ -1,6 +1,6 @@
 // API keys from before there were records. The first start of this version makes records of them, each with its notice, and
 // removes the rows. It does so only once: where the log of the installation was anchored before, such rows are not of an
-// older version, and whoever can write to the database must not get a key that counts by adding one.
+// older version, and write access to the database must not be enough to add a key that counts.
 
 import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';

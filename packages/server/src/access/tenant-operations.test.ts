@@ -1,4 +1,4 @@
-// Tenants as whoever runs the platform makes and changes them, through the whole service.
+// A platform Admin makes and changes tenants, through the whole service.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -93,7 +93,7 @@ test('of a hundred who change it from one version one does, and without a tag al
   assert.equal((await ask('GET', '/admin/tenants/contested')).body.version, 7);
 });
 
-test('a suspended tenant is refused, whoever asks, until it is active again', async () => {
+test('a suspended tenant is refused for every caller until it is active again', async () => {
   await create({ tenantId: 'held' });
   await send('held');
   for (const status of ['Suspended', 'Closed']) {

@@ -1,4 +1,4 @@
-// The admin API for tenants: whoever manages the platform makes them, gives them settings, suspends them. Each change is a
+// The admin API for tenants: a platform Admin makes them, changes their settings and suspends them. Each change is a
 // notice in the log of the tenant itself.
 
 import { type Answer, AuditError, type InputOf, type Tenant, type TenantId } from '@tallystick/contract';

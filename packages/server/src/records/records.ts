@@ -22,7 +22,7 @@ export interface StoredRecord {
   readonly state: string;
   /** No other record of the owner and the kind has it. */
   readonly uniqueName: string | undefined;
-  /** By which it is found whoever owns it: for an API key, its hash. */
+  /** It is found by this without its owner: for an API key, its hash. */
   readonly lookup: Uint8Array | undefined;
   /** With it, the notice commits to the body. */
   readonly salt: Uint8Array;
@@ -41,7 +41,7 @@ export interface RecordReader {
   version(): Promise<unknown>;
   /** So long may a reader use what it has read before it looks at the version again. */
   freshMs(): number;
-  /** Whoever owns it. Several, where somebody has put rows past us: one of them may be genuine. */
+  /** Of any owner. Several, where somebody has put rows past us: one of them may be genuine. */
   byLookup(kind: RecordKind, lookup: Uint8Array): Promise<readonly StoredRecord[]>;
   /** The same. */
   byId(kind: RecordKind, id: string): Promise<readonly StoredRecord[]>;
