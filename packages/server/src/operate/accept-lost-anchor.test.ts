@@ -112,6 +112,24 @@ describe('a store without its anchor', () => {
     assert.deepEqual(await servedBy(app), [...TENANTS]);
   });
 
+  it('does not take over keys that were planted as those of an older version', async () => {
+    using store = made.clone();
+    rmSync(anchorOf(store));
+    const own = "tenant = (SELECT tenant FROM tenants WHERE tenant_id = '*')";
+    store.alter(
+      `DROP TRIGGER entries_stay;
+       DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE ${own});
+       DELETE FROM entries WHERE ${own}; DELETE FROM streams WHERE ${own};
+       DELETE FROM checkpoints WHERE ${own}; DELETE FROM records WHERE ${own};
+       INSERT INTO api_keys (key_id, tenant_id, name, roles, scopes, hash, created_at_ms, created_by)
+       VALUES ('01KE0000000000000000000042', '*', 'x', 'Admin', '', zeroblob(32), 0, 'x')`,
+    );
+    await accept(store);
+    await using app = await store.start();
+    const { code } = await adminCaller(app, 'acme').get('/api/v1/admin/api-keys/01KE0000000000000000000042');
+    assert.equal(code, '404 KEY_NOT_FOUND');
+  });
+
   it('keeps a log refused whose checkpoint is not that of its entries, and goes on with the others', async () => {
     using store = made.clone();
     rmSync(anchorOf(store));

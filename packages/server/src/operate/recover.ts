@@ -94,6 +94,8 @@ export async function openRecovery(
       const { size: count } = new Set(losses.accepted.map(({ tenant }) => tenant));
       const resource = { resourceType: 'Installation', resourceId: logOrigin };
       const act = { act: 'AnchorLossesAccepted', action: 'Accept.AnchorLosses', resource, count } as const;
+      // Without the anchor of then, nothing tells whether these were there before this version.
+      for (const { tenantId } of await storage.olderKeys.list()) await storage.olderKeys.remove(tenantId);
       if (count > 0) await note(act);
       return losses;
     },
