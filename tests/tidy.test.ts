@@ -52,6 +52,7 @@ const NOUNS = [
   'records',
   'followers',
   'nodes',
+  'work',
   'admin',
 ];
 const EVERYWHERE = [
@@ -342,7 +343,14 @@ function roomOf(path: string): string {
 }
 
 /** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts. */
-const SHARED = ['storage/pool', 'storage/rows', 'storage/fsck', 'storage/event-index', 'protocols/http'];
+const SHARED = [
+  'storage/pool',
+  'storage/rows',
+  'storage/fsck',
+  'storage/event-index',
+  'storage/work',
+  'protocols/http',
+];
 
 /** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */
 function adapterOf(path: string): string | undefined {

@@ -101,3 +101,22 @@ export interface EventIndex {
   /** What it holds was found damaged, and is not made anew yet: whoever asks may get no answer. */
   isDamaged(): boolean;
 }
+
+/** How far the new index of a tenant has come. */
+export interface BuildStep {
+  readonly processedEvents: number;
+  readonly totalEvents: number;
+  /** It answers now. */
+  readonly isDone: boolean;
+}
+
+/** Makes again what is in the index. */
+export interface IndexMaker {
+  /**
+   * The next portion of an index of the tenant that is made anew, beside the one that answers; begun if there is none. It
+   * takes the place of the other when it is complete.
+   */
+  build(tenant: TenantId): Promise<BuildStep>;
+  /** Tries an event again that could not be indexed; why it still cannot be, undefined: it is in the index. */
+  indexAgain(tenant: TenantId, index: number): Promise<string | undefined>;
+}

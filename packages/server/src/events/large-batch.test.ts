@@ -95,7 +95,11 @@ test('a thousand events of keys that nobody knows are refused, and again, a few 
       const headers = { ...HEADERS, 'Idempotency-Key': `${name}-${i}` };
       for (const status of [207, 200]) {
         const longestMs = await longestTurnMs(async () => {
-          const answer = await fetch(`${app.url}/api/v1/audit-events/batch`, { method: 'POST', headers, body });
+          const answer = await fetch(`${app.url}/api/v1/audit-events/batch`, {
+            method: 'POST',
+            headers,
+            body,
+          });
           assert.equal(answer.status, status);
           await answer.arrayBuffer();
         });

@@ -3,15 +3,15 @@
 import type { TenantId } from '@tallystick/contract';
 import type { KeyUseStore } from '../access/key-uses.ts';
 import type { OlderKeyStore } from '../access/older-keys.ts';
-import type { LetterStore } from '../admin/dead-letters.ts';
-import type { RebuildStore } from '../admin/rebuild.ts';
 import type { TenantStore } from '../access/tenants.ts';
-import type { EventIndex } from '../events/event-index.ts';
+import type { EventIndex, IndexMaker } from '../events/event-index.ts';
+import type { FollowStore } from '../followers/follow-store.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
+import type { WorkStore } from '../work/jobs.ts';
 
 export interface Storage extends AsyncDisposable {
   /** The name under which every log of this installation is signed. */
@@ -22,7 +22,9 @@ export interface Storage extends AsyncDisposable {
   readonly records: RecordReader;
   readonly keyUses: KeyUseStore;
   readonly olderKeys: OlderKeyStore;
-  readonly index: EventIndex & FollowerWork & RebuildStore & LetterStore;
+  readonly work: WorkStore;
+  readonly follows: FollowStore;
+  readonly index: EventIndex & FollowerWork & IndexMaker;
   /** How this process takes part among others on the same store; undefined: it is alone. */
   readonly nodes: Nodes | undefined;
   /**

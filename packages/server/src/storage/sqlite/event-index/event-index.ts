@@ -3,11 +3,15 @@
 // gone, are thrown away and made again. No thread is started before it is needed, so that the service is ready without
 // waiting for them.
 
-import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
-import type { RowsWish } from '../../../paging.ts';
-import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import { AuditError, type TenantId } from '@tallystick/contract';
-import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
+import type {
+  BuildStep,
+  EventIndex,
+  Found,
+  IndexMaker,
+  IndexProgress,
+  IndexState,
+} from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { codeOf, type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
@@ -30,12 +34,7 @@ const TENANT_THREADS_MAX = SEARCH_THREADS - 1;
 /** Damage that comes back sooner is not mended by new views at once: it may be one of the log. */
 const RENEWED_NS_MIN = 600e9;
 
-export interface SqliteEventIndex
-  extends EventIndex,
-    FollowerWork,
-    RebuildStore,
-    LetterStore,
-    AsyncDisposable {}
+export interface SqliteEventIndex extends EventIndex, FollowerWork, IndexMaker, AsyncDisposable {}
 
 export function createEventIndex(options: EventIndexOptions): SqliteEventIndex {
   return new ThreadedIndex(options);
@@ -58,7 +57,7 @@ class ThreadedIndex implements SqliteEventIndex {
   }
 
   async turn(): Promise<FollowerTurn> {
-    return (await this.#ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowerTurn;
+    return (await this.#ask({ verb: 'Turn' })) as FollowerTurn;
   }
 
   async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
@@ -74,29 +73,12 @@ class ThreadedIndex implements SqliteEventIndex {
     }
   }
 
-  async beginRebuild(...[tenant, request]: Parameters<RebuildStore['beginRebuild']>) {
-    return (await this.#ask({ verb: 'BeginRebuild', tenant, request })) as Rebuild | undefined;
+  async build(tenant: TenantId): Promise<BuildStep> {
+    return (await this.#ask({ verb: 'Build', tenant })) as BuildStep;
   }
 
-  async findRebuild(tenant: TenantId, operationId: string) {
-    return (await this.#ask({ verb: 'FindRebuild', tenant, operationId })) as Rebuild | undefined;
-  }
-
-  async letters(tenant: TenantId, wish: RowsWish) {
-    return (await this.#ask({ verb: 'Letters', tenant, wish })) as HeldLetter[];
-  }
-
-  async letterCount(tenant: TenantId) {
-    return (await this.#ask({ verb: 'LetterCount', tenant })) as number;
-  }
-
-  async letterCountOfAll() {
-    return (await this.#ask({ verb: 'LetterCountOfAll' })) as number;
-  }
-
-  async reprocess(tenant: TenantId, messageId: string) {
-    const nowMs = this.#options.clock.now();
-    return (await this.#ask({ verb: 'Reprocess', tenant, messageId, nowMs })) as HeldLetter | undefined;
+  async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
+    return (await this.#ask({ verb: 'IndexAgain', tenant, index })) as string | undefined;
   }
 
   async state(tenant: TenantId): Promise<IndexState> {
