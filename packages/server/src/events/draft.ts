@@ -20,7 +20,6 @@ export interface Acceptance {
   readonly caller: Caller;
   /** Of the request; undefined where it is no UUID, and then each event gets one of its own. */
   readonly correlationId: CorrelationId | undefined;
-  readonly expiresAtMs: number;
 }
 
 /** Where the ids come from that nobody sent. */
@@ -29,7 +28,7 @@ export interface NewIds {
   readonly uuid: () => string;
 }
 
-export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: number): Acceptance {
+export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
   const { caller, correlation } = call;
   const { correlationIsGiven, correlationId } = correlation;
   assert(caller !== undefined, 'an event needs a caller, whose name it records');
@@ -37,7 +36,6 @@ export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: numb
     tenant,
     caller,
     correlationId: !correlationIsGiven || isUuid(correlationId) ? correlationId : undefined,
-    expiresAtMs,
   };
 }
 
@@ -46,7 +44,7 @@ export function draftOf(
   acceptance: Acceptance,
   ids: NewIds,
 ): Draft {
-  const { tenant, caller, expiresAtMs } = acceptance;
+  const { tenant, caller } = acceptance;
   const classification = classify(tenant.defaultClassification, sent.classification);
   // Keys in the order of RFC 8785, which then finds nothing to sort.
   const facts = {
@@ -64,7 +62,7 @@ export function draftOf(
     eventId: sent.eventId ?? ids.nextId(),
     texts: [Buffer.from(canonicalJson(facts)), contentText],
     classification,
-    expiresAtMs,
+    retention: tenant.defaultRetention,
     sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(acceptance, sent, contentText),
   };
 }
@@ -82,14 +80,14 @@ export function draftsOf(
 }
 
 function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance, ids: NewIds): Draft {
-  const { tenant, expiresAtMs } = acceptance;
+  const { tenant } = acceptance;
   const classification = classify(tenant.defaultClassification, event.classification);
   return {
     kind: KINDS.event,
     eventId: ids.nextId(),
     texts: [texts.facts(event, classification), texts.content(event)],
     classification,
-    expiresAtMs,
+    retention: tenant.defaultRetention,
     sentFingerprint: undefined,
   };
 }

@@ -166,7 +166,7 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   assert.ok(!isRefusal(judged), JSON.stringify(judged));
   const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
   for (const call of [testCall(), testCall({ correlation })]) {
-    const acceptance = acceptanceOf(call, TENANT, 1);
+    const acceptance = acceptanceOf(call, TENANT);
     assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
   }
   return true;
@@ -211,7 +211,7 @@ test('plain events and others of one batch keep their order and their room', () 
     assert.ok(!isRefusal(judged));
     return judged;
   });
-  const acceptance = acceptanceOf(testCall(), TENANT, 1);
+  const acceptance = acceptanceOf(testCall(), TENANT);
   assert.deepEqual(
     textsOf(both, acceptance),
     both.flatMap((event) => textsOf([event], acceptance)),

@@ -67,7 +67,7 @@ export function draftOf({ context, payload, kind, eventId, ...said }: Said, next
     eventId: eventId ?? nextId(),
     texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
     classification,
-    expiresAtMs: undefined,
+    retention: undefined,
   };
 }
 
