@@ -4,6 +4,7 @@ import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract
 import { canonicalBytes } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
+import type { SentFacts } from '../policies/decide.ts';
 import { leanValue } from '../protocols/rest/lean-body.ts';
 import { textMembersOf } from '../protocols/rest/text-members.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
@@ -11,8 +12,9 @@ import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
+import { PlainFacts, soundFacts } from './facts.ts';
 import { isRefusal, type SoundEvent } from './judge.ts';
-import { type PlainEvent, plainEventOf } from './plain-event.ts';
+import { isPlain, type PlainEvent, plainEventOf } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 
 const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
@@ -169,7 +171,19 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
     const acceptance = acceptanceOf(call, TENANT);
     assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
   }
+  assertSameFacts(found, judged);
   return true;
+}
+
+/** To rules an event is the same, be it read or not. */
+function assertSameFacts(found: PlainEvent, judged: SoundEvent | PlainEvent): void {
+  assert.ok(!isPlain(judged));
+  assert.deepEqual(allOf(new PlainFacts(found)), allOf(soundFacts(judged)));
+}
+
+function allOf(facts: SentFacts) {
+  const { hint, action, actor, resource, outcome } = facts;
+  return { hint, action, actor, resource, outcome, content: facts.content() };
 }
 
 test('whatever single member is strange, what is plain is sound and has the texts that it has once it is read', () => {
