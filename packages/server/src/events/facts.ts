@@ -61,3 +61,12 @@ export function soundFacts({ sent, contentText }: SoundEvent): SentFacts {
     content: () => parseJson(Buffer.from(contentText).toString()) as Content,
   };
 }
+
+/** Of a stored one, whose first text is read already. */
+export function storedFacts(
+  { action, actor, resource, outcome }: Omit<EventFacts, 'content'>,
+  contentText: string,
+): EventFacts {
+  const content = () => parseJson(contentText) as Content;
+  return { action, actor, resource, outcome, content };
+}
