@@ -1,23 +1,12 @@
 // The index of events: the port through which lists and searches find them. It follows the log and is a little behind
 // it; what it gives is read from the log itself, so that what is shown is what was hashed.
 
-import type {
-  Aggregation,
-  Aggregations,
-  Classification,
-  SearchFilters,
-  TenantId,
-} from '@tallystick/contract';
+import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';
 import type { Direction } from '../paging.ts';
+import type { IndexSight } from '../policies/sight.ts';
 import type { Deadline } from '../runtime/deadline.ts';
 import type { StoredEvent } from '../streams/log.ts';
-
-/** What a reader may search: facts of the classes `visible`, content of those that are `whole`. */
-export interface Sight {
-  readonly visible: readonly Classification[];
-  readonly whole: readonly Classification[];
-}
 
 export const ORDER_FIELDS = ['timestamp', 'eventId', 'action'] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
@@ -41,7 +30,7 @@ export interface Place {
 export interface Question {
   readonly query: Query;
   readonly filters: SearchFilters;
-  readonly sight: Sight;
+  readonly sight: IndexSight;
   /** Relevance: the best of the newest matches, on one page. */
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;

@@ -33,6 +33,7 @@ export interface PlainEvent {
   readonly outline: JsonOutline;
   /** The event itself. */
   readonly node: number;
+  readonly action: number;
   readonly actor: number;
   readonly classification: Classification | undefined;
   readonly context: number;
@@ -87,22 +88,14 @@ export function plainEventOf(
 ): PlainEvent | undefined {
   const places: number[] = [];
   if (!fits(outline, node, EVENT, places)) return undefined;
-  const [, actor, classification, context, correlationId, outcome, payload, resource, timestamp] = places as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [action, actor, classification, context, correlationId, outcome, payload, resource, timestamp] =
+    places as [number, number, number, number, number, number, number, number, number];
   if (!isBefore(outline, timestamp, latest)) return undefined;
   if (requireActorIdentity && !hasIdentity(outline, actor)) return undefined;
   return {
     outline,
     node,
+    action,
     actor,
     classification: classification === 0 ? undefined : classificationAt(outline, classification),
     context,

@@ -3,12 +3,13 @@
 
 import { type AuditEvent, LIMITS, type RelatedEntity, type SearchFilters } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { sightOf } from '../policies/sight.ts';
 import { factOf, type FactName, type FieldName } from '../query/fields.ts';
 import { isSameUuid } from '../query/filters.ts';
 import type { Query } from '../query/query.ts';
 import type { EventIndex, Place, Question } from './event-index.ts';
 import { type FoundPageParts, showFound } from './found-page.ts';
-import { readSort, sightOf } from './question.ts';
+import { readSort } from './question.ts';
 
 export interface RelatedParts extends FoundPageParts {
   readonly index: Pick<EventIndex, 'find'>;
@@ -96,7 +97,7 @@ function questionFor(facts: readonly Fact[], call: Call, beyond: Place | undefin
   return {
     query: queryFor(facts),
     filters: filtersFor(facts),
-    sight: sightOf(call),
+    sight: sightOf(call).index,
     order: readSort(['-timestamp']),
     direction: 'Next',
     beyond,
