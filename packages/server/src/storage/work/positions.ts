@@ -19,7 +19,7 @@ export async function advanceBy<S>(
     const isMoved =
       (nextIndex === 0 && (await transaction.change(place, [tenant, name, endIndex])) > 0) ||
       (await transaction.change(move, [tenant, name, nextIndex, endIndex])) > 0;
-    if (isMoved) for (const job of jobs) await tables.add(transaction, job);
+    if (isMoved) await Promise.all(jobs.map((job) => tables.add(transaction, job)));
     moved.set(step, isMoved);
   };
   // In the order of the names, in which everybody locks them.
