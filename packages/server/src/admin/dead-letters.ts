@@ -11,7 +11,7 @@ import {
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import type { IndexMaker } from '../events/event-index.ts';
+import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
 import type { UsedKey } from '../streams/log.ts';
@@ -81,7 +81,7 @@ function repeated(answer: string) {
 }
 
 /** Tries to index an event again. */
-export function indexEventWork(index: Pick<IndexMaker, 'indexAgain'>): KindOfWork {
+export function indexEventWork(index: Pick<EventIndex, 'forTenant'>): KindOfWork {
   return {
     kind: 'IndexEvent',
     atOnce: 4,
@@ -89,7 +89,7 @@ export function indexEventWork(index: Pick<IndexMaker, 'indexAgain'>): KindOfWor
     attemptsMax: 1,
     async handle({ tenant, body }) {
       const { index: place } = parseJson(body) as { readonly index: number };
-      const reason = await index.indexAgain(tenant, place);
+      const reason = await index.forTenant(tenant).indexAgain(place);
       return reason === undefined ? { status: 'Done' } : { status: 'Dead', reason };
     },
   };

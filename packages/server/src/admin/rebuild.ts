@@ -10,7 +10,7 @@ import {
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import type { BuildStep, IndexMaker } from '../events/event-index.ts';
+import type { BuildStep, EventIndex } from '../events/event-index.ts';
 import { instant, wait } from '../runtime/clock.ts';
 import type { UsedKey } from '../streams/log.ts';
 import type { KeyTime } from '../streams/once.ts';
@@ -93,7 +93,7 @@ function repeated(answer: string) {
 
 /** Makes the view, portion by portion. */
 export function rebuildWork(
-  index: IndexMaker,
+  index: Pick<EventIndex, 'forTenant'>,
   { work, clock }: Pick<RebuildParts, 'work' | 'clock'>,
 ): KindOfWork {
   return {
@@ -104,7 +104,7 @@ export function rebuildWork(
     async handle(job, { signal, progress }) {
       for (;;) {
         signal.throwIfAborted();
-        const { isDone, ...step } = await index.build(job.tenant);
+        const { isDone, ...step } = await index.forTenant(job.tenant).build();
         progress(JSON.stringify(step satisfies Progress));
         if (isDone) {
           // All events were tried: those that failed before and not now are in the view.

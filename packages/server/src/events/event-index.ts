@@ -81,13 +81,25 @@ export interface IndexState extends IndexProgress {
   readonly indexedEvents: number;
 }
 
-export interface EventIndex {
+/** The index of one tenant's events. */
+export interface TenantIndex {
   /** Stops when the deadline passes. */
-  find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found>;
-  state(tenant: TenantId): Promise<IndexState>;
+  find(question: Question, deadline: Deadline): Promise<Found>;
+  state(): Promise<IndexState>;
+  /**
+   * The next portion of an index that is made anew, beside the one that answers; begun if there is none. It takes the place of
+   * the other when it is complete.
+   */
+  build(): Promise<BuildStep>;
+  /** Tries an event again that could not be indexed; why it still cannot be, undefined: it is in the index. */
+  indexAgain(index: number): Promise<string | undefined>;
+}
+
+export interface EventIndex {
+  forTenant(tenant: TenantId): TenantIndex;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
   stateOfAll(): Promise<IndexProgress>;
-  /** What it holds was found damaged, and is not made anew yet: whoever asks may get no answer. */
+  /** What it holds was found damaged, and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
 }
 
@@ -97,15 +109,4 @@ export interface BuildStep {
   readonly totalEvents: number;
   /** It answers now. */
   readonly isDone: boolean;
-}
-
-/** Makes again what is in the index. */
-export interface IndexMaker {
-  /**
-   * The next portion of an index of the tenant that is made anew, beside the one that answers; begun if there is none. It
-   * takes the place of the other when it is complete.
-   */
-  build(tenant: TenantId): Promise<BuildStep>;
-  /** Tries an event again that could not be indexed; why it still cannot be, undefined: it is in the index. */
-  indexAgain(tenant: TenantId, index: number): Promise<string | undefined>;
 }

@@ -33,8 +33,7 @@ function createPerform(parts: ListParts) {
     const { tenantId: _, ...asked } = input;
     const read = readPage<Place>(parts.cursors, call, asked, isPlace);
     const query = readQuery(input.q);
-    const found = await parts.index.find(
-      call.tenant!,
+    const found = await parts.index.forTenant(call.tenant!).find(
       {
         query,
         filters: { ...filtersOf(input), ...readKinds(query, input.kind) },

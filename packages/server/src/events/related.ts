@@ -12,7 +12,7 @@ import { type FoundPageParts, showFound } from './found-page.ts';
 import { readSort } from './question.ts';
 
 export interface RelatedParts extends FoundPageParts {
-  readonly index: Pick<EventIndex, 'find'>;
+  readonly index: Pick<EventIndex, 'forTenant'>;
 }
 
 export interface Related {
@@ -70,7 +70,9 @@ async function tiedBy(
   const tied: AuditEvent[] = [];
   let beyond: Place | undefined;
   for (let portion = 0; portion < PORTIONS_MAX; portion++) {
-    const found = await parts.index.find(call.tenant!, questionFor(facts, call, beyond), call.deadline);
+    const found = await parts.index
+      .forTenant(call.tenant!)
+      .find(questionFor(facts, call, beyond), call.deadline);
     for (const { event: other } of await showFound(call, found.events, parts)) {
       const isTied = facts.every((fact) => has(other, fact));
       if (isTied && other.eventId !== event.eventId) tied.push(other);

@@ -70,7 +70,7 @@ function createPerform(parts: SearchParts) {
     const seen = before?.seen ?? 0;
     const pageMax = Math.min(limit, LIMITS.searchResultsMax - seen);
     const question: Question = { ...asked, beyond: before?.place, rowsMax: pageMax + 1 };
-    const found = await index.find(call.tenant!, question, call.deadline);
+    const found = await index.forTenant(call.tenant!).find(question, call.deadline);
     const rows = found.events.slice(0, pageMax);
     const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
     // By relevance no cursor leads to what did not fit into the page.

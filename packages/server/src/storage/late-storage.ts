@@ -29,7 +29,7 @@ export function createLateStorage(): LateStorage {
     work: port('work', { forTenant: failAtOnce }),
     follows: port('follows'),
     // Health is asked from the first moment on.
-    index: port('index', { isDamaged: () => false }),
+    index: port('index', { forTenant: failAtOnce, isDamaged: () => false }),
     get logOrigin() {
       if (opened === undefined) throw isStarting();
       return opened.logOrigin;

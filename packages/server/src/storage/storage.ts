@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { KeyUseStore } from '../access/key-uses.ts';
 import type { OlderKeyStore } from '../access/older-keys.ts';
 import type { TenantStore } from '../access/tenants.ts';
-import type { EventIndex, IndexMaker } from '../events/event-index.ts';
+import type { EventIndex } from '../events/event-index.ts';
 import type { FollowStore } from '../followers/follow-store.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
 import type { Nodes } from '../nodes/nodes.ts';
@@ -24,7 +24,7 @@ export interface Storage extends AsyncDisposable {
   readonly olderKeys: OlderKeyStore;
   readonly work: WorkStore;
   readonly follows: FollowStore;
-  readonly index: EventIndex & FollowerWork & IndexMaker;
+  readonly index: EventIndex & FollowerWork;
   /** How this process takes part among others on the same store; undefined: it is alone. */
   readonly nodes: Nodes | undefined;
   /**

@@ -6,12 +6,13 @@ import type {
   BuildStep,
   EventIndex,
   Found,
-  IndexMaker,
   IndexProgress,
   IndexState,
   Question,
+  TenantIndex,
 } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Deadline } from '../../../runtime/deadline.ts';
 import { numberOf } from '../../rows/columns.ts';
@@ -34,7 +35,7 @@ export interface EventIndexOptions {
   /** So many that match are counted and sorted; past it the order is walked. */
   readonly gatheredMax?: number;
   /** Brings the views after the log; undefined: this thread does, as the following says. */
-  readonly follower?: FollowerWork & IndexMaker;
+  readonly follower?: FollowerOfIndex;
   /** How many events the follower takes of a log at once. */
   readonly portion?: number;
   /** The logs that are followed; undefined: all. */
@@ -45,7 +46,11 @@ const SEARCHES_MAX = 4;
 
 const PID = statement('SELECT pg_backend_pid() AS pid');
 
-export type PostgresEventIndex = EventIndex & FollowerWork & IndexMaker;
+type IndexOfAny = OfAny<TenantIndex, TenantId>;
+/** What brings the views after the log, and makes them anew. */
+export type FollowerOfIndex = FollowerWork & Pick<IndexOfAny, 'build' | 'indexAgain'>;
+
+export interface PostgresEventIndex extends EventIndex, IndexOfAny, FollowerWork {}
 
 export function createEventIndex(options: EventIndexOptions): PostgresEventIndex {
   return new Index(options);
@@ -56,7 +61,7 @@ class Index implements PostgresEventIndex {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #slots: SearchSlots;
   readonly #reading: ReaderParts;
-  readonly #follower: FollowerWork & IndexMaker;
+  readonly #follower: FollowerOfIndex;
 
   constructor(options: EventIndexOptions) {
     this.#database = options.database;
@@ -69,6 +74,10 @@ class Index implements PostgresEventIndex {
       gatheredMax: options.gatheredMax ?? LIMITS.listExactTotalMax,
     };
     this.#follower = options.follower ?? new IndexFollower(options);
+  }
+
+  forTenant(tenant: TenantId): TenantIndex {
+    return callsFor<TenantId, IndexOfAny>(tenant, this);
   }
 
   turn(): Promise<FollowerTurn> {

@@ -3,10 +3,11 @@
 // waiting for it.
 
 import type { TenantId } from '@tallystick/contract';
-import type { BuildStep, IndexMaker } from '../../../events/event-index.ts';
-import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import type { BuildStep } from '../../../events/event-index.ts';
+import type { FollowerTurn } from '../../../followers/follower-work.ts';
 import { type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { HeldShares } from '../held-shares.ts';
+import type { FollowerOfIndex } from './event-index.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
@@ -17,7 +18,7 @@ export interface ThreadedFollowerParts extends Pick<IndexData, 'connecting'> {
   readonly onTrouble: (what: string, error: Error) => void;
 }
 
-export class ThreadedFollower implements FollowerWork, IndexMaker, AsyncDisposable {
+export class ThreadedFollower implements FollowerOfIndex, AsyncDisposable {
   readonly #parts: ThreadedFollowerParts;
   #thread: ThreadHandle<IndexMessage> | undefined;
   #isStopping = false;

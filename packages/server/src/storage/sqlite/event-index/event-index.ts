@@ -8,11 +8,12 @@ import type {
   BuildStep,
   EventIndex,
   Found,
-  IndexMaker,
   IndexProgress,
   IndexState,
+  TenantIndex,
 } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { codeOf, type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
@@ -34,7 +35,11 @@ const TENANT_THREADS_MAX = SEARCH_THREADS - 1;
 /** Damage that comes back sooner is not mended by new views at once: it may be one of the log. */
 const RENEWED_NS_MIN = 600e9;
 
-export interface SqliteEventIndex extends EventIndex, FollowerWork, IndexMaker, AsyncDisposable {}
+export interface SqliteEventIndex
+  extends EventIndex,
+    OfAny<TenantIndex, TenantId>,
+    FollowerWork,
+    AsyncDisposable {}
 
 export function createEventIndex(options: EventIndexOptions): SqliteEventIndex {
   return new ThreadedIndex(options);
@@ -56,11 +61,15 @@ class ThreadedIndex implements SqliteEventIndex {
     this.#searchers = Array.from({ length: SEARCH_THREADS }, () => new Searcher(options));
   }
 
+  forTenant(tenant: TenantId): TenantIndex {
+    return callsFor<TenantId, OfAny<TenantIndex, TenantId>>(tenant, this);
+  }
+
   async turn(): Promise<FollowerTurn> {
     return (await this.#ask({ verb: 'Turn' })) as FollowerTurn;
   }
 
-  async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
+  async find(...[tenant, question, deadline]: Parameters<SqliteEventIndex['find']>): Promise<Found> {
     deadline.throwIfPassed();
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const onPassed = () => void Atomics.store(stop, 0, 1);
