@@ -27,10 +27,7 @@ export interface Storage extends AsyncDisposable {
   readonly index: EventIndex & FollowerWork;
   /** How this process takes part among others on the same store; undefined: it is alone. */
   readonly nodes: Nodes | undefined;
-  /**
-   * The key that signs in this store, by its fingerprint, settled by whoever comes first. A store that lies beside its keys
-   * has no other than the one that is given.
-   */
+  /** The key that signs in this store, by its fingerprint: that of the first who asks. */
   settleSigner(fingerprint: string): Promise<string>;
   /** An operator has seen to these logs while no node ran: what nodes have said of them before does not count any more. */
   forgetRefusals(tenants: readonly TenantId[]): Promise<void>;

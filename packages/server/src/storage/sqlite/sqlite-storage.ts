@@ -86,7 +86,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     follows: work.follows,
     index,
     nodes: undefined,
-    settleSigner: async (fingerprint) => fingerprint,
+    settleSigner: journal.owner.settleSigner,
     forgetRefusals: async () => {},
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
