@@ -33,10 +33,12 @@ export function createProve(parts: ProveParts) {
     const { evidence, under } = proven;
     const { classification, entry } = evidence;
     const view = isNotice(decodeEntry(entry).kind) ? 'Whole' : viewFor(caller.clearance, classification);
-    if (view === 'Invisible') throw notFound();
+    const isPurged = evidence.content !== undefined && 'purgedAtMs' in evidence.content;
+    // As events.get has it: who is not cleared for it cannot tell it from one that is not there.
+    if (view === 'Invisible' || (isPurged && view !== 'Whole')) throw notFound();
     const shown = shownTo(view, evidence);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
-    if (classification === 'Secret') await noteSecretRead(call, [eventId], parts);
+    if (classification === 'Secret' && !isPurged) await noteSecretRead(call, [eventId], parts);
     const text = formatEventProof(proof);
     return {
       kind: 'Done',
@@ -49,6 +51,7 @@ export function createProve(parts: ProveParts) {
 function judged(found: ProvableEvent | AlteredEvent): ProvableEvent | AlteredEvent {
   if ('fault' in found) return found;
   const { index, classification, content } = found.evidence;
+  if (content !== undefined && 'purgedAtMs' in content) return found;
   const read = content === undefined ? { fault: CONTENT_GONE } : readFacts(content.texts, classification);
   return 'fault' in read ? { index, fault: read.fault } : found;
 }
@@ -59,7 +62,7 @@ function notFound(): AuditError {
 
 /** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */
 export function shownTo(view: View, { roots, content }: StoredEvidence): ShownEvent {
-  if (content === undefined) return [{ root: roots[0] }, { root: roots[1] }];
+  if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
   const [facts, rest] = openTexts(content.texts, content.salts);
   return [facts, view === 'Whole' ? rest : { root: roots[1] }];
 }

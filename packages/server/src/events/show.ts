@@ -1,7 +1,14 @@
 // A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without what the
 // reader is not cleared for. What is not what was hashed is not shown, in no view.
 
-import type { AuditEvent, Classification, EventId, EventIntegrity, TenantId } from '@tallystick/contract';
+import type {
+  AuditEvent,
+  Classification,
+  EventId,
+  EventIntegrity,
+  TenantId,
+  Tombstone,
+} from '@tallystick/contract';
 import {
   CONTENT_AT,
   decodeEntry,
@@ -23,6 +30,8 @@ import { viewFor, WITHHELD } from './redact.ts';
 export type Shown =
   | { readonly event: AuditEvent }
   | { readonly withheld: 'Clearance' }
+  /** The tombstone is there for readers who are cleared for the event. */
+  | { readonly withheld: 'Purged'; readonly tombstone: Tombstone | undefined }
   | { readonly withheld: 'Altered'; readonly fault: string };
 
 export function showEvent(
@@ -38,6 +47,19 @@ export function showEvent(
   // Of a notice everything is shown to everybody: a proof of less of it would not hold.
   const view = isNotice(entry.kind) ? 'Whole' : viewFor(clearance, classification);
   if (content === undefined) return view === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
+  const place = {
+    eventId: entry.eventId,
+    tenantId,
+    kind: isNotice(entry.kind) ? ('Notice' as const) : ('Event' as const),
+    sequence: stored.index + 1,
+    receivedAt: instant(entry.receivedAtMs),
+  };
+  const integrity = integrityOf(stored, published);
+  if ('purgedAtMs' in content) {
+    if (view === 'Invisible') return { withheld: 'Clearance' };
+    const tombstone = { ...place, purgedAt: instant(content.purgedAtMs), integrity };
+    return { withheld: 'Purged', tombstone: view === 'Whole' ? tombstone : undefined };
+  }
   // Before the view: one that is classified higher than was hashed is not to be hidden by that.
   const facts = readFacts(content.texts, classification);
   const rest = contentIn(content.texts[1]);
@@ -45,15 +67,11 @@ export function showEvent(
   if (rest === undefined) return altered('its content is not its own RFC 8785 text');
   if (view === 'Invisible') return { withheld: 'Clearance' };
   const event: AuditEvent = {
-    eventId: entry.eventId,
-    tenantId,
-    kind: isNotice(entry.kind) ? 'Notice' : 'Event',
-    sequence: stored.index + 1,
-    receivedAt: instant(entry.receivedAtMs),
+    ...place,
     ...facts,
     ...(view === 'Whole' ? rest : withheld()),
     ...retentionOf(content),
-    integrity: integrityOf(stored, published),
+    integrity,
   };
   return { event };
 }
@@ -86,8 +104,8 @@ export function readFacts([text]: StoredContent['texts'], column: Classification
   }
 }
 
-/** Content is removed under a notice alone, and nothing writes such a notice yet. */
-export const CONTENT_GONE = 'its content is gone, and nothing deletes any';
+/** Content is removed under a notice alone. */
+export const CONTENT_GONE = 'its content is gone, and no notice says why';
 
 /** A log of the tenant, and how far it is signed. */
 export interface Published {

@@ -60,7 +60,17 @@ function policiesOf(isDistributed: boolean): { readonly ownTenants: string; read
  * transaction, and not for single statements: another role has other connections to other machines, which see another state
  * of them. So it may read these too, of the tenants of the transaction.
  */
-const SEARCHED = ['tenants', 'heads', 'streams', 'entries', 'contents', 'views', 'view_keys', 'view_counts'];
+const SEARCHED = [
+  'tenants',
+  'heads',
+  'streams',
+  'entries',
+  'contents',
+  'deletions',
+  'views',
+  'view_keys',
+  'view_counts',
+];
 
 /** Who sees the rows of all tenants. */
 function seeingAll(rights: Rights): string {

@@ -375,4 +375,15 @@ export const MIGRATIONS: readonly Migration[] = [
       (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
     ),
   ],
+  // What was removed under which notice, made of the ranges of purge notices in the commit of each. No two overlap.
+  () => [
+    `CREATE TABLE deletions (
+      ${TENANT},
+      first_index  bigint NOT NULL,
+      -- The first index behind it.
+      end_index    bigint NOT NULL,
+      notice_index bigint NOT NULL,
+      PRIMARY KEY (tenant_id, first_index)
+    )`,
+  ],
 ];
