@@ -45,6 +45,7 @@ export function reportStore(
       isKeyless ? 'NONE: the directory has no signing-keys, and no --key was given' : KEY_WORDS[keysFrom],
     ],
     ...logRows(verdict),
+    ...deletionRows(verdict),
     ...anchorRows(verdict),
     ['views', VIEWS_WORDS],
   );
@@ -92,6 +93,18 @@ function logRows({ tenants }: StoreVerdict): [string, string][] {
     return ['log', `${origin}: ${countedEntries(entries)}${unsigned}`];
   });
   return more(rows, logs.length, 'logs');
+}
+
+/** Of each log that has lost content: how much, and the notices that explain it. */
+function deletionRows({ tenants }: StoreVerdict): [string, string][] {
+  const logs = tenants.flatMap((tenant) => tenant.logs).filter(({ explainedBy }) => explainedBy.length > 0);
+  const rows = logs.slice(0, ROWS_MAX).map(({ origin, deleted, explainedBy }): [string, string] => {
+    const shown = explainedBy.slice(0, ROWS_MAX).join(', ');
+    const rest = explainedBy.length - ROWS_MAX;
+    const notices = rest > 0 ? `${shown} and ${rest} more` : shown;
+    return ['deletions', `${countedEntries(deleted)} of ${origin}, explained by notices at ${notices}`];
+  });
+  return more(rows, logs.length, 'logs with deletions');
 }
 
 /** Where the anchor was lost, verified says less than elsewhere. */

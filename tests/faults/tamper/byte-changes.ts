@@ -37,6 +37,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   tile_hashes: ['tenant', 'epoch', 'level', 'place'],
   epochs: ['tenant', 'epoch'],
   records: ['tenant', 'kind', 'id'],
+  deletions: ['tenant', 'first_index'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 

@@ -58,6 +58,24 @@ export const DERIVED_ROWS: readonly NamedChange[] = [
     control: 'streams',
   },
   {
+    title: 'a deletion that no notice tells of',
+    tamper: unguarded('INSERT INTO deletions VALUES (1, 20, 21, (SELECT notice_index FROM deletions))'),
+    expected: ['acme', 'GAP_UNEXPLAINED', 20],
+    control: 'deletions',
+  },
+  {
+    title: 'a deletion that says more than its notice',
+    tamper: unguarded('UPDATE deletions SET end_index = 17'),
+    expected: ['acme', 'GAP_UNEXPLAINED', 10],
+    control: 'deletions',
+  },
+  {
+    title: 'the row of a deletion that is deleted',
+    tamper: unguarded('DELETE FROM deletions'),
+    expected: ['acme', 'TRUNCATED', 72],
+    control: 'deletions',
+  },
+  {
     title: 'a checkpoint that is replaced by an older one',
     tamper: unguarded(
       `UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE tenant = 1 AND size = 40)

@@ -8,25 +8,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import {
-  encodeEvent,
-  KINDS,
-  type NoticeFacts,
-  type NoticeKind,
-  subtreeHashes,
-  toBase64,
-} from '@tallystick/evidence';
+import { encodeEvent, KINDS, type NoticeFacts, type NoticeKind } from '@tallystick/evidence';
 import { signCheckpointHead } from '../../../packages/server/src/keys/signing-keys.ts';
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
+import { Deadline } from '../../../packages/server/src/runtime/deadline.ts';
 import { createUlids } from '../../../packages/server/src/runtime/ids.ts';
 import { createSystemRandom } from '../../../packages/server/src/runtime/random.ts';
 import { openAnchorFile } from '../../../packages/server/src/storage/anchor-file.ts';
 import { openSigningKeys } from '../../../packages/server/src/storage/signing-key-files.ts';
 import { openSqliteStorage } from '../../../packages/server/src/storage/sqlite/sqlite-storage.ts';
 import { readAnchorAt } from '../../../packages/server/src/storage/fsck/memory.ts';
-import { TreeTables } from '../../../packages/server/src/storage/sqlite/tree-tables.ts';
 import type { Storage } from '../../../packages/server/src/storage/storage.ts';
-import type { Draft } from '../../../packages/server/src/streams/log.ts';
+import type { AppendResult, Draft } from '../../../packages/server/src/streams/log.ts';
+import type { IndexSpan, RemovalStore } from '../../../packages/server/src/streams/removal.ts';
+import { remove } from '../../../packages/server/src/streams/remove.ts';
 import { draftNotice } from '../../../packages/server/src/streams/notice.ts';
 
 export const LOG_ORIGIN = 'audit.example.com';
@@ -41,29 +36,20 @@ export interface MadeStore extends Disposable {
   readonly earlier: string;
 }
 
-/** What a purge needs of a backend beside the storage. */
-export interface PurgedRows {
-  /** A purge that is true of the tree. */
-  purgeOf(tenant: TenantId, from: number, to: number): Promise<NoticeFacts<typeof KINDS.purge>['payload']>;
-  removeContents(tenant: TenantId, from: number, to: number): Promise<void>;
-}
-
 /** The service's own way, one call at a time, with a directory of its own. */
 export class Maker implements AsyncDisposable {
   readonly directory: string;
-  readonly #storage: Storage;
-  readonly #rows: PurgedRows;
+  readonly storage: Storage;
   #nowMs = START_MS;
 
-  private constructor(directory: string, storage: Storage, rows: PurgedRows) {
+  private constructor(directory: string, storage: Storage) {
     this.directory = directory;
-    this.#storage = storage;
-    this.#rows = rows;
+    this.storage = storage;
   }
 
-  static async over(directory: string, storage: Storage, rows: PurgedRows): Promise<Maker> {
+  static async over(directory: string, storage: Storage): Promise<Maker> {
     for (const tenant of ['acme', 'globex']) await storage.tenants.ensure(tenant, START_MS);
-    return new Maker(directory, storage, rows);
+    return new Maker(directory, storage);
   }
 
   static async open(directory: string): Promise<Maker> {
@@ -79,13 +65,13 @@ export class Maker implements AsyncDisposable {
         throw error;
       },
     });
-    return Maker.over(directory, storage, rowsOf(join(directory, 'journal.db')));
+    return Maker.over(directory, storage);
   }
 
   async append(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {
     this.#nowMs += 977;
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
-    const [result] = await this.#storage.log.append([{ tenant, drafts, atomic: true }], now);
+    const [result] = await this.storage.log.append([{ tenant, drafts, atomic: true }], now);
     if (result?.status !== 'Done') throw new Error(`append: ${result?.status}`);
   }
 
@@ -108,10 +94,10 @@ export class Maker implements AsyncDisposable {
   }
 
   async seal(tenant: TenantId): Promise<void> {
-    const [open] = await this.#storage.log.forTenant(tenant).streams({ before: undefined }, 1);
+    const [open] = await this.storage.log.forTenant(tenant).streams({ before: undefined }, 1);
     this.#nowMs += 1013;
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
-    const { status } = await this.#storage.log.seal({ tenant, streamId: open!.streamId }, now);
+    const { status } = await this.storage.log.seal({ tenant, streamId: open!.streamId }, now);
     if (status !== 'Sealed') throw new Error(`seal: ${status}`);
   }
 
@@ -119,13 +105,13 @@ export class Maker implements AsyncDisposable {
   async beginEpoch(tenant: TenantId, epochBefore = ''): Promise<void> {
     const anchored = readAnchorAt(this.directory)!.get(`${LOG_ORIGIN}/t/${tenant}${epochBefore}`)!;
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
-    const { status } = await this.#storage.log.beginEpoch({ tenant, anchored }, now);
+    const { status } = await this.storage.log.beginEpoch({ tenant, anchored }, now);
     if (status !== 'Begun') throw new Error(`beginEpoch: ${status}`);
   }
 
   /** As the checkpointer does; `anchored: false` for one who has taken the anchor away. */
   async publish({ anchored = true } = {}): Promise<void> {
-    const { tree } = this.#storage;
+    const { tree } = this.storage;
     await using anchor = await openAnchorFile(this.directory);
     const keys = (await openSigningKeys(this.directory, START_MS)).keys();
     // Finds what an earlier process has left.
@@ -148,15 +134,30 @@ export class Maker implements AsyncDisposable {
     }
   }
 
-  /** Purges as retention does: the notice, its checkpoint, and only then the deed. */
-  async purge(tenant: TenantId, from: number, to: number): Promise<void> {
-    await this.notice(tenant, KINDS.purge, await this.#rows.purgeOf(tenant, from, to));
-    await this.publish();
-    await this.#rows.removeContents(tenant, from, to);
+  /** As retention does: the notice, its checkpoint, and only then the deed. `removal` may stop it before its end. */
+  async purge(
+    tenant: TenantId,
+    spans: readonly IndexSpan[],
+    removal: Partial<RemovalStore> = {},
+  ): Promise<void> {
+    this.#nowMs += 983;
+    const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
+    const { log, tree } = this.storage;
+    await remove(
+      { tenant, spans, cause: 'Retention', correlationId: random.uuid(), deadline: new Deadline() },
+      {
+        removal: { ...this.storage.removal, ...removal },
+        trees: tree,
+        sequencer: { append: async (request) => (await log.append([request], now))[0] as AppendResult },
+        checkpointer: { refusalOf: () => undefined, covers: () => this.publish() },
+        clock: { now: () => this.#nowMs },
+        nextId,
+      },
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve(this.#storage[Symbol.asyncDispose]());
+    return Promise.resolve(this.storage[Symbol.asyncDispose]());
   }
 }
 
@@ -182,37 +183,6 @@ export function eventDraft(action: string, i: number): Draft {
     classification,
     retention: 'P1D',
     ...(i % 5 === 0 ? { sentFingerprint: new Uint8Array(32).fill(i) } : {}),
-  };
-}
-
-function rowsOf(journal: string): PurgedRows {
-  return {
-    async purgeOf(tenant, from, to) {
-      using db = new DatabaseSync(journal, { readOnly: true });
-      const tables = new TreeTables(db, LOG_ORIGIN);
-      const log = tables.log(tenant)!;
-      const size = tables.latest(log)!.size;
-      return purgeFacts(from, to, subtreeHashes({ begin: from, end: to }, tables.hashes(log, size)));
-    },
-    async removeContents(tenant, from, to) {
-      using db = new DatabaseSync(journal);
-      db.prepare(
-        `DELETE FROM contents WHERE id IN (SELECT id FROM entries WHERE leaf_index >= ? AND leaf_index < ?
-           AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?))`,
-      ).run(from, to, tenant);
-    },
-  };
-}
-
-export function purgeFacts(from: number, to: number, subtrees: readonly Uint8Array[]) {
-  const ranges: [number, number][] = [[from, to]];
-  return {
-    policyId: null,
-    policyVersion: null,
-    cause: 'Retention' as const,
-    ranges,
-    count: to - from,
-    subtrees: subtrees.map(toBase64),
   };
 }
 
@@ -250,7 +220,7 @@ export async function fillStore({ directory, open, keep }: MakersPlace): Promise
   await maker.seal('globex');
   await maker.events('globex', 25);
   await maker.publish();
-  await maker.purge('acme', 10, 16);
+  await maker.purge('acme', [{ firstIndex: 10, endIndex: 16 }]);
   await maker.seal('acme');
   await maker.events('acme', 64, 'Delete.Invoice');
   await maker.publish();

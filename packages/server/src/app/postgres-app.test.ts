@@ -3,20 +3,27 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { systemClock } from '../runtime/clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { STREAMS } from '../storage/conformance/claims.ts';
+import { openPostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { finderOf } from '../testing/found-events.ts';
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { purgeIn } from '../testing/purge.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
 
 let server: PostgresServer;
+let url: string;
 let app: TestApp;
 before(async () => {
   server = await startPostgres();
-  const settings = { Storage__Url: await server.createDatabase(), Log__CheckpointInterval: 'PT0.05S' };
+  url = await server.createDatabase();
+  const settings = { Storage__Url: url, Log__CheckpointInterval: 'PT0.05S' };
   app = await startTestApp(settings, { authenticate: believeClearance });
 });
 after(async () => {
@@ -44,6 +51,32 @@ test('an event is stored, read, found and proven', async () => {
     verifiers: [await noteVerifier(key.trim())],
   });
   assert.ok(verdict.whole);
+});
+
+test('of an event that is purged a tombstone is shown, and no list or search finds it', async () => {
+  const caller = eventCaller(app, 'purged');
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await caller.ingest(EVENT)).body.eventId);
+  assert.equal((await caller.get(`${ids[2]}/proof`)).code, '200');
+  const finder = finderOf(app, 'purged');
+  await finder.caughtUp();
+  await using storage = await openPostgresStorage({
+    url,
+    logOrigin: undefined,
+    streams: STREAMS,
+    clock: systemClock,
+    random: createSystemRandom(),
+  });
+  const left = new Set([ids[0], ids[2]]);
+  for (const isLeft of [true, false]) {
+    await purgeIn(storage, { tenant: 'purged', spans: [{ firstIndex: 1, endIndex: 2 }], isLeft });
+    const { code, body } = await caller.get(ids[1]!);
+    assert.deepEqual([code, 'purgedAt' in body, 'action' in body], ['200', true, false]);
+    assert.equal((await caller.get(`${ids[1]}/proof`)).code, '200');
+    assert.deepEqual(new Set((await finder.list()).body.data.map(({ eventId }) => eventId)), left);
+    const { results } = (await finder.search({ query: 'action:Delete.*' })).body;
+    assert.deepEqual(new Set(results.map(({ eventId }) => eventId)), left);
+  }
 });
 
 async function ready(): Promise<number> {

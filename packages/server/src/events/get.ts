@@ -1,6 +1,7 @@
 // One event by its id, read from the log itself, so that it is there from the moment of its receipt. What is absent,
-// another tenant's or not for this reader is the same to whoever asks. One that is not what was accepted, or whose content
-// is gone, is not shown. That a secret was read is itself in the log, and durable there before the answer.
+// another tenant's or not for this reader is the same to whoever asks. Of one that is purged a tombstone is left, for readers
+// who are cleared for it. One that is not what was accepted, or whose content is gone without a notice, is not shown. That a
+// secret was read is itself in the log, and durable there before the answer.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';
@@ -40,6 +41,7 @@ export function createGet(parts: GetParts) {
     if ('fault' in shown) {
       throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
     }
+    if ('tombstone' in shown && shown.tombstone !== undefined) return { kind: 'Done', body: shown.tombstone };
     if (!('event' in shown)) throw notFound();
     const { event } = shown;
     if (!includeRelatedEntities) {

@@ -37,10 +37,12 @@ export function createProve(parts: ProveParts) {
     const { classification, entry } = evidence;
     const kind = isNotice(decodeEntry(entry).kind) ? 'Notice' : 'Event';
     const visibility = sight.judge({ kind, classification, facts: () => facts });
-    if (visibility.extent === 'Invisible') throw notFound();
+    // As events.get has it: who is not cleared for one that is purged cannot tell it from one that is not there.
+    if (visibility.extent === 'Invisible' || (facts === undefined && visibility.extent !== 'Whole'))
+      throw notFound();
     const shown = shownTo(visibility, evidence);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
-    await noteSecretsRead(call, [{ eventId, classification }], parts);
+    if (facts !== undefined) await noteSecretsRead(call, [{ eventId, classification }], parts);
     const text = formatEventProof(proof);
     return {
       kind: 'Done',
@@ -52,10 +54,11 @@ export function createProve(parts: ProveParts) {
 
 function judged(
   found: ProvableEvent | AlteredEvent,
-): (ProvableEvent & { readonly facts: EventFacts }) | AlteredEvent {
+): (ProvableEvent & { readonly facts: EventFacts | undefined }) | AlteredEvent {
   if ('fault' in found) return found;
   const { index, classification, content } = found.evidence;
   if (content === undefined) return { index, fault: CONTENT_GONE };
+  if ('purgedAtMs' in content) return { ...found, facts: undefined };
   const read = readFacts(content.texts, classification);
   if ('fault' in read) return { index, fault: read.fault };
   return { ...found, facts: storedFacts(read, content.texts[1]) };
@@ -66,8 +69,11 @@ function notFound(): AuditError {
 }
 
 /** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */
-function shownTo({ extent }: Visibility, { roots, content }: StoredEvidence): ShownEvent {
-  if (content === undefined) return [{ root: roots[0] }, { root: roots[1] }];
+export function shownTo(
+  { extent }: Pick<Visibility, 'extent'>,
+  { roots, content }: StoredEvidence,
+): ShownEvent {
+  if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
   const [facts, rest] = openTexts(content.texts, content.salts);
   return [facts, extent === 'Whole' ? rest : { root: roots[1] }];
 }

@@ -1,7 +1,14 @@
 // A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without what the
 // reader is not cleared for. What is not what was hashed is not shown, in no view.
 
-import type { AuditEvent, Classification, EventId, EventIntegrity, TenantId } from '@tallystick/contract';
+import type {
+  AuditEvent,
+  Classification,
+  EventId,
+  EventIntegrity,
+  TenantId,
+  Tombstone,
+} from '@tallystick/contract';
 import {
   CONTENT_AT,
   decodeEntry,
@@ -24,6 +31,8 @@ import { storedFacts } from './facts.ts';
 export type Shown =
   | { readonly event: AuditEvent }
   | { readonly withheld: 'Clearance' }
+  /** The tombstone is there for readers who are cleared for the event. */
+  | { readonly withheld: 'Purged'; readonly tombstone: Tombstone | undefined }
   | { readonly withheld: 'Altered'; readonly fault: string };
 
 export function showEvent(
@@ -37,9 +46,20 @@ export function showEvent(
   const entry = decodeEntry(stored.entry);
   if (entry.index + published.firstIndex !== stored.index) return altered(`its entry is of ${entry.index}`);
   const kind = isNotice(entry.kind) ? 'Notice' : 'Event';
-  if (content === undefined) {
+  const place = {
+    eventId: entry.eventId,
+    tenantId,
+    kind,
+    sequence: stored.index + 1,
+    receivedAt: instant(entry.receivedAtMs),
+  } as const;
+  const integrity = integrityOf(stored, published);
+  if (content === undefined || 'purgedAtMs' in content) {
     const { extent } = sight.judge({ kind, classification, facts: () => undefined });
-    return extent === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
+    if (extent === 'Invisible') return { withheld: 'Clearance' };
+    if (content === undefined) return altered(CONTENT_GONE);
+    const tombstone = { ...place, purgedAt: instant(content.purgedAtMs), integrity };
+    return { withheld: 'Purged', tombstone: extent === 'Whole' ? tombstone : undefined };
   }
   // Before it is judged who may see it: one that is classified higher than was hashed is not to be hidden by that.
   const facts = readFacts(content.texts, classification);
@@ -53,15 +73,11 @@ export function showEvent(
   });
   if (visibility.extent === 'Invisible') return { withheld: 'Clearance' };
   const event: AuditEvent = {
-    eventId: entry.eventId,
-    tenantId,
-    kind,
-    sequence: stored.index + 1,
-    receivedAt: instant(entry.receivedAtMs),
+    ...place,
     ...facts,
     ...contentSeen(visibility, rest),
     ...retentionOf(content),
-    integrity: integrityOf(stored, published),
+    integrity,
   };
   return { event };
 }
@@ -94,8 +110,8 @@ export function readFacts([text]: StoredContent['texts'], column: Classification
   }
 }
 
-/** Content is removed under a notice alone, and nothing writes such a notice yet. */
-export const CONTENT_GONE = 'its content is gone, and nothing deletes any';
+/** Content is removed under a notice alone. */
+export const CONTENT_GONE = 'its content is gone, and no notice says why';
 
 /** A log of the tenant, and how far it is signed. */
 export interface Published {

@@ -99,7 +99,8 @@ async function noticesOf({ storage }: World, tenant: string): Promise<Notice[]> 
   const rows = await storage.tree.evidenceRange(tenant, 0, 100, 100);
   return rows.flatMap(({ entry, content }) => {
     if (decodeEntry(entry).kind !== KINDS.keyRotation) return [];
-    const notice = readNotice(decodeEntry(entry), openTexts(content!.texts, content!.salts));
+    assert.ok(content !== undefined && 'texts' in content);
+    const notice = readNotice(decodeEntry(entry), openTexts(content.texts, content.salts));
     return notice.kind === KINDS.keyRotation ? [{ ...notice.payload }] : [];
   });
 }

@@ -114,7 +114,7 @@ async function storedHeads({ tenant }: UnanchoredLog, parts: AcceptParts): Promi
     if (head !== undefined) heads.push(head);
     if (epoch > 0) {
       const [first] = await log.forTenant(tenant).events(firstIndex, firstIndex + 1, 1);
-      if (first?.content === undefined || 'fault' in first.content)
+      if (first?.content === undefined || !('texts' in first.content))
         return `the notice that ${each.origin} begins with cannot be read; restore an undamaged copy`;
       heads.push(formerHead(first.content.texts[1]));
     }

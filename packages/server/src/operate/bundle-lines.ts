@@ -76,10 +76,15 @@ export class BundleLines<Log extends LogPlace<unknown>> {
   }
 
   #entryLine({ entry: bytes, roots, content }: StoredEvidence): EntryLine {
+    const { log, checkpoint } = this.#range;
     const entry = decodeEntry(bytes);
-    if (content === undefined) {
+    if (content === undefined || 'purgedAtMs' in content) {
+      const shown: EntryLine['shown'] = [{ root: roots[0] }, { root: roots[1] }];
+      // One that is still there, under a notice that the checkpoint does not cover yet, is withheld until it does.
+      if (content?.isDeleted === false && content.noticeIndex >= log.firstIndex + checkpoint.size)
+        return { entry: bytes, shown };
       this.#deletions.deleted(entry, true);
-      return { entry: bytes, shown: [{ root: roots[0] }, { root: roots[1] }], deleted: true };
+      return { entry: bytes, shown, deleted: true };
     }
     const [facts, rest] = openTexts(content.texts, content.salts);
     if (isNotice(entry.kind)) {
@@ -110,7 +115,8 @@ export class BundleLines<Log extends LogPlace<unknown>> {
   /** Undefined for one that is about other entries. */
   *#noticeLine(index: number): Asking<EntryLine | undefined> {
     const [{ entry, content } = { entry: new Uint8Array() }] = yield* this.#evidence(index, index + 1);
-    if (content === undefined) throw new EvidenceError('NOTICE_INVALID', `notice ${index} has no content`);
+    if (content === undefined || 'purgedAtMs' in content)
+      throw new EvidenceError('NOTICE_INVALID', `notice ${index} has no content`);
     const shown = openTexts(content.texts, content.salts);
     const notice = readNotice(decodeEntry(entry), shown);
     if (!concerns(notice, this.#range)) return undefined;

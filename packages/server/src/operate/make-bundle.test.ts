@@ -179,6 +179,12 @@ describe('what is deleted', () => {
     await logs.fill('acme', 30);
     await logs.publish();
     await appendPurge(logs, 10, 20);
+    const before = await make(logs);
+    assert.deepEqual(
+      [before.verdict.open, before.verdict.withheld, before.verdict.deleted],
+      [20, 10, 0],
+      'it is still there, and nobody sees it any more',
+    );
     logs.removeContents('acme', 10, 20);
     assert.match(await refusal(logs, {}), /content of entry 10 is gone and no later notice/);
     await logs.publish();

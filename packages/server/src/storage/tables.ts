@@ -226,6 +226,19 @@ export const TABLES = {
       },
     },
   },
+  // What was removed under which notice: made with the notice, and found by the index of an event. Nobody changes it.
+  deletions: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'first_index'],
+    place: 'first_index',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      first_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
+      end_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
+      notice_index: { type: 'bigint!', evidence: 'the index of the purge notice' },
+    },
+  },
   checkpoints: {
     of: 'Tenant',
     // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for the verifier.

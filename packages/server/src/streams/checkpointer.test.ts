@@ -9,10 +9,12 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createLateAnchor } from '../storage/late-anchor.ts';
-import { headOf, newPlace, openCheckpointed as open } from '../testing/checkpointed-store.ts';
+import { checkpointedStores, headOf } from '../testing/checkpointed-store.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor } from './anchor.ts';
+
+const { newPlace, open } = checkpointedStores();
 
 test('what was appended is signed, anchored and stored, each tenant by itself', async () => {
   const store = await open(newPlace());

@@ -205,13 +205,25 @@ export interface StoredEvent {
   readonly leaf: Uint8Array;
   readonly classification: Classification;
   readonly streamId: StreamId;
-  /** Undefined once the content is removed. */
-  readonly content: StoredContent | Altered | undefined;
+  /** Undefined where there is none, and no notice says why. */
+  readonly content: StoredContent | Altered | Purged | undefined;
 }
 
 export interface StoredContent {
   readonly texts: readonly [string, string];
   readonly expiresAtMs: number | undefined;
+}
+
+/**
+ * A purge notice of the log says that the content is removed. From the commit of that notice on nobody sees any of it, also
+ * while it is still there.
+ */
+export interface Purged {
+  /** Of the notice, in the tenant's sequence. */
+  readonly noticeIndex: number;
+  readonly purgedAtMs: number;
+  /** Whether the store has nothing of it any more. */
+  readonly isDeleted: boolean;
 }
 
 /** What is stored is not what was hashed. None of it leaves the store. */

@@ -3,8 +3,8 @@
 // restore has a new one, which begins at 0 again.
 
 import type { Classification, EventId, StreamId, TenantId } from '@tallystick/contract';
-import type { Checkpoint, Reason, Tile } from '@tallystick/evidence';
-import type { Altered } from './log.ts';
+import type { Checkpoint, IndexRange, Reason, Tile } from '@tallystick/evidence';
+import type { Altered, Purged } from './log.ts';
 
 /** A log's size and root: what a checkpoint says, before anybody has signed it. */
 export type TreeHead = Checkpoint;
@@ -136,6 +136,8 @@ export interface LogTree extends NamedLog {
   root(size: number): Promise<Uint8Array>;
   inclusion(leafIndex: number, size: number): Promise<Uint8Array[]>;
   consistency(from: number, to: number): Promise<Uint8Array[]>;
+  /** For each range in turn, the roots of the fewest perfect subtrees that make it up. Ranges are in order. */
+  subtrees(ranges: readonly IndexRange[]): Promise<Uint8Array[]>;
 }
 
 /** What an event is proven by. */
@@ -146,14 +148,14 @@ export interface StoredEvidence {
   /** The 116 bytes. */
   readonly entry: Uint8Array;
   readonly roots: readonly [Uint8Array, Uint8Array];
-  /** Undefined once the content is removed. */
-  readonly content:
-    | {
-        readonly texts: readonly [string, string];
-        /** Of each group, those of its units one behind the other, in the order of their tags. */
-        readonly salts: readonly [Uint8Array, Uint8Array];
-      }
-    | undefined;
+  /** Undefined where there is none, and no notice says why. */
+  readonly content: OpenContent | Purged | undefined;
+}
+
+export interface OpenContent {
+  readonly texts: readonly [string, string];
+  /** Of each group, those of its units one behind the other, in the order of their tags. */
+  readonly salts: readonly [Uint8Array, Uint8Array];
 }
 
 /** The log of a tenant in this epoch, at this size. */

@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPlace, openCheckpointed } from '../testing/checkpointed-store.ts';
+import { checkpointedStores } from '../testing/checkpointed-store.ts';
 import { until } from '../testing/until.ts';
 import type { AnchoredHead } from './anchor.ts';
+
+const { newPlace, open } = checkpointedStores();
 
 test('a log that is taken over is not signed before it was compared, however often that fails', async () => {
   let failures = 0;
   let isTaken = false;
   const elsewhere = new Map<string, AnchoredHead>();
-  const store = await openCheckpointed(newPlace(), {
+  const store = await open(newPlace(), {
     // Another node has anchored more of acme than there is.
     anchor: (anchor) => ({
       isNew: false,

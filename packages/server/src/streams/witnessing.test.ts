@@ -54,6 +54,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     entries: never as never,
     root: never as never,
     inclusion: never as never,
+    subtrees: never as never,
     consistency: () =>
       seen.hasProofs ? Promise.resolve([EMPTY_ROOT]) : Promise.reject(new Error('no proof')),
   });

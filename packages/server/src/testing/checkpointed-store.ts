@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+import { after, before } from 'node:test';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
@@ -17,14 +17,6 @@ import type { Anchor } from '../streams/anchor.ts';
 import { createCheckpointer } from '../streams/checkpointer.ts';
 import { createTelemetry } from '../telemetry.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
-/** What a test that failed has left open would keep the process from ending. */
-const stacks: AsyncDisposableStack[] = [];
-after(async () => {
-  for (const stack of stacks) await stack.disposeAsync();
-  rmSync(folder, { recursive: true });
-});
-
 export interface Around {
   readonly anchor?: (anchor: Anchor) => Anchor;
   readonly tree?: (tree: Storage['tree']) => Storage['tree'];
@@ -33,10 +25,35 @@ export interface Around {
   readonly clock?: Clock;
 }
 
+/**
+ * To be called outside of any test: its directories are there from the first test of the file to the last. Other files may
+ * share the process.
+ */
+export function checkpointedStores() {
+  let folder = '';
+  /** What a test that failed has left open would keep the process from ending. */
+  const stacks: AsyncDisposableStack[] = [];
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tallystick-checkpointer-'));
+  });
+  after(async () => {
+    for (const stack of stacks) await stack.disposeAsync();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    newPlace: () => mkdtempSync(join(folder, 'data-')),
+    open: (directory: string, around?: Around) => {
+      const stack = new AsyncDisposableStack();
+      stacks.push(stack);
+      return openCheckpointed(stack, directory, around);
+    },
+  };
+}
+
+export type CheckpointedStore = Awaited<ReturnType<typeof openCheckpointed>>;
+
 /** A store with real files, its checkpointer settled and running. */
-export async function openCheckpointed(directory: string, around: Around = {}) {
-  const stack = new AsyncDisposableStack();
-  stacks.push(stack);
+async function openCheckpointed(stack: AsyncDisposableStack, directory: string, around: Around = {}) {
   const random = createSystemRandom();
   const storage = stack.use(await openPlainStore(directory));
   const lines: string[] = [];
@@ -77,5 +94,4 @@ export async function openCheckpointed(directory: string, around: Around = {}) {
   return { storage, signing, anchor: file, checkpointer, lines, fill, latest, covers, close };
 }
 
-export const newPlace = () => mkdtempSync(join(folder, 'data-'));
 export const headOf = (anchor: Anchor, tenant: string) => anchor.heads().get(`audit.example.com/t/${tenant}`);

@@ -7,15 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { cosigner, KINDS, parseNote, signatureLine, subtreeHashes, toBase64 } from '@tallystick/evidence';
+import { cosigner, KINDS, parseNote, signatureLine, toBase64 } from '@tallystick/evidence';
 import { loadConfig } from '../config/config.ts';
 import type { Config } from '../config/settings.ts';
 import { openStorage } from '../operate/open-data.ts';
 import { openRecovery } from '../operate/recover.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
-import { JOURNAL_FILE, openJournalForReading } from '../storage/sqlite/database.ts';
-import { TreeTables } from '../storage/sqlite/tree-tables.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Draft } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
@@ -194,17 +193,17 @@ async function goOnAfterRestore(directory: string, start: Start, config: Config)
 
 /** Gamma loses the content of some events, under a notice that is signed. */
 async function purge(config: Config, start: Start, directory: string): Promise<void> {
-  const [from, to] = [10, 20];
+  const span = { firstIndex: 10, endIndex: 20 };
   {
     await using storage = await openStorage(config, true);
-    const hashes = hashesOver(directory, from, to);
+    const ranges: [number, number][] = [[span.firstIndex, span.endIndex]];
     const payload = {
       policyId: null,
       policyVersion: null,
       cause: 'Retention' as const,
-      ranges: [[from, to] as [number, number]],
-      count: to - from,
-      subtrees: hashes.map(toBase64),
+      ranges,
+      count: await storage.removal.countContents('gamma', [span]),
+      subtrees: (await (await storage.tree.tree('gamma'))!.subtrees(ranges)).map(toBase64),
     };
     const resource = { resourceType: 'Log', resourceId: 'gamma' };
     const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
@@ -219,19 +218,11 @@ async function purge(config: Config, start: Start, directory: string): Promise<v
     await using app = await start();
     await covered(adminCaller(app, 'gamma'));
   }
-  using db = new DatabaseSync(join(directory, JOURNAL_FILE));
-  db.prepare(
-    `DELETE FROM contents WHERE id IN (SELECT id FROM entries JOIN tenants USING (tenant)
-     WHERE tenant_id = 'gamma' AND leaf_index >= ? AND leaf_index < ?)`,
-  ).run(from, to);
+  await using storage = await openStorage(config, true);
+  const [deletion] = await storage.removal.deletions('gamma', span, 1);
+  await storage.removal.deleteContents('gamma', deletion!.noticeIndex, 0);
   // What is purged goes from the index, too: it is made anew.
   for (const rest of ['', '-wal', '-shm']) rmSync(join(directory, `views.db${rest}`), { force: true });
-}
-
-function hashesOver(directory: string, from: number, to: number): Uint8Array[] {
-  using db = openJournalForReading(directory);
-  const trees = new TreeTables(db, ORIGIN);
-  return subtreeHashes({ begin: from, end: to }, trees.hashes(trees.log('gamma')!, to));
 }
 
 async function append(storage: Storage, draft: Draft, nowMs: number): Promise<void> {

@@ -12,7 +12,7 @@ export interface ClaimedOptions {
   /** Undefined: without threads. */
   readonly threads?: ThreadsOptions;
   /** Those who serve; undefined: the superuser does everything. */
-  readonly users?: { readonly serving: string; readonly index: string };
+  readonly users?: { readonly serving: string; readonly index: string; readonly retention: string };
 }
 
 /** The backend on a database whose tables are there and empty; `url` is that of a superuser. */
@@ -25,7 +25,9 @@ export function placeAt(url: string, { threads, users }: ClaimedOptions = {}): P
   return {
     open: (streams) =>
       openPostgresStorage({
-        ...(users === undefined ? { url } : { url: as(users.serving), indexUrl: as(users.index) }),
+        ...(users === undefined
+          ? { url }
+          : { url: as(users.serving), indexUrl: as(users.index), retentionUrl: as(users.retention) }),
         logOrigin: 'audit.example.com',
         streams: { ...STREAMS, ...streams },
         clock: systemClock,
@@ -53,6 +55,9 @@ export function placeAt(url: string, { threads, users }: ClaimedOptions = {}): P
     },
     async removeContent(tenant, index) {
       await raw('DELETE FROM contents WHERE tenant_id = $1 AND leaf_index = $2', [tenant, index]);
+    },
+    async putDeletion(tenant, { firstIndex, endIndex, noticeIndex }) {
+      await raw('INSERT INTO deletions VALUES ($1, $2, $3, $4)', [tenant, firstIndex, endIndex, noticeIndex]);
     },
     async alterContent(tenant, index, text) {
       await raw(

@@ -18,6 +18,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   tile_hashes: ['tenant_id', 'epoch', 'level', 'place'],
   epochs: ['tenant_id', 'epoch'],
   records: ['tenant_id', 'kind', 'id'],
+  deletions: ['tenant_id', 'first_index'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents

@@ -47,6 +47,18 @@ export const DERIVED_ROWS: readonly NamedChange[] = [
     control: 'streams',
   },
   {
+    title: 'a deletion that no notice tells of',
+    tamper: sql("INSERT INTO deletions VALUES ('acme', 20, 21, (SELECT notice_index FROM deletions))"),
+    expected: ['acme', 'GAP_UNEXPLAINED', 20],
+    control: 'deletions',
+  },
+  {
+    title: 'the row of a deletion that is deleted',
+    tamper: sql('DELETE FROM deletions'),
+    expected: ['acme', 'TRUNCATED', 72],
+    control: 'deletions',
+  },
+  {
     title: 'a checkpoint that is replaced by an older one',
     tamper: sql(
       `UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE ${ACME} AND size = 40)

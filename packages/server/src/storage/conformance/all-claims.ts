@@ -9,6 +9,7 @@ import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
 import { recordReadClaims } from './record-reads.ts';
 import { recordClaims } from './records.ts';
+import { removalClaims } from './removal.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
 import { streamSealClaims } from './stream-seals.ts';
@@ -33,6 +34,7 @@ export const ALL_CLAIMS = [
   sealRequestClaims,
   streamReadClaims,
   epochClaims,
+  removalClaims,
   workClaims,
   workTurnClaims,
   followClaims,

@@ -18,6 +18,7 @@ import type {
   StoredEvent,
   StreamLimits,
 } from '../../streams/log.ts';
+import type { Deletion } from '../../streams/removal.ts';
 import type { Storage } from '../storage.ts';
 
 /** One installation of the backend under test; what it kept is there when it is opened again. */
@@ -26,8 +27,10 @@ export interface Place {
   open(streams?: Partial<StreamLimits>): Promise<Storage>;
   /** The stored rows of a tenant's log by index, read without the code under test. */
   rows(tenant: TenantId): Promise<LogRow[]>;
-  /** Removes the content of an event, as a purge does. */
+  /** Removes the content of an event, as a purge does, but without a notice. */
   removeContent(tenant: TenantId, index: number): Promise<void>;
+  /** Puts a row there that no notice tells of, as somebody does who should not. */
+  putDeletion(tenant: TenantId, deletion: Deletion): Promise<void>;
   /** Puts another text in the place of the second one of an event, as somebody does who should not. */
   alterContent(tenant: TenantId, index: number, text: string): Promise<void>;
 }
@@ -75,6 +78,7 @@ export function soundContent(stored: StoredEvent | undefined): StoredContent {
   const content = stored?.content;
   if (content === undefined) throw new Error('there is no content');
   if ('fault' in content) throw new Error(content.fault);
+  if ('purgedAtMs' in content) throw new Error(`it is purged under notice ${content.noticeIndex}`);
   return content;
 }
 

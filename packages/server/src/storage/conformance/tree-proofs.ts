@@ -83,7 +83,10 @@ export const treeProofClaims: Claims = {
     await publish(storage, await readAll(storage));
     const { evidence, under } = await proven(storage, secret.eventId);
     assert.equal(under?.checkpoint.size, 1);
-    assert.deepEqual(evidence.content?.texts, textsOf(secret));
+    assert.deepEqual(
+      evidence.content && 'texts' in evidence.content && evidence.content.texts,
+      textsOf(secret),
+    );
     const isSeen = async (tenant: TenantId, visible: readonly (typeof CLASSIFICATIONS)[number][]) =>
       (await storage.tree.proveEvent(tenant, { ...wish, visible })) !== undefined;
     assert.deepEqual(

@@ -23,6 +23,7 @@ import { answered, type Asking } from '../answers.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
 import type { LogRow } from './log-row.ts';
+import type { ToldDeletions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { ToldRecords } from './records.ts';
@@ -36,6 +37,7 @@ export interface LogParts<Tenant> {
   readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
   readonly records: ToldRecords;
+  readonly deletions: ToldDeletions;
   readonly keys: readonly TrustedKey[];
 }
 
@@ -68,6 +70,8 @@ export interface LogCounts {
   deleted: number;
   /** Without their content, and no notice that was read explains it: where a fault cuts the log short, it may be none yet. */
   unexplained: number;
+  /** The indexes of the notices that explain what is deleted, in this log. */
+  explainedBy: readonly number[];
   tiles: number;
   checkpoints: number;
   /** Of the newest checkpoint. */
@@ -104,7 +108,7 @@ export class LogCheck<Tenant> {
     this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
-    const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0 };
+    const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, explainedBy: [] };
     this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
   }
 
@@ -163,7 +167,7 @@ export class LogCheck<Tenant> {
     if (!desk.checks.has('deletions')) return;
     this.#purged.close();
     try {
-      this.#deletions.explain();
+      this.counts.explainedBy = this.#deletions.explain();
     } finally {
       const { count, unexplained } = this.#deletions;
       Object.assign(this.counts, { deleted: count - unexplained, unexplained });
@@ -204,6 +208,7 @@ export class LogCheck<Tenant> {
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
     this.#parts.records.notice(notice);
+    this.#parts.deletions.notice(notice, this.#facts.place.firstIndex);
     const loss = acceptedAnchorLoss(notice);
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return;

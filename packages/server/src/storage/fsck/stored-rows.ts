@@ -3,6 +3,7 @@
 
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
+import type { Deletion } from '../../streams/removal.ts';
 import type { Answer } from '../answers.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
@@ -79,6 +80,8 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   streams(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly StreamRow[]>;
   /** So many of those behind one, in the order of kind and id. */
   records(tenant: Tenant, after: RecordPlace | undefined, limit: number): Answer<readonly StoredRecord[]>;
+  /** So many of those that begin behind an index of the tenant's sequence. */
+  deletions(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly Deletion[]>;
   /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
   requireEnd(tenant: Tenant, end: LogEnd): Answer<void>;
   /** Of no tenant, and looked at before all logs: each throws EvidenceError. */

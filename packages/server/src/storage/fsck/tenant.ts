@@ -2,7 +2,9 @@
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor.ts';
+import type { Deletion } from '../../streams/removal.ts';
 import { answered, type Asking } from '../answers.ts';
+import { ToldDeletions } from './deletions.ts';
 import type { WalkDesk } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
@@ -38,6 +40,7 @@ export interface TenantResult {
 }
 
 const RECORDS_AT_ONCE = 1000;
+const DELETIONS_AT_ONCE = 1000;
 
 export class TenantCheck<Tenant> {
   readonly #parts: TenantParts<Tenant>;
@@ -57,7 +60,8 @@ export class TenantCheck<Tenant> {
     yield* this.#requireEpochs(tenant, epochs);
     const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
     const records = new ToldRecords();
-    const parts = { desk, tree: store, streams, records, keys };
+    const deletions = new ToldDeletions();
+    const parts = { desk, tree: store, streams, records, deletions, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
@@ -78,6 +82,7 @@ export class TenantCheck<Tenant> {
     }
     const nextIndex = logs.reduce((sum, log) => sum + log.entries, 0);
     if (desk.checks.has('streams')) yield* streams.end(nextIndex);
+    if (desk.checks.has('deletions')) yield* this.#requireDeletions(tenant, deletions);
     if (desk.checks.has('records')) yield* this.#requireRecords(tenant, records);
     if (desk.checks.has('heads')) yield* answered(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
@@ -89,6 +94,18 @@ export class TenantCheck<Tenant> {
       const portion = yield* answered(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
       if (portion.length === 0) break;
       for (const record of portion) told.require(record);
+      last = portion.at(-1);
+    }
+    told.end();
+  }
+
+  *#requireDeletions(tenant: Tenant, told: ToldDeletions): Asking<void> {
+    for (let last: Deletion | undefined; ; ) {
+      const portion = yield* answered(
+        this.#parts.store.deletions(tenant, last?.firstIndex, DELETIONS_AT_ONCE),
+      );
+      if (portion.length === 0) break;
+      for (const deletion of portion) told.require(deletion);
       last = portion.at(-1);
     }
     told.end();

@@ -5,6 +5,7 @@ import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { First } from '../../repeats.ts';
 import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../streams/removal.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { CommitmentRow } from './pool-commitments.ts';
@@ -46,10 +47,13 @@ export interface PoolTables<H extends Head = Head> {
   recordVersion(head: H, record: StoredRecord): number;
   /** Whether another record of its kind has its unique name. */
   isNameTaken(head: H, record: StoredRecord): boolean;
+  /** Whether something of the span was removed under an earlier notice. Asked only of requests with a purge notice. */
+  isDeletedIn(head: H, span: IndexSpan): boolean;
   putEntry(head: H, entry: NewEntry): void;
   putStream(head: H, stream: NewStream): void;
   /** In the place of the version before. */
   putRecord(head: H, record: StoredRecord): void;
+  putDeletion(head: H, deletion: Deletion): void;
   /** Takes the place of a key that has expired. */
   putUsedKey(head: H, once: Once, outcomes: readonly DraftOutcome[]): void;
 }

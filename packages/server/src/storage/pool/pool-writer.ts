@@ -3,6 +3,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import type { Classification } from '@tallystick/contract';
+import { EvidenceError, KINDS } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
 import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
 import type {
@@ -14,7 +15,9 @@ import type {
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
+import type { IndexSpan } from '../../streams/removal.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
+import { purgedSpans } from '../rows/purge-notice.ts';
 import type { PooledDraft, PooledRequest } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
@@ -52,6 +55,8 @@ export class PoolWriter<H extends Head> {
     if (answered !== undefined) return answered;
     const refused = this.#refusalOf(head, request.records);
     if (refused !== undefined) return refused;
+    const spans = this.#purgedBy(request, head);
+    if (spans instanceof Error) return { status: 'Faulty', error: spans };
     const recognized = orTenantFault(head.tenantId, () =>
       recognize(request, (eventId) => this.#tables.storedId(head, eventId)),
     );
@@ -60,6 +65,11 @@ export class PoolWriter<H extends Head> {
       this.#tables.putUsedKey(head, classedWith(once, recognized), outcomes);
     }
     for (const record of request.records) this.#tables.putRecord(head, record);
+    for (const span of spans) {
+      const notice = outcomes[request.drafts.findIndex(isPurge)];
+      if (notice?.status === 'Appended')
+        this.#tables.putDeletion(head, { ...span, noticeIndex: notice.index });
+    }
     return { status: 'Done', outcomes };
   }
 
@@ -76,6 +86,27 @@ export class PoolWriter<H extends Head> {
       if (beside || this.#tables.isNameTaken(head, record)) return { status: 'NameTaken', uniqueName };
     }
     return undefined;
+  }
+
+  /**
+   * What the purge notice of the request removes; an error where it cannot be one. No two notices remove the same: by the
+   * index of an event one of them is found.
+   */
+  #purgedBy({ drafts }: PooledRequest, head: H): readonly IndexSpan[] | Error {
+    const [notice, ...others] = drafts.filter(isPurge);
+    if (notice === undefined) return [];
+    if (others.length > 0) return new Error('a request has one purge notice at most');
+    const { logFirstIndex, nextIndex: endIndex } = head;
+    try {
+      const spans = purgedSpans(notice.texts[1], { logFirstIndex, endIndex });
+      const again = spans.find((span) => this.#tables.isDeletedIn(head, span));
+      if (again === undefined) return spans;
+      const { firstIndex, endIndex: end } = again;
+      return new Error(`something of the entries ${firstIndex} to ${end - 1} was removed before`);
+    } catch (error) {
+      if (error instanceof EvidenceError) return error;
+      throw error;
+    }
   }
 
   /** `isThere`: the tenant has such a stream. */
@@ -128,6 +159,10 @@ export class PoolWriter<H extends Head> {
     }
     return outcomes;
   }
+}
+
+export function isPurge({ kind }: Pick<PooledDraft, 'kind'>): boolean {
+  return kind === KINDS.purge;
 }
 
 /** What is recognised may have been stored with a higher classification than it would have now. */

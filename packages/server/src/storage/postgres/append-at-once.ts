@@ -1,14 +1,14 @@
 // Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
 // the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
-// done again, upon locked heads. For requests that look nothing up: neither a key, nor a record, nor an id that the caller has given. And not
-// for logs that another node writes to at the same time: there it would mostly be in vain.
+// done again, upon locked heads. For requests that look nothing up: neither a key, nor a record, nor what was removed, nor an
+// id that the caller has given. And not for logs that another node writes to at the same time: there it would mostly be in vain.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AppendAnswer, AppendTime } from '../../streams/log.ts';
 import type { PooledRequest } from '../pool/append-message.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
-import { PoolWriter } from '../pool/pool-writer.ts';
+import { isPurge, PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { textIn } from '../rows/columns.ts';
 import type { ContentMonths } from './content-months.ts';
@@ -53,7 +53,7 @@ export function canBeAtOnce(open: readonly Numbered[]): boolean {
     ({ request: { once, drafts, records } }) =>
       once === undefined &&
       records.length === 0 &&
-      drafts.every(({ sentFingerprint }) => sentFingerprint === undefined),
+      drafts.every((draft) => draft.sentFingerprint === undefined && !isPurge(draft)),
   );
 }
 

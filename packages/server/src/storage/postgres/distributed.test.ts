@@ -11,7 +11,8 @@ import { Database, SCHEMA } from './database.ts';
 import { REFERENCE_TABLES } from './distribute.ts';
 import { migrate } from './migrate.ts';
 import { COMMON_TABLES, rightsOf, TENANT_TABLES } from './rights.ts';
-import { byPartitions, byShards, MIGRATIONS } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
+import { byPartitions, byShards } from './partitions.ts';
 
 const TENANTS = ['acme', 'beta', 'gamma'];
 const DISTRIBUTED = { isDistributed: true };

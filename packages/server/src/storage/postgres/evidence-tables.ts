@@ -8,14 +8,21 @@ import { StoredContents } from '../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../rows/stored-evidence.ts';
 import type { Asked } from './by-tenant.ts';
 import { statement } from './database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, EVENT_ID, MAY_BE_SEEN } from './log-columns.ts';
+import { noticesFor } from './deletions.ts';
+import {
+  CHECKED_COLUMNS,
+  ENTRIES_WITH_CONTENTS,
+  EVENT_ID,
+  MAY_BE_SEEN,
+  NOTICE_INDEX,
+} from './log-columns.ts';
 
 const ONE = statement(
-  `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND ${EVENT_ID} = $2 AND ${MAY_BE_SEEN}`,
 );
 const RANGE = statement(
-  `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3
    ORDER BY entries.leaf_index LIMIT $4`,
 );
@@ -31,7 +38,8 @@ export class EvidenceTables {
     { eventId, visible }: Pick<ProofWish, 'eventId' | 'visible'>,
   ): Promise<StoredEvidence | AlteredEvent | undefined> {
     const [row] = await asked.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
-    return soundEvidenceIn(row, (this.#contents ??= new StoredContents()));
+    if (row === undefined) return undefined;
+    return soundEvidenceIn(row, await noticesFor(asked, tenant, [row]), this.#checked());
   }
 
   /** As they are stored, whatever that is. */
@@ -42,6 +50,11 @@ export class EvidenceTables {
     endIndex: number,
     limit: number,
   ): Promise<StoredEvidence[]> {
-    return (await asked.query(RANGE, [tenant, fromIndex, endIndex, limit])).map(evidenceIn);
+    const rows = await asked.query(RANGE, [tenant, fromIndex, endIndex, limit]);
+    return evidenceIn(rows, await noticesFor(asked, tenant, rows), this.#checked());
+  }
+
+  #checked(): StoredContents {
+    return (this.#contents ??= new StoredContents());
   }
 }

@@ -7,6 +7,14 @@ export const CHECKED_COLUMNS = `entries.leaf_index, classification, entry, leaf,
   contents.leaf_index AS content_id, text1, text2, seeds, expires_at_ms`;
 
 /**
+ * Of an entry: the notice that it may be covered by, for rows/purge-notice.ts. No two deletions overlap: of those that begin
+ * before the entry, the last one ends last.
+ */
+export const NOTICE_INDEX = `(SELECT CASE WHEN deletions.end_index > entries.leaf_index THEN notice_index END
+  FROM deletions WHERE deletions.tenant_id = entries.tenant_id AND deletions.first_index <= entries.leaf_index
+  ORDER BY deletions.first_index DESC LIMIT 1) AS notice_index`;
+
+/**
  * By all three columns, so that only one partition is looked into; and entry by entry, which is as a page of them is read
  * however many contents there are.
  */

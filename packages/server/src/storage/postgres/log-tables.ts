@@ -16,13 +16,21 @@ import { numberOf } from '../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../rows/event-row.ts';
 import { streamIn } from '../rows/stream-row.ts';
 import { usedKeyOf } from '../rows/used-key-row.ts';
-import { type Database, type Row, type Scope, type Statement, statement, type Value } from './database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, EVENT_ID, MAY_BE_SEEN } from './log-columns.ts';
+import { type Database, type Row, type Statement, statement, type Value } from './database.ts';
+import { noticesFor } from './deletions.ts';
+import {
+  CHECKED_COLUMNS,
+  ENTRIES_WITH_CONTENTS,
+  EVENT_ID,
+  MAY_BE_SEEN,
+  NOTICE_INDEX,
+} from './log-columns.ts';
 import { logIn } from './log-row.ts';
 import { eventsInTurns } from './pause.ts';
 import { STREAMS } from './stream-rows.ts';
+import { askedAlone, readerOf } from './tree-tables.ts';
 
-const EVENT_COLUMNS = `${CHECKED_COLUMNS},
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
@@ -78,7 +86,7 @@ export class LogTables implements LogReader {
     visible: readonly Classification[],
   ): Promise<StoredEvent | undefined> {
     const rows = await this.#read(tenant, EVENT, [eventIdBytes(eventId), bitsOf(visible)]);
-    return this.#events.of(rows)[0];
+    return this.#events.of(rows, await this.#notices(tenant, rows))[0];
   }
 
   async #run(
@@ -104,7 +112,7 @@ export class LogTables implements LogReader {
       if (isFromEnd) end = last;
       else from = last + 1;
     }
-    return eventsInTurns(this.#events, taken);
+    return eventsInTurns(this.#events, taken, await this.#notices(tenant, taken));
   }
 
   async #streams(tenant: TenantId, beyond: StreamsBeyond, limit: number): Promise<StoredStream[]> {
@@ -130,8 +138,11 @@ export class LogTables implements LogReader {
     return usedKeyOf(row, steadyNowMs);
   }
 
+  #notices(tenant: TenantId, rows: readonly Row[]): Promise<Row[]> {
+    return noticesFor(askedAlone(this.#database, readerOf(tenant)), tenant, rows);
+  }
+
   #read(tenant: TenantId, asked: Statement, values: readonly Value[]): Promise<Row[]> {
-    const scope: Scope = { role: 'Reader', tenants: [tenant] };
-    return this.#database.read(scope, asked, [tenant, ...values]);
+    return this.#database.read(readerOf(tenant), asked, [tenant, ...values]);
   }
 }

@@ -15,7 +15,8 @@ import {
 } from './distribute.ts';
 import { type Login, LOGINS, rolesOf } from './logins.ts';
 import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
-import { byPartitions, byShards, MIGRATIONS, unsampled } from './schema.ts';
+import { MIGRATIONS, unsampled } from './schema.ts';
+import { byPartitions, byShards } from './partitions.ts';
 import type { Users } from './users.ts';
 
 /** Any number that nobody else takes: who migrates waits for whoever is at it. */

@@ -29,19 +29,23 @@ export class Turn {
   }
 }
 
-/** What `StoredEvents` makes of the rows. */
-export async function eventsInTurns(events: StoredEvents, rows: readonly Row[]): Promise<StoredEvent[]> {
+/** What `StoredEvents` makes of the rows and of the notices that they may be covered by. */
+export async function eventsInTurns(
+  events: StoredEvents,
+  rows: readonly Row[],
+  notices: readonly Row[],
+): Promise<StoredEvent[]> {
   const turn = new Turn(HASHED_BYTES);
   const stored: StoredEvent[] = [];
   let portion: Row[] = [];
   for (const row of rows) {
     if (turn.isOverBefore(row)) {
-      stored.push(...events.of(portion));
+      stored.push(...events.of(portion, notices));
       portion = [];
       await pauseForOthers();
     }
     portion.push(row);
   }
-  stored.push(...events.of(portion));
+  stored.push(...events.of(portion, notices));
   return stored;
 }

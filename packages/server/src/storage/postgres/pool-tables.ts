@@ -2,20 +2,24 @@
 // decided in memory, and what it has put is seen by what is looked up after it. One statement writes the rows.
 
 import type { EventId, TenantId } from '@tallystick/contract';
-import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
-import type { PooledRequest } from '../pool/append-message.ts';
+import type { Deletion, IndexSpan } from '../../streams/removal.ts';
+import type { PooledDraft, PooledRequest } from '../pool/append-message.ts';
 import type { Head } from '../pool/head.ts';
 import { orTenantFault } from '../pool/tenant-fault.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { classificationAt, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../rows/columns.ts';
+import { purgedSpans } from '../rows/purge-notice.ts';
 import { usedKeyOf } from '../rows/used-key-row.ts';
 import { ofTenants, rowsFor, type TenantsStatement } from './by-tenant.ts';
 import { type Row, statement, type Transaction } from './database.ts';
+import { isPurge } from '../pool/pool-writer.ts';
+import { DeletionRows } from './deletions.ts';
 import type { LockedHeads } from './heads.ts';
-import { EVENT_ID, WITH_CONTENTS } from './log-columns.ts';
+import { EVENT_ID, NOTICE_INDEX, WITH_CONTENTS } from './log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
 import { RecordRows } from './records.ts';
 
@@ -31,7 +35,7 @@ const USED_KEYS = ofTenants(
 );
 const eventsBy = (
   join: string,
-) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint
+) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX}
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
    ${join} ${WITH_CONTENTS}`;
 const BY_ID = `entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id`;
@@ -50,6 +54,7 @@ export class PostgresPoolTables implements PoolTables {
   readonly #usedKeys = new Map<string, UsedKey>();
   readonly #ids = new Map<string, StoredId>();
   readonly #records = new RecordRows();
+  readonly #deletions = new DeletionRows();
   readonly rows = new PoolRows();
 
   constructor(locked: LockedHeads) {
@@ -79,14 +84,29 @@ export class PostgresPoolTables implements PoolTables {
         transaction,
         locked.flatMap(({ records }) => records),
       ),
+      ...locked.flatMap(({ tenant, drafts }) =>
+        drafts.filter(isPurge).map((notice) => this.#loadDeletions(transaction, tenant, notice)),
+      ),
     ]);
     for (const row of keyRows) this.#takeKey(row, steadyNowMs);
     for (const row of idRows) this.#takeId(row);
   }
 
+  /** Those that the notice could overlap. */
+  async #loadDeletions(transaction: Transaction, tenant: TenantId, { texts }: PooledDraft): Promise<void> {
+    const { logFirstIndex } = this.head(tenant)!;
+    // The log may have grown by others of the pool before it is decided upon.
+    const endIndex = Number.MAX_SAFE_INTEGER;
+    const spans = spansOr(() => purgedSpans(texts[1], { logFirstIndex, endIndex }));
+    const [first, last] = [spans[0], spans.at(-1)];
+    if (first === undefined || last === undefined) return;
+    await this.#deletions.load(transaction, tenant, { ...first, endIndex: last.endIndex });
+  }
+
   /** Writes all that was put. */
   async write(transaction: Transaction): Promise<void> {
     if (!this.rows.isEmpty) await this.rows.write(transaction, this.#locked.heads.values());
+    await this.#deletions.write(transaction);
     await this.#records.write(transaction);
   }
 
@@ -137,6 +157,14 @@ export class PostgresPoolTables implements PoolTables {
     this.#records.put(record);
   }
 
+  isDeletedIn({ tenantId }: Head, span: IndexSpan): boolean {
+    return this.#deletions.overlaps(tenantId, span);
+  }
+
+  putDeletion({ tenantId }: Head, deletion: Deletion): void {
+    this.#deletions.put(tenantId, deletion);
+  }
+
   #takeKey(row: Row, steadyNowMs: number): void {
     const tenant = textIn(row, 'tenant_id');
     const used = orTenantFault(tenant, () => usedKeyOf(row, steadyNowMs));
@@ -150,9 +178,20 @@ export class PostgresPoolTables implements PoolTables {
     this.#ids.set(nameOf(tenant, eventId), {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      fingerprint: blobOrNone(row, 'sent_fingerprint'),
+      // Of one that is purged nothing is compared any more, also while it is still there.
+      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
       classification: orTenantFault(tenant, () => classificationIn(row)),
     });
+  }
+}
+
+/** None for a text that is no purge notice: the pool writer refuses it. */
+function spansOr(read: () => IndexSpan[]): IndexSpan[] {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof EvidenceError) return [];
+    throw error;
   }
 }
 

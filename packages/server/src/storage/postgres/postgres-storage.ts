@@ -8,8 +8,10 @@ import type { Random } from '../../runtime/random.ts';
 import type { StreamLimits } from '../../streams/log.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
+import { removalOn } from '../removal.ts';
 import type { Storage } from '../storage.ts';
 import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './database.ts';
+import { removalTables } from './deletions.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
 import { createFollowStore } from './follow.ts';
@@ -138,6 +140,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     logOrigin,
     log,
     tree,
+    removal: removalOn(removalTables(reading), tree),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),

@@ -10,7 +10,7 @@ import { migrate } from './migrate.ts';
 import type { ThreadsOptions } from './postgres-storage.ts';
 
 /** Nobody who may do more than a claim needs. */
-const USERS = { serving: 'serving', index: 'indexing' };
+const USERS = { serving: 'serving', index: 'indexing', retention: 'retaining' };
 
 let server: PostgresServer;
 let migrated: string;
@@ -19,7 +19,7 @@ before(async () => {
   migrated = await server.createDatabase();
   await using owner = new Database({ url: migrated, connectionsMax: 1 });
   for (const user of Object.values(USERS)) await raw(migrated, `CREATE ROLE ${user} LOGIN`);
-  await migrate(owner, USERS.serving, { besides: { Index: USERS.index } });
+  await migrate(owner, USERS.serving, { besides: { Index: USERS.index, Retention: USERS.retention } });
 });
 after(() => server?.[Symbol.asyncDispose]());
 
@@ -49,6 +49,7 @@ const THROUGH_THE_THREAD = new Set([
   'a record, its notice and the key of its request are stored together, and a repeat stores nothing',
   'a change of another version is refused, and the rest of its pool is committed',
   'a unique name belongs to one record until that gives it up',
+  'no two notices remove the same, and none removes what is not before it; others of the pool are appended',
   Object.keys(epochClaims)[0]!,
 ]);
 

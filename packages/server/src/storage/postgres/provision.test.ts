@@ -20,7 +20,8 @@ import { ensureReady, provision } from './provision.ts';
 import { createRecordReader } from './records.ts';
 import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
 import { classificationIn } from '../rows/classification-column.ts';
-import { byPartitions, MIGRATIONS } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
+import { byPartitions } from './partitions.ts';
 import { createTenantStore } from './tenants.ts';
 
 const random = createSystemRandom();

@@ -3,7 +3,7 @@
 // no more, as one user or as several (logins.ts).
 
 import { type Rights, type Role, type Table, tablesOf } from '../tables.ts';
-import { partsOf } from './schema.ts';
+import { partsOf } from './partitions.ts';
 
 /** Roles that a transaction takes on; none of them can log in, owns anything, or passes by the policies of rows. */
 export const ROLES = {
@@ -60,7 +60,17 @@ function policiesOf(isDistributed: boolean): { readonly ownTenants: string; read
  * transaction, and not for single statements: another role has other connections to other machines, which see another state
  * of them. So it may read these too, of the tenants of the transaction.
  */
-const SEARCHED = ['tenants', 'heads', 'streams', 'entries', 'contents', 'views', 'view_keys', 'view_counts'];
+const SEARCHED = [
+  'tenants',
+  'heads',
+  'streams',
+  'entries',
+  'contents',
+  'deletions',
+  'views',
+  'view_keys',
+  'view_counts',
+];
 
 /** Who sees the rows of all tenants. */
 function seeingAll(rights: Rights): string {

@@ -6,34 +6,7 @@
 import { LIMITS } from '@tallystick/contract';
 import { jobTables } from '../work/job-statements.ts';
 import { isBehindFirst } from './event-index/first-docs.ts';
-
-/** So that a large tenant shares its indexes with few others; the number cannot change later. */
-const PARTITIONS = 16;
-
-/** What stands behind the columns of a large table. */
-type Divide = (table: string) => string;
-
-/** In one database. */
-export const byPartitions: Divide = (table) => {
-  const partitions = partsOf(table).map(
-    (part, i) => `CREATE TABLE ${part} PARTITION OF ${table}
-    FOR VALUES WITH (MODULUS ${PARTITIONS}, REMAINDER ${i});`,
-  );
-  return ` PARTITION BY HASH (tenant_id);\n  ${partitions.join('\n  ')}`;
-};
-
-export function partsOf(table: string): string[] {
-  return Array.from({ length: PARTITIONS }, (_, i) => `${table}_${i}`);
-}
-
-/** The name of the partition that a tenant's rows are in, as an expression. */
-export function partOf(table: string, tenant: string): string {
-  return `(SELECT '${table}_' || i FROM generate_series(0, ${PARTITIONS - 1}) AS i
-    WHERE satisfies_hash_partition('${table}'::regclass, ${PARTITIONS}, i, ${tenant}::text))`;
-}
-
-/** Where the tables are distributed, the shards are that already; and partitions by a hash cannot be. */
-export const byShards: Divide = () => ';';
+import type { Divide } from './partitions.ts';
 
 /**
  * Columns of which the database need not know what is in them: none is asked for in a way that could be planned otherwise. They
@@ -376,6 +349,17 @@ export const MIGRATIONS: readonly Migration[] = [
     ...['tier', 'region', 'status', 'default_classification', 'default_retention', 'updated_at_ms'].map(
       (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
     ),
+  ],
+  // What was removed under which notice, made of the ranges of purge notices in the commit of each. No two overlap.
+  () => [
+    `CREATE TABLE deletions (
+      ${TENANT},
+      first_index  bigint NOT NULL,
+      -- The first index behind it.
+      end_index    bigint NOT NULL,
+      notice_index bigint NOT NULL,
+      PRIMARY KEY (tenant_id, first_index)
+    )`,
   ],
   // Jobs: durable work, and how far followers of the log have come. Events that could not be indexed are jobs from now on. A view
   // that was being made is left: its job asks for it anew.

@@ -2,7 +2,7 @@
 // those who prove.
 
 import type { TenantId } from '@tallystick/contract';
-import { proveConsistency, proveInclusion, treeRoot } from '@tallystick/evidence';
+import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
 import type { LogTree, TreeReader, TreeWriter } from '../../streams/tree.ts';
 import { whenAnswered } from '../answers.ts';
 import { trustedOf } from '../fsck/notes.ts';
@@ -95,5 +95,9 @@ function treeOf(database: Database, trees: TreeTables, log: LogPlace): LogTree {
     root: (size) => trees.made(asked, log, size, (read) => treeRoot(size, read)),
     inclusion: (index, size) => trees.made(asked, log, size, (read) => proveInclusion(index, size, read)),
     consistency: (from, to) => trees.made(asked, log, to, (read) => proveConsistency(from, to, read)),
+    subtrees: (ranges) =>
+      trees.made(asked, log, ranges.at(-1)?.[1] ?? 0, (read) =>
+        ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read)),
+      ),
   };
 }

@@ -4,6 +4,7 @@
 import type { StoredContent, StoredEvent } from '../../streams/log.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from './columns.ts';
+import { purgedIn, withoutPurged } from './purge-notice.ts';
 import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -16,12 +17,16 @@ export class StoredEvents {
   /** Made when it is first needed: it has memory of its own, and not everybody who could reads events. */
   #contents: StoredContents | undefined;
 
-  /** Of rows with the columns that stored-content.ts looks at, and `stream_id`. */
-  of(rows: readonly Row[]): StoredEvent[] {
+  /**
+   * Of rows with the columns that stored-content.ts looks at, and `stream_id`. `notices` are the rows of the notices that
+   * they may be covered by (purge-notice.ts).
+   */
+  of(rows: readonly Row[], notices: readonly (Row | undefined)[]): StoredEvent[] {
     if (rows.length === 0) return [];
-    this.#contents ??= new StoredContents();
-    const faults = this.#contents.faultsOf(rows);
-    return rows.map((row, i) => eventIn(row, faults[i]));
+    const contents = (this.#contents ??= new StoredContents());
+    const left = withoutPurged(rows, notices, contents);
+    const faults = contents.faultsOf(left);
+    return left.map((row, i) => eventIn(row, faults[i]));
   }
 }
 
@@ -43,7 +48,7 @@ function eventIn(row: Row, fault: string | undefined): StoredEvent {
     leaf: blobOf(row, 'leaf'),
     classification: classificationIn(row),
     streamId,
-    content: hasContent(row) ? contentIn(row) : undefined,
+    content: hasContent(row) ? contentIn(row) : purgedIn(row),
   };
 }
 

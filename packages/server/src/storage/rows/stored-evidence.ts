@@ -2,38 +2,52 @@
 // their units. Seeds stay in the store; salts leave it only for those who may see the values that they belong to.
 
 import { splitGroup } from '@tallystick/evidence';
-import type { AlteredEvent, StoredEvidence } from '../../streams/tree.ts';
+import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
 import { SEED_BYTES, saltsOf } from '../commitments.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf } from './columns.ts';
+import { purgedIn, withoutPurged } from './purge-notice.ts';
 import { hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Of a row that is what was hashed; else what is wrong with it. */
+/**
+ * Of a row that is what was hashed; else what is wrong with it. `notices` are the rows of the notices that it may be covered by
+ * (purge-notice.ts).
+ */
 export function soundEvidenceIn(
   row: Row | undefined,
+  notices: readonly (Row | undefined)[],
   contents: StoredContents,
 ): StoredEvidence | AlteredEvent | undefined {
   if (row === undefined) return undefined;
-  const [fault] = contents.faultsOf([row]);
-  return fault === undefined ? evidenceIn(row) : { index: indexIn(row), fault };
+  const left = withoutPurged([row], notices, contents)[0]!;
+  const [fault] = contents.faultsOf([left]);
+  return fault === undefined ? evidenceOf(left) : { index: indexIn(row), fault };
 }
 
-/** As it is stored, whatever that is. */
-export function evidenceIn(row: Row): StoredEvidence {
+/** As they are stored, whatever that is. */
+export function evidenceIn(
+  rows: readonly Row[],
+  notices: readonly (Row | undefined)[],
+  contents: StoredContents,
+): StoredEvidence[] {
+  return withoutPurged(rows, notices, contents).map(evidenceOf);
+}
+
+function evidenceOf(row: Row): StoredEvidence {
   return {
     index: numberOf(row, 'leaf_index'),
     classification: classificationIn(row),
     entry: blobOf(row, 'entry'),
     roots: [blobOf(row, 'root1'), blobOf(row, 'root2')],
-    content: hasContent(row) ? contentIn(row) : undefined,
+    content: hasContent(row) ? contentIn(row) : purgedIn(row),
   };
 }
 
-function contentIn(row: Row): NonNullable<StoredEvidence['content']> {
+function contentIn(row: Row): OpenContent {
   const [one, two] = textsIn(row);
   const seeds = blobOf(row, 'seeds');
   return {

@@ -9,10 +9,12 @@ import type { KeyUse } from '../../access/key-uses.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { StartError } from '../../start-error.ts';
 import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../streams/log.ts';
+import type { IndexSpan } from '../../streams/removal.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../streams/tree.ts';
 import { decodePool } from '../pool/append-message.ts';
 import { encodeResults } from '../pool/append-results.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
+import { deleteContents } from './deletions.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from './key-uses.ts';
 import { readInstallation, settleSigner } from './meta.ts';
@@ -92,6 +94,10 @@ export class JournalOwner implements Disposable {
 
   cosign(checkpoints: readonly CosignedCheckpoint[]): boolean[] {
     return this.#orOpenAnew(({ db, publisher }) => inTransaction(db, () => publisher.cosign(checkpoints)));
+  }
+
+  deleteContents(tenant: TenantId, spans: readonly IndexSpan[]): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => deleteContents(db, tenant, spans)));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

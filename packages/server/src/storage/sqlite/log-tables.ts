@@ -5,11 +5,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { EventsWay, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../streams/removal.ts';
 import { bitsOf } from '../rows/classification-column.ts';
+import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../rows/event-row.ts';
-import { CHECKED_COLUMNS } from '../rows/stored-content.ts';
+import { noticesNamedBy, type Purge, purgeIn } from '../rows/purge-notice.ts';
+import { CHECKED_COLUMNS, StoredContents } from '../rows/stored-content.ts';
 import { streamIn } from '../rows/stream-row.ts';
 import { STREAMS } from './stream-rows.ts';
 import { TreeTables } from './tree-tables.ts';
@@ -18,7 +21,7 @@ import { findUsedKey } from './used-keys.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-const EVENT_COLUMNS = `${CHECKED_COLUMNS},
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
@@ -34,6 +37,8 @@ export class LogTables {
   readonly #stream: StatementSync;
   readonly #streamCount: StatementSync;
   readonly #usedKey: StatementSync;
+  readonly #contentCount: StatementSync;
+  readonly #deletions: DeletionRows;
   readonly #stored = new StoredEvents();
 
   constructor(db: DatabaseSync, logOrigin: string) {
@@ -65,6 +70,11 @@ export class LogTables {
     this.#stream = db.prepare(`${STREAMS} WHERE this.stream_id = ? AND this.tenant = ?`);
     this.#streamCount = db.prepare('SELECT count(*) AS count FROM streams WHERE tenant = ?');
     this.#usedKey = findUsedKey(db);
+    this.#contentCount = db.prepare(
+      `SELECT count(*) AS count FROM entries JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT}`,
+    );
+    this.#deletions = new DeletionRows(db);
   }
 
   /** One whose text says a class among `visible` is given too, whatever its column says. */
@@ -72,7 +82,7 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    return row === undefined ? undefined : this.#stored.of([row])[0];
+    return row === undefined ? undefined : this.#eventsIn(tenant, [row])[0];
   }
 
   events(
@@ -92,7 +102,7 @@ export class LogTables {
       bytes += textBytesOf(row);
       if (bytes >= bytesMax) break;
     }
-    return this.#stored.of(rows);
+    return this.#eventsIn(tenant, rows);
   }
 
   /**
@@ -118,7 +128,7 @@ export class LogTables {
       found.push(index);
       bytes += textBytesOf(row);
     }
-    const events = this.#stored.of(rows);
+    const events = tenant === undefined ? [] : this.#eventsIn(tenant, rows);
     return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
   }
 
@@ -153,6 +163,32 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
+  }
+
+  /** See RemovalStore. */
+  deletions(tenantId: TenantId, span: IndexSpan, limit: number): Deletion[] {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? [] : this.#deletions.overlapping(tenant, span, limit);
+  }
+
+  countContents(tenantId: TenantId, spans: readonly IndexSpan[]): number {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return 0;
+    const countOf = ({ firstIndex, endIndex }: IndexSpan) =>
+      numberOf(this.#contentCount.get(tenant, firstIndex, endIndex), 'count');
+    return spans.reduce((sum, span) => sum + countOf(span), 0);
+  }
+
+  /** Undefined unless there is a purge notice at this index, and it is what was hashed. */
+  purge(tenantId: TenantId, noticeIndex: number): Purge | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    return purgeIn(this.#eventAt.get(tenant, noticeIndex), new StoredContents());
+  }
+
+  #eventsIn(tenant: number, rows: readonly Row[]): StoredEvent[] {
+    const notices = noticesNamedBy(rows).map((index) => this.#eventAt.get(tenant, index));
+    return this.#stored.of(rows, notices);
   }
 
   #streamIn(row: Row, tenantId: TenantId): StoredStream {

@@ -5,10 +5,12 @@ import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../streams/removal.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../pool/pool-tables.ts';
 import { classificationIn } from '../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf } from '../rows/columns.ts';
 import { orRefused } from './chain-guard.ts';
+import { DeletionRows, NOTICE_INDEX } from './deletions.ts';
 import type { Heads, NumberedHead } from './heads.ts';
 import { RecordRows } from './records.ts';
 import type { UsedKeys } from './used-keys.ts';
@@ -17,6 +19,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #heads: Heads;
   readonly #usedKeys: UsedKeys;
   readonly #records: RecordRows;
+  readonly #deletions: DeletionRows;
   readonly #find: StatementSync;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
@@ -25,9 +28,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
     this.#heads = heads;
     this.#records = new RecordRows(db);
+    this.#deletions = new DeletionRows(db);
     this.#usedKeys = usedKeys;
     this.#find = db.prepare(
-      `SELECT leaf_index, classification, entry, sent_fingerprint FROM entries LEFT JOIN contents USING (id)
+      `SELECT leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX} FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ?`,
     );
     this.#insertEntry = db.prepare(
@@ -58,7 +62,8 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      fingerprint: blobOrNone(row, 'sent_fingerprint'),
+      // Of one that is purged nothing is compared any more, also while it is still there.
+      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
       classification: classificationIn(row),
     };
   }
@@ -73,6 +78,14 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
     this.#records.put(tenant, record);
+  }
+
+  isDeletedIn({ tenant }: NumberedHead, span: IndexSpan): boolean {
+    return this.#deletions.overlapping(tenant, span, 1).length > 0;
+  }
+
+  putDeletion({ tenant, tenantId }: NumberedHead, deletion: Deletion): void {
+    orRefused(tenantId, () => this.#deletions.put(tenant, deletion));
   }
 
   /** A statement has copied the bytes when it returns. */

@@ -180,4 +180,16 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE tenants DROP COLUMN default_retention;
   ALTER TABLE tenants DROP COLUMN updated_at_ms;
   `,
+  `
+  -- What was removed under which notice, made of the ranges of purge notices in the commit of each. No two overlap. All
+  -- indexes are those of the tenant's sequence.
+  CREATE TABLE deletions (
+    tenant       INTEGER NOT NULL REFERENCES tenants,
+    first_index  INTEGER NOT NULL,
+    -- The first index behind it.
+    end_index    INTEGER NOT NULL,
+    notice_index INTEGER NOT NULL,
+    PRIMARY KEY (tenant, first_index)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

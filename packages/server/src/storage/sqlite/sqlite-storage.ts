@@ -8,6 +8,7 @@ import { StartError } from '../../start-error.ts';
 import type { StreamLimits } from '../../streams/log.ts';
 import { requireNotMoved } from '../moved-store.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
+import { removalOn } from '../removal.ts';
 import { olderKeyIn } from '../rows/older-key-row.ts';
 import type { Storage } from '../storage.ts';
 import { callsHere } from '../../runtime/calls.ts';
@@ -70,11 +71,21 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   );
   const work = parts.use(openWork(options));
   await Promise.all([journal.opened, work.opened]);
+  const tree = treeOn(journal);
   const opened = parts.move();
   return {
     logOrigin,
     log: logOf(journal),
-    tree: treeOn(journal),
+    tree,
+    removal: removalOn(
+      {
+        deletions: journal.log.deletions,
+        countContents: journal.log.countContents,
+        purge: journal.log.purge,
+        deleteContents: journal.owner.deleteContents,
+      },
+      tree,
+    ),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, journal.owner, random)),
     keyUses: orUnavailable(createKeyUseStore(reading, journal.owner)),

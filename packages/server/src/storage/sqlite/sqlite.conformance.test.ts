@@ -64,6 +64,15 @@ function placeFor(threads: boolean): Place {
          WHERE tenant_id = ? AND leaf_index = ?)`,
       ).run(tenant, index);
     },
+    async putDeletion(tenant, { firstIndex, endIndex, noticeIndex }) {
+      using db = raw();
+      db.prepare('INSERT INTO deletions SELECT tenant, ?, ?, ? FROM tenants WHERE tenant_id = ?').run(
+        firstIndex,
+        endIndex,
+        noticeIndex,
+        tenant,
+      );
+    },
     async alterContent(tenant, index, text) {
       using db = raw();
       db.prepare(
@@ -98,6 +107,9 @@ const DECIDED_BY_THE_WRITER = new Set([
   'an event that is sent again is recognised at its place in the sequence, in whichever log it is',
   'a name that one owner gives up is not free for another record of a second owner',
   'two records of one request cannot have the same unique name',
+  'notices keep their content in whatever range they lie',
+  'an id whose event is purged is taken, from the commit of the notice on',
+  'in a log after a restore, the indexes of a notice count from its own first entry',
   // Jobs: what the thread does with them is the same code, and every verb crosses in other claims.
   'of jobs with one unique key there is one until it is done',
   'a tenant has no more waiting jobs of a kind than it may, and the oldest that are done go',

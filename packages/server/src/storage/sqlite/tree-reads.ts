@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { type Tile, TileMemory } from '@tallystick/evidence';
+import { type IndexRange, type Tile, TileMemory } from '@tallystick/evidence';
 import type { Calls } from '../../runtime/calls.ts';
 import type {
   AlteredEvent,
@@ -90,6 +90,10 @@ export class TreeReads {
   consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
     return this.trees.consistency(log, from, to);
   }
+
+  subtrees(log: LogPlace, ranges: readonly IndexRange[]): Uint8Array[] {
+    return this.trees.subtrees(log, ranges);
+  }
 }
 
 export function treeOf(log: LogPlace, reads: Calls<TreeReads>): LogTree {
@@ -104,5 +108,6 @@ export function treeOf(log: LogPlace, reads: Calls<TreeReads>): LogTree {
     root: (size) => reads.root(log, size),
     inclusion: (index, size) => reads.inclusion(log, index, size),
     consistency: (from, to) => reads.consistency(log, from, to),
+    subtrees: (ranges) => reads.subtrees(log, ranges),
   };
 }

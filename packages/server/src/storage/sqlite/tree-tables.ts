@@ -7,10 +7,12 @@ import {
   encodeEntryBundle,
   type HashReader,
   HASH_BYTES,
+  type IndexRange,
   logNamed,
   originOf,
   proveConsistency,
   proveInclusion,
+  subtreeHashes,
   type Tile,
   TILE_WIDTH,
   tileHashReader,
@@ -160,6 +162,11 @@ export class TreeTables {
 
   consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
     return proveConsistency(from, to, this.hashes(log, to));
+  }
+
+  subtrees(log: LogPlace, ranges: readonly IndexRange[]): Uint8Array[] {
+    const read = this.hashes(log, ranges.at(-1)?.[1] ?? 0);
+    return ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read));
   }
 
   /** A reader of the tree at one size, which must not be larger than what is stored of it. */

@@ -10,7 +10,7 @@ import { Deadline } from '../../../runtime/deadline.ts';
 import { questionOf, type Said } from '../../event-index/testing/plain-definition.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
 import { type Row, statement } from '../database.ts';
-import { partsOf } from '../schema.ts';
+import { partsOf } from '../partitions.ts';
 import { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS } from './first-docs.ts';
 import { IndexReader } from './index-reader.ts';

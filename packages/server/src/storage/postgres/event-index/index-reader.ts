@@ -22,8 +22,9 @@ import { nothingFor } from '../../event-index/nothing-found.ts';
 import { blobOrNone, numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import type { StoredEvents } from '../../rows/event-row.ts';
 import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../database.ts';
+import { noticesFor } from '../deletions.ts';
 import { eventsInTurns, Turn } from '../pause.ts';
-import { partOf } from '../schema.ts';
+import { partOf } from '../partitions.ts';
 import { Aggregator } from './aggregate.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { Finder, type Match } from './finder.ts';
@@ -173,10 +174,9 @@ export class IndexReader {
   ): Promise<{ readonly events: FoundEvent[]; readonly isCut: boolean }> {
     const indexes = places.map(({ index }) => index);
     const { rows, readCount } = await rowsAt(this.#transaction, tenant, indexes, PAGE_BYTES_MAX);
-    const stored = await eventsInTurns(
-      this.#parts.stored,
-      rows.map((row) => row.stored),
-    );
+    const asStored = rows.map((row) => row.stored);
+    const notices = await noticesFor(this.#transaction, tenant, asStored);
+    const stored = await eventsInTurns(this.#parts.stored, asStored, notices);
     const byIndex = new Map(rows.map((row, i) => [row.index, { row, stored: stored[i]! }]));
     const found: FoundEvent[] = [];
     const turn = new Turn();

@@ -5,7 +5,7 @@ import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOrNone, numberOf, readOr } from '../../rows/columns.ts';
 import { bigints, texts } from '../binary-arrays.ts';
 import { type Row, statement, type Transaction } from '../database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, WITH_CONTENTS } from '../log-columns.ts';
+import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, NOTICE_INDEX, WITH_CONTENTS } from '../log-columns.ts';
 
 /** A row of the log, not looked into yet; `stored` is the row as it came. */
 export interface LoggedRow extends EventRow {
@@ -32,7 +32,7 @@ const RANGE = statement(
 const at = (entries: string) =>
   statement(
     `SELECT * FROM (
-       SELECT ${COLUMNS}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
+       SELECT ${COLUMNS}, ${NOTICE_INDEX}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
          sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
        FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, place)
        ${entries}

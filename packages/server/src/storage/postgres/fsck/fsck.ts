@@ -6,6 +6,7 @@ import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
 import { statement } from '../database.ts';
 import type { Asked } from '../by-tenant.ts';
@@ -29,6 +30,11 @@ const TENANTS = statement(
 const RECORDS = statement(
   `SELECT tenant_id, ${RECORD_COLUMNS} FROM records
    WHERE tenant_id = $1 AND ($2::text IS NULL OR (kind, id) > ($2::text, $3::text)) ORDER BY kind, id LIMIT $4`,
+);
+
+const DELETIONS = statement(
+  `SELECT first_index, end_index, notice_index FROM deletions
+   WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
 );
 
 /** All that `asked` answers must be of one state. */
@@ -61,6 +67,8 @@ function rowsOf(asked: Asked): StoredRows<TenantId> {
     streams: (tenant, after, limit) => streamsOf(asked, tenant, after, limit),
     records: async (tenant, after, limit) =>
       (await asked.query(RECORDS, [tenant, after?.kind ?? null, after?.id ?? null, limit])).map(recordIn),
+    deletions: async (tenant, after, limit) =>
+      (await asked.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
     requireEnd: (tenant, end) => requireHead(asked, tenant, end),
     ofTheWhole: [{ check: 'schema', look: () => requireSchema(asked) }],
     requireKnownTenants: () => requireKnownTenants(asked),

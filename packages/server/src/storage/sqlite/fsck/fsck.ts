@@ -6,6 +6,7 @@ import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../f
 import { fault } from '../../fsck/store-fault.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
+import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
 import { readInstallation } from '../meta.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
@@ -36,6 +37,9 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     `SELECT '' AS tenant_id, ${RECORD_COLUMNS} FROM records
      WHERE tenant = ?1 AND (?2 IS NULL OR (kind, id) > (?2, ?3)) ORDER BY kind, id LIMIT ?4`,
   );
+  const deletions = db.prepare(
+    'SELECT * FROM deletions WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT ?',
+  );
   return {
     newestSize: (log) => tree.newestSize(log),
     checkpoints: (log, after, limit) => tree.checkpoints(log, after, limit),
@@ -52,6 +56,7 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
       streams.all(tenant, after ?? FIRST_INTEGER, limit).map((row) => streamRowIn(row)),
     records: (tenant, after, limit) =>
       records.all(tenant, after?.kind ?? null, after?.id ?? null, limit).map(recordIn),
+    deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
     // Nothing but the entries themselves says where a log ends.
     requireEnd: () => {},
     ofTheWhole: [

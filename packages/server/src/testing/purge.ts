@@ -1,0 +1,60 @@
+// Content that is removed while a service runs, beside it, as the service will do it: under a notice that the service signs.
+
+import type { TenantId } from '@tallystick/contract';
+import { systemClock } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { nextId, STREAMS } from '../storage/conformance/claims.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { IndexSpan } from '../streams/removal.ts';
+import { remove } from '../streams/remove.ts';
+import { createSequencer } from '../streams/sequencer.ts';
+import type { TestApp } from './test-app.ts';
+import { until } from './until.ts';
+
+/** With `isLeft` the content is still there when it is done, as after a crash behind the notice. */
+export interface PurgeWish {
+  readonly tenant: TenantId;
+  readonly spans: readonly IndexSpan[];
+  readonly isLeft?: boolean;
+}
+
+/** Of a service on a data directory. */
+export async function purgeBeside({ dataDirectory }: TestApp, wish: PurgeWish): Promise<void> {
+  await using storage = await openSqliteStorage({
+    directory: dataDirectory,
+    logOrigin: undefined,
+    streams: STREAMS,
+    clock: systemClock,
+    random: createSystemRandom(),
+    threads: false,
+    exclusive: false,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await purgeIn(storage, wish);
+}
+
+/** Of a service that has the same store open. */
+export async function purgeIn(
+  { log, tree, removal }: Storage,
+  { tenant, spans, isLeft = false }: PurgeWish,
+): Promise<void> {
+  const correlationId = createSystemRandom().uuid();
+  const request = { tenant, spans, cause: 'Retention' as const, correlationId, deadline: new Deadline() };
+  await using sequencer = createSequencer({
+    writer: log,
+    clock: systemClock,
+    steadyNowMs: () => systemClock.now(),
+  });
+  await remove(request, {
+    removal: isLeft ? { ...removal, deleteContents: async () => undefined } : removal,
+    trees: tree,
+    sequencer,
+    checkpointer: { refusalOf: () => undefined, covers: (_, isPublished) => until(isPublished) },
+    clock: systemClock,
+    nextId,
+  });
+}
