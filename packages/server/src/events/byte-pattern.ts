@@ -6,18 +6,17 @@ export type BytePattern = (bytes: Uint8Array, from: number, to: number) => boole
 
 /** A state is a byte, and a table has a row of so many places for each. */
 const ROW = 256;
-/** Characters past it, and those that JSON escapes, match nothing: such a text is undecided. */
-const ASCII_MAX = 0x7f;
-const ESCAPED = '"\\';
-const NOWHERE = new Uint8Array(ROW);
+/** By their code, the characters that can match; those past them, and those that JSON escapes, leave a text undecided. */
+const ASCII = String.fromCharCode(...Array(0x80).keys()).replaceAll(/["\\]/g, '\u00ff');
 
 export function bytePattern(source: string): BytePattern {
-  const tokens = source.match(/\[[^\]]+\]|\\.|\{[\d,]+\}|\(\?:|./g) ?? [];
+  const tokens: readonly string[] = source.match(/\[[^\]]+\]|\\.|\{[\d,]+\}|\(\?:|./g) ?? [];
+  const [begins, ...left] = tokens;
   const end: Step = { to: [] };
-  if (tokens.shift() !== '^') throw unknown(source);
-  const begin = groupOf(tokens, '$')(end);
-  const { table, accepts } = tableOf(begin, end);
-  if (tokens.length > 0 || accepts.length > ROW) throw unknown(source);
+  if (begins !== '^') throw unknown(source);
+  const begin = groupOf(left, '$')(end);
+  const { table, accepts } = tableOf(begin, end, classesOf(tokens));
+  if (left.length > 0 || accepts.length > ROW) throw unknown(source);
   return (bytes, from, to) => {
     let state = 1;
     for (let at = from; at < to; at++) state = table[state * ROW + bytes[at]!]!;
@@ -53,11 +52,12 @@ function countedOf(piece: Piece, tokens: string[]): Piece {
   const count = /^\{(\d+)(,?)(\d*)\}$/.exec(COUNTS[tokens[0] ?? ''] ?? tokens[0] ?? '');
   if (count === null) return piece;
   tokens.shift();
-  const [min, isOpen] = [Number(count[1]), count[2] !== '' && count[3] === ''];
-  const optional = isOpen ? 0 : Number(count[3]) - min;
+  const min = Number(count[1]);
+  const max = count[2] === '' ? min : count[3] === '' ? Infinity : Number(count[3]);
   return (next) => {
-    let begin = isOpen ? repeated(piece, next) : next;
-    for (let i = 0; i < optional; i++) begin = { to: [piece(begin), next] };
+    let begin = next;
+    if (max === Infinity) begin = repeated(piece, next);
+    else for (let i = min; i < max; i++) begin = { to: [piece(begin), next] };
     for (let i = 0; i < min; i++) begin = piece(begin);
     return begin;
   };
@@ -69,14 +69,17 @@ function repeated(piece: Piece, next: Step): Step {
   return loop;
 }
 
-/** One character of a class, or a character that stands for itself; what it takes is asked of the engine. */
+const known = new Map<string, Uint8Array>();
+
+/** One character of a class, or a character that stands for itself; what it takes is asked of the engine, once. */
 function singleOf(token = ''): Piece {
   if (!/^(?:\[.+\]|\\(?:d|\W)|[^[\]\\{}*+?.()|^$])$/.test(token)) throw unknown(token);
-  const pattern = new RegExp(`^${token}$`, 'u');
-  const takes = Uint8Array.from({ length: ROW }, (_, code) => {
-    const character = String.fromCharCode(code);
-    return code <= ASCII_MAX && !ESCAPED.includes(character) && pattern.test(character) ? 1 : 0;
-  });
+  let takes = known.get(token);
+  if (takes === undefined) {
+    takes = new Uint8Array(ROW);
+    for (const { index } of ASCII.matchAll(new RegExp(token, 'gu'))) takes[index] = 1;
+    known.set(token, takes);
+  }
   return (next) => ({ takes, to: [next] });
 }
 
@@ -85,22 +88,33 @@ function unknown(pattern: string): Error {
 }
 
 /** A state of the table is a set of steps that a text may have come to. */
-function tableOf(begin: Step, end: Step): { table: Uint8Array; accepts: Uint8Array } {
+function tableOf(
+  begin: Step,
+  end: Step,
+  classes: readonly number[][],
+): { table: Uint8Array; accepts: Uint8Array } {
   const states: ReadonlySet<Step>[] = [new Set(), reached([begin])];
-  const table: number[] = [];
+  const rows: Uint8Array[] = [];
   for (const steps of states) {
-    const row = table.push(...NOWHERE) - ROW;
-    const takers = [...steps].filter(({ takes }) => takes !== undefined);
-    for (let code = 0; code <= ASCII_MAX; code++) {
-      const taking = takers.filter(({ takes }) => takes![code] === 1);
-      if (taking.length === 0) continue;
+    const row = new Uint8Array(ROW);
+    rows.push(row);
+    for (const codes of classes) {
+      const taking = [...steps].filter(({ takes }) => takes?.[codes[0]!] === 1);
       const after = reached(taking.flatMap(({ to }) => to));
       const known = states.findIndex((state) => state.size === after.size && after.isSubsetOf(state));
-      table[row + code] = known === -1 ? states.push(after) - 1 : known;
+      const next = known === -1 ? states.push(after) - 1 : known;
+      for (const code of codes) row[code] = next;
     }
   }
   const accepts = states.map((steps) => (steps.has(end) ? 1 : 0));
-  return { table: Uint8Array.from(table), accepts: Uint8Array.from(accepts) };
+  return { table: Buffer.concat(rows), accepts: Uint8Array.from(accepts) };
+}
+
+/** Characters that the same pieces of a pattern take. */
+function classesOf(tokens: readonly string[]): number[][] {
+  const takes = [...new Set(tokens)].flatMap((token) => known.get(token) ?? []);
+  const codes = Array.from(ASCII, (_, code) => code);
+  return [...Map.groupBy(codes, (code) => takes.map((one) => one[code]).join('')).values()];
 }
 
 /** These steps, and all that they lead to without a character. */
