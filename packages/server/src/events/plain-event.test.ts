@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asJson, EventDraft, type JsonSchema, LIMITS, operationNamed } from '@tallystick/contract';
+import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
 import { canonicalBytes } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
 import { leanValue } from '../protocols/rest/lean-body.ts';
 import { textMembersOf } from '../protocols/rest/text-members.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { drawn } from '../testing/drawn-values.ts';
 import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
@@ -197,28 +198,6 @@ test('so it is for several strange members', () => {
   );
   assert.ok(plainCount > 10, `only ${plainCount} were plain`);
 });
-
-const anyText = fc.string({ unit: 'binary', maxLength: 12 }).filter((text) => text.isWellFormed());
-
-/** Any value of a schema, from its keywords alone. */
-function drawn(schema: JsonSchema): fc.Arbitrary<unknown> {
-  const { type, enum: words, format, pattern, properties, required = [], minLength = 0 } = schema;
-  if (words !== undefined) return fc.constantFrom(...words);
-  if (format === 'date-time') {
-    const max = new Date(LATEST);
-    return fc.date({ min: new Date(0), max, noInvalidDate: true }).map((date) => date.toISOString());
-  }
-  if (format === 'uuid') return fc.uuid();
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'));
-  if (type === 'string') return anyText.map((text) => text.padEnd(minLength, '~'));
-  assert.equal(type, 'object', 'an event has texts and objects only');
-  if (properties === undefined) return fc.dictionary(anyText, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 });
-  const members = Object.entries(properties).map(([name, member]) => [name, drawn(member)] as const);
-  return fc.record<Members>(Object.fromEntries(members), {
-    requiredKeys: [...required],
-    noNullPrototype: true,
-  });
-}
 
 const drawnEvent = drawn(asJson(EventDraft)) as fc.Arbitrary<Members>;
 
