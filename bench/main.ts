@@ -17,6 +17,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'reading-postgres': async () => ({ benchmark: (await import('./reading.ts')).onPostgres }),
   sustained: () => import('./sustained.ts'),
   'sustained-postgres': async () => ({ benchmark: (await import('./sustained.ts')).onPostgres }),
+  jobs: () => import('./jobs.ts'),
+  'jobs-postgres': async () => ({ benchmark: (await import('./jobs.ts')).onPostgres }),
   peers: () => import('./peers.ts'),
 };
 

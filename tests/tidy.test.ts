@@ -52,6 +52,7 @@ const NOUNS = [
   'records',
   'followers',
   'nodes',
+  'work',
   'admin',
 ];
 const EVERYWHERE = [
@@ -74,7 +75,7 @@ const ROOMS: Record<string, readonly string[]> = {
   call: ['runtime', 'access'],
   repeats: ['access'],
   paging: ['call', 'access'],
-  query: ['events'],
+  query: ['events', 'policies'],
   config: ['runtime'],
   ...Object.fromEntries(NOUNS.map((noun) => [noun, [...NOUNS, ...EVERYWHERE]])),
   operations: [...NOUNS, ...EVERYWHERE],
@@ -88,6 +89,10 @@ const ROOMS: Record<string, readonly string[]> = {
   main: ['app', 'config', ...EVERYWHERE],
   index: ['app', 'check-store', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],
 };
+
+/** Where callers and keys get their clearance, and where it is handed on to repeats.ts, which decides who may learn of a repeat. */
+const HANDS_ON_CLEARANCE =
+  /^packages\/(contract|cli)\/|server\/src\/(policies|access|config|app|keys|storage\/(pool|rows|conformance))\/|storage\/([\w-]+\/)+schema\.ts|server\/src\/(repeats|events\/(ingest|batch)|streams\/log|gateway\/idempotency|work\/job-keys)\.ts/;
 
 /** Calls that have one home each, so that tests can put their own thing in its place. */
 const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
@@ -121,6 +126,16 @@ const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
     call: /\brest\b|\bREST_|\bheaders\b/,
     home: /^(?!packages\/server\/src\/gateway\/)/,
     instead: 'gateway/ knows no protocol: a new one is added without changing it',
+  },
+  {
+    call: /\bclearance\b/,
+    home: HANDS_ON_CLEARANCE,
+    instead: 'ask the Sight of policies/sight.ts what a reader may see; else a clearance is only handed on',
+  },
+  {
+    call: /\bCLASSIFICATIONS\.indexOf\(|[cC]lassification\s*[!=]==? ''/,
+    home: /server\/src\/(policies\/|storage\/|access\/roles\.ts|repeats\.ts)/,
+    instead: 'policies/ compares classifications; storage/ only has columns of them',
   },
   { call: /\bconsole\./, home: /nowhere/, instead: 'use telemetry, or write to the stream you were given' },
 ];
@@ -246,7 +261,7 @@ describe('size', () => {
 });
 
 describe('habits', () => {
-  it('clock, chance, timers, process and console are touched in their homes only', () => {
+  it('clock, chance, timers, process, console and clearances are touched in their homes only', () => {
     report(code, (file) =>
       HOMES.flatMap(({ call, home, instead }) =>
         home.test(file.path)
@@ -342,7 +357,14 @@ function roomOf(path: string): string {
 }
 
 /** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts. */
-const SHARED = ['storage/pool', 'storage/rows', 'storage/fsck', 'storage/event-index', 'protocols/http'];
+const SHARED = [
+  'storage/pool',
+  'storage/rows',
+  'storage/fsck',
+  'storage/event-index',
+  'storage/work',
+  'protocols/http',
+];
 
 /** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */
 function adapterOf(path: string): string | undefined {

@@ -212,7 +212,7 @@ test('a start while others have all connections: 503 for whatever is asked, and 
 const LOCK_ATTEMPTS_MAX = 10;
 /** So that whoever has a connection of ours keeps it. */
 const LOCK = `BEGIN; LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.views,
-  tallystick.records, tallystick.tenants, tallystick.rebuilds, tallystick.dead_letters IN ACCESS EXCLUSIVE MODE`;
+  tallystick.records, tallystick.tenants, tallystick.jobs, tallystick.positions IN ACCESS EXCLUSIVE MODE`;
 
 /** The service takes these tables in an order of its own: of two that wait for each other the database sends one away. */
 async function lockAll(holder: Connection, lock = LOCK): Promise<void> {

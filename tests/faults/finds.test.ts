@@ -31,11 +31,8 @@ test(`${LOGS} logs, ${QUESTIONS} questions each: the index finds what the plain 
       if (at % 40 === 0) log.follow();
       if (i % 5 === 0) log.reopen();
     }
-    if (i % 3 === 0) {
-      const requested = { operationId: `operation-${i}`, requestedAtMs: 0, requestedBy: 'key:1' };
-      log.follower.beginRebuild(log.tenantNumber('acme'), requested);
-    }
     log.follow();
+    if (i % 3 === 0) log.rebuild('acme');
     for (const asked of fc.sample(question, QUESTIONS))
       found += requireFound(log, 'acme', asked, gatheredMax) > 0 ? 1 : 0;
   }
@@ -58,11 +55,9 @@ test(`${LOGS} logs on PostgreSQL, ${QUESTIONS} questions each: the same`, async 
       await logs.append(tenant, events.slice(at, at + 20));
       if (at % 40 === 0) await Promise.all(nodes.map(({ index }) => index.turn()));
     }
-    if (i % 3 === 0) {
-      const requested = { operationId: `operation-${i}`, requestedAtMs: 0, requestedBy: 'key:1' };
-      await logs.index.beginRebuild(tenant, requested);
-    }
     await Promise.all(nodes.map(({ index }) => logs.follow(index)));
+    await logs.follow();
+    if (i % 3 === 0) await logs.rebuild(tenant);
     await logs.follow();
     // Every other one has more matches than are gathered, so that the order is walked.
     for (const asked of fc.sample(question, QUESTIONS))

@@ -180,7 +180,7 @@ export function eventDraft(action: string, i: number): Draft {
     eventId: nextId(),
     texts: [one.bytes, two.bytes],
     classification,
-    expiresAtMs: START_MS + 86_400_000,
+    retention: 'P1D',
     ...(i % 5 === 0 ? { sentFingerprint: new Uint8Array(32).fill(i) } : {}),
   };
 }

@@ -135,10 +135,7 @@ export const EventRedaction = object('EventRedaction', 'What this reader does no
 export type EventRetention = Static<typeof EventRetention>;
 export const EventRetention = object('EventRetention', 'How long the content is kept.', {
   policyId: optional(PolicyId),
-  expiresAt: doc(
-    Instant,
-    'When the content may be removed: the period after the request came in, which is a little before `receivedAt`.',
-  ),
+  expiresAt: doc(Instant, 'When the content may be removed: the retention period after `receivedAt`.'),
   legalHold: doc(Type.Boolean(), 'While true, nothing expires.'),
 });
 

@@ -1,4 +1,4 @@
-// Messages that are out of attempts: looked at, and tried again. Today they are events that could not be indexed.
+// Messages that are out of attempts: looked at, and tried again. They are jobs, each of a kind that says where it comes from.
 
 import {
   type Answer,
@@ -9,27 +9,16 @@ import {
   LIMITS,
   type TenantId,
 } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import { type Cursors, isId, newestFirst, readPage, type RowsWish } from '../paging.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
-import { RememberedKeys } from './remembered-keys.ts';
-
-/** An event that a follower could not handle. */
-export interface HeldLetter {
-  readonly messageId: string;
-  readonly reason: string;
-  readonly attempts: number;
-  readonly firstFailedAtMs: number;
-  readonly lastFailedAtMs: number;
-}
-
-export interface LetterStore {
-  letters(tenant: TenantId, wish: RowsWish): Promise<HeldLetter[]>;
-  letterCount(tenant: TenantId): Promise<number>;
-  letterCountOfAll(): Promise<number>;
-  /** Tries it again; gives it as it was, undefined if there is none. */
-  reprocess(tenant: TenantId, messageId: string): Promise<HeldLetter | undefined>;
-}
+import type { EventIndex } from '../events/event-index.ts';
+import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
+import { instant } from '../runtime/clock.ts';
+import type { UsedKey } from '../streams/log.ts';
+import type { KeyTime } from '../streams/once.ts';
+import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
+import type { Job, WorkStore } from '../work/jobs.ts';
+import type { KindOfWork } from '../work/workers.ts';
 
 /** How many there are: what status and metrics show. */
 export interface DeadLetterCounts {
@@ -37,14 +26,15 @@ export interface DeadLetterCounts {
   readonly ofAll: () => Promise<number>;
 }
 
-export interface LetterParts {
-  readonly letters: LetterStore;
+export interface LetterParts extends KeyTime {
+  readonly work: WorkStore;
   readonly cursors: Cursors;
-  readonly clock: Clock;
+  /** There is a job of this kind to do. */
+  readonly wake: (kind: Job['kind']) => void;
 }
 
-export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
-  const keys = new RememberedKeys<DeadLetter>(clock);
+export function createDeadLetters(parts: LetterParts) {
+  const { work, cursors } = parts;
   return {
     async 'deadLetters.list'(
       call: Call,
@@ -52,51 +42,81 @@ export function createDeadLetters({ letters, cursors, clock }: LetterParts) {
     ): Promise<Answer<'deadLetters.list'>> {
       const tenant = call.tenant!;
       const read = readPage(cursors, call, input, isId);
-      // No letter of ours has a subscription, and none is being tried again once it can be seen.
-      const { source = ['Projection'], status = ['Held'], subscriptionId } = input;
-      const isAsked =
-        source.includes('Projection') && status.includes('Held') && subscriptionId === undefined;
-      const rows = isAsked ? await letters.letters(tenant, newestFirst(read)) : [];
-      const count = isAsked ? await letters.letterCount(tenant) : 0;
-      const { data, pagination } = read.page(rows, ({ messageId }) => messageId, count);
-      return {
-        kind: 'Done',
-        body: { data: data.map((letter) => shown(tenant, letter, 'Held')), pagination },
+      // All are of the index, which is a projection; no letter has a subscription yet.
+      const { source = ['Projection'], status = ['Held', 'Reprocessing'], subscriptionId } = input;
+      const isAsked = source.includes('Projection') && subscriptionId === undefined;
+      const states = {
+        isHeld: isAsked && status.includes('Held'),
+        isTried: isAsked && status.includes('Reprocessing'),
       };
+      const letters = work.forTenant(tenant);
+      const rows = await letters.letters({ ...newestFirst(read), ...states });
+      const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await letters.letterCount(states));
+      return { kind: 'Done', body: { data: data.map((job) => shown(tenant, job)), pagination } };
     },
     'deadLetters.reprocess': {
       async perform(
         call: Call,
         { messageId }: InputOf<'deadLetters.reprocess'>,
       ): Promise<Answer<'deadLetters.reprocess'>> {
-        const answered = keys.answered(call);
-        if (answered !== undefined) return answered;
-        const letter = await letters.reprocess(call.tenant!, messageId);
-        if (letter === undefined) throw new AuditError('MESSAGE_NOT_FOUND', ERRORS.MESSAGE_NOT_FOUND.meaning);
-        const body = shown(call.tenant!, letter, 'Reprocessing');
-        keys.remember(call, body);
+        const tenant = call.tenant!;
+        const jobs = work.forTenant(tenant);
+        const letter = await jobs.find(messageId);
+        if (letter?.state !== 'Dead') throw notFound();
+        const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
+        const retried = await jobs.retry(messageId, jobKeyOf(call, body, parts));
+        if (retried.status === 'KeyUsed') return repeated(firstAnswer(call, retried.used));
+        if (retried.status === 'Unknown') throw notFound();
+        parts.wake(letter.kind);
         return { kind: 'Accepted', body };
       },
-      again: keys.again,
+      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
     },
   };
 }
 
-function shown(tenantId: TenantId, letter: HeldLetter, status: DeadLetter['status']): DeadLetter {
-  const { messageId, reason, attempts, firstFailedAtMs, lastFailedAtMs } = letter;
+/** Of what `shown` has made. */
+function repeated(answer: string) {
+  return { kind: 'Repeated', body: parseJson(answer) as DeadLetter } as const;
+}
+
+/** Tries to index an event again. */
+export function indexEventWork(index: Pick<EventIndex, 'forTenant'>): KindOfWork {
   return {
-    messageId,
-    source: 'Projection',
-    tenantId,
-    reason,
-    attempts,
-    firstFailedAt: instant(firstFailedAtMs),
-    lastFailedAt: instant(lastFailedAtMs),
-    expiresAt: instant(lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
-    status,
+    kind: 'IndexEvent',
+    atOnce: 4,
+    perLane: 2,
+    attemptsMax: 1,
+    async handle({ tenant, body }) {
+      const { index: place } = parseJson(body) as { readonly index: number };
+      const reason = await index.forTenant(tenant).indexAgain(place);
+      return reason === undefined ? { status: 'Done' } : { status: 'Dead', reason };
+    },
   };
 }
 
-export function letterCounts(letters: LetterStore): DeadLetterCounts {
-  return { ofTenant: (tenant) => letters.letterCount(tenant), ofAll: () => letters.letterCountOfAll() };
+function notFound(): AuditError {
+  return new AuditError('MESSAGE_NOT_FOUND', ERRORS.MESSAGE_NOT_FOUND.meaning);
+}
+
+function shown(tenantId: TenantId, { jobId, state, reason, attempts, ...job }: Job): DeadLetter {
+  const lastFailedAtMs = job.lastFailedAtMs ?? job.createdAtMs;
+  return {
+    messageId: jobId,
+    source: 'Projection',
+    tenantId,
+    reason: reason ?? '',
+    attempts,
+    firstFailedAt: instant(job.firstFailedAtMs ?? lastFailedAtMs),
+    lastFailedAt: instant(lastFailedAtMs),
+    expiresAt: instant(lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
+    status: state === 'Dead' ? 'Held' : 'Reprocessing',
+  };
+}
+
+export function letterCounts(work: WorkStore): DeadLetterCounts {
+  return {
+    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isHeld: true, isTried: true }),
+    ofAll: () => work.letterCountOfAll(),
+  };
 }

@@ -20,10 +20,10 @@ export interface Projections {
 }
 
 /** The index of events is the one projection there is. */
-export function projectionsOf(index: Pick<EventIndex, 'state' | 'stateOfAll'>): Projections {
+export function projectionsOf(index: Pick<EventIndex, 'forTenant' | 'stateOfAll'>): Projections {
   return {
     async ofTenant(tenant) {
-      const state = await index.state(tenant);
+      const state = await index.forTenant(tenant).state();
       const { generation, indexedEvents } = state;
       return [{ ...figuresOf(state), generation, ...(indexedEvents > 0 ? { position: indexedEvents } : {}) }];
     },

@@ -34,6 +34,7 @@ import { loadTokenKey } from '../storage/token-key.ts';
 import { logCheck } from '../streams/log-watch.ts';
 import { createScrubber } from '../streams/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { findJobKey, keepsKeyWithJob } from '../work/job-keys.ts';
 import { startLoops } from './loops.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
@@ -76,9 +77,9 @@ export async function createApp(
   health.add(logCheck({ ...store, scrubber }));
   health.add(viewsCheck(store.projector, storage.index));
 
-  const { streams, ...others } = operationsOn(store, surroundings);
+  const others = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
-  const operations = bindOperations({ health, ...others, streams: streams.operations, status });
+  const operations = bindOperations({ health, ...others, status });
   const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies });
@@ -94,7 +95,7 @@ export async function createApp(
   built.use(checkpointer);
   built.use(scrubber);
   built.use(store.projector);
-  built.use(streams);
+  built.use(store.workers);
   built.use(sequencer);
   built.use(largeBodies);
   built.defer(async () => {
@@ -132,7 +133,10 @@ function gatewayOn(
       overrides.authenticate ?? createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock }),
     tenancy,
     answerOnce: createAnswerOnce({
-      find: (tenant, operation, key) => storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
+      find: (tenant, operation, key) =>
+        keepsKeyWithJob(operation)
+          ? findJobKey(storage.work, tenant, operation, key, steadyNowMs())
+          : storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
       tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
     }),
     validate,

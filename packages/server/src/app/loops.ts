@@ -10,7 +10,7 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(
-  { storage, sequencer, checkpointer, witnessing, keyUses, projector, steadyNowMs }: Store,
+  { storage, sequencer, checkpointer, witnessing, keyUses, projector, workers, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
@@ -27,5 +27,6 @@ export function startLoops(
   witnessing?.start();
   keyUses.start();
   projector.start();
+  workers.start();
   return loops;
 }

@@ -18,9 +18,11 @@ import type { Surroundings } from './surroundings.ts';
 
 export function operationsOn(store: Store, surroundings: Surroundings) {
   const { clock, config } = surroundings;
-  const { storage, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
+  const { storage, workers, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
   const reading = {
     log: storage.log,
+    work: storage.work,
+    wakeVerification: () => workers.wake('Verification'),
     trees: storage.tree,
     checkpointer,
     signing,
@@ -65,14 +67,14 @@ function eventOperations(
 }
 
 function adminOperations(
-  { storage, projector }: Store,
+  { storage, workers, steadyNowMs }: Store,
   { cursors }: Reading,
   { clock, nextId }: Surroundings,
 ) {
-  const { index } = storage;
+  const parts = { work: storage.work, clock, steadyNowMs };
   return {
-    ...createRebuild({ rebuilds: index, clock, nextId, wake: () => projector.wake() }),
-    ...createDeadLetters({ letters: index, cursors, clock }),
+    ...createRebuild({ ...parts, nextId, wake: () => workers.wake('Rebuild') }),
+    ...createDeadLetters({ ...parts, cursors, wake: (kind) => workers.wake(kind) }),
   };
 }
 
@@ -82,14 +84,14 @@ export function statusOperations(
   { config, clock, meter }: Surroundings,
   watching: Pick<StatusParts, 'health' | 'scrubber'>,
 ) {
-  const { index } = store.storage;
+  const { index, work } = store.storage;
   return createStatusOperations({
     ...store,
     ...watching,
     clock,
     meter,
     projections: projectionsOf(index),
-    deadLetters: letterCounts(index),
+    deadLetters: letterCounts(work),
     build: readBuild(),
     versionStates: config.apiVersions,
   });

@@ -8,7 +8,9 @@ import { type Access, createAccess } from '../access/access.ts';
 import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { adoptOlderKeys } from '../access/older-keys.ts';
+import { indexEventWork } from '../admin/dead-letters.ts';
 import { measureLog } from '../admin/measured-log.ts';
+import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
@@ -47,7 +49,9 @@ import type { AskWitnesses } from '../streams/witness-answers.ts';
 import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/unanchored.ts';
 import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
+import { verificationWork } from '../streams/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { createWorkers, type Workers } from '../work/workers.ts';
 import { nodeName } from './node-name.ts';
 import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
@@ -71,6 +75,8 @@ export interface Store {
   readonly keyUses: KeyUses;
   /** Keeps the index of events after the log. */
   readonly projector: Follower;
+  /** Do jobs. */
+  readonly workers: Workers;
   /** This process among others on the same store. */
   readonly membership: Membership;
   /** Time that no jump of the wall clock moves. */
@@ -142,9 +148,24 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...accessOn(storage, signing, sequencer, surroundings),
     projector,
+    workers: workersOn(storage, signing, surroundings),
     membership,
     steadyNowMs,
   };
+}
+
+/** Every kind of job with its handler. */
+function workersOn(
+  { work: store, index, tree: trees }: LateStorage,
+  signing: Signing,
+  { clock, random, telemetry }: Surroundings,
+): Workers {
+  const kinds = [
+    rebuildWork(index, { work: store, clock }),
+    indexEventWork(index),
+    verificationWork({ trees, signing, telemetry }),
+  ];
+  return createWorkers({ store, kinds, clock, random, telemetry });
 }
 
 function accessOn(

@@ -8,7 +8,6 @@ import { foreignTenant } from '../access/foreign-tenant.ts';
 import { higher, isClassification } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
-import { expiryAfter } from '../runtime/expiry.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import { pauseForOthers } from '../runtime/pause.ts';
 import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
@@ -72,7 +71,7 @@ export function createBatchIngest(parts: BatchParts) {
         return batchAnswer(call, notProcessed(known, sound.length), false);
       }
       const tenant = await tenantOf(call, parts.tenancy);
-      const acceptance = acceptanceOf(call, tenant, expiryAfter(acceptedAtMs, tenant.defaultRetention));
+      const acceptance = acceptanceOf(call, tenant);
       const texts = new PlainTexts(sound, acceptance, ids.uuid);
       const drafts = draftsOf(sound, texts, acceptance, ids);
       // Only a request with a key may have to be answered again, and read for that.

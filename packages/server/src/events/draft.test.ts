@@ -16,10 +16,9 @@ const NEW_UUID = '00000000-0000-4000-8000-000000000000';
 const judge = createTestJudge();
 const nextId = createUlids(createFakeClock(), createSystemRandom());
 const ids = { nextId, uuid: () => NEW_UUID };
-const expiresAtMs = Date.UTC(2033, 0, 2, 3, 4, 5, 678);
 
 const draft = (event: unknown, call = testCall(), tenant = TENANT) =>
-  draftOf(soundEvent(judge, event), acceptanceOf(call, tenant, expiresAtMs), ids);
+  draftOf(soundEvent(judge, event), acceptanceOf(call, tenant), ids);
 const textsOf = (made: Draft) => made.texts.map((text) => Buffer.from(text).toString());
 const factsOf = (event: unknown, call = testCall(), tenant = TENANT) =>
   JSON.parse(textsOf(draft(event, call, tenant))[0]!) as Record<string, unknown>;
@@ -36,7 +35,7 @@ test('what is hashed has exactly the fields of the format, with what the service
   );
   assert.equal(texts[1], '{"payload":{"a":[],"z":1}}');
   assert.deepEqual([classification, kind, sentFingerprint], ['Internal', 1, undefined]);
-  assert.equal(rest.expiresAtMs, expiresAtMs);
+  assert.equal(rest.retention, 'P7Y');
 });
 
 const name = fc.string({ minLength: 1, maxLength: 40, unit: 'binary' }).filter((text) => text.isWellFormed());

@@ -7,9 +7,10 @@ import { canonicalJson, KINDS } from '@tallystick/evidence';
 import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
+import { type Decider, deciderOf } from '../policies/decide.ts';
 import { fingerprintOf } from '../repeats.ts';
 import type { Draft } from '../streams/log.ts';
-import { classify } from './classify.ts';
+import { PlainFacts, soundFacts } from './facts.ts';
 import type { SoundEvent } from './judge.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import type { PlainTexts } from './plain-texts.ts';
@@ -20,7 +21,7 @@ export interface Acceptance {
   readonly caller: Caller;
   /** Of the request; undefined where it is no UUID, and then each event gets one of its own. */
   readonly correlationId: CorrelationId | undefined;
-  readonly expiresAtMs: number;
+  readonly decide: Decider;
 }
 
 /** Where the ids come from that nobody sent. */
@@ -29,7 +30,7 @@ export interface NewIds {
   readonly uuid: () => string;
 }
 
-export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: number): Acceptance {
+export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
   const { caller, correlation } = call;
   const { correlationIsGiven, correlationId } = correlation;
   assert(caller !== undefined, 'an event needs a caller, whose name it records');
@@ -37,17 +38,13 @@ export function acceptanceOf(call: Call, tenant: TenantRecord, expiresAtMs: numb
     tenant,
     caller,
     correlationId: !correlationIsGiven || isUuid(correlationId) ? correlationId : undefined,
-    expiresAtMs,
+    decide: deciderOf(tenant),
   };
 }
 
-export function draftOf(
-  { sent, timestamp, contentText }: SoundEvent,
-  acceptance: Acceptance,
-  ids: NewIds,
-): Draft {
-  const { tenant, caller, expiresAtMs } = acceptance;
-  const classification = classify(tenant.defaultClassification, sent.classification);
+export function draftOf(event: SoundEvent, acceptance: Acceptance, ids: NewIds): Draft {
+  const { sent, timestamp, contentText } = event;
+  const { classification, retention } = acceptance.decide(soundFacts(event));
   // Keys in the order of RFC 8785, which then finds nothing to sort.
   const facts = {
     action: sent.action,
@@ -56,7 +53,7 @@ export function draftOf(
     correlationId: sent.correlationId ?? acceptance.correlationId ?? ids.uuid(),
     outcome: sent.outcome ?? 'Success',
     resource: sent.resource,
-    submittedBy: caller.name,
+    submittedBy: acceptance.caller.name,
     timestamp,
   };
   return {
@@ -64,7 +61,7 @@ export function draftOf(
     eventId: sent.eventId ?? ids.nextId(),
     texts: [Buffer.from(canonicalJson(facts)), contentText],
     classification,
-    expiresAtMs,
+    retention,
     sentFingerprint:
       sent.eventId === undefined ? undefined : fingerprint(acceptance, textWithoutContent(sent), contentText),
   };
@@ -83,8 +80,7 @@ export function draftsOf(
 }
 
 function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance, ids: NewIds): Draft {
-  const { tenant, expiresAtMs } = acceptance;
-  const classification = classify(tenant.defaultClassification, event.classification);
+  const { classification, retention } = acceptance.decide(new PlainFacts(event));
   const { eventId } = event;
   const contentText = texts.content(event);
   return {
@@ -92,7 +88,7 @@ function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance
     eventId: eventId ?? ids.nextId(),
     texts: [texts.facts(event, classification), contentText],
     classification,
-    expiresAtMs,
+    retention,
     sentFingerprint:
       eventId === undefined ? undefined : fingerprint(acceptance, texts.sent(event), contentText),
   };

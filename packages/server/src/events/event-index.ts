@@ -1,23 +1,12 @@
 // The index of events: the port through which lists and searches find them. It follows the log and is a little behind
 // it; what it gives is read from the log itself, so that what is shown is what was hashed.
 
-import type {
-  Aggregation,
-  Aggregations,
-  Classification,
-  SearchFilters,
-  TenantId,
-} from '@tallystick/contract';
+import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';
 import type { Direction } from '../paging.ts';
+import type { IndexSight } from '../policies/sight.ts';
 import type { Deadline } from '../runtime/deadline.ts';
 import type { StoredEvent } from '../streams/log.ts';
-
-/** What a reader may search: facts of the classes `visible`, content of those that are `whole`. */
-export interface Sight {
-  readonly visible: readonly Classification[];
-  readonly whole: readonly Classification[];
-}
 
 export const ORDER_FIELDS = ['timestamp', 'eventId', 'action'] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
@@ -41,7 +30,7 @@ export interface Place {
 export interface Question {
   readonly query: Query;
   readonly filters: SearchFilters;
-  readonly sight: Sight;
+  readonly sight: IndexSight;
   /** Relevance: the best of the newest matches, on one page. */
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;
@@ -92,12 +81,32 @@ export interface IndexState extends IndexProgress {
   readonly indexedEvents: number;
 }
 
-export interface EventIndex {
+/** The index of one tenant's events. */
+export interface TenantIndex {
   /** Stops when the deadline passes. */
-  find(tenant: TenantId, question: Question, deadline: Deadline): Promise<Found>;
-  state(tenant: TenantId): Promise<IndexState>;
+  find(question: Question, deadline: Deadline): Promise<Found>;
+  state(): Promise<IndexState>;
+  /**
+   * The next portion of an index that is made anew, beside the one that answers; begun if there is none. It takes the place of
+   * the other when it is complete.
+   */
+  build(): Promise<BuildStep>;
+  /** Tries an event again that could not be indexed; why it still cannot be, undefined: it is in the index. */
+  indexAgain(index: number): Promise<string | undefined>;
+}
+
+export interface EventIndex {
+  forTenant(tenant: TenantId): TenantIndex;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
   stateOfAll(): Promise<IndexProgress>;
-  /** What it holds was found damaged, and is not made anew yet: whoever asks may get no answer. */
+  /** What it holds was found damaged, and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
+}
+
+/** How far the new index of a tenant has come. */
+export interface BuildStep {
+  readonly processedEvents: number;
+  readonly totalEvents: number;
+  /** It answers now. */
+  readonly isDone: boolean;
 }

@@ -1,11 +1,12 @@
 // What the index has found, as this reader gets it: shown from the log, each under the checkpoint of its own log. What is
-// not what was hashed is left out and reported. That secrets were read is in the log before the answer.
+// not what was hashed is left out and reported.
 
-import type { AuditEvent, EventId } from '@tallystick/contract';
+import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { sightOf } from '../policies/sight.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
 import type { FoundEvent, Place } from './event-index.ts';
-import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import type { ReadNoticeParts } from './secret-read.ts';
 import { placeOf, type Published, showEvent } from './show.ts';
 
 export interface FoundPageParts extends ReadNoticeParts {
@@ -23,14 +24,15 @@ export async function showFound(
   found: readonly FoundEvent[],
   parts: FoundPageParts,
 ): Promise<ShownEvent[]> {
-  const { tenant, caller } = call;
+  const { tenant } = call;
+  const sight = sightOf(call);
   const publishedOf = publishedByLog(call, found, parts);
   const altered: AlteredPlace[] = [];
   const shown: ShownEvent[] = [];
   for (const each of found) {
     const { stored } = each;
     const published = await publishedOf(stored.index);
-    const seen = showEvent(tenant!, stored, caller!.clearance, published);
+    const seen = showEvent(tenant!, stored, sight, published);
     if ('event' in seen) shown.push({ event: seen.event, found: each });
     else if ('fault' in seen) {
       altered.push({ eventId: placeOf(stored, published).eventId, index: stored.index, fault: seen.fault });
@@ -39,19 +41,6 @@ export async function showFound(
   const [first, ...others] = altered;
   if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
   return shown;
-}
-
-/** One notice for all of them. */
-export async function noteSecrets(
-  call: Call,
-  shown: readonly ShownEvent[],
-  parts: ReadNoticeParts,
-): Promise<void> {
-  const secrets = shown
-    .filter(({ event }) => event.classification === 'Secret')
-    .map(({ event }): EventId => event.eventId);
-  const [first, ...others] = secrets;
-  if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
 }
 
 /**

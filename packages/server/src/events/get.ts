@@ -2,20 +2,13 @@
 // another tenant's or not for this reader is the same to whoever asks. One that is not what was accepted, or whose content
 // is gone, is not shown. That a secret was read is itself in the log, and durable there before the answer.
 
-import {
-  type Answer,
-  AuditError,
-  type AuditEvent,
-  ERRORS,
-  type EventId,
-  type InputOf,
-} from '@tallystick/contract';
+import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { sightOf } from '../policies/sight.ts';
 import type { LogReader } from '../streams/log.ts';
 import { reportAltered } from './altered.ts';
-import { visibleTo } from './redact.ts';
 import { relatedTo, type RelatedParts } from './related.ts';
-import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { noteSecretsRead } from './secret-read.ts';
 import { type Published, showEvent } from './show.ts';
 
 export interface GetParts extends RelatedParts {
@@ -31,39 +24,32 @@ export function createGet(parts: GetParts) {
     call: Call,
     { eventId, includeRelatedEntities = false }: InputOf<'events.get'>,
   ): Promise<GetAnswer> => {
-    const { tenant, tenantRecord, caller } = call;
+    const { tenant, tenantRecord } = call;
     // A tenant that nobody knows has no log.
-    const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
-    if (!isKnown) throw notFound();
+    if (tenant === undefined || tenantRecord === undefined) throw notFound();
+    const sight = sightOf(call);
     // Asked at the same time: nearly all events are in the log that is written to.
     const [stored, current] = await Promise.all([
-      parts.log.forTenant(tenant).event(eventId, visibleTo(caller.clearance)),
+      parts.log.forTenant(tenant).event(eventId, sight.index.visible),
       parts.publishedOf(call),
     ]);
     if (stored === undefined) throw notFound();
     const isCurrent = stored.index >= current.firstIndex;
     const published = isCurrent ? current : await parts.publishedOf(call, stored.index);
-    const shown = showEvent(tenant, stored, caller.clearance, published);
+    const shown = showEvent(tenant, stored, sight, published);
     if ('fault' in shown) {
       throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
     }
     if (!('event' in shown)) throw notFound();
     const { event } = shown;
     if (!includeRelatedEntities) {
-      await noteSecrets(call, [event], parts);
+      await noteSecretsRead(call, [event], parts);
       return { kind: 'Done', body: event };
     }
     const related = await relatedTo(call, event, parts);
-    await noteSecrets(call, [event, ...related.events], parts);
+    await noteSecretsRead(call, [event, ...related.events], parts);
     return { kind: 'Done', body: { ...event, relatedEntities: related.entities } };
   };
-}
-
-/** One notice for all of them, each named once. */
-async function noteSecrets(call: Call, read: readonly AuditEvent[], parts: ReadNoticeParts): Promise<void> {
-  const secrets = read.filter(({ classification }) => classification === 'Secret');
-  const [first, ...others] = new Set(secrets.map(({ eventId }): EventId => eventId));
-  if (first !== undefined) await noteSecretRead(call, [first, ...others], parts);
 }
 
 function notFound(): AuditError {

@@ -8,7 +8,6 @@ import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
-import { expiryAfter } from '../runtime/expiry.ts';
 import type { DraftOutcome, Placed, UsedKey } from '../streams/log.ts';
 import { type KeyTime, keyNowMs, onceOf } from '../streams/once.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
@@ -31,7 +30,6 @@ type IngestAnswer = Answer<'events.ingest'>;
 export function createIngest(parts: IngestParts) {
   const { judge, sequencer, clock, ids } = parts;
   const latestAt = rememberLast(latestTimestamp);
-  const expiryAt = rememberLast(expiryAfter);
   const textOf = rememberLast(instant);
   return {
     async take(call: Call, received: Received): Promise<IngestAnswer> {
@@ -41,7 +39,7 @@ export function createIngest(parts: IngestParts) {
       const judged = judge(input['event'], at, latestAt(nowMs));
       if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
       const tenant = await tenantOf(call, parts.tenancy);
-      const acceptance = acceptanceOf(call, tenant, expiryAt(nowMs, tenant.defaultRetention));
+      const acceptance = acceptanceOf(call, tenant);
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
       const once = onceOf(call, tenant, keyNowMs(parts), drafts[0]!.classification);
       // Whoever asked has been told that it took too long; storing it now would surprise them.

@@ -4,10 +4,12 @@
 import type { Answer, InputOf } from '@tallystick/contract';
 import type { Call, OwnViolation, Received } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
+import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { EventIndex, Place } from './event-index.ts';
-import { type FoundPageParts, isPlace, noteSecrets, showFound } from './found-page.ts';
-import { queryFaults, readQuery, readSort, readTimeRange, sightOf, timeRangeFaults } from './question.ts';
+import { type FoundPageParts, isPlace, showFound } from './found-page.ts';
+import { queryFaults, readQuery, readSort, readTimeRange, timeRangeFaults } from './question.ts';
+import { noteSecretsRead } from './secret-read.ts';
 
 export interface ListParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -31,12 +33,11 @@ function createPerform(parts: ListParts) {
     const { tenantId: _, ...asked } = input;
     const read = readPage<Place>(parts.cursors, call, asked, isPlace);
     const query = readQuery(input.q);
-    const found = await parts.index.find(
-      call.tenant!,
+    const found = await parts.index.forTenant(call.tenant!).find(
       {
         query,
         filters: { ...filtersOf(input), ...readKinds(query, input.kind) },
-        sight: sightOf(call),
+        sight: sightOf(call).index,
         order: readSort(input.sort ?? ['-timestamp']),
         direction: read.direction,
         beyond: read.beyond,
@@ -53,10 +54,11 @@ function createPerform(parts: ListParts) {
       found.isCut,
     );
     const shown = await showFound(call, rows, parts);
-    await noteSecrets(call, shown, parts);
+    const events = shown.map(({ event }) => event);
+    await noteSecretsRead(call, events, parts);
     return {
       kind: 'Done',
-      body: { data: shown.map(({ event }) => event), pagination },
+      body: { data: events, pagination },
       facts: { projectionLagMs: found.state.lagMs },
     };
   };

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TenantId } from '@tallystick/contract';
 import { createCursors } from '../gateway/cursors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { shownEvent } from '../query/testing/shown-event.ts';
 import { IndexedLog } from '../storage/sqlite/event-index/testing/indexed-log.ts';
 import { testCall } from '../testing/test-call.ts';
-import type { EventIndex } from './event-index.ts';
+import type { Question } from './event-index.ts';
 import { createList, type ListParts } from './list.ts';
 import { createSearch } from './search.ts';
 
@@ -15,12 +16,14 @@ test('is answered as it was when it came: without events', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', [shownEvent()]);
   log.follow();
-  const index: Pick<EventIndex, 'find'> = {
-    find: async (tenant, question) => log.reader.find(tenant, question, 0),
+  const index = {
+    forTenant: (tenant: TenantId) => ({
+      find: async (question: Question) => log.reader.find(tenant, question, 0),
+    }),
   };
   const unused = () => assert.fail('there is nothing to show');
   const parts = {
-    index: index as EventIndex,
+    index,
     cursors: createCursors({ keyOf: ({ fingerprintKey }) => fingerprintKey, clock: systemClock }),
     clock: systemClock,
     publishedOf: unused,

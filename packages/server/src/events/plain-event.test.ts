@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
-import { canonicalBytes } from '@tallystick/evidence';
+import { canonicalBytes, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
+import type { EventFacts } from '../policies/event-facts.ts';
 import { leanValue } from '../protocols/rest/lean-body.ts';
 import { textMembersOf } from '../protocols/rest/text-members.ts';
+import { queriedFacts } from '../query/queried-event.ts';
+import { shownEvent } from '../query/testing/shown-event.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { drawn } from '../testing/drawn-values.ts';
 import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
+import { PlainFacts, soundFacts, storedFacts } from './facts.ts';
 import { isRefusal, type SoundEvent } from './judge.ts';
-import { createFindPlain, type PlainEvent } from './plain-event.ts';
+import { createFindPlain, isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
+import type { Content, Facts } from './show.ts';
 
 const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
@@ -172,10 +177,29 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   assert.ok(!isRefusal(judged), JSON.stringify(judged));
   const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
   for (const call of [testCall(), testCall({ correlation })]) {
-    const acceptance = acceptanceOf(call, TENANT, 1);
+    const acceptance = acceptanceOf(call, TENANT);
     assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
   }
+  assertSameFacts(found, judged);
   return true;
+}
+
+/** To rules an event is the same, be it unread, read or stored. */
+function assertSameFacts(found: PlainEvent, judged: SoundEvent | PlainEvent): void {
+  assert.ok(!isPlain(judged));
+  const { hint, ...facts } = allOf(soundFacts(judged));
+  assert.deepEqual(allOf(new PlainFacts(found)), { hint, ...facts });
+  const [{ texts } = assert.fail()] = textsOf([found], acceptanceOf(testCall(), TENANT));
+  const said = parseJson(texts[0]!) as Facts;
+  assert.deepEqual(allOf(storedFacts(said, texts[1]!)), { hint: undefined, ...facts });
+  const { context: _, payload: __, ...shown } = shownEvent(said);
+  const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
+  assert.deepEqual(allOf(queriedFacts(queried)), { hint: undefined, ...facts });
+}
+
+function allOf(facts: EventFacts & { readonly hint?: unknown }) {
+  const { hint, action, actor, resource, outcome } = facts;
+  return { hint, action, actor, resource, outcome, content: facts.content() };
 }
 
 test('whatever single member is strange, what is plain is sound and has the texts that it has once it is read', () => {
@@ -241,7 +265,7 @@ test('plain events and others of one batch keep their order and their room', () 
     assert.ok(!isRefusal(judged));
     return judged;
   });
-  const acceptance = acceptanceOf(testCall(), TENANT, 1);
+  const acceptance = acceptanceOf(testCall(), TENANT);
   assert.deepEqual(
     textsOf(both, acceptance),
     both.flatMap((event) => textsOf([event], acceptance)),

@@ -13,6 +13,7 @@ export interface PlainEvent {
   readonly outline: JsonOutline;
   /** The event itself. */
   readonly node: number;
+  readonly action: number;
   readonly actor: number;
   readonly classification: Classification | undefined;
   readonly context: number;
@@ -54,6 +55,7 @@ export function createFindPlain(requireActorIdentity: boolean): FindPlain {
     return {
       outline,
       node,
+      action: places[at.action]!,
       actor,
       classification: classificationIn(outline, places[at.classification]!),
       context,

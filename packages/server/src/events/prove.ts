@@ -13,30 +13,34 @@ import {
   type ShownEvent,
 } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
+import type { EventFacts } from '../policies/event-facts.ts';
+import { sightOf, type Visibility } from '../policies/sight.ts';
 import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
-import { type View, viewFor, visibleTo } from './redact.ts';
-import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { storedFacts } from './facts.ts';
+import { noteSecretsRead, type ReadNoticeParts } from './secret-read.ts';
 import { CONTENT_GONE, readFacts } from './show.ts';
 
 export type ProveParts = ProvableParts & ReadNoticeParts;
 
 export function createProve(parts: ProveParts) {
   return async (call: Call, { eventId }: InputOf<'events.prove'>): Promise<Answer<'events.prove'>> => {
-    const { tenant, tenantRecord, caller } = call;
-    const isKnown = tenant !== undefined && tenantRecord !== undefined && caller !== undefined;
-    const found = isKnown && (await proofOf(call, { eventId, visible: visibleTo(caller.clearance) }, parts));
+    const { tenant, tenantRecord } = call;
+    const isKnown = tenant !== undefined && tenantRecord !== undefined;
+    const sight = sightOf(call);
+    const found = isKnown && (await proofOf(call, { eventId, visible: sight.index.visible }, parts));
     if (!found) throw notFound();
     const proven = judged(found);
     if ('fault' in proven) throw reportAltered(call, [{ eventId, ...proven }], parts.telemetry);
-    const { evidence, under } = proven;
+    const { evidence, under, facts } = proven;
     const { classification, entry } = evidence;
-    const view = isNotice(decodeEntry(entry).kind) ? 'Whole' : viewFor(caller.clearance, classification);
-    if (view === 'Invisible') throw notFound();
-    const shown = shownTo(view, evidence);
+    const kind = isNotice(decodeEntry(entry).kind) ? 'Notice' : 'Event';
+    const visibility = sight.judge({ kind, classification, facts: () => facts });
+    if (visibility.extent === 'Invisible') throw notFound();
+    const shown = shownTo(visibility, evidence);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
-    if (classification === 'Secret') await noteSecretRead(call, [eventId], parts);
+    await noteSecretsRead(call, [{ eventId, classification }], parts);
     const text = formatEventProof(proof);
     return {
       kind: 'Done',
@@ -46,11 +50,15 @@ export function createProve(parts: ProveParts) {
   };
 }
 
-function judged(found: ProvableEvent | AlteredEvent): ProvableEvent | AlteredEvent {
+function judged(
+  found: ProvableEvent | AlteredEvent,
+): (ProvableEvent & { readonly facts: EventFacts }) | AlteredEvent {
   if ('fault' in found) return found;
   const { index, classification, content } = found.evidence;
-  const read = content === undefined ? { fault: CONTENT_GONE } : readFacts(content.texts, classification);
-  return 'fault' in read ? { index, fault: read.fault } : found;
+  if (content === undefined) return { index, fault: CONTENT_GONE };
+  const read = readFacts(content.texts, classification);
+  if ('fault' in read) return { index, fault: read.fault };
+  return { ...found, facts: storedFacts(read, content.texts[1]) };
 }
 
 function notFound(): AuditError {
@@ -58,8 +66,8 @@ function notFound(): AuditError {
 }
 
 /** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */
-export function shownTo(view: View, { roots, content }: StoredEvidence): ShownEvent {
+function shownTo({ extent }: Visibility, { roots, content }: StoredEvidence): ShownEvent {
   if (content === undefined) return [{ root: roots[0] }, { root: roots[1] }];
   const [facts, rest] = openTexts(content.texts, content.salts);
-  return [facts, view === 'Whole' ? rest : { root: roots[1] }];
+  return [facts, extent === 'Whole' ? rest : { root: roots[1] }];
 }

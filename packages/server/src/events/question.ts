@@ -1,31 +1,18 @@
-// From what a caller asks to a question for the index: the query read, times in UTC, and what this reader may search. What
-// no schema says of them is judged before, on an input of any shape; the rest is for what was found sound.
+// From what a caller asks to a question for the index: the query read, times in UTC. What no schema says of them is judged
+// before, on an input of any shape; the rest is for what was found sound.
 
 import {
-  CLASSIFICATIONS,
   type ErrorDetail,
   isDateTime,
   LIMITS,
   type SearchFilters,
   type TimeRange,
 } from '@tallystick/contract';
-import type { Call } from '../call.ts';
 import { EVERYTHING, type Query } from '../query/query.ts';
 import { parseQuery } from '../query/query-parser.ts';
 import { compareTimes } from '../query/times.ts';
-import { ORDER_FIELDS, type OrderStep, type Sight } from './event-index.ts';
-import { viewFor, visibleTo } from './redact.ts';
+import { ORDER_FIELDS, type OrderStep } from './event-index.ts';
 import { utcTimestamp } from './timestamp.ts';
-
-/** Of a tenant that was not known when the call came nothing is seen, though it may have events by now. */
-export function sightOf({ caller, tenantRecord }: Call): Sight {
-  if (caller === undefined || tenantRecord === undefined) return { visible: [], whole: [] };
-  const { clearance } = caller;
-  return {
-    visible: visibleTo(clearance),
-    whole: CLASSIFICATIONS.filter((each) => viewFor(clearance, each) === 'Whole'),
-  };
-}
 
 /** Why a text is no query; nothing where it is one, or no text. One that is too long is refused for that, unread. */
 export function queryFaults(text: unknown, field: string): ErrorDetail[] {

@@ -3,15 +3,16 @@
 
 import { type AuditEvent, LIMITS, type RelatedEntity, type SearchFilters } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { sightOf } from '../policies/sight.ts';
 import { factOf, type FactName, type FieldName } from '../query/fields.ts';
 import { isSameUuid } from '../query/filters.ts';
 import type { Query } from '../query/query.ts';
 import type { EventIndex, Place, Question } from './event-index.ts';
 import { type FoundPageParts, showFound } from './found-page.ts';
-import { readSort, sightOf } from './question.ts';
+import { readSort } from './question.ts';
 
 export interface RelatedParts extends FoundPageParts {
-  readonly index: Pick<EventIndex, 'find'>;
+  readonly index: Pick<EventIndex, 'forTenant'>;
 }
 
 export interface Related {
@@ -69,7 +70,9 @@ async function tiedBy(
   const tied: AuditEvent[] = [];
   let beyond: Place | undefined;
   for (let portion = 0; portion < PORTIONS_MAX; portion++) {
-    const found = await parts.index.find(call.tenant!, questionFor(facts, call, beyond), call.deadline);
+    const found = await parts.index
+      .forTenant(call.tenant!)
+      .find(questionFor(facts, call, beyond), call.deadline);
     for (const { event: other } of await showFound(call, found.events, parts)) {
       const isTied = facts.every((fact) => has(other, fact));
       if (isTied && other.eventId !== event.eventId) tied.push(other);
@@ -96,7 +99,7 @@ function questionFor(facts: readonly Fact[], call: Call, beyond: Place | undefin
   return {
     query: queryFor(facts),
     filters: filtersFor(facts),
-    sight: sightOf(call),
+    sight: sightOf(call).index,
     order: readSort(['-timestamp']),
     direction: 'Next',
     beyond,

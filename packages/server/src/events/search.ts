@@ -11,11 +11,13 @@ import {
 } from '@tallystick/contract';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
+import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
-import { type FoundPageParts, isPlace, noteSecrets, showFound, type ShownEvent } from './found-page.ts';
-import { queryFaults, readQuery, readTimeRange, sightOf, timeRangeFaults } from './question.ts';
+import { type FoundPageParts, isPlace, showFound, type ShownEvent } from './found-page.ts';
+import { queryFaults, readQuery, readTimeRange, timeRangeFaults } from './question.ts';
+import { noteSecretsRead } from './secret-read.ts';
 
 export interface SearchParts extends FoundPageParts {
   readonly index: EventIndex;
@@ -68,7 +70,7 @@ function createPerform(parts: SearchParts) {
     const seen = before?.seen ?? 0;
     const pageMax = Math.min(limit, LIMITS.searchResultsMax - seen);
     const question: Question = { ...asked, beyond: before?.place, rowsMax: pageMax + 1 };
-    const found = await index.find(call.tenant!, question, call.deadline);
+    const found = await index.forTenant(call.tenant!).find(question, call.deadline);
     const rows = found.events.slice(0, pageMax);
     const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
     // By relevance no cursor leads to what did not fit into the page.
@@ -77,7 +79,11 @@ function createPerform(parts: SearchParts) {
         ? found.isCut && rows.length < pageMax
         : isMore && seen + rows.length >= LIMITS.searchResultsMax;
     const shown = await showFound(call, rows, parts);
-    await noteSecrets(call, shown, parts);
+    await noteSecretsRead(
+      call,
+      shown.map(({ event }) => event),
+      parts,
+    );
     const last = rows.at(-1);
     const nextCursor =
       isMore && !isTruncated && last !== undefined
@@ -114,7 +120,7 @@ function askedIn(search: SearchRequest, call: Call): Omit<Question, 'beyond' | '
       ...readKinds(query, kinds),
       ...readTimeRange(timeRange),
     },
-    sight: sightOf(call),
+    sight: sightOf(call).index,
     order,
     direction: 'Next',
     aggregations: search.aggregations ?? [],

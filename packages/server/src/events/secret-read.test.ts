@@ -5,7 +5,7 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { CORRELATION, testCall } from '../testing/test-call.ts';
-import { noteSecretRead } from './secret-read.ts';
+import { noteSecretsRead } from './secret-read.ts';
 
 const IDS = ['01KE0000000000000000000001', '01KE0000000000000000000002'] as const;
 
@@ -33,7 +33,8 @@ function setUp() {
 
 test('who read secrets is told to the operator, by the request that the notice names', async () => {
   const { parts, appended, lines } = setUp();
-  await noteSecretRead(testCall(), IDS, parts);
+  const seen = [...IDS, IDS[0]].map((eventId) => ({ eventId, classification: 'Secret' }) as const);
+  await noteSecretsRead(testCall(), seen, parts);
   const [{ tenant, drafts } = assert.fail()] = appended;
   const texts = drafts[0]!.texts.map((text) => Buffer.from(text).toString()).join();
   assert.equal(tenant, 'acme');
@@ -49,4 +50,10 @@ test('who read secrets is told to the operator, by the request that the notice n
       count: 2,
     },
   ]);
+});
+
+test('what is no secret is read without a notice', async () => {
+  const { parts, appended, lines } = setUp();
+  await noteSecretsRead(testCall(), [{ eventId: IDS[0], classification: 'Confidential' }], parts);
+  assert.deepEqual([appended, lines], [[], []]);
 });

@@ -1,9 +1,10 @@
 // That secret events were read is itself in the log: one notice a request, durable there before the answer.
 
 import { ok as assert } from 'node:assert/strict';
-import { type EventId, isUuid } from '@tallystick/contract';
+import { type AuditEvent, isUuid } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
+import { isReadNoted } from '../policies/sight.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { draftNotice } from '../streams/notice.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
@@ -17,21 +18,25 @@ export interface ReadNoticeParts {
   readonly telemetry: Pick<Telemetry, 'info' | 'error'>;
 }
 
-export async function noteSecretRead(
+/** Of those that were seen, secret or not; each is named once. */
+export async function noteSecretsRead(
   { tenant, caller, correlation: { requestId, correlationId } }: Call,
-  eventIds: readonly [EventId, ...EventId[]],
+  seen: readonly Pick<AuditEvent, 'eventId' | 'classification'>[],
   { sequencer, clock, ids, telemetry }: ReadNoticeParts,
 ): Promise<void> {
+  const eventIds = [...new Set(seen.filter(isReadNoted).map(({ eventId }) => eventId))];
+  const [first] = eventIds;
+  if (first === undefined) return;
   assert(tenant !== undefined, 'an event belongs to a tenant');
   const notice = draftNotice(
     {
       kind: KINDS.administration,
       action: 'Read.SecretEvent',
-      resource: { resourceType: 'Event', resourceId: eventIds[0] },
+      resource: { resourceType: 'Event', resourceId: first },
       payload: {
         act: 'SecretEventsRead',
         requestId,
-        subjectIds: [...eventIds],
+        subjectIds: eventIds,
         count: eventIds.length,
       },
       correlationId: isUuid(correlationId) ? correlationId : ids.uuid(),

@@ -14,10 +14,11 @@ import {
   PREVIOUS_AT,
   toHex,
 } from '@tallystick/evidence';
+import { contentSeen, type Sight } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
-import { viewFor, WITHHELD } from './redact.ts';
+import { storedFacts } from './facts.ts';
 
 /** The event, or why this reader does not get it. */
 export type Shown =
@@ -28,30 +29,37 @@ export type Shown =
 export function showEvent(
   tenantId: TenantId,
   stored: StoredEvent,
-  clearance: Classification,
+  sight: Sight,
   published: Published,
 ): Shown {
   const { content, classification } = stored;
   if (content !== undefined && 'fault' in content) return altered(content.fault);
   const entry = decodeEntry(stored.entry);
   if (entry.index + published.firstIndex !== stored.index) return altered(`its entry is of ${entry.index}`);
-  // Of a notice everything is shown to everybody: a proof of less of it would not hold.
-  const view = isNotice(entry.kind) ? 'Whole' : viewFor(clearance, classification);
-  if (content === undefined) return view === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
-  // Before the view: one that is classified higher than was hashed is not to be hidden by that.
+  const kind = isNotice(entry.kind) ? 'Notice' : 'Event';
+  if (content === undefined) {
+    const { extent } = sight.judge({ kind, classification, facts: () => undefined });
+    return extent === 'Invisible' ? { withheld: 'Clearance' } : altered(CONTENT_GONE);
+  }
+  // Before it is judged who may see it: one that is classified higher than was hashed is not to be hidden by that.
   const facts = readFacts(content.texts, classification);
   const rest = contentIn(content.texts[1]);
   if ('fault' in facts) return altered(facts.fault);
   if (rest === undefined) return altered('its content is not its own RFC 8785 text');
-  if (view === 'Invisible') return { withheld: 'Clearance' };
+  const visibility = sight.judge({
+    kind,
+    classification,
+    facts: () => storedFacts(facts, content.texts[1]),
+  });
+  if (visibility.extent === 'Invisible') return { withheld: 'Clearance' };
   const event: AuditEvent = {
     eventId: entry.eventId,
     tenantId,
-    kind: isNotice(entry.kind) ? 'Notice' : 'Event',
+    kind,
     sequence: stored.index + 1,
     receivedAt: instant(entry.receivedAtMs),
     ...facts,
-    ...(view === 'Whole' ? rest : withheld()),
+    ...contentSeen(visibility, rest),
     ...retentionOf(content),
     integrity: integrityOf(stored, published),
   };
@@ -120,11 +128,6 @@ const PREVIOUS = { from: PREVIOUS_AT, to: CONTENT_AT };
 
 function altered(fault: string): Shown {
   return { withheld: 'Altered', fault };
-}
-
-function withheld() {
-  const { context, payload, redaction } = WITHHELD;
-  return { context, payload, redaction: { fields: [...redaction.fields], reason: redaction.reason } };
 }
 
 function retentionOf({ expiresAtMs }: StoredContent): Pick<AuditEvent, 'retention'> {

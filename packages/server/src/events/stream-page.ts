@@ -4,10 +4,11 @@
 import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
+import { type Sight, sightOf } from '../policies/sight.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
 import { logOf, requireSoundStream, streamOf } from '../streams/stream-operations.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
-import { noteSecretRead, type ReadNoticeParts } from './secret-read.ts';
+import { noteSecretsRead, type ReadNoticeParts } from './secret-read.ts';
 import { placeOf, type Published, showEvent } from './show.ts';
 
 export interface StreamPageParts extends ReadNoticeParts {
@@ -33,11 +34,15 @@ export function createStreamPage(parts: StreamPageParts) {
     // A stream is of one log.
     const published = await parts.publishedOf(call, stream.firstIndex);
     const altered: AlteredPlace[] = [];
-    const data = page.data.map((stored) => shown(call, stored, published, altered));
+    const sight = sightOf(call);
+    const data = page.data.map((stored) => shown(call, sight, stored, published, altered));
     const [first, ...others] = altered;
     if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
-    const [secret, ...secrets] = data.filter(isSecret).map(({ eventId }) => eventId);
-    if (secret !== undefined) await noteSecretRead(call, [secret, ...secrets], parts);
+    await noteSecretsRead(
+      call,
+      data.filter((event) => 'classification' in event),
+      parts,
+    );
     return { kind: 'Done', body: { ...page, data } };
   };
 }
@@ -95,18 +100,15 @@ function reportGap(
 
 /** Takes down what is not what was hashed. */
 function shown(
-  { tenant, caller }: Call,
+  { tenant }: Call,
+  sight: Sight,
   stored: StoredEvent,
   published: Published,
   altered: AlteredPlace[],
 ): StreamEvent {
-  const view = showEvent(tenant!, stored, caller!.clearance, published);
+  const view = showEvent(tenant!, stored, sight, published);
   if ('event' in view) return view.event;
   const { sequence, eventId, integrity } = placeOf(stored, published);
   if ('fault' in view) altered.push({ eventId, index: stored.index, fault: view.fault });
   return { sequence, eventId, withheld: view.withheld, integrity };
-}
-
-function isSecret(event: StreamEvent): boolean {
-  return !('withheld' in event) && event.classification === 'Secret';
 }

@@ -3,7 +3,7 @@
 // are the limits of what is found by words: the first 10,000 tokens of an event, 255 of the same.
 
 import { type AuditEvent, LIMITS } from '@tallystick/contract';
-import { REDACTED } from '../events/redact.ts';
+import { REDACTED } from '../policies/sight.ts';
 import type { Step } from './field-path.ts';
 import { eachToken } from './tokens.ts';
 

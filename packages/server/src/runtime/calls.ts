@@ -52,6 +52,13 @@ export function callsFor<First, Methods extends object>(first: First, calls: Met
   return methodsBy(calling) as Bound<Methods, First>;
 }
 
+/** The other way round: the methods of a port of one tenant, with the tenant as their first argument. */
+export type OfAny<T, First> = {
+  readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (first: First, ...args: A) => R
+    : never;
+};
+
 export type Bound<T, First> = {
   readonly [K in keyof T]: T[K] extends (first: First, ...rest: infer A) => infer R
     ? (...rest: A) => R

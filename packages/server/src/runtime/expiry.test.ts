@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expiryAfter } from './expiry.ts';
+import * as fc from 'fast-check';
+import { createExpiries, expiryAfter } from './expiry.ts';
 
 const after = (from: string, duration: string) =>
   new Date(expiryAfter(Date.parse(from), duration)).toISOString();
@@ -28,4 +29,15 @@ test('what would end after the year 9999 ends with it', () => {
 
 test('what is no duration is a mistake of ours', () => {
   assert.throws(() => expiryAfter(0, '7Y'), /7Y is no duration/);
+});
+
+test('what is remembered of a moment is what it would be worked out to be', () => {
+  const remembered = createExpiries();
+  const asked = fc.tuple(fc.constantFrom(0, 1_767_323_046_000), fc.constantFrom('P7Y', 'P1M', 'PT0.5S'));
+  fc.assert(
+    fc.property(asked, ([fromMs, duration]) => {
+      assert.equal(remembered(fromMs, duration), expiryAfter(fromMs, duration));
+    }),
+    { seed: 20260101, numRuns: 200 },
+  );
 });

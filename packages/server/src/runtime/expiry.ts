@@ -8,6 +8,19 @@ import { LATEST_MS } from './clock.ts';
 const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
 const DAY_MS = 86_400_000;
 
+/** Remembers what it has worked out of the last moment: events of one commit ask for the same few again and again. */
+export function createExpiries(): (fromMs: number, duration: Duration) => number {
+  const known = new Map<Duration, number>();
+  let lastMs: number | undefined;
+  return (fromMs, duration) => {
+    if (fromMs !== lastMs) known.clear();
+    lastMs = fromMs;
+    let atMs = known.get(duration);
+    if (atMs === undefined) known.set(duration, (atMs = expiryAfter(fromMs, duration)));
+    return atMs;
+  };
+}
+
 export function expiryAfter(fromMs: number, duration: Duration): number {
   const match = DURATION.exec(duration);
   assert(match !== null, `${duration} is no duration`);

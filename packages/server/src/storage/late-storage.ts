@@ -4,7 +4,7 @@
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
-type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'index';
+type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'work' | 'follows' | 'index';
 
 export interface LateStorage
   extends Pick<Storage, LatePort | 'logOrigin' | 'nodes' | 'answers'>,
@@ -26,8 +26,10 @@ export function createLateStorage(): LateStorage {
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
     keyUses: port('keyUses'),
+    work: port('work', { forTenant: failAtOnce }),
+    follows: port('follows'),
     // Health is asked from the first moment on.
-    index: port('index', { isDamaged: () => false }),
+    index: port('index', { forTenant: failAtOnce, isDamaged: () => false }),
     get logOrigin() {
       if (opened === undefined) throw isStarting();
       return opened.logOrigin;

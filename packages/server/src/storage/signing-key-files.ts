@@ -78,7 +78,7 @@ export async function requireSigner(
   const settled = await store.settleSigner(keys.at(-1)!.fingerprint);
   if (keys.some(({ fingerprint }) => fingerprint === settled)) return;
   throw new StartError(
-    `the database is signed in with another key than those in ${join(directory, SIGNING_KEYS_FOLDER)}: name the data directory of the service that has signed there by Storage__DataDirectory, or put its keys and its anchor there`,
+    `the log is signed with another key than those in ${join(directory, SIGNING_KEYS_FOLDER)}: name the data directory of the service that has signed there by Storage__DataDirectory, or put its keys and its anchor there`,
   );
 }
 

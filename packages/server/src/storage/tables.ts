@@ -321,17 +321,17 @@ export const TABLES = {
     rights: { Reader: READ, Projector: ALL },
     not: OF_THE_INDEX,
   },
-  rebuilds: {
+  jobs: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    rights: { Writer: ADD, Reader: READ, Projector: CHANGE },
-    not: OF_THE_INDEX,
+    rights: { Writer: ALL, Reader: READ, Projector: ALL },
+    not: 'work that waits or was done; what it does to the log is in the log',
   },
-  dead_letters: {
+  positions: {
     of: 'Tenant',
     only: 'PostgreSQL',
     rights: { Reader: READ, Projector: ALL },
-    not: OF_THE_INDEX,
+    not: 'how far followers have come',
   },
 } as const satisfies Readonly<Record<string, Table>>;
 

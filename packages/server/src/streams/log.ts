@@ -2,7 +2,14 @@
 // which events are read. A backend makes each append atomic in its own way; what it must promise is written here
 // and held by storage/conformance.
 
-import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
+import type {
+  Classification,
+  Duration,
+  EventId,
+  OperationName,
+  StreamId,
+  TenantId,
+} from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../records/records.ts';
 import type { AnchoredHead } from './anchor.ts';
@@ -15,8 +22,8 @@ export interface Draft {
   /** The RFC 8785 texts of its two groups as UTF-8: exactly the bytes that are hashed, stored and shown. */
   readonly texts: readonly [Uint8Array, Uint8Array];
   readonly classification: Classification;
-  /** When its content may be removed; undefined: never (notices). */
-  readonly expiresAtMs: number | undefined;
+  /** How long its content is kept, from `receivedAt` on; undefined: for ever (notices). */
+  readonly retention: Duration | undefined;
   /** Of the fields as the client sent them, and of the client (repeats.ts); there when it chose the event's id. */
   readonly sentFingerprint?: Uint8Array | undefined;
 }

@@ -33,7 +33,7 @@ test('a draft of a notice is what a verifier reads as that notice', () => {
     openEvent(event, () => new Uint8Array(16)),
   );
   assert.deepEqual({ ...notice.payload }, facts.payload);
-  assert.deepEqual([draft.classification, draft.expiresAtMs], ['Internal', undefined]);
+  assert.deepEqual([draft.classification, draft.retention], ['Internal', undefined]);
   assert.deepEqual([first!['submittedBy'], first!['outcome']], ['system', 'Success']);
 });
 

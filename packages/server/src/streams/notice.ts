@@ -16,6 +16,6 @@ export function draftNotice<K extends NoticeKind>(
     eventId,
     texts: encodeNotice(facts, instant(nowMs)),
     classification: 'Internal',
-    expiresAtMs: undefined,
+    retention: undefined,
   };
 }

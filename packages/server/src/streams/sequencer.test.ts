@@ -13,7 +13,7 @@ const draft = (length = 10): Draft => ({
   eventId: '01KE0000000000000000000042',
   texts: [new Uint8Array(length), new Uint8Array(0)],
   classification: 'Internal',
-  expiresAtMs: undefined,
+  retention: undefined,
 });
 const request = (drafts = 1, length = 10): AppendRequest => ({
   tenant: 'acme',

@@ -7,14 +7,11 @@ import { createStreamOperations, type StreamOperationParts } from './stream-oper
 
 export type StreamsParts = CheckpointParts & StreamOperationParts & VerificationParts;
 
-/** To be disposed before what it reads from. */
 export function createStreams(parts: StreamsParts) {
-  const verifications = createVerifications(parts);
-  const operations = {
+  return {
     ...createStreamOperations(parts),
     ...createCheckpointOperations(parts),
     ...createLogFiles(parts),
-    ...verifications.operations,
+    ...createVerifications(parts),
   };
-  return { operations, [Symbol.asyncDispose]: () => verifications[Symbol.asyncDispose]() };
 }

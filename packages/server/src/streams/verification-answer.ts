@@ -3,39 +3,47 @@
 import type { StreamVerification } from '@tallystick/contract';
 import { toHex } from '@tallystick/evidence';
 import { instant } from '../runtime/clock.ts';
+import type { Job } from '../work/jobs.ts';
 import type { RangeVerdict } from './tree.ts';
-import type { Verification } from './verification-turns.ts';
+import { type Asked, progressIn, type Result, resultIn } from './verification-texts.ts';
 
-export function shownVerification(verification: Verification): StreamVerification {
-  const { streamId, operationId, requestedBy, checkedEvents, verdict, failureReason } = verification;
-  const { startedAtMs, completedAtMs } = verification;
-  const totalEvents = verification.endIndex - verification.fromIndex;
-  const isOver = completedAtMs !== undefined;
-  const status =
-    failureReason !== undefined ? 'Failed' : isOver ? 'Completed' : startedAtMs ? 'Processing' : 'Pending';
+/** Without the job: as it is when it has just been asked for. */
+export function shownVerification(operationId: string, asked: Asked, job?: Job): StreamVerification {
+  const { streamId, requestedBy, requestedAtMs, fromIndex, endIndex } = asked;
+  const checkedEvents = job === undefined ? 0 : progressIn(job);
+  const result = job && resultIn(job);
+  const verdict = result && 'verdict' in result ? result.verdict : undefined;
+  const totalEvents = endIndex - fromIndex;
+  // The store has a clock of its own.
+  const since = (ms: number) => instant(Math.max(requestedAtMs, ms));
   return {
     streamId,
     operationId,
-    status,
+    status: statusOf(job, result),
     progress: {
       percent:
         verdict !== undefined || totalEvents === 0 ? 100 : Math.floor((100 * checkedEvents) / totalEvents),
       processedEvents: verdict?.checkedEvents ?? checkedEvents,
       totalEvents,
     },
-    requestedAt: instant(verification.requestedAtMs),
+    requestedAt: instant(requestedAtMs),
     requestedBy,
-    ...(startedAtMs === undefined ? {} : { startedAt: instant(startedAtMs) }),
-    ...(completedAtMs === undefined ? {} : { completedAt: instant(completedAtMs) }),
-    ...(failureReason === undefined ? {} : { failureReason }),
-    ...(verdict === undefined || !isOver ? {} : { verdict: verdictOf(verification, verdict, completedAtMs) }),
+    ...(job?.startedAtMs === undefined ? {} : { startedAt: since(job.startedAtMs) }),
+    ...(job?.endedAtMs === undefined ? {} : { completedAt: since(job.endedAtMs) }),
+    ...(result && 'failureReason' in result ? { failureReason: result.failureReason } : {}),
+    ...(verdict === undefined ? {} : { verdict: verdictOf(asked, verdict, since(job!.endedAtMs!)) }),
   };
 }
 
+function statusOf(job: Job | undefined, result: Result | undefined): StreamVerification['status'] {
+  if (result !== undefined) return 'verdict' in result ? 'Completed' : 'Failed';
+  return job?.startedAtMs === undefined ? 'Pending' : 'Processing';
+}
+
 function verdictOf(
-  { fromIndex, endIndex }: Verification,
+  { fromIndex, endIndex }: Asked,
   { fault, rootHash, ...counts }: RangeVerdict,
-  atMs: number,
+  verifiedAt: string,
 ): NonNullable<StreamVerification['verdict']> {
   return {
     verified: fault === undefined,
@@ -43,7 +51,7 @@ function verdictOf(
     ...counts,
     rootHash: toHex(rootHash),
     ...(fault === undefined ? {} : { fault: faultOf(fault) }),
-    verifiedAt: instant(atMs),
+    verifiedAt,
   };
 }
 

@@ -1,85 +1,156 @@
 // Verifications of streams: a stream, or a part of it, is recomputed from what is stored, off to the side, and held
-// against what was signed: nothing is said to be verified that no checkpoint covers.
+// against what was signed: nothing is said to be verified that no checkpoint covers. Each is a job, so it goes on after a
+// restart and every node can be asked for its verdict.
 
-import { fail, ok as assert } from 'node:assert/strict';
+import { ok as assert } from 'node:assert/strict';
 import {
   type Answer,
   AuditError,
   type ErrorDetail,
   ERRORS,
   type InputOf,
+  LIMITS,
   type StreamVerification,
 } from '@tallystick/contract';
-import { type Call, keyReused } from '../call.ts';
-import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
-import type { LogReader, StoredStream } from './log.ts';
+import { parseJson } from '@tallystick/evidence';
+import type { Call } from '../call.ts';
+import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
+import type { WorkStore } from '../work/jobs.ts';
+import type { KindOfWork } from '../work/workers.ts';
+import type { Signing } from '../keys/signing.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { LogReader, StoredStream, UsedKey } from './log.ts';
+import type { KeyTime } from './once.ts';
 import { covering, type ProvableParts, treeOf } from './provable.ts';
 import { streamOf } from './stream-operations.ts';
+import type { RangeVerdict, TreeReader } from './tree.ts';
 import { shownVerification } from './verification-answer.ts';
-import { type TurnParts, type Verification, VerificationTurns } from './verification-turns.ts';
+import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
 
-export type VerificationParts = TurnParts & ProvableParts & { readonly log: LogReader };
+export interface VerificationParts extends ProvableParts, KeyTime {
+  readonly log: LogReader;
+  readonly work: WorkStore;
+  readonly nextId: () => string;
+  /** There is something to do. */
+  readonly wakeVerification: () => void;
+}
 
 interface Range {
   readonly fromIndex: number;
   readonly endIndex: number;
 }
 
-/** To be disposed before what it reads from. */
+/** Of one tenant. */
+export const WAITING_MAX = 10;
+const KEPT_MAX = 1000;
+const KEPT_MS = LIMITS.idempotencyWindowMs;
+/** So many are recomputed at a time by a node, of different tenants; others wait. */
+const AT_ONCE = 2;
+
 export function createVerifications(parts: VerificationParts) {
-  const turns = new VerificationTurns(parts);
-  const operations = {
+  return {
     'streams.verify': {
-      perform: createVerify(turns, parts),
-      // Keys of verifications are kept here, so that the gateway never finds one that was used up.
-      again: () => fail('nothing uses up the key of a verification'),
+      perform: (call: Call, input: InputOf<'streams.verify'>) => verify(call, input, parts),
+      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
     },
     'streams.getVerification': async (
       { tenant }: Call,
       { streamId, operationId }: InputOf<'streams.getVerification'>,
     ): Promise<Answer<'streams.getVerification'>> => {
-      const found = turns.find(operationId);
-      if (found === undefined || found.tenant !== tenant || found.streamId !== streamId) {
+      const job = await parts.work.forTenant(tenant!).find(operationId);
+      const asked = job?.kind === 'Verification' ? askedIn(job) : undefined;
+      if (job === undefined || asked?.streamId !== streamId)
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      }
-      return { kind: 'Done', body: shownVerification(found) };
+      return { kind: 'Done', body: shownVerification(operationId, asked, job) };
     },
   };
-  return { operations, [Symbol.asyncDispose]: () => turns[Symbol.asyncDispose]() };
 }
 
-/** The gateway lets requests with one key come one after the other. */
-function createVerify(turns: VerificationTurns, parts: VerificationParts) {
-  const firstBodies = new WeakMap<Verification, StreamVerification>();
-  return async (call: Call, input: InputOf<'streams.verify'>): Promise<Answer<'streams.verify'>> => {
-    const stream = await streamOf(call, input.streamId, parts.log);
-    const { tenant, tenantRecord, caller, once } = call;
-    assert(
-      tenant !== undefined && tenantRecord !== undefined && caller !== undefined,
-      'a stream has a tenant',
-    );
-    const key = once && { key: once.key, fingerprint: once.fingerprint(tenantRecord) };
-    const same = key && turns.underKey(tenant, key.key);
-    if (same?.key !== undefined && key !== undefined) {
-      const first = { ...same.key, classification: UNCLASSIFIED };
-      if (!isRepeat(first, { ...key, clearance: caller.clearance })) throw keyReused();
-      return { kind: 'Repeated', body: firstBodies.get(same)! };
-    }
-    const range = rangeOf(stream, input.range);
-    const requiredSize = await signedSizeFor(call, range, parts);
-    const { streamId } = stream;
-    const verification = turns.begin({
-      tenant,
-      streamId,
-      requestedBy: caller.name,
-      ...range,
-      requiredSize,
-      key,
-    });
-    const body = shownVerification(verification);
-    firstBodies.set(verification, body);
-    return { kind: 'Accepted', body };
+async function verify(
+  call: Call,
+  input: InputOf<'streams.verify'>,
+  parts: VerificationParts,
+): Promise<Answer<'streams.verify'>> {
+  const stream = await streamOf(call, input.streamId, parts.log);
+  const { tenant, caller } = call;
+  assert(tenant !== undefined && caller !== undefined, 'a stream has a tenant');
+  const range = rangeOf(stream, input.range);
+  const asked: Asked = {
+    streamId: stream.streamId,
+    requestedBy: caller.name,
+    requestedAtMs: parts.clock.now(),
+    ...range,
+    requiredSize: await signedSizeFor(call, range, parts),
   };
+  const jobId = parts.nextId();
+  const body = shownVerification(jobId, asked);
+  const job = {
+    jobId,
+    kind: 'Verification',
+    body: JSON.stringify(asked),
+    once: jobKeyOf(call, body, parts),
+  } as const;
+  const limits = { waitingMax: WAITING_MAX, doneMax: KEPT_MAX };
+  const enqueued = await parts.work.forTenant(tenant).enqueue(job, limits);
+  if (enqueued.status === 'KeyUsed') return repeated(firstAnswer(call, enqueued.used));
+  if (enqueued.status === 'Full') {
+    const message = `${WAITING_MAX} verifications of this tenant wait already.`;
+    throw new AuditError('SERVICE_UNAVAILABLE', message);
+  }
+  parts.wakeVerification();
+  return { kind: 'Accepted', body };
+}
+
+/** Of what `shownVerification` has made. */
+function repeated(answer: string) {
+  return { kind: 'Repeated', body: parseJson(answer) as StreamVerification } as const;
+}
+
+export interface RecomputeParts {
+  readonly trees: Pick<TreeReader, 'checkRange'>;
+  readonly signing: Pick<Signing, 'publicKeys'>;
+  readonly telemetry: Pick<Telemetry, 'error'>;
+}
+
+export function verificationWork(parts: RecomputeParts): KindOfWork {
+  const { telemetry } = parts;
+  return {
+    kind: 'Verification',
+    atOnce: AT_ONCE,
+    perLane: 1,
+    attemptsMax: 1,
+    async handle(job, { signal, progress }) {
+      const { tenant } = job;
+      const asked = askedIn(job);
+      const verdict = await recompute({ ...asked, tenant }, parts, (checkedEvents) => {
+        signal.throwIfAborted();
+        progress(progressText(checkedEvents));
+      });
+      if (verdict.fault !== undefined) {
+        const { streamId } = asked;
+        telemetry.error('a stream does not verify', new Error(verdict.fault.message), { tenant, streamId });
+      }
+      return { status: 'Done', result: resultText({ verdict }), keepMs: KEPT_MS };
+    },
+    outOfAttempts: () => ({
+      status: 'Done',
+      result: resultText({ failureReason: 'The stream could not be read.' }),
+      keepMs: KEPT_MS,
+    }),
+  };
+}
+
+async function recompute(
+  { tenant, streamId, fromIndex, endIndex, requiredSize }: Asked & { readonly tenant: string },
+  { trees, signing }: RecomputeParts,
+  onProgress: (checkedEvents: number) => void,
+): Promise<RangeVerdict> {
+  const wish = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+  const verdict = await trees.checkRange(wish, onProgress);
+  if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
+  const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
+  const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;
+  return { ...verdict, fault: { index, reason: 'KEY_UNKNOWN', message } };
 }
 
 /**

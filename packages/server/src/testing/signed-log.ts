@@ -102,7 +102,7 @@ function anyDraft(): Draft {
     eventId: nextId(),
     texts: [one.bytes, two.bytes],
     classification: 'Internal',
-    expiresAtMs: undefined,
+    retention: undefined,
   };
 }
 

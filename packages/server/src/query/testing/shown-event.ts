@@ -1,7 +1,7 @@
 // An event as a reader gets it, for tests of the search; any of its members can be another.
 
 import type { AuditEvent } from '@tallystick/contract';
-import { WITHHELD } from '../../events/redact.ts';
+import { withheldContent } from '../../policies/sight.ts';
 
 export function shownEvent(changed: Partial<AuditEvent> = {}): AuditEvent {
   return {
@@ -45,11 +45,5 @@ export function shownEvent(changed: Partial<AuditEvent> = {}): AuditEvent {
 
 /** The same for a reader who is not cleared for its content. */
 export function withheldEvent(): AuditEvent {
-  const { context, payload, redaction } = WITHHELD;
-  return shownEvent({
-    classification: 'Confidential',
-    context,
-    payload,
-    redaction: { ...redaction, fields: [...redaction.fields] },
-  });
+  return shownEvent({ classification: 'Confidential', ...withheldContent() });
 }

@@ -4,6 +4,7 @@ import { epochClaims } from './epochs.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
+import { followClaims } from './follows.ts';
 import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
 import { recordReadClaims } from './record-reads.ts';
@@ -14,6 +15,8 @@ import { streamSealClaims } from './stream-seals.ts';
 import { tenantClaims } from './tenants.ts';
 import { treeClaims } from './tree.ts';
 import { treeProofClaims } from './tree-proofs.ts';
+import { workClaims } from './work.ts';
+import { workTurnClaims } from './work-turns.ts';
 
 export const ALL_CLAIMS = [
   chainClaims,
@@ -30,4 +33,7 @@ export const ALL_CLAIMS = [
   sealRequestClaims,
   streamReadClaims,
   epochClaims,
+  workClaims,
+  workTurnClaims,
+  followClaims,
 ].flatMap((claims) => Object.entries(claims));

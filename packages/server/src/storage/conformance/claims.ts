@@ -60,7 +60,7 @@ export function draftOf(event: Readonly<Record<string, unknown>> = {}, more: Par
     eventId: nextId(),
     texts: [one.bytes, two.bytes],
     classification: 'Internal',
-    expiresAtMs: NOW_MS + 1000,
+    retention: 'PT1S',
     ...more,
   };
 }

@@ -14,6 +14,7 @@ import {
   splitGroup,
 } from '@tallystick/evidence';
 import { saltsOf } from '../commitments.ts';
+import type { Draft } from '../../streams/log.ts';
 import {
   append,
   bytesOf,
@@ -22,6 +23,7 @@ import {
   type LogRow,
   now,
   NOW_MS,
+  once,
   openWith,
   placedIn,
   request,
@@ -59,7 +61,7 @@ export const chainClaims: Claims = {
   'what was answered is there after opening again, byte for byte': async (place) => {
     const drafts = [
       draftOf({ payload: { note: 'späť €', '': 0, 'a/b~c': [1.5, null, { z: '\u{1f600}"\\\n' }] } }),
-      draftOf({ context: {}, payload: {} }, { classification: 'Secret', expiresAtMs: undefined }),
+      draftOf({ context: {}, payload: {} }, { classification: 'Secret', retention: undefined }),
       draftOf({ actor: { userId: 'u', actorType: 'User' } }, { classification: 'Public', kind: 9 }),
     ];
     {
@@ -76,7 +78,8 @@ export const chainClaims: Claims = {
       assert.deepEqual([entry.kind, entry.index, entry.eventId], [draft.kind, i, draft.eventId]);
       assert.deepEqual(stored.leaf, leafHash(stored.entry));
       assert.equal(stored.classification, draft.classification);
-      assert.deepEqual(stored.content, { texts: textsOf(draft), expiresAtMs: draft.expiresAtMs });
+      const expiresAtMs = draft.retention === undefined ? undefined : NOW_MS + 1000;
+      assert.deepEqual(stored.content, { texts: textsOf(draft), expiresAtMs });
       streams.add(stored.streamId);
     }
     assert.equal(streams.size, 1, 'all are in the first stream');
@@ -97,6 +100,26 @@ export const chainClaims: Claims = {
     const stored = (await place.rows('acme')).map(({ entry }) => decodeEntry(entry).receivedAtMs - NOW_MS);
     assert.deepEqual(stored, received);
   },
+
+  'content expires its retention after receivedAt, by the calendar, also when the clock is months behind':
+    async (place) => {
+      await using storage = await openWith(place, 'acme', 'other');
+      const log = storage.log.forTenant('acme');
+      const expiryOf = async (draft: Draft) =>
+        new Date(soundContent(await log.event(draft.eventId, CLASSIFICATIONS)).expiresAtMs!).toISOString();
+      const keyed = request('acme', [draftOf()], { once: once('k') });
+      await storage.log.append([request('other', [draftOf()]), keyed], now(Date.UTC(2026, 0, 31, 12)));
+      const [short, long, again] = ['P1M', 'P1Y', 'P1M'].map((retention) => draftOf({}, { retention }));
+      for (const draft of [short, long]) {
+        await append(storage, request('acme', [draft!, draftOf()]), now(Date.UTC(2025, 9, 1)));
+      }
+      await append(storage, request('acme', [again!]), now(Date.UTC(2026, 1, 28, 13)));
+      assert.deepEqual(await Promise.all([short!, long!, again!].map(expiryOf)), [
+        '2026-02-28T12:00:00.000Z',
+        '2027-01-31T12:00:00.000Z',
+        '2026-03-28T13:00:00.000Z',
+      ]);
+    },
 
   'tenants are apart: their logs, ids and reads know nothing of one another': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');

@@ -49,7 +49,7 @@ export function nextVersion(record: StoredRecord, more: Partial<StoredRecord> = 
 
 /** Records of one owner, with a notice for each. */
 export function changeOf(records: readonly StoredRecord[], more: Partial<AppendRequest> = {}): AppendRequest {
-  const drafts = records.map(() => draftOf({}, { kind: KINDS.administration, expiresAtMs: undefined }));
+  const drafts = records.map(() => draftOf({}, { kind: KINDS.administration, retention: undefined }));
   return request(records[0]!.owner, drafts, { records, atomic: true, ...more });
 }
 

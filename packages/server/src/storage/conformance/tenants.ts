@@ -12,6 +12,16 @@ function settingsOf(owner: string, state: string): StoredRecord {
 }
 
 export const tenantClaims: Claims = {
+  'the key that signs is that of the first who says one, also after a restart': async (place) => {
+    {
+      await using storage = await place.open();
+      assert.equal(await storage.settleSigner('first'), 'first');
+      assert.equal(await storage.settleSigner('second'), 'first');
+    }
+    await using storage = await place.open();
+    assert.equal(await storage.settleSigner('second'), 'first');
+  },
+
   'a tenant is made once, with a key of its own, and stays': async (place) => {
     const made = await (async () => {
       await using storage = await place.open();

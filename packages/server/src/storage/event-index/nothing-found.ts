@@ -1,7 +1,7 @@
 // What is found where nothing is indexed yet.
 
 import type { Aggregations } from '@tallystick/contract';
-import type { Found, Question } from '../../events/event-index.ts';
+import type { BuildStep, Found, Question } from '../../events/event-index.ts';
 
 /** Counts that were asked for are there, and empty. */
 export function nothingFor({ aggregations }: Question): Omit<Found, 'state'> {
@@ -15,3 +15,6 @@ export function nothingFor({ aggregations }: Question): Omit<Found, 'state'> {
     isApproximate: false,
   };
 }
+
+/** A tenant that has logged nothing has a whole index. */
+export const NOTHING_TO_BUILD: BuildStep = { processedEvents: 0, totalEvents: 0, isDone: true };

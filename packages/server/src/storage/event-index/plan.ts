@@ -3,7 +3,7 @@
 // finds is then looked at itself.
 
 import type { Classification, SearchFilters } from '@tallystick/contract';
-import type { Sight } from '../../events/event-index.ts';
+import type { IndexSight } from '../../policies/sight.ts';
 import { type FactName, ruleOf, type TimeName } from '../../query/fields.ts';
 import { foldText } from '../../query/fold.ts';
 import type { Comparison, Field, Operator, Query, Value } from '../../query/query.ts';
@@ -85,7 +85,7 @@ export class Planner {
   readonly #keyed: readonly Classification[];
   readonly #openContent: readonly Classification[];
 
-  constructor(terms: ViewTerms, { whole }: Sight, known: Known, expressions: Expressions) {
+  constructor(terms: ViewTerms, { whole }: IndexSight, known: Known, expressions: Expressions) {
     this.#terms = terms;
     this.#known = known;
     this.#expressions = expressions;

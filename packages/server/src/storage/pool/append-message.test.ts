@@ -28,7 +28,7 @@ const draft: fc.Arbitrary<Draft> = record({
   eventId,
   texts: fc.tuple(bytes, bytes),
   classification,
-  expiresAtMs: fc.option(whole, { nil: undefined }),
+  retention: fc.constantFrom(undefined, 'P7Y', 'P7Y', 'P1Y2M3DT4H5M6.789S'),
   sentFingerprint: fc.option(fingerprint, { nil: undefined }),
 });
 const stored: fc.Arbitrary<StoredRecord> = record({

@@ -1,6 +1,6 @@
 // A pool of append requests as one message. The writer hashes and stores the bytes of the texts as they stand in it.
 
-import type { Classification, EventId, OperationName, TenantId } from '@tallystick/contract';
+import type { Classification, Duration, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { type Kind, KINDS } from '@tallystick/evidence';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
@@ -24,7 +24,7 @@ export interface PooledDraft {
   readonly texts: TextBytes;
   /** The place in CLASSIFICATIONS. */
   readonly classification: number;
-  readonly expiresAtMs: number | undefined;
+  readonly retention: Duration | undefined;
   readonly sentFingerprint: Uint8Array | undefined;
 }
 
@@ -36,8 +36,9 @@ export interface AppendPool {
 const ATOMIC = 1;
 const ONCE = 2;
 const RECORDS = 4;
-const EXPIRES = 1;
+const RETENTION = 1;
 const FINGERPRINT = 2;
+const SAME_RETENTION = 4;
 const NAMED = 1;
 const LOOKED_UP = 2;
 const kinds: readonly number[] = Object.values(KINDS);
@@ -51,13 +52,17 @@ export function encodePool(
   out.f64(now.nowMs);
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
+  let before: Draft | undefined;
   for (const { tenant, atomic, once, clearance = 'Public', drafts, records = [] } of requests) {
     out.text(tenant);
     out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | (records.length === 0 ? 0 : RECORDS));
     out.u8(CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
-    for (const draft of drafts) writeDraft(out, draft);
+    for (const draft of drafts) {
+      writeDraft(out, draft, before);
+      before = draft;
+    }
     if (records.length > 0) writeRecords(out, records);
   }
   return out.buffer;
@@ -78,6 +83,7 @@ function bytesOf(requests: readonly AppendRequest[]): number {
 export function decodePool(buffer: ArrayBuffer): AppendPool {
   const message = new ByteReader(buffer);
   const now = { nowMs: message.f64(), steadyNowMs: message.f64() };
+  let before: PooledDraft | undefined;
   const requests = listOf(message, (): PooledRequest => {
     const tenant = message.text();
     const flags = message.u8();
@@ -88,7 +94,7 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
       atomic: (flags & ATOMIC) !== 0,
       once,
       clearance,
-      drafts: listOf(message, () => readDraft(message)),
+      drafts: listOf(message, () => (before = readDraft(message, before))),
       records: (flags & RECORDS) === 0 ? [] : listOf(message, () => readRecord(message)),
     };
   });
@@ -116,19 +122,22 @@ function readOnce(message: ByteReader): Once {
   };
 }
 
-function writeDraft(out: ByteWriter, draft: Draft): void {
-  const { expiresAtMs, sentFingerprint } = draft;
+/** Most have the retention of the one before them: a text is written and read only where it is another. */
+function writeDraft(out: ByteWriter, draft: Draft, before: Draft | undefined): void {
+  const { retention, sentFingerprint } = draft;
+  const isSame = retention !== undefined && retention === before?.retention;
+  const flag = retention === undefined ? 0 : isSame ? SAME_RETENTION : RETENTION;
   out.u8(draft.kind);
   out.u8(CLASSIFICATIONS.indexOf(draft.classification));
-  out.u8((expiresAtMs === undefined ? 0 : EXPIRES) | (sentFingerprint === undefined ? 0 : FINGERPRINT));
-  if (expiresAtMs !== undefined) out.f64(expiresAtMs);
+  out.u8(flag | (sentFingerprint === undefined ? 0 : FINGERPRINT));
+  if (retention !== undefined && !isSame) out.text(retention);
   if (sentFingerprint !== undefined) out.bytes(sentFingerprint);
   out.text(draft.eventId);
   out.bytes(draft.texts[0]);
   out.bytes(draft.texts[1]);
 }
 
-function readDraft(message: ByteReader): PooledDraft {
+function readDraft(message: ByteReader, before: PooledDraft | undefined): PooledDraft {
   const kind = message.u8();
   if (!isKind(kind)) throw new Error(`a message has a draft of kind ${kind}`);
   const classification = message.u8();
@@ -136,7 +145,12 @@ function readDraft(message: ByteReader): PooledDraft {
   return {
     kind,
     classification,
-    expiresAtMs: (flags & EXPIRES) === 0 ? undefined : message.f64(),
+    retention:
+      (flags & RETENTION) !== 0
+        ? message.text()
+        : (flags & SAME_RETENTION) !== 0
+          ? before?.retention
+          : undefined,
     sentFingerprint: (flags & FINGERPRINT) === 0 ? undefined : message.bytes(),
     eventId: message.text(),
     texts: [message.bytes(), message.bytes()],

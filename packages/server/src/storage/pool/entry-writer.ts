@@ -1,7 +1,8 @@
 // Gives a draft its place: links it to the head, puts entry and content, and moves the head on. Time in a log never
-// runs backwards, whatever the clock does.
+// runs backwards, whatever the clock does. The content expires its retention after that time.
 
 import { ENTRY_BYTES, writeEntry } from '@tallystick/evidence';
+import { createExpiries } from '../../runtime/expiry.ts';
 import type { Placed } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
@@ -14,6 +15,7 @@ export class EntryWriter<H extends Head> {
   // Of the draft at hand.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
   readonly #row = new CommitmentRow();
+  readonly #expiryAfter = createExpiries();
 
   constructor(tables: PoolTables<H>) {
     this.#tables = tables;
@@ -21,16 +23,25 @@ export class EntryWriter<H extends Head> {
 
   /** `row` is that of the draft in the commitments. */
   append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
-    const { kind, eventId } = draft;
+    const { kind, eventId, retention } = draft;
     const { nextIndex: index, previous } = head;
     const receivedAtMs = Math.max(nowMs, head.receivedAtMs);
+    const expiresAtMs = retention === undefined ? undefined : this.#expiryAfter(receivedAtMs, retention);
     this.#row.read(commitments, row);
     const { content } = this.#row;
     const entry = this.#entry;
     const own = index - head.logFirstIndex;
     writeEntry({ kind, index: own, receivedAtMs, eventId, previous, content }, entry, 0);
     const leaf = fastLeafHash(entry);
-    this.#tables.putEntry(head, { index, receivedAtMs, entry, leaf, draft, commitments: this.#row });
+    this.#tables.putEntry(head, {
+      index,
+      receivedAtMs,
+      expiresAtMs,
+      entry,
+      leaf,
+      draft,
+      commitments: this.#row,
+    });
     head.nextIndex = index + 1;
     head.previous = leaf;
     head.receivedAtMs = receivedAtMs;

@@ -31,7 +31,7 @@ export function makeNotice<K extends NoticeKind>(
     eventId: nextId(),
     texts: encodeNotice({ ...facts, correlationId: random.uuid() }, instant(receivedAtMs)),
     classification: CLASSIFICATIONS.indexOf('Internal'),
-    expiresAtMs: undefined,
+    retention: undefined,
     sentFingerprint: undefined,
   };
   const commitments = committer.make([{ drafts: [draft] }]);

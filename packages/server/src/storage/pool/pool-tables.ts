@@ -19,6 +19,8 @@ export interface StoredId extends First {
 export interface NewEntry {
   readonly index: number;
   readonly receivedAtMs: number;
+  /** When its content may be removed; undefined: never. */
+  readonly expiresAtMs: number | undefined;
   readonly entry: Uint8Array;
   readonly leaf: Uint8Array;
   readonly draft: PooledDraft;

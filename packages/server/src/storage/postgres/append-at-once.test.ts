@@ -118,7 +118,7 @@ test('a log that was missed is left to those who lock it, for a second', async (
   const clock = createFakeClock(0);
   const heads = new Heads('index.test');
   const line = { commit: async () => [] } as unknown as Line;
-  const atOnce = new AppendAtOnce({ line, heads, clock, writing: WRITING });
+  const atOnce = new AppendAtOnce({ line, heads, months: { hasAll: () => true }, clock, writing: WRITING });
   const { requests } = decodePool(encodePool([requestOf('acme')], NOW));
   const open = [{ request: requests[0]!, place: 0, firstRow: 0 }];
   const isSent = () => {

@@ -11,6 +11,7 @@ import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import { PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { textIn } from '../rows/columns.ts';
+import type { ContentMonths } from './content-months.ts';
 import type { Heads } from './heads.ts';
 import type { Line } from './line.ts';
 import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
@@ -38,6 +39,7 @@ export interface SentPool {
 export interface AppendAtOnceParts {
   readonly line: Line;
   readonly heads: Heads;
+  readonly months: Pick<ContentMonths, 'hasAll'>;
   readonly writing: StreamWriterOptions;
   readonly clock: Pick<Clock, 'monotonicNs'>;
 }
@@ -77,9 +79,9 @@ export class AppendAtOnce {
     this.#parts.heads.forget(tenants);
   }
 
-  /** Undefined, and nothing is sent, if one of them is shared with others, or its head is not known here. */
+  /** Undefined, and nothing is sent, if one of them is shared with others, or its head or a partition is not known here. */
   send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
-    const { line, heads, writing } = this.#parts;
+    const { line, heads, months, writing } = this.#parts;
     const tenants = tenantsOf(open);
     if (tenants.some((tenant) => this.#isShared(tenant))) return undefined;
     const remembered = heads.remembered(tenants);
@@ -89,6 +91,7 @@ export class AppendAtOnce {
     const decided = new Map<number, AppendAnswer>();
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
+    if (!months.hasAll(tables.rows.months)) return undefined;
     const values = tables.rows.valuesAtOnce(remembered.heads.values());
     const scope = { role: 'Writer', tenants } as const;
     const rows =

@@ -95,7 +95,8 @@ async function nextPools(database: Database, tenant: string, count: number): Pro
     heads.remember((await heads.lock(transaction, [tenant])).heads.values());
   });
   const line = { commit } as unknown as Line;
-  const atOnce = new AppendAtOnce({ line, heads, clock: WRITING.clock, writing: WRITING });
+  const months = { hasAll: () => true };
+  const atOnce = new AppendAtOnce({ line, heads, months, clock: WRITING.clock, writing: WRITING });
   for (let i = 0; i < count; i++) {
     const { requests } = decodePool(encodePool([requestOf(tenant)], NOW));
     const open = [{ request: requests[0]!, place: 0, firstRow: 0 }];

@@ -26,14 +26,14 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-/** Tables of the database that are not copied: made again from the log, or facts about the nodes that serve it. */
+/** Tables of the database that are not copied: made again from the log, work under way, or facts about the nodes that serve it. */
 const NOT_COPIED = [
   'views',
   'docs',
   'view_keys',
   'view_counts',
-  'rebuilds',
-  'dead_letters',
+  'jobs',
+  'positions',
   ...Object.keys(COMMON_TABLES),
   'refused_logs',
   // From before there were records: a store that has any is not copied.

@@ -5,19 +5,20 @@
 import type { TenantId } from '@tallystick/contract';
 import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../rows/copied-tables.ts';
 import { contentMonthOf } from './content-month.ts';
+import { ContentMonths } from './content-months.ts';
 import { type Database, PROJECTOR, type Scope, type Statement, statement, type Value } from './database.ts';
 import { TENANT_TABLES } from './rights.ts';
 
-const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
 const TYPES: Readonly<Record<CopiedKind, string>> = { Text: 'text', Whole: 'bigint', Bytes: 'bytea' };
 const NO_BYTES = -1;
 
 export class CopiedRows {
   readonly #database: Database;
-  readonly #months = new Set<number>();
+  readonly #months: ContentMonths;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#months = new ContentMonths(database);
   }
 
   /** The key of the last row; since portions are put in order, all rows up to it are there. */
@@ -32,7 +33,7 @@ export class CopiedRows {
 
   /** One durable commit; rows that are there already make it fail. */
   async put(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    if (table.name === 'contents') await this.#ensureMonths(rows);
+    if (table.name === 'contents') await this.#months.ensure(rows.map(monthOf));
     const here = rows.map((row) => asHere(table, row));
     const values = valuesOf(columnsHere(table), here);
     await this.#database.inTransaction(scopeOf(table, rows), (transaction) =>
@@ -50,15 +51,6 @@ export class CopiedRows {
     const values: Value[] = [...(after ?? []), ...(last ?? []), limit];
     const asked = readFrom(table, after !== undefined, last !== undefined);
     return (await this.#database.read(PROJECTOR, asked, values)) as CopiedRow[];
-  }
-
-  async #ensureMonths(rows: readonly CopiedRow[]): Promise<void> {
-    for (const month of new Set(rows.map(monthOf)).difference(this.#months)) {
-      await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (transaction) =>
-        transaction.query(ENSURE_MONTH, [month]),
-      );
-      this.#months.add(month);
-    }
   }
 }
 

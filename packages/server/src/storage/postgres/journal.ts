@@ -24,7 +24,7 @@ import type { StreamWriterOptions } from '../pool/stream-writer.ts';
 import { ShortenedLog, TenantFault } from '../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
-import { contentMonthOf } from './content-month.ts';
+import { ContentMonths } from './content-months.ts';
 import { type Database, statement } from './database.ts';
 import { beginEpoch } from './epoch-writer.ts';
 import { Heads } from './heads.ts';
@@ -49,7 +49,6 @@ type Result = AppendAnswer;
 /** Where each is of one tenant. */
 export const COMMITS_AT_ONCE = 8;
 
-const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
 const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
 const PROBE = statement(
   `INSERT INTO meta (name, value) VALUES ('probes', '1')
@@ -61,7 +60,7 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #heads: Heads;
   readonly #agedStreams: AgedStreams;
-  readonly #months = new Set<number>([contentMonthOf(undefined)]);
+  readonly #months: ContentMonths;
   readonly #turns = new Turns();
   readonly #atOnce: AppendAtOnce;
   readonly #locked: LockedCommits;
@@ -70,7 +69,9 @@ export class Journal {
     this.#database = database;
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
-    const parts = { line: new Line(database), heads: this.#heads, turns: this.#turns, writing: options };
+    this.#months = new ContentMonths(database);
+    const own = { heads: this.#heads, months: this.#months, turns: this.#turns };
+    const parts = { ...own, line: new Line(database), writing: options };
     this.#atOnce = new AppendAtOnce({ ...parts, clock: options.clock });
     this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
@@ -90,7 +91,6 @@ export class Journal {
       else results[place] = { status: 'Faulty', error: new Error(fault) };
       row += request.drafts.length;
     }
-    await this.#ensureMonths(open);
     open = await this.#appendAtOnce(open, { commitments, now }, results);
     try {
       await this.#appendLocked(open, { commitments, now }, results, onHeld);
@@ -292,21 +292,7 @@ export class Journal {
 
   #forget(): void {
     this.#heads.forget();
-    // A database that was restored may not have all of them.
-    this.#months.clear();
-  }
-
-  /** The partitions that the content of these will go to. */
-  async #ensureMonths(open: readonly Numbered[]): Promise<void> {
-    const months = new Set(
-      open.flatMap(({ request }) => request.drafts.map(({ expiresAtMs }) => contentMonthOf(expiresAtMs))),
-    );
-    for (const month of months.difference(this.#months)) {
-      await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) =>
-        t.query(ENSURE_MONTH, [month]),
-      );
-      this.#months.add(month);
-    }
+    this.#months.forget();
   }
 }
 

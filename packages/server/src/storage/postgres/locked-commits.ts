@@ -7,6 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Head } from '../pool/head.ts';
 import { PoolWriter } from '../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../pool/stream-writer.ts';
+import { type ContentMonths, MissingMonths } from './content-months.ts';
 import { type Database, isLockNotAvailable, type Transaction } from './database.ts';
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Line } from './line.ts';
@@ -33,6 +34,7 @@ export interface LockedCommitsParts {
   readonly turns: Turns;
   /** Empty before anything is locked here that is not waited for. */
   readonly line: Line;
+  readonly months: ContentMonths;
   readonly writing: StreamWriterOptions;
   /** Told when one has failed: what is remembered of the database may be wrong. */
   readonly onFailure: () => void;
@@ -40,6 +42,8 @@ export interface LockedCommitsParts {
 
 /** So long is a log waited for at a time. */
 const WAITED_MS_MAX = 2000;
+/** A commit that fails beside it makes the journal forget which partitions are there; hardly ever twice in a row. */
+const ATTEMPTS_MAX = 3;
 
 export class LockedCommits {
   readonly #parts: LockedCommitsParts;
@@ -77,8 +81,20 @@ export class LockedCommits {
     }
   }
 
-  async #commit<T>({ tenants, wanted, steadyNowMs }: Wish, work: Work<T>, waitMs?: number): Promise<T> {
-    const { database, heads, writing, onFailure } = this.#parts;
+  /** Where a partition is missing, the transaction is rolled back and begins anew once the partition is there. */
+  async #commit<T>(wish: Wish, work: Work<T>, waitMs?: number): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(wish, work, waitMs);
+      } catch (error) {
+        if (!(error instanceof MissingMonths) || attempt === ATTEMPTS_MAX) throw error;
+        await this.#parts.months.ensure(error.months);
+      }
+    }
+  }
+
+  async #attempt<T>({ tenants, wanted, steadyNowMs }: Wish, work: Work<T>, waitMs?: number): Promise<T> {
+    const { database, heads, months, writing, onFailure } = this.#parts;
     let locked: LockedHeads | undefined;
     try {
       const result = await database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
@@ -86,6 +102,7 @@ export class LockedCommits {
         const tables = new PostgresPoolTables(locked);
         await tables.load(transaction, wanted, steadyNowMs);
         const done = await work(new PoolWriter(tables, writing), transaction, tables, locked);
+        if (!months.hasAll(tables.rows.months)) throw new MissingMonths(tables.rows.months);
         await tables.write(transaction);
         return done;
       });
@@ -94,7 +111,7 @@ export class LockedCommits {
         if (head.nextIndex > from.nextIndex) heads.reached(tenant, head.nextIndex);
       return result;
     } catch (error) {
-      if (!isLockNotAvailable(error)) onFailure();
+      if (!isLockNotAvailable(error) && !(error instanceof MissingMonths)) onFailure();
       throw error;
     }
   }

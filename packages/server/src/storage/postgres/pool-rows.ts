@@ -62,9 +62,16 @@ export class PoolRows {
     return this.#entries[0]!.length === 0 && this.#usedKeys[0]!.length === 0;
   }
 
+  /** Of the contents: the partitions that they go to. */
+  get months(): ReadonlySet<number> {
+    // The fourth of ENTRY_COLUMNS.
+    return new Set(this.#entries[3] as number[]);
+  }
+
   /** All bytes are copied. */
-  putEntry({ tenantId }: Head, { index, entry, leaf, draft, commitments }: NewEntry): void {
-    const { classification, expiresAtMs, sentFingerprint, texts: own } = draft;
+  putEntry({ tenantId }: Head, added: NewEntry): void {
+    const { index, expiresAtMs, entry, leaf, draft, commitments } = added;
+    const { classification, sentFingerprint, texts: own } = draft;
     const { root1, root2, seeds } = commitments;
     const sent = sentFingerprint?.length ?? 0;
     const at = this.#reserve(REST_AT + sent + own[0].length + own[1].length);

@@ -12,6 +12,7 @@ import type { Storage } from '../storage.ts';
 import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
+import { createFollowStore } from './follow.ts';
 import { COMMITS_AT_ONCE } from './journal.ts';
 import { createLogWith, writesHere } from './log.ts';
 import { HeldShares } from './held-shares.ts';
@@ -28,6 +29,7 @@ import { createTenantStore } from './tenants.ts';
 import { startWriter } from './threaded-writer.ts';
 import { createTree } from './tree.ts';
 import { exposureOf, usersOf } from './users.ts';
+import { createWorkStore } from './work.ts';
 
 export interface PostgresOptions extends LoginUrls {
   /** As set; undefined: whatever is settled, or will be. */
@@ -67,6 +69,8 @@ const FOLLOWING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
+/** One that claims, one that ends jobs, and one for callers. */
+const WORK_CONNECTIONS = 3;
 /** Where there are several users, the other one has so many: for what is asked beside that which a part is there for. */
 const FEW_OF_INDEX = { connectionsMaxOf: { Index: 2 } };
 const FEW_OF_SERVING = { connectionsMaxOf: { Serving: 2 } };
@@ -128,6 +132,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     return new PostgresNodes({ database, self: { ...node, instance }, held, newscast, clock });
   }
   const asking = connect(1, { answerMsMax: ALIVE_MS_MAX });
+  const working = connect(WORK_CONNECTIONS);
   const opened = parts.move();
   return {
     logOrigin,
@@ -137,6 +142,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),
     olderKeys: createOlderKeyStore(reading),
+    work: createWorkStore(working),
+    follows: createFollowStore(working, held),
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),

@@ -3,6 +3,8 @@
 // all that is unique in it and all that is looked up by, and no table refers to another: they can be spread over machines by
 // tenant. Rights are in rights.ts.
 
+import { LIMITS } from '@tallystick/contract';
+import { jobTables } from '../work/job-statements.ts';
 import { isBehindFirst } from './event-index/first-docs.ts';
 
 /** So that a large tenant shares its indexes with few others; the number cannot change later. */
@@ -374,5 +376,18 @@ export const MIGRATIONS: readonly Migration[] = [
     ...['tier', 'region', 'status', 'default_classification', 'default_retention', 'updated_at_ms'].map(
       (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
     ),
+  ],
+  // Jobs: durable work, and how far followers of the log have come. Events that could not be indexed are jobs from now on. A view
+  // that was being made is left: its job asks for it anew.
+  () => [
+    ...jobTables({ text: 'text COLLATE "C"', number: 'bigint', bytes: 'bytea', end: '' }),
+    `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, body, state, attempts, reason, is_letter, created_ms, wake_ms,
+       first_failed_ms, last_failed_ms, expires_ms)
+     SELECT tenant_id, message_id, 'IndexEvent', '', leaf_index::text, '{"index":' || leaf_index || '}', 'Dead', attempts,
+       reason, 1, first_failed_ms, last_failed_ms, first_failed_ms, last_failed_ms, last_failed_ms + ${LIMITS.deadLetterLifetimeMs}
+     FROM dead_letters`,
+    "UPDATE views SET state = 'Old' WHERE state = 'Building'",
+    'DROP TABLE dead_letters',
+    'DROP TABLE rebuilds',
   ],
 ];

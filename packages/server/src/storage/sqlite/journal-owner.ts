@@ -15,7 +15,7 @@ import { encodeResults } from '../pool/append-results.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from './database.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from './key-uses.ts';
-import { readInstallation } from './meta.ts';
+import { readInstallation, settleSigner } from './meta.ts';
 import type { PoolCommitments } from '../pool/pool-commitments.ts';
 import { addTenants, type NewTenant } from './tenants.ts';
 import { TreePublisher } from './tree-publisher.ts';
@@ -72,6 +72,10 @@ export class JournalOwner implements Disposable {
 
   addTenants(tenants: readonly NewTenant[], nowMs: number): void {
     this.#orOpenAnew(({ db }) => inTransaction(db, () => addTenants(db, tenants, nowMs)));
+  }
+
+  settleSigner(fingerprint: string): string {
+    return this.#orOpenAnew(({ db }) => inTransaction(db, () => settleSigner(db, fingerprint)));
   }
 
   removeOlderKeys(tenantId: TenantId | '*'): void {

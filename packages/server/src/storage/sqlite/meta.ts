@@ -8,6 +8,7 @@ import {
   requireOrigin,
   type WantedInstallation,
 } from '../installation.ts';
+import { textIn } from '../rows/columns.ts';
 import { inTransaction } from './database.ts';
 
 /** The facts of this installation, settled by whoever comes first; a `logOrigin` that differs is a StartError. */
@@ -28,4 +29,10 @@ function create(db: DatabaseSync, wanted: WantedInstallation): Installation {
   insert.run('installation_id', installation.installationId);
   insert.run('log_origin', installation.logOrigin);
   return installation;
+}
+
+/** The key that signs in this store, by its fingerprint: that of the first who says one. */
+export function settleSigner(db: DatabaseSync, fingerprint: string): string {
+  db.prepare("INSERT INTO meta (name, value) VALUES ('signer', ?) ON CONFLICT DO NOTHING").run(fingerprint);
+  return textIn(db.prepare("SELECT value FROM meta WHERE name = 'signer'").get(), 'value');
 }

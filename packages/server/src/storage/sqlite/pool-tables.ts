@@ -76,8 +76,9 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   }
 
   /** A statement has copied the bytes when it returns. */
-  putEntry({ tenant, tenantId }: NumberedHead, { index, entry, leaf, draft, commitments }: NewEntry): void {
-    const { classification, texts, sentFingerprint = null, expiresAtMs = null } = draft;
+  putEntry({ tenant, tenantId }: NumberedHead, added: NewEntry): void {
+    const { index, expiresAtMs = null, entry, leaf, draft, commitments } = added;
+    const { classification, texts, sentFingerprint = null } = draft;
     const { root1, root2, seeds } = commitments;
     const id = this.#heads.takeId();
     orRefused(tenantId, () => {

@@ -27,6 +27,7 @@ import { createRecordReader } from './records.ts';
 import { createTenantStore } from './tenants.ts';
 import { TreeGrowth } from './tree-growth.ts';
 import { TreeReads } from './tree-reads.ts';
+import { openWork } from './work.ts';
 
 export interface SqliteOptions {
   readonly directory: string;
@@ -67,7 +68,8 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const index = parts.use(
     createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
   );
-  await journal.opened;
+  const work = parts.use(openWork(options));
+  await Promise.all([journal.opened, work.opened]);
   const opened = parts.move();
   return {
     logOrigin,
@@ -80,9 +82,11 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       list: async () => reading.prepare('SELECT * FROM api_keys').all().map(olderKeyIn),
       remove: journal.owner.removeOlderKeys,
     },
+    work: work.store,
+    follows: work.follows,
     index,
     nodes: undefined,
-    settleSigner: async (fingerprint) => fingerprint,
+    settleSigner: journal.owner.settleSigner,
     forgetRefusals: async () => {},
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

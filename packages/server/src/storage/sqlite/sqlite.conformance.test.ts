@@ -98,6 +98,13 @@ const DECIDED_BY_THE_WRITER = new Set([
   'an event that is sent again is recognised at its place in the sequence, in whichever log it is',
   'a name that one owner gives up is not free for another record of a second owner',
   'two records of one request cannot have the same unique name',
+  // Jobs: what the thread does with them is the same code, and every verb crosses in other claims.
+  'of jobs with one unique key there is one until it is done',
+  'a tenant has no more waiting jobs of a kind than it may, and the oldest that are done go',
+  'a tenant with many jobs keeps nobody else waiting',
+  'a tenant alone gets all that is claimed, the oldest first',
+  'lanes of a tenant take turns, and none has more under way than it may',
+  'a follower that begins at the end takes what comes, also of tenants that come',
 ]);
 
 describe('SQLite in process', () => {

@@ -1,7 +1,8 @@
 // Events of few words and times, and questions of every shape about them, so that one often asks for the other.
 
 import * as fc from 'fast-check';
-import type { OrderStep, Question, Sight } from '../../../events/event-index.ts';
+import type { OrderStep, Question } from '../../../events/event-index.ts';
+import type { IndexSight } from '../../../policies/sight.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { anyEvent, anyQuery } from '../../../query/testing/any-query.ts';
@@ -86,7 +87,7 @@ function correlationOf(id: string, how: 'AsIs' | 'Capitals' | 'Other'): string {
   return how === 'Capitals' ? id.toUpperCase() : id;
 }
 
-const sight: fc.Arbitrary<Sight> = fc.constantFrom(
+const sight: fc.Arbitrary<IndexSight> = fc.constantFrom(
   { visible: ALL_CLASSES, whole: ALL_CLASSES },
   { visible: ALL_CLASSES, whole: ALL_CLASSES.slice(0, 3) },
   { visible: ALL_CLASSES.slice(0, 3), whole: ALL_CLASSES.slice(0, 2) },

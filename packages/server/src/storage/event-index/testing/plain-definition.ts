@@ -38,7 +38,7 @@ export function expectedOf(events: readonly QueriedEvent[], asked: Partial<Quest
   const steps = order === 'Relevance' ? [] : order;
   return events
     .filter(({ classification }) => sight.visible.includes(classification))
-    .map((event) => seenBy(event, sight.whole))
+    .map((event) => seenBy(event, sight))
     .filter((event) => passes(filters, event) && matches(query, event))
     .sort((a, b) => compareBy(steps, a, b));
 }
@@ -67,7 +67,7 @@ export function draftOf({ context, payload, kind, eventId, ...said }: Said, next
     eventId: eventId ?? nextId(),
     texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
     classification,
-    expiresAtMs: undefined,
+    retention: undefined,
   };
 }
 

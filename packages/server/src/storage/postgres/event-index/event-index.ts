@@ -2,22 +2,26 @@
 // has a connection of its own for that time, and a search whose time is over is ended in the database.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';
-import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
-import type { RowsWish } from '../../../paging.ts';
-import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
-import type { EventIndex, Found, IndexProgress, IndexState, Question } from '../../../events/event-index.ts';
+import type {
+  BuildStep,
+  EventIndex,
+  Found,
+  IndexProgress,
+  IndexState,
+  Question,
+  TenantIndex,
+} from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Deadline } from '../../../runtime/deadline.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
-import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../database.ts';
+import { type Database, type Scope, statement, type Transaction } from '../database.ts';
 import type { HeldShares } from '../held-shares.ts';
 import { FrequentPlans } from './frequent-plans.ts';
-import { LETTER_COUNT, LETTER_COUNT_OF_ALL, lettersOf } from './dead-letters.ts';
 import { IndexFollower } from './follower.ts';
 import { IndexReader, type ReaderParts, stateIn, stateOfAll } from './index-reader.ts';
-import { addRebuild, rebuildIn } from './rebuilds.ts';
 import { SearchSlots } from './search-slots.ts';
 import { TermsOfViews } from './views.ts';
 
@@ -38,13 +42,15 @@ export interface EventIndexOptions {
   readonly held?: HeldShares;
 }
 
-type FollowerOfIndex = Pick<IndexFollower, 'turn' | 'reprocess'>;
-
 const SEARCHES_MAX = 4;
 
 const PID = statement('SELECT pg_backend_pid() AS pid');
 
-export type PostgresEventIndex = EventIndex & FollowerWork & RebuildStore & LetterStore;
+type IndexOfAny = OfAny<TenantIndex, TenantId>;
+/** What brings the views after the log, and makes them anew. */
+export type FollowerOfIndex = FollowerWork & Pick<IndexOfAny, 'build' | 'indexAgain'>;
+
+export interface PostgresEventIndex extends EventIndex, IndexOfAny, FollowerWork {}
 
 export function createEventIndex(options: EventIndexOptions): PostgresEventIndex {
   return new Index(options);
@@ -68,6 +74,10 @@ class Index implements PostgresEventIndex {
       gatheredMax: options.gatheredMax ?? LIMITS.listExactTotalMax,
     };
     this.#follower = options.follower ?? new IndexFollower(options);
+  }
+
+  forTenant(tenant: TenantId): TenantIndex {
+    return callsFor<TenantId, IndexOfAny>(tenant, this);
   }
 
   turn(): Promise<FollowerTurn> {
@@ -109,30 +119,12 @@ class Index implements PostgresEventIndex {
     return false;
   }
 
-  beginRebuild(...[tenant, request]: Parameters<RebuildStore['beginRebuild']>): Promise<Rebuild | undefined> {
-    return addRebuild(this.#database, tenant, request);
+  build(tenant: TenantId): Promise<BuildStep> {
+    return this.#follower.build(tenant);
   }
 
-  findRebuild(tenant: TenantId, operationId: string): Promise<Rebuild | undefined> {
-    return this.#reads(tenant, (transaction) => rebuildIn(transaction, tenant, operationId));
-  }
-
-  letters(tenant: TenantId, wish: RowsWish): Promise<HeldLetter[]> {
-    return this.#reads(tenant, (transaction) => lettersOf(transaction, tenant, wish));
-  }
-
-  async letterCount(tenant: TenantId): Promise<number> {
-    const [row] = await this.#database.read(readerOf(tenant), LETTER_COUNT, [tenant]);
-    return numberOf(row, 'count');
-  }
-
-  async letterCountOfAll(): Promise<number> {
-    const [row] = await this.#database.read(PROJECTOR, LETTER_COUNT_OF_ALL);
-    return numberOf(row, 'count');
-  }
-
-  reprocess(tenant: TenantId, messageId: string): Promise<HeldLetter | undefined> {
-    return this.#follower.reprocess(tenant, messageId);
+  indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
+    return this.#follower.indexAgain(tenant, index);
   }
 
   #reads<T>(tenant: TenantId, read: (transaction: Transaction) => Promise<T>): Promise<T> {

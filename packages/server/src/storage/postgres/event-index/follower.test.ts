@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { LIMITS } from '@tallystick/contract';
 import { Client } from 'pg';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { SCHEMA } from '../database.ts';
@@ -15,9 +14,6 @@ before(async () => {
   logs = await IndexedLogs.open();
 });
 after(() => logs?.[Symbol.asyncDispose]());
-
-const ALL_LETTERS = { way: 'Falling', beyond: undefined, limit: 10 } as const;
-const REQUEST = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };
 
 const asking = (text: string) => ({ query: parseQuery(text).query! });
 
@@ -123,34 +119,22 @@ test('portions are bounded in bytes, too', async () => {
 test('a view is made anew behind the one that answers, which then goes away without a trace', async () => {
   const tenant = await logs.tenantWith(events(2500));
   const other = await logs.tenantWith(events(10));
-  assert.deepEqual(await logs.index.beginRebuild(tenant, REQUEST), {
-    ...REQUEST,
-    processedEvents: 0,
-    totalEvents: 2500,
-    startedAtMs: undefined,
-    completedAtMs: undefined,
-  });
-  assert.equal(await logs.index.beginRebuild(tenant, { ...REQUEST, operationId: 'another' }), undefined);
-  assert.equal(await logs.index.beginRebuild('nobody', REQUEST), undefined);
+  assert.deepEqual(await logs.index.build('nobody'), { processedEvents: 0, totalEvents: 0, isDone: true });
   let turns = 0;
   const generations = new Set<number>();
   for (let isMore = true; isMore; turns++) {
     // Also what is appended meanwhile is there at once.
     if (turns === 1) await logs.append(tenant, events(3, 'meanwhile'));
-    ({ isMore } = await logs.index.turn());
+    const { processedEvents, totalEvents, isDone } = await logs.index.build(tenant);
+    assert.ok(processedEvents <= totalEvents);
+    await logs.follow();
     const { total, state } = await logs.find(tenant, asking('refund'));
     assert.equal(total, 2500);
+    assert.equal(state.isRebuilding, !isDone);
     generations.add(state.generation);
+    isMore = !isDone;
   }
   assert.deepEqual([...generations], [1, 2]);
-  assert.deepEqual(await logs.index.findRebuild(tenant, REQUEST.operationId), {
-    ...REQUEST,
-    processedEvents: 2503,
-    totalEvents: 2503,
-    startedAtMs: NOW_MS,
-    completedAtMs: NOW_MS,
-  });
-  assert.equal(await logs.index.findRebuild(other, REQUEST.operationId), undefined);
   assert.equal((await logs.find(tenant, asking('meanwhile'))).total, 3);
   assert.equal((await logs.find(other)).total, 10);
   const counts = await Promise.all(['views', 'docs'].map((table) => countOf(table, tenant)));
@@ -161,35 +145,24 @@ test('a view is made anew behind the one that answers, which then goes away with
   }
 });
 
-test('of several who ask for a rebuild at once, one gets it', async () => {
-  const tenant = await logs.tenantWith(events(3));
-  const asked = await Promise.all(
-    [1, 2, 3, 4].map((i) => logs.index.beginRebuild(tenant, { ...REQUEST, operationId: `o${i}` })),
-  );
-  assert.equal(asked.filter((each) => each !== undefined).length, 1);
-  await Promise.all([logs.follow(), logs.follow(logs.indexWith()), logs.follow(logs.indexWith())]);
+test('several who make one view anew at once make one view', async () => {
+  const tenant = await logs.tenantWith(events(300));
+  const nodes = [1, 2, 3].map(() => logs.indexWith({ portion: 50 }));
+  await Promise.all(nodes.flatMap((index) => [index.build(tenant), index.turn()]));
+  await logs.rebuild(tenant);
   await logs.follow();
-  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [3, 2]);
+  assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [300, 2]);
 });
 
 test('a view that is made anew is a later one, also where nothing was indexed before', async () => {
   const tenant = await logs.newTenant();
   await logs.append(tenant, events(1500));
-  await logs.index.beginRebuild(tenant, REQUEST);
+  assert.equal((await logs.index.build(tenant)).isDone, false, 'there is nothing yet that answers');
+  await logs.index.turn();
+  await logs.rebuild(tenant);
   await logs.follow();
   assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1500, 2]);
-  const empty = await logs.newTenant();
-  await logs.index.beginRebuild(empty, REQUEST);
-  await logs.follow();
-  assert.equal((await logs.index.findRebuild(empty, REQUEST.operationId))?.completedAtMs, NOW_MS);
-});
-
-test('a rebuild does not end before it began, wherever the clock was set meanwhile', async () => {
-  const tenant = await logs.tenantWith(events(10));
-  await logs.index.beginRebuild(tenant, { ...REQUEST, requestedAtMs: NOW_MS + 60_000 });
-  await logs.follow();
-  const { startedAtMs, completedAtMs } = (await logs.index.findRebuild(tenant, REQUEST.operationId))!;
-  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 60_000, NOW_MS + 60_000]);
+  await logs.rebuild(await logs.newTenant());
 });
 
 test('an event that cannot be indexed is set aside with the reason, and can be tried again', async () => {
@@ -199,19 +172,14 @@ test('an event that cannot be indexed is set aside with the reason, and can be t
   const reason = 'the time no time at all cannot be told';
   assert.deepEqual(setAside, [{ tenantId: tenant, sequence: 2, reason }]);
   assert.equal((await logs.find(tenant)).total, 2);
-  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
-  assert.deepEqual([letter?.attempts, letter?.reason, letter?.firstFailedAtMs], [3, reason, NOW_MS]);
-  assert.equal(await logs.index.reprocess(tenant, 'another'), undefined);
-  const later = logs.indexWith({ clock: { now: () => NOW_MS + 5 } });
-  assert.deepEqual(await later.reprocess(tenant, letter!.messageId), letter);
-  const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
-  assert.deepEqual(await logs.index.letters(tenant, ALL_LETTERS), [again]);
-  assert.deepEqual(await logs.index.letters('nobody', ALL_LETTERS), []);
-  assert.deepEqual([await logs.index.letterCount(tenant), await logs.index.letterCountOfAll()], [1, 1]);
+  const [letter, ...others] = await logs.letters(tenant);
+  assert.deepEqual([letter?.attempts, letter?.reason, letter?.body, others], [3, reason, '{"index":1}', []]);
+  assert.equal(await logs.index.indexAgain(tenant, 1), reason);
+  assert.match((await logs.index.indexAgain(tenant, 7)) ?? '', /no such event/);
+  assert.deepEqual(await logs.letters('nobody'), []);
   // The event itself cannot change; here it does, to see that it would be found then.
   await logs.rewrite(tenant, 2, NO_TIME, '2026-01-02T03:04:05.000Z');
-  await logs.index.reprocess(tenant, letter!.messageId);
-  assert.equal(await logs.index.letterCount(tenant), 0);
+  assert.equal(await logs.index.indexAgain(tenant, 1), undefined);
   assert.equal(await requireFound(logs, tenant, {}), 3);
 });
 
@@ -222,7 +190,7 @@ test('what the database refuses is set aside alone, and holds up no other', asyn
   await logs.rewrite(tenant, 17, '"action":"', '"action":"\\u0000');
   const { setAside } = await logs.index.turn();
   await logs.follow();
-  const sequences = (await logs.index.letters(tenant, ALL_LETTERS)).length;
+  const sequences = (await logs.letters(tenant)).length;
   assert.deepEqual([sequences, (await logs.find(tenant, { rowsMax: 100 })).total], [1, 39]);
   assert.ok(setAside.length <= 1);
 });
@@ -235,37 +203,17 @@ test('what stands where a text or a time should is set aside, and holds up no ot
   await logs.rewrite(tenant, 17, said!.timestamp, '+275760-09-13T00:00Z');
   await logs.rewrite(tenant, 30, said!.timestamp, '2026-01-02T03:04:05.1e20Z');
   await logs.follow();
-  const letters = await logs.index.letters(tenant, ALL_LETTERS);
+  const letters = await logs.letters(tenant);
   assert.deepEqual([letters.length, (await logs.find(tenant, { rowsMax: 100 })).total], [3, 37]);
-});
-
-test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
-  const tenant = await logs.newTenant();
-  const unreadable = { ...events(1)[0]!, timestamp: NO_TIME };
-  await logs.append(tenant, [unreadable, unreadable]);
-  await logs.index.turn();
-  const [tried, left] = await logs.index.letters(tenant, ALL_LETTERS);
-  const at = (ms: number) => logs.indexWith({ clock: { now: () => NOW_MS + ms } });
-  await at(1).reprocess(tenant, tried!.messageId);
-  const held = async () => (await logs.index.letters(tenant, ALL_LETTERS)).map(({ messageId }) => messageId);
-  await at(LIMITS.deadLetterLifetimeMs - 1).turn();
-  assert.deepEqual(await held(), [tried!.messageId, left!.messageId]);
-  // One that was tried again is held from that time on.
-  await at(LIMITS.deadLetterLifetimeMs).turn();
-  assert.deepEqual(await held(), [tried!.messageId]);
-  const { isMore, taken } = await at(LIMITS.deadLetterLifetimeMs + 1).turn();
-  assert.deepEqual([await held(), isMore, taken], [[], false, 0]);
 });
 
 test('what is tried again while a view is made anew is in that one too, if it has passed the event', async () => {
   const tenant = await logs.tenantWith([{ ...events(1)[0]!, timestamp: NO_TIME }, ...events(1500)]);
-  await logs.index.beginRebuild(tenant, REQUEST);
-  await logs.index.turn();
+  assert.equal((await logs.index.build(tenant)).isDone, false);
   await logs.rewrite(tenant, 1, NO_TIME, '2026-01-02T03:04:05.000Z');
-  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
-  await logs.index.reprocess(tenant, letter!.messageId);
+  assert.equal(await logs.index.indexAgain(tenant, 0), undefined);
   assert.equal((await logs.find(tenant)).total, 1501);
-  await logs.follow();
+  await logs.rebuild(tenant);
   assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1501, 2]);
 });
 
@@ -273,13 +221,11 @@ test('what only the view that is being made lacks is tried again there', async (
   const tenant = await logs.tenantWith(events(1500));
   const { timestamp } = events(1)[0]!;
   await logs.rewrite(tenant, 1, timestamp, NO_TIME);
-  await logs.index.beginRebuild(tenant, REQUEST);
-  await logs.index.turn();
+  assert.equal((await logs.index.build(tenant)).isDone, false);
   await logs.rewrite(tenant, 1, NO_TIME, timestamp);
-  const [letter] = await logs.index.letters(tenant, ALL_LETTERS);
-  await logs.index.reprocess(tenant, letter!.messageId);
-  assert.equal(await logs.index.letterCount(tenant), 0);
-  await logs.follow();
+  assert.equal((await logs.letters(tenant)).length, 1);
+  assert.equal(await logs.index.indexAgain(tenant, 0), undefined);
+  await logs.rebuild(tenant);
   assert.deepEqual([(await logs.find(tenant)).total, (await logs.find(tenant)).state.generation], [1500, 2]);
 });
 

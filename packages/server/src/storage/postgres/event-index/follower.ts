@@ -1,35 +1,31 @@
 // Brings the views after the log: tenant by tenant, small ones together, each from where its view ends to where its log does.
 // The position is saved in the same commit as what was indexed. The entries of a tenant become visible in their order, so
 // none is passed by that is committed late. Each node follows the logs in its shares. Where two should do it at once, who has
-// locked the row of a view adds to it, the other passes on. In the same turns views are made anew, behind the ones that
-// answer meanwhile, old ones are removed portion by portion, and dead letters whose time is over are let go.
+// locked the row of a view adds to it, the other passes on. Old views are removed portion by portion in the same turns. A view
+// that is made anew is made portion by portion, behind the one that answers meanwhile.
 
 import type { TenantId } from '@tallystick/contract';
+import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn } from '../../../followers/follower-work.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import { numberOf, textIn } from '../../rows/columns.ts';
+import { numberOf } from '../../rows/columns.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from '../database.ts';
+import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
+import { NOTHING_TO_BUILD } from '../../event-index/nothing-found.ts';
+import { JobTables } from '../../work/job-tables.ts';
 import { HeldShares, stillHeld } from '../held-shares.ts';
-import {
-  addLetters,
-  findLetter,
-  type IndexLetter,
-  removeExpiredLetters,
-  removeLetters,
-} from './dead-letters.ts';
+import { jobsIn } from '../work.ts';
+import { addLetters, type Letters } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { rowsAt } from './logged-events.ts';
-import { BEHIND_MAX, gathered, leaseOf, type LogBehind, LogsBehind } from './logs-behind.ts';
+import { BEHIND_MAX, gathered, type LogBehind, LogsBehind } from './logs-behind.ts';
 import { addAll, isOfEvent, PIECE_BYTES, readPiece, type Reasons, refusalOf } from './pieces.ts';
-import { markBegun, markComplete } from './rebuilds.ts';
 import { NOT_DURABLY, removeOldPortion } from './old-views.ts';
 import { takeTogether } from './small-logs.ts';
 import { NOTHING, setAsideOf, type Taken } from './taken.ts';
-import { lockViewIn, TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
+import { TermsOfViews, type View, VIEW_COLUMNS, viewIn } from './views.ts';
 
 export interface FollowerParts {
   readonly database: Database;
-  readonly clock: Pick<Clock, 'now'>;
   readonly nextId: () => string;
   /** How many events are taken of a log at once. */
   readonly portion?: number;
@@ -49,6 +45,15 @@ const LOCK = statement(
 const LOCK_CURRENT = statement(
   `SELECT ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND state = 'Current' FOR UPDATE SKIP LOCKED`,
 );
+// It comes after all others that the tenant has had. Of two who begin at once, the second finds one in the making.
+const BEGIN = statement(
+  `INSERT INTO views (tenant_id, generation, state)
+   SELECT heads.tenant_id, coalesce((SELECT max(generation) FROM views WHERE views.tenant_id = heads.tenant_id), 1) + 1,
+     'Building' FROM heads WHERE heads.tenant_id = $1 ON CONFLICT DO NOTHING`,
+);
+const LOCK_BUILDING = statement(
+  `SELECT ${VIEW_COLUMNS} FROM views WHERE tenant_id = $1 AND state = 'Building' FOR UPDATE`,
+);
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const ADVANCE = statement('UPDATE views SET next_index = $3 WHERE tenant_id = $1 AND generation = $2');
 const SET_STATE = statement('UPDATE views SET state = $3 WHERE tenant_id = $1 AND generation = $2');
@@ -56,47 +61,37 @@ const HAS_DOC = statement('SELECT 1 FROM docs WHERE tenant_id = $1 AND generatio
 
 export class IndexFollower {
   readonly #database: Database;
-  readonly #clock: Pick<Clock, 'now'>;
-  readonly #nextId: () => string;
+  readonly #letters: Letters;
   readonly #portion: number;
-  readonly #held: HeldShares;
   readonly #terms = new TermsOfViews();
   readonly #behind: LogsBehind;
 
-  constructor({ database, clock, nextId, portion = PORTION, held = HeldShares.all() }: FollowerParts) {
+  constructor({ database, nextId, portion = PORTION, held = HeldShares.all() }: FollowerParts) {
     this.#database = database;
-    this.#clock = clock;
-    this.#nextId = nextId;
+    this.#letters = { jobs: new JobTables(jobsIn(database)), nextId };
     this.#portion = portion;
-    this.#held = held;
     this.#behind = new LogsBehind(database, held);
   }
 
-  /** One portion of each: of the logs that have gone on, of a view that is being made, of one that is going away. */
+  /** One portion of each: of the logs that have gone on, and of a view that is going away. */
   async turn(): Promise<FollowerTurn> {
-    const nowMs = this.#clock.now();
     const taken: Taken[] = [];
-    const isLeft = await this.#followAll(taken, nowMs);
-    await this.#database.inTransaction(PROJECTOR, (transaction) => removeExpiredLetters(transaction, nowMs));
-    const built = await this.#orFewer((portion) => this.#build(portion, nowMs));
+    const isLeft = await this.#followAll(taken);
     const isRemoving = await removeOldPortion(this.#database);
     return {
-      isMore: isLeft || isRemoving || [built, ...taken].some(({ isMore }) => isMore),
+      isMore: isLeft || isRemoving || taken.some(({ isMore }) => isMore),
       taken: taken.reduce((sum, { count }) => sum + count, 0),
       setAside: taken.flatMap(({ setAside }) => setAside),
     };
   }
 
-  /** Tries an event again that was set aside; gives it as it was. */
-  async reprocess(tenant: TenantId, messageId: string): Promise<IndexLetter | undefined> {
-    const nowMs = this.#clock.now();
+  /** Why an event that was passed over cannot be indexed now either; undefined: it can be. */
+  async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
       const locked = await transaction.query(LOCK, [tenant]);
-      const letter = await findLetter(transaction, tenant, messageId);
-      if (letter === undefined) return undefined;
-      const { rows } = await rowsAt(transaction, tenant, [letter.index], PIECE_BYTES);
+      const { rows } = await rowsAt(transaction, tenant, [index], PIECE_BYTES);
       const [row] = rows;
-      if (row === undefined) return undefined;
+      if (row === undefined) return NO_SUCH_EVENT;
       let reason: string | undefined;
       for (const view of locked.map((each) => viewIn(tenant, each))) {
         // One that is being made and has not come so far yet will take it by itself.
@@ -105,27 +100,30 @@ export class IndexFollower {
         const failed = await addAll(written, [row]);
         reason ??= failed.get(row.index) ?? (await refusalOf(transaction, () => written.write(transaction)));
       }
-      if (reason === undefined) await removeLetters(transaction, tenant, [row.index]);
-      else await this.#passOver(transaction, tenant, new Map([[row.index, reason]]), nowMs);
-      return letter;
+      return reason;
     });
   }
 
+  /** A portion of a view that is made anew; with the last one it takes the place of the one that has answered. */
+  build(tenant: TenantId): Promise<BuildStep> {
+    return this.#orFewer((portion) => this.#build(tenant, portion));
+  }
+
   /** Small ones many at a time, large ones one by one; true if some were left for the next turn. */
-  async #followAll(taken: Taken[], nowMs: number): Promise<boolean> {
+  async #followAll(taken: Taken[]): Promise<boolean> {
     const behind = await this.#behind.find();
     const isDistributed = await this.#database.isDistributed();
     const { together, alone } = isDistributed
       ? { together: [], alone: behind }
       : gathered(behind, this.#portion);
-    for (const logs of together) taken.push(...(await this.#followTogether(logs, nowMs)));
-    for (const log of alone.slice(0, ALONE_MAX)) taken.push(await this.#followAlone(log, nowMs));
+    for (const logs of together) taken.push(...(await this.#followTogether(logs)));
+    for (const log of alone.slice(0, ALONE_MAX)) taken.push(await this.#followAlone(log));
     return behind.length === BEHIND_MAX || alone.length > ALONE_MAX;
   }
 
   /** Where the database refuses an event, only its log is to suffer from it. */
-  async #followTogether(logs: readonly LogBehind[], nowMs: number): Promise<Taken[]> {
-    const taking = { terms: this.#terms, portion: this.#portion, nextId: this.#nextId, nowMs };
+  async #followTogether(logs: readonly LogBehind[]): Promise<Taken[]> {
+    const taking = { terms: this.#terms, portion: this.#portion, letters: this.#letters };
     try {
       const taken = await this.#database.inTransaction(PROJECTOR, (transaction) =>
         takeTogether(transaction, logs, taking),
@@ -135,16 +133,16 @@ export class IndexFollower {
       if (!isOfEvent(error)) throw error;
     }
     const taken: Taken[] = [];
-    for (const log of logs) taken.push(await this.#followAlone(log, nowMs));
+    for (const log of logs) taken.push(await this.#followAlone(log));
     return taken;
   }
 
-  #followAlone(log: LogBehind, nowMs: number): Promise<Taken> {
-    return this.#orFewer((portion) => this.#follow(log, portion, nowMs));
+  #followAlone(log: LogBehind): Promise<Taken> {
+    return this.#orFewer((portion) => this.#follow(log, portion));
   }
 
   /** What the database refuses is tried again with fewer events, until it is one alone. */
-  async #orFewer(work: (portion: number) => Promise<Taken>): Promise<Taken> {
+  async #orFewer<T>(work: (portion: number) => Promise<T>): Promise<T> {
     for (let portion = this.#portion; ; portion = Math.ceil(portion / 8)) {
       try {
         return await work(portion);
@@ -154,7 +152,7 @@ export class IndexFollower {
     }
   }
 
-  async #follow({ tenant, lease }: LogBehind, portion: number, nowMs: number): Promise<Taken> {
+  async #follow({ tenant, lease }: LogBehind, portion: number): Promise<Taken> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
       const [held, , [locked], [head]] = await Promise.all([
         stillHeld(transaction, lease),
@@ -166,7 +164,7 @@ export class IndexFollower {
       const view = viewIn(tenant, locked);
       const end = numberOf(head, 'next_index');
       if (view.nextIndex >= end) return NOTHING;
-      const { failed, nextIndex } = await this.#indexPortion(transaction, view, { end, portion, nowMs });
+      const { failed, nextIndex } = await this.#indexPortion(transaction, view, { end, portion });
       const setAside = setAsideOf(tenant, failed);
       return { count: nextIndex - view.nextIndex, isMore: nextIndex < end, setAside };
     });
@@ -176,12 +174,12 @@ export class IndexFollower {
   async #indexPortion(
     transaction: Transaction,
     view: View,
-    { end, portion, nowMs }: { readonly end: number; readonly portion: number; readonly nowMs: number },
+    { end, portion }: { readonly end: number; readonly portion: number },
   ): Promise<Indexed> {
     const { tenant, generation, nextIndex: fromIndex } = view;
     const endIndex = Math.min(end, fromIndex + portion);
     const indexed = await this.#indexUpTo(transaction, view, endIndex, portion === 1);
-    await this.#passOver(transaction, tenant, indexed.failed, nowMs);
+    await addLetters(transaction, tenant, indexed.failed, this.#letters);
     await transaction.change(ADVANCE, [tenant, generation, indexed.nextIndex]);
     return indexed;
   }
@@ -225,46 +223,28 @@ export class IndexFollower {
     return new WrittenPortion([await this.#terms.open(transaction, view)]);
   }
 
-  #passOver(transaction: Transaction, tenant: TenantId, failed: Reasons, nowMs: number): Promise<void> {
-    return addLetters(transaction, tenant, failed, { nextId: this.#nextId, nowMs });
-  }
-
   async #hasDoc(transaction: Transaction, { tenant, generation }: View, index: number): Promise<boolean> {
     return (await transaction.query(HAS_DOC, [tenant, generation, index])).length > 0;
   }
 
-  /** A portion of a view that is made anew; with the last one it takes the place of the one that has answered. */
-  async #build(portion: number, nowMs: number): Promise<Taken> {
+  async #build(tenant: TenantId, portion: number): Promise<BuildStep> {
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      const leases = this.#held.current();
-      const locked = await lockViewIn(transaction, 'Building', leases);
-      if (locked === undefined) return NOTHING;
-      const held = await stillHeld(transaction, leaseOf(locked, leases));
-      if (held?.size === 0) return NOTHING;
-      const building = viewIn(textIn(locked, 'tenant_id'), locked);
-      const { tenant } = building;
+      await transaction.change(BEGIN, [tenant]);
+      const [locked] = await transaction.query(LOCK_BUILDING, [tenant]);
+      if (locked === undefined) return NOTHING_TO_BUILD;
+      const building = viewIn(tenant, locked);
       const [answering] = await transaction.query(LOCK_CURRENT, [tenant]);
       // Somebody is adding to it, and where it ends is not known: next time. Or nothing was ever logged.
-      if (answering === undefined && (await this.#isFollowed(transaction, tenant))) return NOTHING;
+      if (answering === undefined && (await this.#isFollowed(transaction, tenant))) return NOTHING_BUILT;
       const end = answering === undefined ? 0 : numberOf(answering, 'next_index');
-      const { indexes, failed, nextIndex } = await this.#indexPortion(transaction, building, {
-        end,
-        portion,
-        nowMs,
-      });
-      await removeLetters(
-        transaction,
-        tenant,
-        indexes.filter((index) => !failed.has(index)),
-      );
-      await markBegun(transaction, building, nowMs);
-      if (nextIndex >= end) {
+      const { nextIndex } = await this.#indexPortion(transaction, building, { end, portion });
+      const isDone = nextIndex >= end;
+      if (isDone) {
         if (answering !== undefined)
           await transaction.change(SET_STATE, [tenant, numberOf(answering, 'generation'), 'Old']);
         await transaction.change(SET_STATE, [tenant, building.generation, 'Current']);
-        await markComplete(transaction, building, end, this.#clock.now());
       }
-      return { ...NOTHING, isMore: true };
+      return { processedEvents: nextIndex, totalEvents: end, isDone };
     });
   }
 
@@ -274,6 +254,9 @@ export class IndexFollower {
     return head !== undefined && numberOf(head, 'next_index') > 0;
   }
 }
+
+/** Somebody else has it now: it is to be asked again. */
+const NOTHING_BUILT: BuildStep = { processedEvents: 0, totalEvents: 0, isDone: false };
 
 /** What was taken of a log. */
 interface Indexed {

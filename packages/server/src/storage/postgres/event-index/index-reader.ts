@@ -205,7 +205,7 @@ async function pageOf(
   const newest = await finder.matcher.newest(match.matching, question, WEIGHED_MAX);
   const scores = new Map(newest.map((doc) => [doc, 0]));
   await finder.matcher.look(view.tenant, newest, ({ index }, event) => {
-    scores.set(index, scoreOf(weighed, seenBy(event, question.sight.whole)));
+    scores.set(index, scoreOf(weighed, seenBy(event, question.sight)));
   });
   // What fits as well is newest first.
   const best = newest.toSorted((a, b) => scores.get(b)! - scores.get(a)! || b - a);
@@ -240,7 +240,7 @@ function rate(
 ): Rated {
   const event = eventStillIn(row);
   if (event === undefined) return { score: known ?? 0, highlights: undefined };
-  const seen = seenBy(event, sight.whole);
+  const seen = seenBy(event, sight);
   return { score: known ?? scoreOf(weighed, seen), highlights: highlightsOf(query, seen) };
 }
 

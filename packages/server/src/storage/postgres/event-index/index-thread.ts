@@ -18,7 +18,8 @@ export interface IndexData {
 
 export type IndexMessage =
   | { readonly verb: 'Turn' }
-  | { readonly verb: 'Reprocess'; readonly tenant: TenantId; readonly messageId: string }
+  | { readonly verb: 'Build'; readonly tenant: TenantId }
+  | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
   | { readonly verb: 'Held'; readonly leases: Leases; readonly remainingNs: number };
 
 const { connecting, areDivided } = workerData as IndexData;
@@ -26,15 +27,17 @@ const clock = systemClock;
 const nextId = createUlids(clock, createSystemRandom());
 const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
-const follower = new IndexFollower({ database, clock, nextId, held });
+const follower = new IndexFollower({ database, nextId, held });
 
 serveThread<IndexMessage>({
   async answer(message) {
     switch (message.verb) {
       case 'Turn':
         return { value: await follower.turn() };
-      case 'Reprocess':
-        return { value: await follower.reprocess(message.tenant, message.messageId) };
+      case 'Build':
+        return { value: await follower.build(message.tenant) };
+      case 'IndexAgain':
+        return { value: await follower.indexAgain(message.tenant, message.index) };
       case 'Held':
         return { value: held.setFor(message.leases, message.remainingNs) };
     }

@@ -177,7 +177,7 @@ export class Matcher {
   ): Promise<ReadonlySet<number>> {
     const found = new Set<number>();
     await this.look(tenant, indexes, ({ index }, event) => {
-      const seen = seenBy(event, sight.whole);
+      const seen = seenBy(event, sight);
       if (passes(filters, seen) && matches(query, seen)) found.add(index);
     });
     return found;

@@ -5,7 +5,7 @@
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { statement, type Transaction } from '../database.ts';
 import { type Leases, stillHeld } from '../held-shares.ts';
-import { addLetters } from './dead-letters.ts';
+import { addLetters, type Letters } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { BY_INDEX, type LoggedOfMany, type LogRange, rowsOfMany } from './logged-events.ts';
 import { type LogBehind, SMALL_COUNT_MAX } from './logs-behind.ts';
@@ -34,8 +34,7 @@ export interface Taking {
   readonly terms: TermsOfViews;
   /** How many events at most. */
   readonly portion: number;
-  readonly nextId: () => string;
-  readonly nowMs: number;
+  readonly letters: Letters;
 }
 
 /** What is taken of one log. */
@@ -64,7 +63,7 @@ export async function takeTogether(
   const failed = await addToViews(transaction, written, rows);
   await written.write(transaction);
   for (const [place, reasons] of failed)
-    await addLetters(transaction, ranges[place]!.tenant, reasons, taking);
+    await addLetters(transaction, ranges[place]!.tenant, reasons, taking.letters);
   const ends = endsOf(ranges, isCut ? rows.at(-1) : undefined);
   await transaction.change(ADVANCE, [
     ranges.map(({ tenant }) => tenant),

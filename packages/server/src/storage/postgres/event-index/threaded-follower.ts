@@ -3,11 +3,11 @@
 // waiting for it.
 
 import type { TenantId } from '@tallystick/contract';
+import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn } from '../../../followers/follower-work.ts';
 import { type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { HeldShares } from '../held-shares.ts';
-import type { IndexLetter } from './dead-letters.ts';
-import type { IndexFollower } from './follower.ts';
+import type { FollowerOfIndex } from './event-index.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
@@ -18,7 +18,7 @@ export interface ThreadedFollowerParts extends Pick<IndexData, 'connecting'> {
   readonly onTrouble: (what: string, error: Error) => void;
 }
 
-export class ThreadedFollower implements Pick<IndexFollower, 'turn' | 'reprocess'>, AsyncDisposable {
+export class ThreadedFollower implements FollowerOfIndex, AsyncDisposable {
   readonly #parts: ThreadedFollowerParts;
   #thread: ThreadHandle<IndexMessage> | undefined;
   #isStopping = false;
@@ -36,8 +36,12 @@ export class ThreadedFollower implements Pick<IndexFollower, 'turn' | 'reprocess
     return (await this.#open().ask({ verb: 'Turn' })) as FollowerTurn;
   }
 
-  async reprocess(tenant: TenantId, messageId: string): Promise<IndexLetter | undefined> {
-    return (await this.#open().ask({ verb: 'Reprocess', tenant, messageId })) as IndexLetter | undefined;
+  async build(tenant: TenantId): Promise<BuildStep> {
+    return (await this.#open().ask({ verb: 'Build', tenant })) as BuildStep;
+  }
+
+  async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
+    return (await this.#open().ask({ verb: 'IndexAgain', tenant, index })) as string | undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,12 +3,17 @@
 // gone, are thrown away and made again. No thread is started before it is needed, so that the service is ready without
 // waiting for them.
 
-import type { HeldLetter, LetterStore } from '../../../admin/dead-letters.ts';
-import type { RowsWish } from '../../../paging.ts';
-import type { Rebuild, RebuildStore } from '../../../admin/rebuild.ts';
 import { AuditError, type TenantId } from '@tallystick/contract';
-import type { EventIndex, Found, IndexProgress, IndexState } from '../../../events/event-index.ts';
+import type {
+  BuildStep,
+  EventIndex,
+  Found,
+  IndexProgress,
+  IndexState,
+  TenantIndex,
+} from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
+import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { codeOf, type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
@@ -32,9 +37,8 @@ const RENEWED_NS_MIN = 600e9;
 
 export interface SqliteEventIndex
   extends EventIndex,
+    OfAny<TenantIndex, TenantId>,
     FollowerWork,
-    RebuildStore,
-    LetterStore,
     AsyncDisposable {}
 
 export function createEventIndex(options: EventIndexOptions): SqliteEventIndex {
@@ -57,11 +61,15 @@ class ThreadedIndex implements SqliteEventIndex {
     this.#searchers = Array.from({ length: SEARCH_THREADS }, () => new Searcher(options));
   }
 
-  async turn(): Promise<FollowerTurn> {
-    return (await this.#ask({ verb: 'Turn', nowMs: this.#options.clock.now() })) as FollowerTurn;
+  forTenant(tenant: TenantId): TenantIndex {
+    return callsFor<TenantId, OfAny<TenantIndex, TenantId>>(tenant, this);
   }
 
-  async find(...[tenant, question, deadline]: Parameters<EventIndex['find']>): Promise<Found> {
+  async turn(): Promise<FollowerTurn> {
+    return (await this.#ask({ verb: 'Turn' })) as FollowerTurn;
+  }
+
+  async find(...[tenant, question, deadline]: Parameters<SqliteEventIndex['find']>): Promise<Found> {
     deadline.throwIfPassed();
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const onPassed = () => void Atomics.store(stop, 0, 1);
@@ -74,29 +82,12 @@ class ThreadedIndex implements SqliteEventIndex {
     }
   }
 
-  async beginRebuild(...[tenant, request]: Parameters<RebuildStore['beginRebuild']>) {
-    return (await this.#ask({ verb: 'BeginRebuild', tenant, request })) as Rebuild | undefined;
+  async build(tenant: TenantId): Promise<BuildStep> {
+    return (await this.#ask({ verb: 'Build', tenant })) as BuildStep;
   }
 
-  async findRebuild(tenant: TenantId, operationId: string) {
-    return (await this.#ask({ verb: 'FindRebuild', tenant, operationId })) as Rebuild | undefined;
-  }
-
-  async letters(tenant: TenantId, wish: RowsWish) {
-    return (await this.#ask({ verb: 'Letters', tenant, wish })) as HeldLetter[];
-  }
-
-  async letterCount(tenant: TenantId) {
-    return (await this.#ask({ verb: 'LetterCount', tenant })) as number;
-  }
-
-  async letterCountOfAll() {
-    return (await this.#ask({ verb: 'LetterCountOfAll' })) as number;
-  }
-
-  async reprocess(tenant: TenantId, messageId: string) {
-    const nowMs = this.#options.clock.now();
-    return (await this.#ask({ verb: 'Reprocess', tenant, messageId, nowMs })) as HeldLetter | undefined;
+  async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
+    return (await this.#ask({ verb: 'IndexAgain', tenant, index })) as string | undefined;
   }
 
   async state(tenant: TenantId): Promise<IndexState> {

@@ -2,13 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LIMITS } from '@tallystick/contract';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import type { Said } from '../../event-index/testing/plain-definition.ts';
 import { IndexedLog, requireFound } from './testing/indexed-log.ts';
 
-const NOW_MS = Date.UTC(2026, 5, 1);
 const NO_TIME = 'no time at all';
 
 function events(count: number, note = 'refund'): Said[] {
@@ -18,8 +16,6 @@ function events(count: number, note = 'refund'): Said[] {
     return said;
   });
 }
-
-const ALL_LETTERS = { way: 'Falling', beyond: undefined, limit: 10 } as const;
 
 const asking = (text: string) => ({ query: parseQuery(text).query! });
 
@@ -76,34 +72,21 @@ test('a view is made anew behind the one that answers, which then goes away with
   await log.append('other', events(10));
   log.follow();
   const tenant = log.tenantNumber('acme');
-  const request = { operationId: '01KE0000000000000000000042', requestedAtMs: NOW_MS, requestedBy: 'key:1' };
-  assert.deepEqual(log.follower.beginRebuild(tenant, request), {
-    ...request,
-    processedEvents: 0,
-    totalEvents: 2500,
-    startedAtMs: undefined,
-    completedAtMs: undefined,
-  });
-  assert.equal(log.follower.beginRebuild(tenant, { ...request, operationId: 'another' }), undefined);
   let turns = 0;
   const generations = new Set<number>();
   for (let isMore = true; isMore; turns++) {
     // Also what is appended meanwhile is there at once.
     if (turns === 1) await log.append('acme', events(3, 'meanwhile'));
-    ({ isMore } = log.follower.turn(NOW_MS));
+    const { processedEvents, totalEvents, isDone } = log.follower.build(tenant);
+    assert.ok(processedEvents <= totalEvents);
+    log.follow();
     const { total, state } = log.find('acme', asking('refund'));
     assert.equal(total, 2500);
+    assert.equal(state.isRebuilding, !isDone);
     generations.add(state.generation);
+    isMore = !isDone;
   }
   assert.deepEqual([...generations], [1, 2]);
-  assert.deepEqual(log.follower.findRebuild(tenant, request.operationId), {
-    ...request,
-    processedEvents: 2503,
-    totalEvents: 2503,
-    startedAtMs: NOW_MS,
-    completedAtMs: NOW_MS,
-  });
-  assert.equal(log.follower.findRebuild(log.tenantNumber('other'), request.operationId), undefined);
   assert.equal(log.find('acme', asking('meanwhile')).total, 3);
   assert.equal(log.find('other').total, 10);
   const views = log.views.prepare('SELECT count(*) AS count FROM views').get();
@@ -115,7 +98,7 @@ test('a view is made anew behind the one that answers, which then goes away with
 test('an event that cannot be indexed is set aside with the reason, and holds up no other', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }, ...events(1)]);
-  const { setAside } = log.follower.turn(NOW_MS);
+  const { setAside } = log.follower.turn();
   assert.deepEqual(setAside, [
     { tenantId: 'acme', sequence: 2, reason: 'the time no time at all cannot be told' },
   ]);
@@ -127,92 +110,53 @@ test('a rebuild goes on after a restart', async () => {
   await log.append('acme', events(2500));
   log.follow();
   const tenant = log.tenantNumber('acme');
-  const operationId = '01KE0000000000000000000042';
-  log.follower.beginRebuild(tenant, { operationId, requestedAtMs: NOW_MS, requestedBy: 'key:1' });
-  log.follower.turn(NOW_MS);
-  const begun = log.follower.findRebuild(tenant, operationId);
-  assert.deepEqual([begun?.processedEvents, begun?.startedAtMs], [1000, NOW_MS]);
+  assert.deepEqual(log.follower.build(tenant), { processedEvents: 1000, totalEvents: 2500, isDone: false });
   assert.equal(log.reopen(), undefined);
-  assert.deepEqual(log.follower.findRebuild(tenant, operationId), begun);
+  assert.deepEqual(log.follower.build(tenant), { processedEvents: 2000, totalEvents: 2500, isDone: false });
+  assert.deepEqual(log.follower.build(tenant), { processedEvents: 2500, totalEvents: 2500, isDone: true });
   log.follow();
-  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, operationId)!;
-  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS, NOW_MS]);
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
 });
 
 test('a view that is made anew is a later one, also where nothing was indexed before', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', events(2500));
-  const tenant = log.tenantNumber('acme');
-  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
+  log.rebuild('acme');
   log.follow();
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [2500, 2]);
 });
 
-test('a rebuild does not end before it began, wherever the clock was set meanwhile', async () => {
-  await using log = await IndexedLog.open();
-  await log.append('acme', events(10));
-  log.follow();
-  const tenant = log.tenantNumber('acme');
-  log.follower.beginRebuild(tenant, {
-    operationId: 'o',
-    requestedAtMs: NOW_MS + 60_000,
-    requestedBy: 'key:1',
-  });
-  log.follow();
-  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, 'o')!;
-  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 60_000, NOW_MS + 60_000]);
-});
-
-test('a rebuild begins with the turn that takes it up, and ends when its last turn does', async () => {
-  await using log = await IndexedLog.open();
-  await log.append('acme', events(1500));
-  log.follow();
-  const tenant = log.tenantNumber('acme');
-  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
-  assert.equal(log.follower.findRebuild(tenant, 'o')?.startedAtMs, undefined);
-  log.follower.turn(NOW_MS + 100);
-  log.clock.now = () => NOW_MS + 900;
-  log.follower.turn(NOW_MS + 200);
-  const { startedAtMs, completedAtMs } = log.follower.findRebuild(tenant, 'o')!;
-  assert.deepEqual([startedAtMs, completedAtMs], [NOW_MS + 100, NOW_MS + 900]);
-});
-
-test('what was set aside can be tried again, and is gone once it is in', async () => {
+test('what was set aside can be tried again, and is found once it is in', async () => {
   await using log = await IndexedLog.open();
   await log.append('acme', [...events(1), { ...events(1)[0]!, timestamp: NO_TIME }]);
   log.follow();
   const tenant = log.tenantNumber('acme');
-  const letter = log.follower.letters.list(tenant, ALL_LETTERS)[0]!;
-  assert.equal(letter.attempts, 3);
-  assert.equal(log.follower.reprocess(tenant, 'another', NOW_MS), undefined);
-  assert.deepEqual(log.follower.reprocess(tenant, letter.messageId, NOW_MS + 5), letter);
-  const again = { ...letter, attempts: 6, lastFailedAtMs: NOW_MS + 5 };
-  assert.deepEqual(log.follower.letters.list(tenant, ALL_LETTERS), [again]);
-  assert.deepEqual(log.follower.letters.list(log.tenantNumber('acme') + 1, ALL_LETTERS), []);
+  const [letter, ...others] = await log.letters('acme');
+  assert.deepEqual([letter?.attempts, letter?.body, others], [3, '{"index":1}', []]);
+  assert.match(log.follower.indexAgain(tenant, 1) ?? '', /no time at all/);
+  assert.match(log.follower.indexAgain(tenant, 2) ?? '', /no such event/);
   // The event itself cannot change; here it does, to see that it would be found then.
   log.rewrite(2, NO_TIME, '2026-01-02T03:04:05.000Z');
-  log.follower.reprocess(tenant, letter.messageId, NOW_MS + 6);
-  assert.equal(log.follower.letters.count(tenant), 0);
+  assert.equal(log.follower.indexAgain(tenant, 1), undefined);
+  assert.equal(log.follower.indexAgain(tenant, 1), undefined, 'once');
   assert.equal(log.find('acme').total, 2);
 });
 
-test('what was set aside is let go when its time is over, also where nothing is appended any more', async () => {
+test('a letter is there before the event is passed over, and once, however often that is tried', async () => {
   await using log = await IndexedLog.open();
-  const unreadable = { ...events(1)[0]!, timestamp: NO_TIME };
-  await log.append('acme', [unreadable, unreadable]);
-  log.follower.turn(NOW_MS);
-  const tenant = log.tenantNumber('acme');
-  const [tried, left] = log.follower.letters.list(tenant, ALL_LETTERS);
-  log.follower.reprocess(tenant, tried!.messageId, NOW_MS + 1);
-  const held = () => log.follower.letters.list(tenant, ALL_LETTERS).map(({ messageId }) => messageId);
-  log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs - 1);
-  assert.deepEqual(held(), [tried!.messageId, left!.messageId]);
-  // One that was tried again is held from that time on.
-  log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs);
-  assert.deepEqual(held(), [tried!.messageId]);
-  const { isMore, taken } = log.follower.turn(NOW_MS + LIMITS.deadLetterLifetimeMs + 1);
-  assert.deepEqual([held(), isMore, taken], [[], false, 0]);
+  await log.append('acme', [{ ...events(1)[0]!, timestamp: NO_TIME }, ...events(1)]);
+  log.views.exec("CREATE TRIGGER cut BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'cut short'); END");
+  assert.throws(() => log.follower.turn(), /cut short/);
+  assert.equal((await log.letters('acme')).length, 1);
+  log.views.exec('DROP TRIGGER cut');
+  log.follow();
+  const letters = await log.letters('acme');
+  assert.deepEqual(
+    letters.map(({ attempts }) => attempts),
+    [6],
+  );
+  log.rebuild('acme');
+  assert.equal((await log.letters('acme')).length, 1);
 });
 
 test('what is tried again while a view is made anew is in that one too, if it has passed the event', async () => {
@@ -220,13 +164,11 @@ test('what is tried again while a view is made anew is in that one too, if it ha
   await log.append('acme', [{ ...events(1)[0]!, timestamp: NO_TIME }, ...events(1500)]);
   log.follow();
   const tenant = log.tenantNumber('acme');
-  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
-  log.follower.turn(NOW_MS);
+  assert.equal(log.follower.build(tenant).isDone, false);
   log.rewrite(1, NO_TIME, '2026-01-02T03:04:05.000Z');
-  const wish = { way: 'Falling', beyond: undefined, limit: 10 } as const;
-  log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
+  assert.equal(log.follower.indexAgain(tenant, 0), undefined);
   assert.equal(log.find('acme').total, 1501);
-  log.follow();
+  log.rebuild('acme');
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [1501, 2]);
 });
 
@@ -237,13 +179,11 @@ test('what only the view that is being made lacks is tried again there', async (
   const tenant = log.tenantNumber('acme');
   const { timestamp } = events(1)[0]!;
   log.rewrite(1, timestamp, NO_TIME);
-  log.follower.beginRebuild(tenant, { operationId: 'o', requestedAtMs: NOW_MS, requestedBy: 'key:1' });
-  log.follower.turn(NOW_MS);
+  assert.equal(log.follower.build(tenant).isDone, false);
   log.rewrite(1, NO_TIME, timestamp);
-  const wish = { way: 'Falling', beyond: undefined, limit: 10 } as const;
-  log.follower.reprocess(tenant, log.follower.letters.list(tenant, wish)[0]!.messageId, NOW_MS);
-  assert.equal(log.follower.letters.count(tenant), 0);
-  log.follow();
+  assert.equal((await log.letters('acme')).length, 1);
+  assert.equal(log.follower.indexAgain(tenant, 0), undefined);
+  log.rebuild('acme');
   assert.deepEqual([log.find('acme').total, log.find('acme').state.generation], [1500, 2]);
 });
 

@@ -1,20 +1,18 @@
 // Brings the views after the log: reads what is there beyond the position, indexes it, and saves the position in the same
-// commit. What was killed in between is read again; nothing is in twice, nothing is left out. In the same turns views are
-// made anew, behind the ones that answer meanwhile, old ones are removed portion by portion, and dead letters whose time is
-// over are let go.
+// commit. What was killed in between is read again; nothing is in twice, nothing is left out. Old views are removed portion by
+// portion in the same turns. A view that is made anew is made portion by portion, behind the one that answers meanwhile.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Rebuild } from '../../../admin/rebuild.ts';
+import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
 import { eventIn } from '../../event-index/logged-event.ts';
 import { numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../database.ts';
 import { WriteAheadLog } from '../write-ahead-log.ts';
-import { DeadLetters, type IndexLetter } from './dead-letters.ts';
+import type { LetterBox } from './letter-box.ts';
 import { IndexWriter } from './index-writer.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
-import { type RebuildRequest, Rebuilds } from './rebuilds.ts';
 import { TermsOfViews, type View, Views } from './views.ts';
 
 /** At most: large enough that a commit costs little of it, small enough to be done within a second. */
@@ -27,38 +25,28 @@ const ATTEMPTS_MAX = 3;
 
 export class IndexFollower {
   readonly #db: DatabaseSync;
-  readonly #clock: Pick<Clock, 'now'>;
   readonly #portion: number;
   readonly #wal: WriteAheadLog;
   readonly #events: LoggedEvents;
   readonly #writer: IndexWriter;
   readonly #views: Views;
   readonly #terms: TermsOfViews;
-  readonly #letters: DeadLetters;
-  readonly #rebuilds: Rebuilds;
+  readonly #letters: Pick<LetterBox, 'add'>;
   readonly #position: StatementSync;
   readonly #setMeta: StatementSync;
   readonly #oldDocs: StatementSync;
   readonly #removals: readonly StatementSync[];
   readonly #removeDoc: readonly [StatementSync, StatementSync];
 
-  /** By the clock the end of a rebuild is told: a turn may take a second. */
-  constructor(
-    journal: DatabaseSync,
-    db: DatabaseSync,
-    { nextId, clock }: { readonly nextId: () => string; readonly clock: Pick<Clock, 'now'> },
-    portion = PORTION,
-  ) {
+  constructor(journal: DatabaseSync, db: DatabaseSync, letters: Pick<LetterBox, 'add'>, portion = PORTION) {
     this.#db = db;
-    this.#clock = clock;
     this.#portion = portion;
     this.#wal = new WriteAheadLog(db);
     this.#events = new LoggedEvents(journal);
     this.#writer = new IndexWriter(db);
     this.#views = new Views(db);
     this.#terms = new TermsOfViews(journal);
-    this.#letters = new DeadLetters(db, nextId);
-    this.#rebuilds = new Rebuilds(db);
+    this.#letters = letters;
     this.#position = db.prepare("SELECT value FROM meta WHERE name = 'position'");
     this.#setMeta = db.prepare(
       'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
@@ -71,65 +59,67 @@ export class IndexFollower {
     this.#removals = ['counts', 'keys'].map((table) => db.prepare(`DELETE FROM ${table} WHERE view = ?`));
   }
 
-  /** One portion of each: of the log, of a view that is being made, of one that is going away. */
-  turn(nowMs: number): FollowerTurn {
+  /** One portion of each: of the log, and of a view that is going away. */
+  turn(): FollowerTurn {
     const setAside: SetAside[] = [];
     const rows = this.#events.beyond(this.#lastEntry(), this.#portion);
     if (rows.length > 0) {
       this.#commit(() => {
-        this.#indexAll(rows, nowMs, setAside);
+        this.#indexAll(rows, setAside);
         const last = rows.at(-1)!;
         this.#setMeta.run('position', last.entry);
         this.#setMeta.run('leaf', this.#events.leafOf(last.entry));
       });
     }
-    this.#letters.removeExpired(nowMs);
-    const isBuilding = this.#build(nowMs);
     const isRemoving = this.#remove();
     if (this.#wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) this.#wal.fold();
     return {
-      isMore: rows.length === this.#portion || isBuilding || isRemoving,
+      isMore: rows.length === this.#portion || isRemoving,
       taken: rows.length,
       setAside,
     };
   }
 
-  /** The view of a tenant is made anew; undefined while that is going on already. */
-  beginRebuild(tenant: number, request: RebuildRequest): Rebuild | undefined {
-    if (this.#views.of(tenant).some(({ state }) => state === 'Building')) return undefined;
+  /** A portion of a view that is made anew; with the last one it takes the place of the one that has answered. */
+  build(tenant: number): BuildStep {
+    const building = this.#views.of(tenant).find(({ state }) => state === 'Building') ?? this.#begin(tenant);
+    const current = this.#views.current(tenant);
+    const end = current?.nextIndex ?? 0;
+    const rows = this.#events.ofTenant(tenant, building.nextIndex, end, this.#portion);
+    const nextIndex = rows.length < this.#portion ? end : rows.at(-1)!.index + 1;
+    const isDone = nextIndex >= end;
     this.#commit(() => {
-      const { view } = this.#views.add(tenant, 'Building');
-      this.#rebuilds.add(tenant, view, request);
+      for (const row of rows) this.#indexOrPassOver(building, row);
+      this.#views.advance(building.view, nextIndex);
+      if (!isDone) return;
+      if (current !== undefined) this.#views.setState(current.view, 'Old');
+      this.#views.setState(building.view, 'Current');
     });
-    return this.#rebuilds.find(tenant, request.operationId);
+    return { processedEvents: nextIndex, totalEvents: end, isDone };
   }
 
-  findRebuild(tenant: number, operationId: string): Rebuild | undefined {
-    return this.#rebuilds.find(tenant, operationId);
-  }
-
-  /** Events that were set aside. */
-  get letters(): Pick<DeadLetters, 'list' | 'count' | 'countOfAll'> {
-    return this.#letters;
-  }
-
-  /** Tries one again; gives it as it was. */
-  reprocess(tenant: number, messageId: string, nowMs: number): IndexLetter | undefined {
-    const letter = this.#letters.find(tenant, messageId);
-    const row = letter === undefined ? undefined : this.#events.one(letter.entry);
-    if (letter === undefined || row === undefined) return undefined;
+  /** Why an event that was passed over cannot be indexed now either; undefined: it can be. */
+  indexAgain(tenant: number, index: number): string | undefined {
+    const [row] = this.#events.ofTenant(tenant, index, index + 1, 1);
+    if (row === undefined) return NO_SUCH_EVENT;
     // One that is being made and has not come so far yet will take it by itself.
     const views = this.#views
       .of(tenant)
       .filter(({ state, nextIndex }) => state !== 'Old' && nextIndex > row.index)
       .filter(({ view }) => !this.#writer.has(view, row));
+    let reason: string | undefined;
     this.#commit(() => {
-      const reasons = views.map((view) => this.#index(view, row));
-      const reason = reasons.find((each) => each !== undefined);
-      if (reason === undefined) this.#letters.remove(letter.entry);
-      else this.#passOver(row, reason, nowMs);
+      for (const view of views) reason = this.#index(view, row) ?? reason;
     });
-    return letter;
+    return reason;
+  }
+
+  #begin(tenant: number): View {
+    let view: View | undefined;
+    this.#commit(() => {
+      view = this.#views.add(tenant, 'Building');
+    });
+    return view!;
   }
 
   /** The last row of the log that has been looked at. */
@@ -138,7 +128,7 @@ export class IndexFollower {
     return row === undefined ? 0 : numberOf(row, 'value');
   }
 
-  #indexAll(rows: readonly LoggedRow[], nowMs: number, setAside: SetAside[]): void {
+  #indexAll(rows: readonly LoggedRow[], setAside: SetAside[]): void {
     const views = new Map<number, View>();
     const ends = new Map<number, number>();
     for (const row of rows) {
@@ -147,12 +137,8 @@ export class IndexFollower {
         view = this.#views.current(row.tenant) ?? this.#views.add(row.tenant, 'Current');
         views.set(row.tenant, view);
       }
-      const reason = this.#index(view, row);
-      if (reason !== undefined) {
-        this.#passOver(row, reason, nowMs);
-        const tenantId = readOr(() => textIn(row.row, 'tenant_id'), '');
-        setAside.push({ tenantId, sequence: row.index + 1, reason });
-      }
+      const passedOver = this.#indexOrPassOver(view, row);
+      if (passedOver !== undefined) setAside.push(passedOver);
       ends.set(view.view, Math.max(ends.get(view.view) ?? 0, row.index + 1));
     }
     for (const [view, end] of ends) if (end > 0) this.#views.advance(view, end);
@@ -175,32 +161,13 @@ export class IndexFollower {
     }
   }
 
-  #passOver({ tenant, entry }: LoggedRow, reason: string, nowMs: number): void {
-    this.#letters.add({ tenant, entry, reason, attempts: ATTEMPTS_MAX, nowMs });
-  }
-
-  /** True when there is more of it to do. */
-  #build(nowMs: number): boolean {
-    const building = this.#views.any('Building');
-    if (building === undefined) return false;
-    const current = this.#views.current(building.tenant);
-    const end = current?.nextIndex ?? 0;
-    const rows = this.#events.ofTenant(building.tenant, building.nextIndex, end, this.#portion);
-    this.#commit(() => {
-      for (const row of rows) {
-        const reason = this.#index(building, row);
-        if (reason === undefined) this.#letters.remove(row.entry);
-        else this.#passOver(row, reason, nowMs);
-      }
-      const nextIndex = rows.length < this.#portion ? end : rows.at(-1)!.index + 1;
-      this.#views.advance(building.view, nextIndex);
-      this.#rebuilds.begin(building.view, nowMs);
-      if (nextIndex < end) return;
-      if (current !== undefined) this.#views.setState(current.view, 'Old');
-      this.#views.setState(building.view, 'Current');
-      this.#rebuilds.complete(building.view, end, this.#clock.now());
-    });
-    return true;
+  /** The letter is stored before the position behind the event is. */
+  #indexOrPassOver(view: View, row: LoggedRow): SetAside | undefined {
+    const reason = this.#index(view, row);
+    if (reason === undefined) return undefined;
+    const tenantId = readOr(() => textIn(row.row, 'tenant_id'), '');
+    this.#letters.add({ tenant: tenantId, index: row.index, reason, attempts: ATTEMPTS_MAX });
+    return { tenantId, sequence: row.index + 1, reason };
   }
 
   #remove(): boolean {

@@ -167,7 +167,7 @@ export class IndexReader {
     this.#alive.check();
     const row = this.#finder.matcher.rowOf(doc);
     const event = row === undefined ? undefined : eventStillIn(row);
-    return event === undefined ? undefined : seenBy(event, sight.whole);
+    return event === undefined ? undefined : seenBy(event, sight);
   }
 
   /** Rows of the log are counted: nothing is ever removed from it. */

@@ -2,15 +2,17 @@
 
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
-import type { RowsWish } from '../../../paging.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
+import { createSteadyTime } from '../../../runtime/steady-time.ts';
+import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
+import { NOTHING_TO_BUILD } from '../../event-index/nothing-found.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { openJournalForReading } from '../database.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { IndexFollower } from './follower.ts';
-import type { RebuildRequest } from './rebuilds.ts';
+import { LetterBox } from './letter-box.ts';
 import { openViews } from './views-database.ts';
 
 export interface IndexData {
@@ -20,30 +22,22 @@ export interface IndexData {
 }
 
 export type IndexMessage =
-  | { readonly verb: 'Turn'; readonly nowMs: number }
-  | { readonly verb: 'BeginRebuild'; readonly tenant: TenantId; readonly request: RebuildRequest }
-  | { readonly verb: 'FindRebuild'; readonly tenant: TenantId; readonly operationId: string }
-  | { readonly verb: 'Letters'; readonly tenant: TenantId; readonly wish: RowsWish }
-  | { readonly verb: 'LetterCount'; readonly tenant: TenantId }
-  | { readonly verb: 'LetterCountOfAll' }
-  | {
-      readonly verb: 'Reprocess';
-      readonly tenant: TenantId;
-      readonly messageId: string;
-      readonly nowMs: number;
-    }
+  | { readonly verb: 'Turn' }
+  | { readonly verb: 'Build'; readonly tenant: TenantId }
+  | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
   /** Why the views that were there are thrown away; undefined if they are not. */
   | { readonly verb: 'Discarded' };
 
 const { directory, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
 const { db, discarded } = openViews(directory, journal, isDamaged);
-const clock = systemClock;
-const nextId = createUlids(clock, createSystemRandom());
-const follower = new IndexFollower(journal, db, { nextId, clock });
+const nextId = createUlids(systemClock, createSystemRandom());
+const letters = new LetterBox({ directory, nextId, nowMs: createSteadyTime(systemClock) });
+const follower = new IndexFollower(journal, db, letters);
 
 const findTenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
 
+/** Undefined: nothing was ever logged under the name. */
 function numberOfTenant(tenantId: TenantId): number | undefined {
   const row = findTenant.get(tenantId);
   return row === undefined ? undefined : numberOf(row, 'tenant');
@@ -53,34 +47,21 @@ serveThread<IndexMessage>({
   answer(message) {
     switch (message.verb) {
       case 'Turn':
-        return { value: follower.turn(message.nowMs) };
-      case 'BeginRebuild': {
+        return { value: follower.turn() };
+      case 'Build': {
         const tenant = numberOfTenant(message.tenant);
-        return { value: tenant && follower.beginRebuild(tenant, message.request) };
+        return { value: tenant === undefined ? NOTHING_TO_BUILD : follower.build(tenant) };
       }
-      case 'FindRebuild': {
+      case 'IndexAgain': {
         const tenant = numberOfTenant(message.tenant);
-        return { value: tenant && follower.findRebuild(tenant, message.operationId) };
-      }
-      case 'Letters': {
-        const tenant = numberOfTenant(message.tenant);
-        return { value: tenant === undefined ? [] : follower.letters.list(tenant, message.wish) };
-      }
-      case 'LetterCount': {
-        const tenant = numberOfTenant(message.tenant);
-        return { value: tenant === undefined ? 0 : follower.letters.count(tenant) };
-      }
-      case 'LetterCountOfAll':
-        return { value: follower.letters.countOfAll() };
-      case 'Reprocess': {
-        const tenant = numberOfTenant(message.tenant);
-        return { value: tenant && follower.reprocess(tenant, message.messageId, message.nowMs) };
+        return { value: tenant === undefined ? NO_SUCH_EVENT : follower.indexAgain(tenant, message.index) };
       }
       case 'Discarded':
         return { value: discarded };
     }
   },
   stop() {
+    letters[Symbol.dispose]();
     db.close();
     journal.close();
   },

@@ -202,7 +202,7 @@ export class Matcher {
     const row = this.rowOf(doc);
     const event = row === undefined ? undefined : eventStillIn(row);
     if (event === undefined) return false;
-    const seen = seenBy(event, sight.whole);
+    const seen = seenBy(event, sight);
     return passes(filters, seen) && matches(query, seen);
   }
 

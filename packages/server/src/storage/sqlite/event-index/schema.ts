@@ -5,7 +5,7 @@
 // while. Rows of a view know no other one: its number is in every key, and in every term of `words`.
 
 /** Counted up whenever a table, a term, or the meaning of either changes. */
-export const INDEX_VERSION = 5;
+export const INDEX_VERSION = 6;
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (
@@ -79,33 +79,6 @@ export const INDEX_TABLES = `
     count          INTEGER NOT NULL,
     PRIMARY KEY (view, counted, span, time, classification, kind, value)
   ) STRICT, WITHOUT ROWID;
-
-  -- Views that are made anew because somebody asked for it.
-  CREATE TABLE rebuilds (
-    operation_id TEXT PRIMARY KEY,
-    tenant       INTEGER NOT NULL,
-    view         INTEGER NOT NULL UNIQUE,
-    requested_ms INTEGER NOT NULL,
-    requested_by TEXT NOT NULL,
-    -- Once something of it is done.
-    started_ms   INTEGER,
-    -- Both once the view answers.
-    completed_ms INTEGER,
-    events       INTEGER
-  ) STRICT, WITHOUT ROWID;
-
-  -- Events that could not be indexed, and were passed over.
-  CREATE TABLE dead_letters (
-    message_id      TEXT PRIMARY KEY,
-    tenant          INTEGER NOT NULL,
-    entry           INTEGER NOT NULL UNIQUE,
-    reason          TEXT NOT NULL,
-    attempts        INTEGER NOT NULL,
-    first_failed_ms INTEGER NOT NULL,
-    last_failed_ms  INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX dead_letters_by_tenant ON dead_letters (tenant, message_id);
-  CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
 
   -- Terms are made by terms.ts and written with spaces between them: this tokenizer takes them as they are. The columns
   -- after facts hold the words of content, one for each classification, so that a reader's clearance decides which

@@ -23,6 +23,8 @@ import {
 import { PoolCommitter } from '../../../pool/pool-commitments.ts';
 import { Database, SCHEMA } from '../../database.ts';
 import { createLog } from '../../log.ts';
+import type { Job } from '../../../../work/jobs.ts';
+import { createWorkStore } from '../../work.ts';
 import { migrate } from '../../migrate.ts';
 import { createEventIndex, type EventIndexOptions, type PostgresEventIndex } from '../event-index.ts';
 import { rowsBetween } from '../logged-events.ts';
@@ -129,6 +131,17 @@ export class IndexedLogs implements AsyncDisposable {
   /** Until all is in. */
   async follow(index = this.index): Promise<void> {
     while ((await index.turn()).isMore);
+  }
+
+  /** Makes the view of a tenant anew. */
+  async rebuild(tenant: TenantId, index = this.index): Promise<void> {
+    while (!(await index.build(tenant)).isDone);
+  }
+
+  /** Events that were set aside, newest first. */
+  letters(tenant: TenantId): Promise<Job[]> {
+    const wish = { way: 'Falling', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+    return createWorkStore(this.database).forTenant(tenant).letters(wish);
   }
 
   find(tenant: TenantId, asked: Partial<Question> = {}, index = this.index): Promise<Found> {

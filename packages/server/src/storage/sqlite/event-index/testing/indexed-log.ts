@@ -19,9 +19,11 @@ import {
   type Said,
 } from '../../../event-index/testing/plain-definition.ts';
 import type { Storage } from '../../../storage.ts';
+import type { Job } from '../../../../work/jobs.ts';
 import { openJournalForReading } from '../../database.ts';
 import { openSqliteStorage } from '../../sqlite-storage.ts';
 import { IndexFollower } from '../follower.ts';
+import { LetterBox } from '../letter-box.ts';
 import { IndexReader } from '../index-reader.ts';
 import { LoggedEvents } from '../logged-events.ts';
 import type { StopFlag } from '../stop.ts';
@@ -37,12 +39,11 @@ export interface LogOptions {
 }
 
 export class IndexedLog implements AsyncDisposable {
-  /** What the follower tells the end of a rebuild by. */
-  readonly clock = { now: () => NOW_MS };
   readonly directory: string;
   readonly #storage: Storage;
   readonly #options: LogOptions;
   readonly #journal: DatabaseSync;
+  readonly #letters: LetterBox;
   #views: DatabaseSync;
   #reading: DatabaseSync;
   follower: IndexFollower;
@@ -53,9 +54,10 @@ export class IndexedLog implements AsyncDisposable {
     this.directory = directory;
     this.#storage = storage;
     this.#journal = openJournalForReading(directory);
+    this.#letters = new LetterBox({ directory, nextId, nowMs: () => systemClock.now() });
     this.#views = openViews(directory, this.#journal).db;
     this.#reading = openViewsForReading(directory);
-    this.follower = new IndexFollower(this.#journal, this.#views, { nextId, clock: this.clock }, PORTION);
+    this.follower = new IndexFollower(this.#journal, this.#views, this.#letters, PORTION);
     this.reader = this.#makeReader();
   }
 
@@ -88,7 +90,7 @@ export class IndexedLog implements AsyncDisposable {
     const { db, discarded } = openViews(this.directory, this.#journal);
     this.#views = db;
     this.#reading = openViewsForReading(this.directory);
-    this.follower = new IndexFollower(this.#journal, db, { nextId, clock: this.clock }, PORTION);
+    this.follower = new IndexFollower(this.#journal, db, this.#letters, PORTION);
     this.reader = this.#makeReader();
     return discarded;
   }
@@ -126,7 +128,18 @@ export class IndexedLog implements AsyncDisposable {
 
   /** Until all is in. */
   follow(): void {
-    while (this.follower.turn(NOW_MS).isMore);
+    while (this.follower.turn().isMore);
+  }
+
+  /** Makes the view of a tenant anew. */
+  rebuild(tenant: TenantId): void {
+    while (!this.follower.build(this.tenantNumber(tenant)).isDone);
+  }
+
+  /** Events that were set aside, newest first. */
+  letters(tenant: TenantId): Promise<Job[]> {
+    const wish = { way: 'Falling', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+    return this.#storage.work.forTenant(tenant).letters(wish);
   }
 
   /** The tenant's number in the store. */

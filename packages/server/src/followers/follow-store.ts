@@ -1,0 +1,32 @@
+// Where followers are in the logs: the port that keeps it. A follower has a name; what it does with the entries of a log is
+// jobs, and they are stored in one commit with the position behind those entries. So a follower that was killed goes on where
+// it was, and nothing is done twice or left out.
+
+import type { TenantId } from '@tallystick/contract';
+import type { NewJob } from '../work/jobs.ts';
+
+/** A log that goes on behind the position of a follower. */
+export interface LogBehind {
+  readonly tenant: TenantId;
+  /** The first index that the follower has not taken. */
+  readonly nextIndex: number;
+  /** The first index behind the log as it is now. */
+  readonly endIndex: number;
+}
+
+/** What was done with the entries of a log from `nextIndex` up to, not with, `endIndex`. */
+export interface Step extends LogBehind {
+  readonly jobs: readonly NewJob[];
+}
+
+export interface FollowStore {
+  /**
+   * To be called before anything else is asked under the name. A new follower begins at the first entry of every log, or at
+   * the end of those that are there; one that is known stays where it is, but for logs that a restore has made shorter.
+   */
+  begin(name: string, from: 'Beginning' | 'End'): Promise<void>;
+  /** Some of the logs that it is behind of: of those that this node looks after. */
+  behind(name: string, max: number): Promise<LogBehind[]>;
+  /** For each step, whether it was saved: not if another node has moved the position meanwhile. */
+  advance(name: string, steps: readonly Step[]): Promise<boolean[]>;
+}

@@ -1,0 +1,35 @@
+// An event that could not be indexed, as the job that tries it again. It is a dead letter from its beginning: the follower has
+// tried it already, and went on without it.
+
+import type { TenantId } from '@tallystick/contract';
+import type { NewJob } from '../../work/jobs.ts';
+
+export interface IndexLetter {
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly reason: string;
+  readonly attempts: number;
+}
+
+/** No reason is longer: it may hold text of the event. */
+const REASON_LENGTH_MAX = 1000;
+const NUL = '\u0000';
+
+/** Why one cannot be indexed that a restore has taken away. */
+export const NO_SUCH_EVENT = 'The log has no such event.';
+
+export function letterJob(
+  tenant: TenantId,
+  { index, reason, attempts }: IndexLetter,
+  jobId: string,
+): NewJob & Required<Pick<NewJob, 'dead' | 'uniqueKey'>> {
+  const dead = { reason: reason.replaceAll(NUL, ' ').slice(0, REASON_LENGTH_MAX), attempts };
+  return {
+    tenant,
+    jobId,
+    kind: 'IndexEvent',
+    uniqueKey: String(index),
+    body: JSON.stringify({ index }),
+    dead,
+  };
+}

@@ -1,0 +1,24 @@
+// What a backend gives for its jobs: statements, and transactions to run them in.
+
+import type { TenantId } from '@tallystick/contract';
+import type { JobStatements } from './job-statements.ts';
+
+export type JobRow = Readonly<Record<string, unknown>>;
+export type JobValue = string | number | Uint8Array | null;
+
+/** One transaction of a backend. */
+export interface JobTransaction<S> {
+  query(statement: S, values: readonly JobValue[]): Promise<JobRow[]>;
+  /** How many rows were changed. */
+  change(statement: S, values: readonly JobValue[]): Promise<number>;
+}
+
+/** Whose jobs a transaction is about, and what it does with them. */
+export type JobScope = { readonly tenant: TenantId; readonly isRead?: true } | 'All';
+
+export interface JobDatabase<S> {
+  readonly statements: JobStatements<S>;
+  inTransaction<T>(scope: JobScope, work: (transaction: JobTransaction<S>) => Promise<T>): Promise<T>;
+  /** Rows of different tenants are on different machines: a transaction is of one tenant, wherever it can be. */
+  isDistributed(): Promise<boolean>;
+}

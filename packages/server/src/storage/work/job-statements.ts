@@ -1,0 +1,224 @@
+// The statements about jobs, in the SQL that both backends have in common. `now` is the backend's own clock in milliseconds,
+// so that leases do not depend on the clocks of nodes. Statements that change several rows are run in the order of their keys:
+// nodes wait for one another, never in a circle.
+
+/** What differs between backends. */
+export interface Dialect<S> {
+  /** An expression. */
+  readonly now: string;
+  /** Behind a SELECT: rows that somebody else has locked are passed over. */
+  readonly skipLocked: string;
+  /** Whether a lane is this transaction's alone until its end, by kind, tenant and lane; undefined: there is one writer. */
+  readonly lockLane: string | undefined;
+  readonly prepare: (text: string) => S;
+}
+
+const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, result, reason, created_ms, started_ms,
+  first_failed_ms, last_failed_ms, ended_ms, token`;
+const KEY = 'operation, key, fingerprint, classification, key_expires_ms, answer';
+
+/** Tenants, or lanes, that have something to do, in their order behind one of them: each is one look at an index. */
+function inTurn(column: string, of: string, from: number): string {
+  const next = (behind: string) =>
+    `(SELECT min(jobs.${column}) FROM jobs WHERE state = 'Waiting' AND ${of} AND jobs.${column} > ${behind})`;
+  return `WITH RECURSIVE turn (name, place) AS (
+      SELECT ${next(`$${from}`)}, 1
+      UNION ALL SELECT ${next('turn.name')}, place + 1 FROM turn WHERE name IS NOT NULL AND place < $${from + 1}
+    ) SELECT name FROM turn WHERE name IS NOT NULL`;
+}
+
+export function jobStatements<S>(dialect: Dialect<S>) {
+  return { ...enqueueing(dialect), ...reading(dialect), ...claiming(dialect), ...ending(dialect) };
+}
+
+export type JobStatements<S> = ReturnType<typeof jobStatements<S>>;
+
+const OF_ONE = 'tenant_id = $1 AND job_id = $2';
+
+function enqueueing<S>({ now, prepare }: Dialect<S>) {
+  return {
+    add: prepare(
+      `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, body, ${KEY}, state, attempts, reason,
+         is_letter, created_ms, wake_ms, first_failed_ms, last_failed_ms, expires_ms)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+         ${now}, ${now} + $17, ${now} + $18, ${now} + $18, ${now} + $19)
+       ON CONFLICT DO NOTHING RETURNING ${JOB}`,
+    ),
+    inTheWay: prepare(
+      `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND (job_id = $2
+         OR (operation = $3 AND key = $4) OR (kind = $5 AND unique_key = $6 AND state <> 'Done'))`,
+    ),
+    failAgain: prepare(
+      `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, attempts = attempts + $5,
+         last_failed_ms = ${now}, expires_ms = ${now} + $6
+       WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND state <> 'Done' RETURNING ${JOB}`,
+    ),
+    forgetKey: prepare(
+      `UPDATE jobs SET operation = NULL, key = NULL WHERE tenant_id = $1 AND operation = $2 AND key = $3
+         AND key_expires_ms <= $4`,
+    ),
+    waitingCount: prepare(
+      `SELECT count(*) AS count FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state IN ('Later', 'Waiting')`,
+    ),
+    trimDone: prepare(
+      `DELETE FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done' AND job_id <= (
+         SELECT job_id FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
+         ORDER BY job_id DESC LIMIT 1 OFFSET $3)`,
+    ),
+  };
+}
+
+function reading<S>({ now, prepare }: Dialect<S>) {
+  // $2: those that are held, $3: those that are being tried again.
+  const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
+    AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))`;
+  return {
+    find: prepare(`SELECT ${JOB} FROM jobs WHERE ${OF_ONE}`),
+    usedKey: prepare(
+      `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND key_expires_ms > $4`,
+    ),
+    lettersBefore: prepare(`SELECT ${JOB} ${letters} AND job_id < $4 ORDER BY job_id DESC LIMIT $5`),
+    lettersAfter: prepare(`SELECT ${JOB} ${letters} AND job_id > $4 ORDER BY job_id LIMIT $5`),
+    letterCount: prepare(`SELECT count(*) AS count ${letters}`),
+    letterCountOfAll: prepare('SELECT count(*) AS count FROM jobs WHERE is_letter = 1'),
+    removeLetters: prepare(
+      `DELETE FROM jobs WHERE tenant_id = $1 AND is_letter = 1 AND kind = $2 AND state = 'Dead' AND last_failed_ms < $3`,
+    ),
+    retry: prepare(
+      `UPDATE jobs SET state = 'Waiting', attempts = 0, expires_ms = NULL, wake_ms = ${now}
+       WHERE ${OF_ONE} AND state = 'Dead'`,
+    ),
+    setKey: prepare(
+      `UPDATE jobs SET operation = $3, key = $4, fingerprint = $5, classification = $6, key_expires_ms = $7, answer = $8
+       WHERE ${OF_ONE}`,
+    ),
+  };
+}
+
+function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
+  const isAwake = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
+  return {
+    asleep: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isAwake} ORDER BY wake_ms LIMIT $1`),
+    wake: prepare(`UPDATE jobs SET state = 'Waiting' WHERE ${OF_ONE} AND ${isAwake}`),
+    tenantsInTurn: prepare(inTurn('tenant_id', 'kind = $1', 2)),
+    allTenants: prepare(
+      "SELECT DISTINCT tenant_id AS name FROM jobs WHERE state = 'Waiting' AND kind = $1 ORDER BY tenant_id",
+    ),
+    lanesInTurn: prepare(inTurn('lane', 'kind = $1 AND tenant_id = $2', 3)),
+    lockLane: lockLane === undefined ? undefined : prepare(lockLane),
+    heldCount: prepare(
+      `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Held'`,
+    ),
+    take: prepare(
+      // Looked up once: a plan that looks again for every row would pass over those that it has locked itself.
+      `WITH first AS MATERIALIZED (
+         SELECT job_id FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Waiting'
+         ORDER BY wake_ms, job_id LIMIT $4${skipLocked})
+       UPDATE jobs SET state = 'Held', wake_ms = ${now} + $5, token = token + 1, attempts = attempts + 1,
+         started_ms = coalesce(started_ms, ${now})
+       WHERE tenant_id = $2 AND job_id IN (SELECT job_id FROM first)
+       RETURNING ${JOB}`,
+    ),
+  };
+}
+
+/** Of what somebody holds, and of what nobody needs any more. */
+function ending<S>({ now, prepare }: Dialect<S>) {
+  const held = "tenant_id = $1 AND job_id = $2 AND token = $3 AND state = 'Held'";
+  const isOver = `expires_ms <= ${now}`;
+  return {
+    renew: prepare(`UPDATE jobs SET wake_ms = ${now} + $4, progress = coalesce($5, progress) WHERE ${held}`),
+    complete: prepare(
+      `UPDATE jobs SET state = 'Done', result = $4, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + $5
+       WHERE ${held}`,
+    ),
+    remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
+    // As long as its key counts.
+    removeLater: prepare(
+      `UPDATE jobs SET state = 'Done', is_letter = 0, ended_ms = ${now}, expires_ms = key_expires_ms WHERE ${held}`,
+    ),
+    putOff: prepare(
+      `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, attempts = attempts - 1 WHERE ${held}`,
+    ),
+    fail: prepare(
+      `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, reason = $5,
+         first_failed_ms = coalesce(first_failed_ms, ${now}), last_failed_ms = ${now} WHERE ${held}`,
+    ),
+    bury: prepare(
+      `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, expires_ms = ${now} + $5,
+         first_failed_ms = coalesce(first_failed_ms, ${now}), last_failed_ms = ${now} WHERE ${held}`,
+    ),
+    over: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isOver} ORDER BY expires_ms LIMIT $1`),
+    sweep: prepare(`DELETE FROM jobs WHERE ${OF_ONE} AND ${isOver}`),
+    move: prepare(
+      'UPDATE positions SET next_index = $4 WHERE tenant_id = $1 AND name = $2 AND next_index = $3',
+    ),
+    place: prepare(
+      'INSERT INTO positions (tenant_id, name, next_index) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    ),
+  };
+}
+
+/** The tables, but for the types of columns. */
+export function jobTables(types: {
+  text: string;
+  number: string;
+  bytes: string;
+  end: string;
+}): readonly string[] {
+  const { text, number, bytes, end } = types;
+  return [
+    `CREATE TABLE jobs (
+      tenant_id       ${text} NOT NULL,
+      job_id          ${text} NOT NULL,
+      kind            ${text} NOT NULL,
+      lane            ${text} NOT NULL,
+      unique_key      ${text},
+      -- JSON: what the handler needs.
+      body            ${text} NOT NULL,
+      -- The idempotency key of the request that asked for it; null once it may be used again.
+      operation       ${text},
+      key             ${text},
+      fingerprint     ${bytes},
+      classification  ${text},
+      key_expires_ms  ${number},
+      -- What that request was answered.
+      answer          ${text},
+      -- 'Later' until wake_ms, 'Waiting', 'Held' until wake_ms, 'Done', 'Dead'.
+      state           ${text} NOT NULL,
+      -- Rises with every claim.
+      token           ${number} NOT NULL DEFAULT 0,
+      attempts        ${number} NOT NULL,
+      progress        ${text},
+      result          ${text},
+      reason          ${text},
+      -- 1: it is among the dead letters, also while it is tried again.
+      is_letter       ${number} NOT NULL,
+      created_ms      ${number} NOT NULL,
+      wake_ms         ${number} NOT NULL,
+      started_ms      ${number},
+      first_failed_ms ${number},
+      last_failed_ms  ${number},
+      ended_ms        ${number},
+      -- When it goes.
+      expires_ms      ${number},
+      PRIMARY KEY (tenant_id, job_id)
+    )${end}`,
+    "CREATE UNIQUE INDEX jobs_unique ON jobs (tenant_id, kind, unique_key) WHERE unique_key IS NOT NULL AND state <> 'Done'",
+    'CREATE UNIQUE INDEX jobs_by_key ON jobs (tenant_id, operation, key) WHERE key IS NOT NULL',
+    "CREATE INDEX jobs_waiting ON jobs (kind, tenant_id, lane, wake_ms, job_id) WHERE state = 'Waiting'",
+    "CREATE INDEX jobs_held ON jobs (kind, tenant_id, lane) WHERE state = 'Held'",
+    "CREATE INDEX jobs_asleep ON jobs (wake_ms) WHERE state IN ('Later', 'Held')",
+    "CREATE INDEX jobs_done ON jobs (tenant_id, kind, job_id) WHERE state = 'Done'",
+    'CREATE INDEX jobs_letters ON jobs (tenant_id, job_id) WHERE is_letter = 1',
+    'CREATE INDEX jobs_over ON jobs (expires_ms) WHERE expires_ms IS NOT NULL',
+    `CREATE TABLE positions (
+      tenant_id  ${text} NOT NULL,
+      -- Of a follower.
+      name       ${text} NOT NULL,
+      -- The first index of the tenant's log that it has not taken.
+      next_index ${number} NOT NULL,
+      PRIMARY KEY (tenant_id, name)
+    )${end}`,
+  ];
+}

@@ -1,0 +1,309 @@
+// Jobs in tables, by the same code in both backends: SQLite runs it in the thread that owns work.db, PostgreSQL over a
+// connection. Each method is one transaction.
+
+import { ok as assert } from 'node:assert/strict';
+import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
+import type {
+  Claim,
+  ClaimRef,
+  ClaimWish,
+  Enqueued,
+  Finished,
+  Job,
+  JobKey,
+  JobKind,
+  JobLimits,
+  LetterStates,
+  NewJob,
+  Outcome,
+  Retried,
+  UsedJobKey,
+} from '../../work/jobs.ts';
+import type { RowsWish } from '../../paging.ts';
+import { numberOf, textIn } from '../rows/columns.ts';
+import { LAST_ID } from '../rows/last-id.ts';
+import { compared, jobIn, jobKeyIn } from './job-row.ts';
+import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
+import type { JobStatements } from './job-statements.ts';
+import { JobTurns } from './job-turns.ts';
+
+/** How many are woken or swept at once. */
+const PORTION = 1000;
+
+export class JobTables<S> {
+  readonly #database: JobDatabase<S>;
+  readonly #statements: JobStatements<S>;
+  readonly #turns: JobTurns<S>;
+
+  constructor(database: JobDatabase<S>) {
+    this.#database = database;
+    this.#statements = database.statements;
+    this.#turns = new JobTurns(database);
+  }
+
+  enqueue(tenant: TenantId, job: Omit<NewJob, 'tenant'>, limits: JobLimits = {}): Promise<Enqueued> {
+    const { waitingMax, doneMax } = limits;
+    return this.#database
+      .inTransaction({ tenant }, async (transaction) => {
+        const enqueued = await this.add(transaction, { ...job, tenant });
+        if (enqueued.status !== 'Enqueued') return enqueued;
+        const values = [tenant, job.kind];
+        if (waitingMax !== undefined) {
+          const [row] = await transaction.query(this.#statements.waitingCount, values);
+          if (numberOf(row, 'count') > waitingMax) throw new FullError();
+        }
+        if (doneMax !== undefined) await transaction.change(this.#statements.trimDone, [...values, doneMax]);
+        return enqueued;
+      })
+      .catch((error: unknown): Enqueued => {
+        if (error instanceof FullError) return { status: 'Full' };
+        throw error;
+      });
+  }
+
+  /** As part of a larger transaction. */
+  async add(transaction: JobTransaction<S>, job: NewJob): Promise<Enqueued> {
+    const { tenant, kind, once, uniqueKey, dead } = job;
+    const [row] = await transaction.query(this.#statements.add, valuesOf(job));
+    if (row !== undefined) return { status: 'Enqueued', job: jobIn(row) };
+    const found = await transaction.query(this.#statements.inTheWay, [
+      tenant,
+      job.jobId,
+      once?.operation ?? null,
+      once?.key ?? null,
+      kind,
+      uniqueKey ?? null,
+    ]);
+    const same = found.find((each) => each['job_id'] === job.jobId);
+    if (same !== undefined) return { status: 'Known', job: jobIn(same) };
+    const used =
+      once && found.find((each) => each['operation'] === once.operation && each['key'] === once.key);
+    if (once !== undefined && used !== undefined) return this.#addUnlessUsed(transaction, job, once, used);
+    assert(found.length > 0, 'something is in the way of a job that is not enqueued');
+    if (dead === undefined) return { status: 'Exists' };
+    const [again] = await transaction.query(this.#statements.failAgain, valuesOfFailure(job));
+    return { status: 'Known', job: jobIn(again!) };
+  }
+
+  /** A key whose time is over may be used again. */
+  async #addUnlessUsed(
+    transaction: JobTransaction<S>,
+    job: NewJob,
+    once: JobKey,
+    row: JobRow,
+  ): Promise<Enqueued> {
+    const used = usedIn(row);
+    const nowMs = once.expiresAtMs - LIMITS.idempotencyWindowMs;
+    if (used.expiresAtMs > nowMs) return { status: 'KeyUsed', used };
+    await transaction.change(this.#statements.forgetKey, [job.tenant, once.operation, once.key, nowMs]);
+    return this.add(transaction, job);
+  }
+
+  async find(tenant: TenantId, jobId: string): Promise<Job | undefined> {
+    const [row] = await this.#read(tenant, this.#statements.find, [tenant, jobId]);
+    return row && jobIn(row);
+  }
+
+  async usedKey(
+    tenant: TenantId,
+    operation: OperationName,
+    key: string,
+    steadyNowMs: number,
+  ): Promise<UsedJobKey | undefined> {
+    const [row] = await this.#read(tenant, this.#statements.usedKey, [tenant, operation, key, steadyNowMs]);
+    return row && usedIn(row);
+  }
+
+  async letters(
+    tenant: TenantId,
+    { way, beyond, limit, ...states }: RowsWish & LetterStates,
+  ): Promise<Job[]> {
+    const { lettersBefore, lettersAfter } = this.#statements;
+    const asked = [tenant, ...numbersOf(states)];
+    const rows =
+      way === 'Falling'
+        ? await this.#read(tenant, lettersBefore, [...asked, beyond ?? LAST_ID, limit])
+        : await this.#read(tenant, lettersAfter, [...asked, beyond ?? '', limit]);
+    return rows.map(jobIn);
+  }
+
+  async letterCount(tenant: TenantId, states: LetterStates): Promise<number> {
+    const [row] = await this.#read(tenant, this.#statements.letterCount, [tenant, ...numbersOf(states)]);
+    return numberOf(row, 'count');
+  }
+
+  letterCountOfAll(): Promise<number> {
+    return this.#database.inTransaction('All', async (transaction) =>
+      numberOf((await transaction.query(this.#statements.letterCountOfAll, []))[0], 'count'),
+    );
+  }
+
+  removeLetters(tenant: TenantId, kind: JobKind, failedBeforeMs: number): Promise<number> {
+    return this.#database.inTransaction({ tenant }, (transaction) =>
+      transaction.change(this.#statements.removeLetters, [tenant, kind, failedBeforeMs]),
+    );
+  }
+
+  retry(tenant: TenantId, jobId: string, once?: JobKey): Promise<Retried> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      const { usedKey, forgetKey, retry, setKey } = this.#statements;
+      if (once !== undefined) {
+        const asked = [tenant, once.operation, once.key, once.expiresAtMs - LIMITS.idempotencyWindowMs];
+        const [row] = await transaction.query(usedKey, asked);
+        if (row !== undefined) return { status: 'KeyUsed', used: usedIn(row) };
+        await transaction.change(forgetKey, asked);
+      }
+      if ((await transaction.change(retry, [tenant, jobId])) === 0) return { status: 'Unknown' };
+      if (once !== undefined) await transaction.change(setKey, [tenant, jobId, ...keyValues(once)]);
+      return { status: 'Retried' };
+    });
+  }
+
+  async claim(wish: ClaimWish): Promise<Claim[]> {
+    await this.#wake();
+    return this.#turns.claim(wish);
+  }
+
+  /** A lease that is over lets the job wait for its next holder. */
+  async #wake(): Promise<void> {
+    const { asleep, wake } = this.#statements;
+    await this.#ofPortion(asleep, wake);
+  }
+
+  /** One portion; true when there may be more. */
+  async sweep(): Promise<boolean> {
+    const { over, sweep } = this.#statements;
+    return (await this.#ofPortion(over, sweep)) >= PORTION;
+  }
+
+  async #ofPortion(found: S, change: S): Promise<number> {
+    const rows = await this.#database.inTransaction('All', (transaction) =>
+      transaction.query(found, [PORTION]),
+    );
+    const refs = rows.map((row) => ({ tenant: textIn(row, 'tenant_id'), jobId: textIn(row, 'job_id') }));
+    await this.#changeEach(refs, (transaction, { tenant, jobId }) =>
+      transaction.change(change, [tenant, jobId]),
+    );
+    return rows.length;
+  }
+
+  renew(
+    claims: readonly (ClaimRef & { readonly progress?: string | undefined })[],
+    leaseMs: number,
+  ): Promise<boolean[]> {
+    return this.#changeEach(claims, (transaction, { tenant, jobId, token, progress = null }) =>
+      transaction.change(this.#statements.renew, [tenant, jobId, token, leaseMs, progress]),
+    );
+  }
+
+  finish(finished: readonly Finished[]): Promise<boolean[]> {
+    return this.#changeEach(finished, async (transaction, { tenant, jobId, token, outcome }) => {
+      const held = [tenant, jobId, token];
+      const [statement, values] = this.#ending(outcome);
+      let changed = await transaction.change(statement, [...held, ...values]);
+      if (changed === 0 && statement === this.#statements.remove)
+        changed = await transaction.change(this.#statements.removeLater, held);
+      if (changed > 0 && outcome.status === 'Done' && outcome.jobs !== undefined)
+        for (const job of outcome.jobs) await this.add(transaction, job);
+      return changed;
+    });
+  }
+
+  #ending(outcome: Outcome): [S, JobValue[]] {
+    const { complete, remove, putOff, fail, bury } = this.#statements;
+    switch (outcome.status) {
+      case 'Done':
+        return outcome.keepMs === undefined
+          ? [remove, []]
+          : [complete, [outcome.result ?? null, outcome.keepMs]];
+      case 'PutOff':
+        return [putOff, [outcome.inMs]];
+      case 'Failed':
+        return [fail, [outcome.againInMs, outcome.reason]];
+      case 'Dead':
+        return [bury, [outcome.reason, LIMITS.deadLetterLifetimeMs]];
+    }
+  }
+
+  #read(tenant: TenantId, statement: S, values: readonly JobValue[]): Promise<JobRow[]> {
+    return this.#database.inTransaction({ tenant, isRead: true }, (transaction) =>
+      transaction.query(statement, values),
+    );
+  }
+
+  /** In the order of their keys; for each, whether it was changed. */
+  async #changeEach<T extends Pick<Job, 'tenant' | 'jobId'>>(
+    items: readonly T[],
+    change: (transaction: JobTransaction<S>, item: T) => Promise<number>,
+  ): Promise<boolean[]> {
+    const ordered = items.map((item, i) => ({ item, i })).sort((a, b) => compared(a.item, b.item));
+    const changed: boolean[] = Array.from(items, () => false);
+    const inOne = (some: typeof ordered) =>
+      this.#database.inTransaction('All', async (transaction) => {
+        const counts = await Promise.all(some.map(({ item }) => change(transaction, item)));
+        for (const [n, { i }] of some.entries()) changed[i] = counts[n]! > 0;
+      });
+    if (ordered.length === 0) return changed;
+    if (!(await this.#database.isDistributed())) await inOne(ordered);
+    else for (const some of Map.groupBy(ordered, ({ item }) => item.tenant).values()) await inOne(some);
+    return changed;
+  }
+}
+
+/** Ends the transaction in which it was found. */
+class FullError extends Error {}
+
+function usedIn(row: JobRow): UsedJobKey {
+  const key = jobKeyIn(row);
+  assert(key !== undefined, 'it was found by its key');
+  return { ...key, job: jobIn(row) };
+}
+
+/** Of the statement by which a letter that is there fails again. */
+export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobValue[] {
+  assert(
+    dead !== undefined && uniqueKey !== undefined,
+    'a message that is stored as a dead letter has a key',
+  );
+  return [tenant, kind, uniqueKey, dead.reason, dead.attempts, LIMITS.deadLetterLifetimeMs];
+}
+
+/** Of the statement that adds it. */
+export function valuesOf({
+  tenant,
+  jobId,
+  kind,
+  lane = '',
+  uniqueKey,
+  body,
+  once,
+  dueInMs = 0,
+  dead,
+}: NewJob): JobValue[] {
+  return [
+    tenant,
+    jobId,
+    kind,
+    lane,
+    uniqueKey ?? null,
+    body,
+    ...keyValues(once),
+    dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
+    dead?.attempts ?? 0,
+    dead?.reason ?? null,
+    dead === undefined ? 0 : 1,
+    dueInMs,
+    dead === undefined ? null : 0,
+    dead === undefined ? null : LIMITS.deadLetterLifetimeMs,
+  ];
+}
+
+function keyValues(once: JobKey | undefined): JobValue[] {
+  if (once === undefined) return [null, null, null, null, null, null];
+  const { operation, key, fingerprint, classification, expiresAtMs, answer } = once;
+  return [operation, key, fingerprint, classification, expiresAtMs, answer];
+}
+
+function numbersOf({ isHeld, isTried }: LetterStates): number[] {
+  return [Number(isHeld), Number(isTried)];
+}

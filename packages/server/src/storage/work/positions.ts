@@ -1,0 +1,36 @@
+// How far followers have come: moved together with the jobs that they have made of what they took.
+
+import type { Step } from '../../followers/follow-store.ts';
+import type { JobDatabase, JobTransaction } from './job-database.ts';
+import type { JobTables } from './job-tables.ts';
+
+/** For each step, whether the position was where it begins: only then its jobs are stored. */
+export async function advanceBy<S>(
+  database: JobDatabase<S>,
+  tables: JobTables<S>,
+  name: string,
+  steps: readonly Step[],
+): Promise<boolean[]> {
+  const { move, place } = database.statements;
+  const moved = new Map<Step, boolean>();
+  const advance = async (transaction: JobTransaction<S>, step: Step) => {
+    const { tenant, nextIndex, endIndex, jobs } = step;
+    // A log that is new to the follower has no position yet.
+    const isMoved =
+      (nextIndex === 0 && (await transaction.change(place, [tenant, name, endIndex])) > 0) ||
+      (await transaction.change(move, [tenant, name, nextIndex, endIndex])) > 0;
+    if (isMoved) await Promise.all(jobs.map((job) => tables.add(transaction, job)));
+    moved.set(step, isMoved);
+  };
+  // In the order of the names, in which everybody locks them.
+  const ordered = steps.toSorted((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+  if (await database.isDistributed()) {
+    for (const step of ordered)
+      await database.inTransaction('All', (transaction) => advance(transaction, step));
+  } else if (ordered.length > 0) {
+    await database.inTransaction('All', async (transaction) => {
+      for (const step of ordered) await advance(transaction, step);
+    });
+  }
+  return steps.map((step) => moved.get(step)!);
+}

@@ -1,0 +1,17 @@
+// The port of work on tables of jobs, wherever these are.
+
+import { type Calls, callsFor } from '../../runtime/calls.ts';
+import type { TenantJobs, WorkStore } from '../../work/jobs.ts';
+import type { JobTables } from './job-tables.ts';
+
+export function workStoreOn(jobs: Calls<JobTables<unknown>>): WorkStore {
+  const { claim, renew, finish, letterCountOfAll, sweep } = jobs;
+  return {
+    forTenant: (tenant): TenantJobs => callsFor(tenant, jobs),
+    claim,
+    renew,
+    finish,
+    letterCountOfAll,
+    sweep,
+  };
+}

@@ -1,0 +1,174 @@
+// Workers on the real store: what they hold, what they save, and when they stop.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../runtime/clock.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import { nextId, STREAMS } from '../storage/conformance/claims.ts';
+import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Job } from './jobs.ts';
+import { createWorkers, type KindOfWork, type WorkerParts } from './workers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-workers-'));
+after(() => rmSync(folder, { recursive: true }));
+const random = createSystemRandom();
+
+function open(directory = mkdtempSync(join(folder, 'data-'))): Promise<Storage> {
+  const onFatal = (error: Error) => {
+    throw error;
+  };
+  const options = { logOrigin: 'workers.test', streams: STREAMS, clock: systemClock, random, onFatal };
+  return openSqliteStorage({ ...options, directory, threads: false, exclusive: true });
+}
+
+function workersOn(
+  { work: store }: Storage,
+  kind: Partial<KindOfWork> & Pick<KindOfWork, 'handle'>,
+  more: Partial<WorkerParts> = {},
+) {
+  const whole: KindOfWork = { kind: 'Verification', atOnce: 5, perLane: 5, attemptsMax: 2, ...kind };
+  const telemetry = { error() {}, warn() {} };
+  const workers = createWorkers({ store, kinds: [whole], clock: systemClock, random, telemetry, ...more });
+  workers.start();
+  return workers;
+}
+
+async function enqueue({ work }: Storage, count = 1): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => nextId());
+  for (const jobId of ids) await work.forTenant('acme').enqueue({ jobId, kind: 'Verification', body: '{}' });
+  return ids;
+}
+
+async function until(what: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 400; i++) {
+    if (await what()) return;
+    await sleep(10);
+  }
+  assert.fail('it does not come true');
+}
+
+const find = ({ work }: Storage, jobId: string): Promise<Job | undefined> =>
+  work.forTenant('acme').find(jobId);
+const KEPT = { status: 'Done', keepMs: 60_000 } as const;
+
+test('jobs are done, so many at a time, and what came of them is saved', async () => {
+  await using storage = await open();
+  const ids = await enqueue(storage, 12);
+  let underWay = 0;
+  let most = 0;
+  await using workers = workersOn(storage, {
+    async handle({ jobId }) {
+      most = Math.max(most, (underWay += 1));
+      await sleep(5);
+      underWay -= 1;
+      return { ...KEPT, result: jobId };
+    },
+  });
+  workers.wake('Verification');
+  await until(async () => (await find(storage, ids.at(-1)!))?.state === 'Done');
+  const done = await Promise.all(ids.map((id) => find(storage, id)));
+  assert.deepEqual(
+    done.map((job) => [job?.state, job?.result, job?.attempts]),
+    ids.map((id) => ['Done', id, 1]),
+  );
+  assert.equal(most, 5);
+});
+
+test('a job that fails is tried again, and is a dead letter after its last attempt', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  await using _ = workersOn(storage, {
+    handle: () => Promise.reject(new Error('no answer')),
+  });
+  await until(async () => (await find(storage, jobId!))?.state === 'Dead');
+  const job = await find(storage, jobId!);
+  assert.deepEqual([job?.attempts, job?.reason], [2, 'no answer']);
+});
+
+test('a kind may say itself what becomes of a job that is out of attempts', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  await using _ = workersOn(storage, {
+    attemptsMax: 1,
+    handle: () => Promise.reject(new Error('no answer')),
+    outOfAttempts: () => ({ ...KEPT, result: '"failed"' }),
+  });
+  await until(async () => (await find(storage, jobId!))?.result === '"failed"');
+});
+
+test('a job that takes longer than a lease stays held, and tells how far it is', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  const started: string[] = [];
+  const handle: KindOfWork['handle'] = async (job, { progress }) => {
+    started.push(job.jobId);
+    for (let i = 1; i <= 12; i++) {
+      await sleep(50);
+      progress(String(i));
+    }
+    return KEPT;
+  };
+  const lease = { leaseMs: 150 };
+  await using both = new AsyncDisposableStack();
+  for (let i = 0; i < 2; i++) both.use(workersOn(storage, { handle }, lease));
+  await until(async () => Number((await find(storage, jobId!))?.progress ?? 0) >= 4);
+  await until(async () => (await find(storage, jobId!))?.state === 'Done');
+  assert.deepEqual(started, [jobId]);
+});
+
+test('a handler whose lease cannot be renewed is told to stop before the next holder begins', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  let stoppedAt = 0;
+  let isAway = true;
+  const store: WorkerParts['store'] = {
+    claim: (wish) => storage.work.claim(wish),
+    finish: (finished) => storage.work.finish(finished),
+    sweep: () => storage.work.sweep(),
+    renew: () => (isAway ? Promise.reject(new Error('away')) : storage.work.renew([], 0)),
+  };
+  const hanging: KindOfWork['handle'] = (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        stoppedAt = Date.now();
+        reject(signal.reason as Error);
+      });
+    });
+  const lease = { leaseMs: 600 };
+  const claimedAt = Date.now();
+  {
+    await using _ = workersOn(storage, { handle: hanging }, { ...lease, store });
+    await until(async () => stoppedAt > 0);
+  }
+  assert.ok(stoppedAt - claimedAt < 600, `it was told after ${stoppedAt - claimedAt} ms`);
+  isAway = false;
+  await using _ = workersOn(storage, { handle: async () => KEPT }, lease);
+  await until(async () => (await find(storage, jobId!))?.state === 'Done');
+});
+
+test('what is under way when the service stops is done by the next one, and does not count as failed', async () => {
+  const directory = mkdtempSync(join(folder, 'data-'));
+  let jobId: string | undefined;
+  {
+    await using storage = await open(directory);
+    [jobId] = await enqueue(storage);
+    let isBegun = false;
+    await using _ = workersOn(storage, {
+      handle: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          isBegun = true;
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    });
+    await until(async () => isBegun);
+  }
+  await using storage = await open(directory);
+  await using _ = workersOn(storage, { handle: async () => KEPT });
+  await until(async () => (await find(storage, jobId!))?.state === 'Done');
+  assert.equal((await find(storage, jobId!))?.attempts, 1);
+});

@@ -1,0 +1,252 @@
+// Those who do jobs: for each kind a handler, so many at a time. A worker claims jobs, holds their leases while the handlers
+// run, and saves what came of them, many in one commit. A handler whose lease could not be renewed in time is told to stop,
+// so that no job is done by two at once.
+
+import { type Clock, wait } from '../runtime/clock.ts';
+import { type Loop, startLoop } from '../runtime/loop.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Claim, ClaimRef, Finished, Job, JobKind, Outcome, WorkStore } from './jobs.ts';
+
+/** What a handler may say while it works. */
+export interface Holding {
+  /** Aborts when the job is not held any more, or the service stops. */
+  readonly signal: AbortSignal;
+  /** Saved soon. */
+  readonly progress: (text: string) => void;
+}
+
+export interface KindOfWork {
+  readonly kind: JobKind;
+  /** Of this process. */
+  readonly atOnce: number;
+  /** Of one lane, by all nodes together. */
+  readonly perLane: number;
+  /** Throws where it has failed: see `attemptsMax`. */
+  handle(job: Job, holding: Holding): Promise<Outcome>;
+  readonly attemptsMax: number;
+  /** What becomes of a job that has failed so often; undefined: it is a dead letter. */
+  outOfAttempts?(job: Job): Outcome;
+}
+
+export interface WorkerParts {
+  readonly store: Pick<WorkStore, 'claim' | 'renew' | 'finish' | 'sweep'>;
+  readonly kinds: readonly KindOfWork[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
+  readonly leaseMs?: number;
+}
+
+export interface Workers extends AsyncDisposable {
+  start(): void;
+  /** There is something to do. */
+  wake(kind: JobKind): void;
+}
+
+/** An attempt to renew it ends, one way or the other, in half of it. */
+const LEASE_MS = 30_000;
+/** Jobs that another node has enqueued are found within this time. */
+const PACE_MS = 1000;
+const BACK_OFF_MS = 100;
+const BACK_OFF_MS_MAX = 30_000;
+/** Before a job that has failed is tried again, twice as long each time. */
+const RETRY_MS = 1000;
+const RETRY_MS_MAX = 3_600_000;
+const PROGRESS_MS = 500;
+const SWEEP_MS = 60_000;
+const REASON_LENGTH_MAX = 1000;
+
+export function createWorkers(parts: WorkerParts): Workers {
+  const workers = new Map(parts.kinds.map((kind) => [kind.kind, new Worker(kind, parts)]));
+  let sweeper: Loop | undefined;
+  return {
+    start() {
+      for (const worker of workers.values()) worker.start();
+      sweeper ??= startSweeper(parts);
+    },
+    wake(kind) {
+      workers.get(kind)?.wake();
+    },
+    async [Symbol.asyncDispose]() {
+      await sweeper?.[Symbol.asyncDispose]();
+      await Promise.all([...workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function startSweeper({ store, clock, random, telemetry }: WorkerParts): Loop {
+  return startLoop({
+    clock,
+    random,
+    paceMs: SWEEP_MS,
+    backOffMs: BACK_OFF_MS,
+    backOffMsMax: BACK_OFF_MS_MAX,
+    turn: async () => ((await store.sweep()) ? 'more' : undefined),
+    onFailure: ({ error }) => telemetry.error('jobs whose time is over could not be removed', error),
+    onBroken: (error) => telemetry.error('jobs whose time is over are not removed any more', error),
+  });
+}
+
+/** A job under way. */
+interface Running extends ClaimRef {
+  readonly stop: AbortController;
+  /** By the monotonic clock: then nobody else has it yet. */
+  heldUntilNs: number;
+  progress: string | undefined;
+}
+
+class Worker implements AsyncDisposable {
+  readonly #kind: KindOfWork;
+  readonly #parts: WorkerParts;
+  readonly #leaseMs: number;
+  readonly #running = new Set<Running>();
+  readonly #underWay = new Set<Promise<void>>();
+  #ended: Finished[] = [];
+  #saving: Promise<void> | undefined;
+  #loop: Loop | undefined;
+  #keeper: Loop | undefined;
+  #renewedNs = 0;
+  #isStopping = false;
+
+  constructor(kind: KindOfWork, parts: WorkerParts) {
+    this.#kind = kind;
+    this.#parts = parts;
+    this.#leaseMs = parts.leaseMs ?? LEASE_MS;
+  }
+
+  start(): void {
+    const { clock, random, telemetry } = this.#parts;
+    const { kind } = this.#kind;
+    const common = { clock, random, backOffMs: BACK_OFF_MS, backOffMsMax: BACK_OFF_MS_MAX };
+    this.#loop ??= startLoop({
+      ...common,
+      paceMs: PACE_MS,
+      turn: () => this.#claim(),
+      onFailure: ({ error }) => telemetry.error(`jobs could not be claimed`, error, { kind }),
+      onBroken: (error) => telemetry.error(`jobs are not claimed any more`, error, { kind }),
+    });
+    this.#keeper ??= startLoop({
+      ...common,
+      paceMs: this.#leaseMs / 3,
+      turn: () => this.#renew(),
+      onFailure: ({ error }) => telemetry.error(`jobs could not be held`, error, { kind }),
+      onBroken: (error) => telemetry.error(`jobs are not held any more`, error, { kind }),
+    });
+  }
+
+  wake(): void {
+    this.#loop?.wake();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    await this.#loop?.[Symbol.asyncDispose]();
+    for (const { stop } of this.#running) stop.abort();
+    await Promise.all(this.#underWay);
+    await this.#keeper?.[Symbol.asyncDispose]();
+    await this.#saving;
+  }
+
+  async #claim(): Promise<'more' | undefined> {
+    const { kind, atOnce, perLane } = this.#kind;
+    const max = atOnce - this.#running.size;
+    if (max <= 0 || this.#isStopping) return undefined;
+    const sinceNs = this.#parts.clock.monotonicNs();
+    const claims = await this.#parts.store.claim({ kind, max, perLane, leaseMs: this.#leaseMs });
+    for (const claim of claims) this.#begin(claim, sinceNs);
+    return claims.length === max ? 'more' : undefined;
+  }
+
+  #begin({ job, token }: Claim, sinceNs: number): void {
+    const running: Running = {
+      tenant: job.tenant,
+      jobId: job.jobId,
+      token,
+      stop: new AbortController(),
+      heldUntilNs: this.#untilNs(sinceNs),
+      progress: undefined,
+    };
+    this.#running.add(running);
+    const work = this.#run(job, running).finally(() => {
+      this.#running.delete(running);
+      this.#underWay.delete(work);
+      this.#loop?.wake();
+    });
+    this.#underWay.add(work);
+  }
+
+  /** Never rejects. */
+  async #run(job: Job, running: Running): Promise<void> {
+    const { tenant, jobId, token, stop } = running;
+    const holding: Holding = {
+      signal: stop.signal,
+      progress: (text) => {
+        running.progress = text;
+        if (this.#parts.clock.monotonicNs() - this.#renewedNs >= PROGRESS_MS * 1e6) this.#keeper?.wake();
+      },
+    };
+    let outcome: Outcome;
+    try {
+      outcome = await this.#kind.handle(job, holding);
+    } catch (error) {
+      outcome = this.#outcomeOf(error, job, stop.signal);
+    }
+    this.#ended.push({ tenant, jobId, token, outcome });
+    await (this.#saving ??= this.#save());
+  }
+
+  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): Outcome {
+    // Told to stop: whoever claims it next goes on.
+    if (aborted) return { status: 'PutOff', inMs: 0 };
+    const { telemetry } = this.#parts;
+    const { kind, attempts, tenant, jobId } = job;
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, REASON_LENGTH_MAX);
+    telemetry.warn('a job has failed', { kind, tenant, jobId, attempts, reason });
+    if (attempts >= this.#kind.attemptsMax)
+      return this.#kind.outOfAttempts?.(job) ?? { status: 'Dead', reason };
+    return { status: 'Failed', reason, againInMs: Math.min(RETRY_MS * 2 ** (attempts - 1), RETRY_MS_MAX) };
+  }
+
+  /** All that ends while it is being saved goes with the next commit. Never rejects. */
+  async #save(): Promise<void> {
+    // What ends in the same moment is one commit.
+    await Promise.resolve();
+    for (;;) {
+      const ended = this.#ended;
+      if (ended.length === 0) break;
+      this.#ended = [];
+      try {
+        await this.#parts.store.finish(ended);
+      } catch (error) {
+        this.#parts.telemetry.error('what came of jobs could not be saved', error, { count: ended.length });
+        // The leases end, and somebody does them again.
+        await wait(this.#parts.clock, BACK_OFF_MS);
+      }
+    }
+    this.#saving = undefined;
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, store } = this.#parts;
+    const running = [...this.#running];
+    if (running.length === 0) return;
+    const sinceNs = (this.#renewedNs = clock.monotonicNs());
+    try {
+      const refs = running.map(({ tenant, jobId, token, progress }) => ({ tenant, jobId, token, progress }));
+      const held = await store.renew(refs, this.#leaseMs);
+      for (const [i, each] of running.entries()) {
+        if (held[i]) each.heldUntilNs = this.#untilNs(sinceNs);
+        else each.stop.abort();
+      }
+    } finally {
+      const nowNs = clock.monotonicNs();
+      for (const each of running) if (nowNs >= each.heldUntilNs) each.stop.abort();
+    }
+  }
+
+  /** A third of the lease is left for the handler to stop in. */
+  #untilNs(sinceNs: number): number {
+    return sinceNs + (this.#leaseMs * 1e6 * 2) / 3;
+  }
+}
