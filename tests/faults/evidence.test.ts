@@ -8,7 +8,7 @@ import { operationNamed } from '@tallystick/contract';
 import { canonicalBytes, parseJson, toHex } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import type { UnreadValue } from '../../packages/server/src/call.ts';
-import { plainEventOf } from '../../packages/server/src/events/plain-event.ts';
+import { createFindPlain } from '../../packages/server/src/events/plain-event.ts';
 import { leanValue } from '../../packages/server/src/protocols/rest/lean-body.ts';
 import { textMembersOf } from '../../packages/server/src/protocols/rest/text-members.ts';
 import { recompute } from '../../packages/server/src/storage/conformance/log-chain.ts';
@@ -93,7 +93,8 @@ function plainIn(body: string): number {
   const text = canonicalBytes(Buffer.from(body), { depthMax: 34, outlineLevels: BATCH.levels });
   assert.ok(text !== undefined, 'the spelling of a sound body does not matter');
   const { events } = leanValue(text.outline, BATCH) as { events: UnreadValue[] };
-  return events.filter((one) => plainEventOf(one, '2026-06-01T00:00:00.000Z', false) !== undefined).length;
+  const findPlain = createFindPlain(false);
+  return events.filter((one) => findPlain(one, '2026-06-01T00:00:00.000Z') !== undefined).length;
 }
 
 /** By the code of the verifier; read-log.ts has done it without. */

@@ -5,7 +5,8 @@ const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 const DURATION =
   /^P(?=\d|T\d)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+export const ULID_PATTERN = '^[0-7][0-9A-HJKMNP-TV-Z]{25}$';
 const DAY_MINUTES = 24 * 60;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -63,6 +64,19 @@ export const FORMATS = {
   password: accepted,
   byte: accepted,
 } as const satisfies Record<string, (text: string) => boolean>;
+
+/**
+ * Patterns that values of a format match, nearly all of them: what matches has the format. Only groups, alternatives,
+ * classes and counts occur. A date-time is matched in UTC, in the form that is kept, on all days but one in 400 years.
+ */
+export const PATTERN_OF_FORMAT: Readonly<Partial<Record<string, string>>> = {
+  'date-time':
+    '^(\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))' +
+    '|\\d\\d(0[48]|[2468][048]|[13579][26])-02-29)' +
+    'T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$',
+  uuid: '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$',
+  ulid: ULID_PATTERN,
+} satisfies Partial<Record<keyof typeof FORMATS, string>>;
 
 /** What each format asks for, in words that go on after "must be"; what accepts all asks for nothing. */
 export const EXPECTED_OF_FORMAT: Readonly<Partial<Record<string, string>>> = {

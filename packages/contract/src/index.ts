@@ -54,7 +54,6 @@ export {
   TenantId,
   ThresholdId,
   TimeSpan,
-  ULID_PATTERN,
   ViolationId,
   WebhookId,
 } from './schemas/primitives.ts';

@@ -1,6 +1,7 @@
 // Who may learn of a repeat.
 
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import type { Caller } from './access/caller.ts';
@@ -47,4 +48,19 @@ test('a fingerprint is of its tenant, its caller and what was sent, in parts or 
   assert.deepEqual(fingerprintOf(TENANT, one, 'ab'), made, 'also after another tenant');
   // Nobody can send what is taken for a caller.
   assert.notDeepEqual(fingerprintOf(TENANT, one, 'key:one').subarray(0, 32), made.subarray(32));
+});
+
+test('a fingerprint is two HMAC-SHA-256, which what earlier versions have stored is compared with', () => {
+  const hmac = (...parts: readonly (string | Uint8Array)[]) => {
+    const made = createHmac('sha256', TENANT.fingerprintKey);
+    for (const part of parts) made.update(part);
+    return made.digest();
+  };
+  for (const length of [0, 1, 55, 64, 1000, 70_000]) {
+    const sent = ['é', Buffer.alloc(length, 7)] as const;
+    assert.deepEqual(
+      Buffer.from(fingerprintOf(TENANT, one, ...sent)),
+      Buffer.concat([hmac(...sent), hmac('caller\n', one.identity)]),
+    );
+  }
 });

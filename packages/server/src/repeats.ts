@@ -7,7 +7,7 @@
 // classification of what was stored. For everyone else equal content is like any other: otherwise guessing, and
 // watching which guess is a repeat, would read what they may not.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
@@ -39,9 +39,22 @@ export function fingerprintOf(
   caller: Caller,
   ...sent: readonly (string | Uint8Array)[]
 ): Uint8Array {
-  const hmac = createHmac('sha256', tenant.fingerprintKey);
-  for (const part of sent) hmac.update(part);
-  return Buffer.concat([hmac.digest(), callerFingerprint(tenant, caller)]);
+  return Buffer.concat([hmacOf(tenant.fingerprintKey, ...sent), callerFingerprint(tenant, caller)]);
+}
+
+const BLOCK_BYTES = 64;
+
+/** HMAC-SHA-256 (RFC 2104) by two hashes: an Hmac of Node takes ten times as long to make. A key is shorter than a block. */
+function hmacOf(key: Uint8Array, ...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const message = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+  const inner = hash('sha256', Buffer.concat([padded(key, 0x36), ...message]), 'buffer');
+  return hash('sha256', Buffer.concat([padded(key, 0x5c), inner]), 'buffer');
+}
+
+function padded(key: Uint8Array, byte: number): Uint8Array {
+  const block = new Uint8Array(BLOCK_BYTES).fill(byte);
+  for (let i = 0; i < key.length; i++) block[i]! ^= key[i]!;
+  return block;
 }
 
 /**
@@ -76,7 +89,7 @@ const callerFingerprints = new WeakMap<Caller, { readonly key: Uint8Array; reado
 function callerFingerprint({ fingerprintKey: key }: TenantRecord, caller: Caller): Uint8Array {
   const found = callerFingerprints.get(caller);
   if (found?.key === key) return found.made;
-  const made = createHmac('sha256', key).update('caller\n').update(caller.identity).digest();
+  const made = hmacOf(key, 'caller\n', caller.identity);
   callerFingerprints.set(caller, { key, made });
   return made;
 }

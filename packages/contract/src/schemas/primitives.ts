@@ -2,13 +2,13 @@
 // Identifiers are flavored types: a plain string or number goes in freely, but an EventId is no StreamId.
 
 import type { TUnsafe } from 'typebox';
+import { ULID_PATTERN } from '../formats.ts';
 import { LIMITS } from '../limits.ts';
 import { ROLE_NAMES } from '../permissions.ts';
 import { choice } from '../schema.ts';
 import type { Flavor, JsonSchema } from '../schema.ts';
 import { Type } from '../type.ts';
 
-export const ULID_PATTERN = '^[0-7][0-9A-HJKMNP-TV-Z]{25}$';
 export const TENANT_ID_PATTERN = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.tenantIdLengthMax - 1}}$`;
 export const TENANT_ID_EXPECTED = `1 to ${LIMITS.tenantIdLengthMax} letters, digits, dots, underscores or hyphens, beginning with a letter or digit, like acme`;
 export const VISIBLE_ASCII_PATTERN = '^[\\x21-\\x7E]+$';

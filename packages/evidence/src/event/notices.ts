@@ -10,7 +10,11 @@ import { isWhollyOpen, openUnits, type ShownEvent } from './shown-event.ts';
 import { eventOf } from './units.ts';
 
 type Check<T> = (value: unknown) => value is T;
-type Payload<S> = { [K in keyof S]: S[K] extends Check<infer T> ? T : never };
+type Checked<C> = C extends Check<infer T> ? T : never;
+type OptionalKeys<S> = { [K in keyof S]: undefined extends Checked<S[K]> ? K : never }[keyof S];
+type Payload<S> = { [K in Exclude<keyof S, OptionalKeys<S>>]: Checked<S[K]> } & {
+  [K in OptionalKeys<S>]?: Exclude<Checked<S[K]>, undefined>;
+};
 
 export type NoticeKind = Exclude<Kind, typeof KINDS.event>;
 
@@ -44,8 +48,13 @@ export const NOTICE_PAYLOADS = {
   },
   /** From here on checkpoints are signed by the new key; until overlapEndsAt by both. */
   [KINDS.keyRotation]: { previousKey: verifierKey, newKey: verifierKey, overlapEndsAt: instant },
-  /** The commitment is there where a record of the hold changes: see OPTIONAL_MEMBERS. */
-  [KINDS.legalHold]: { holdId: ulid, act: oneOf('Placed', 'Released'), policyId: orNull(ulid) },
+  /** The commitment is C of the RFC 8785 text of the record that has changed, where one has; its salt is kept with it. */
+  [KINDS.legalHold]: {
+    holdId: ulid,
+    act: oneOf('Placed', 'Released'),
+    policyId: orNull(ulid),
+    commitment: optional(hash),
+  },
   /** The commitment is C of the policy's RFC 8785 text, its salt is kept with that version. */
   [KINDS.policyChange]: {
     policyId: ulid,
@@ -70,6 +79,7 @@ export const NOTICE_PAYLOADS = {
     requestId: matching(/^[\x21-\x7e]{1,128}$/),
     subjectIds: listOf(ulid),
     count: index,
+    commitment: optional(hash),
   },
 } as const satisfies Record<NoticeKind, Record<string, Check<unknown>>>;
 
@@ -81,21 +91,8 @@ const ANCHOR_LOSS_MEMBERS = { signedSize: index, signedRoot: hash } as const;
 
 export type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
 
-/** The commitment is C of the RFC 8785 text of the record that has changed, its salt is kept with the record. */
-const RECORD_MEMBERS = { commitment: hash } as const;
-
-const OPTIONAL_MEMBERS: Partial<Record<NoticeKind, Record<string, Check<unknown>>>> = {
-  [KINDS.legalHold]: RECORD_MEMBERS,
-  [KINDS.administration]: RECORD_MEMBERS,
-};
-
-type OptionalMembers<K extends NoticeKind> = K extends typeof KINDS.administration
-  ? Partial<AnchorLossMembers & Payload<typeof RECORD_MEMBERS>>
-  : K extends typeof KINDS.legalHold
-    ? Partial<Payload<typeof RECORD_MEMBERS>>
-    : unknown;
-
-export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> & OptionalMembers<K>;
+export type NoticePayload<K extends NoticeKind> = Payload<(typeof NOTICE_PAYLOADS)[K]> &
+  (K extends typeof KINDS.administration ? Partial<AnchorLossMembers> : unknown);
 
 export type Notice = { [K in NoticeKind]: { kind: K; index: number; payload: NoticePayload<K> } }[NoticeKind];
 
@@ -120,8 +117,6 @@ export function payloadFault(kind: NoticeKind, payload: unknown): string | undef
   // Of another kind it is refused for that act, whatever else it has.
   const more = act === ANCHOR_LOSS_ACCEPTED ? ANCHOR_LOSS_MEMBERS : {};
   const checks: Record<string, Check<unknown>> = { ...NOTICE_PAYLOADS[kind], ...more };
-  for (const [member, isValid] of Object.entries(OPTIONAL_MEMBERS[kind] ?? {}))
-    if (Object.hasOwn(payload, member)) checks[member] = isValid;
   for (const [member, isValid] of Object.entries(checks)) {
     if (!isValid((payload as Record<string, unknown>)[member])) return `has no valid payload.${member}`;
   }
@@ -210,6 +205,10 @@ function oneOf<const T extends string>(...allowed: readonly T[]): Check<T> {
 
 function listOf<T>(item: Check<T>): Check<T[]> {
   return (value): value is T[] => Array.isArray(value) && value.length <= 10_000 && value.every(item);
+}
+
+function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (value): value is T | undefined => value === undefined || check(value);
 }
 
 function orNull<T>(check: Check<T>): Check<T | null> {

@@ -35,11 +35,6 @@ export interface Note {
   readonly signatures: readonly NoteSignature[];
 }
 
-export interface OpenedNote extends Note {
-  /** How many signatures are by keys that nobody vouched for. */
-  readonly unverified: number;
-}
-
 export interface Verifier {
   readonly name: string;
   readonly keyId: string;
@@ -69,7 +64,7 @@ export async function verifierOf(
 }
 
 /** The text of a note and those of its signatures that the verifiers vouch for, each key once. */
-export async function openNote(note: string, verifiers: readonly Verifier[]): Promise<OpenedNote> {
+export async function openNote(note: string, verifiers: readonly Verifier[]): Promise<Note> {
   const { text, signatures } = parseNote(note);
   const known = new Map(verifiers.map((verifier) => [keyOf(verifier), verifier]));
   if (known.size !== verifiers.length) throw malformed('two verifiers have the same name and key id');
@@ -85,8 +80,7 @@ export async function openNote(note: string, verifiers: readonly Verifier[]): Pr
   }
   if (verified.size === 0)
     throw new EvidenceError('KEY_UNKNOWN', `none of ${signatures.length} signatures is by a known key`);
-  const unverified = signatures.filter((signature) => !known.has(keyOf(signature))).length;
-  return { text, signatures: [...verified.values()], unverified };
+  return { text, signatures: [...verified.values()] };
 }
 
 /** Splits a note without verifying it: nothing in it is to be believed yet. */

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asJson, EventDraft } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import { EVENT } from '../testing/bound-operations.ts';
+import { drawn } from '../testing/drawn-values.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 
 const { acme } = startEventsApp();
@@ -74,4 +76,26 @@ test('a batch is stored or refused, event by event, and the counts add up', asyn
     }),
     { numRuns: 200, seed: 20260102 },
   );
+});
+
+test('an event of the schema is stored; under its own id it is a repeat, whichever way it is read', async () => {
+  let repeated = 0;
+  const event = drawn(asJson(EventDraft)) as fc.Arbitrary<Record<string, unknown>>;
+  await fc.assert(
+    fc.asyncProperty(event, async (any) => {
+      const sent = 'tenantId' in any ? { ...any, tenantId: 'acme' } : any;
+      assert.equal((await acme.ingest(sent)).status, 201);
+      if (!('eventId' in sent)) return;
+      repeated += 1;
+      // A null is absent, and makes the judge read the event.
+      const absent = Object.fromEntries(
+        ['context', 'payload', 'outcome'].filter((name) => !(name in sent)).map((name) => [name, null]),
+      );
+      for (const again of [sent, { ...absent, ...sent }, JSON.stringify(sent, null, 2)])
+        assert.equal((await acme.ingest(again)).body.idempotent, true);
+      assert.equal((await acme.ingest({ ...sent, action: 'Other.Action' })).status, 409);
+    }),
+    { numRuns: 150, seed: 20260117 },
+  );
+  assert.ok(repeated > 30, `only ${repeated} had an id`);
 });

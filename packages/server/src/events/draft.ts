@@ -62,7 +62,8 @@ export function draftOf(event: SoundEvent, acceptance: Acceptance, ids: NewIds):
     texts: [Buffer.from(canonicalJson(facts)), contentText],
     classification,
     retention,
-    sentFingerprint: sent.eventId === undefined ? undefined : fingerprint(acceptance, sent, contentText),
+    sentFingerprint:
+      sent.eventId === undefined ? undefined : fingerprint(acceptance, textWithoutContent(sent), contentText),
   };
 }
 
@@ -80,13 +81,16 @@ export function draftsOf(
 
 function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance, ids: NewIds): Draft {
   const { classification, retention } = acceptance.decide(new PlainFacts(event));
+  const { eventId } = event;
+  const contentText = texts.content(event);
   return {
     kind: KINDS.event,
-    eventId: ids.nextId(),
-    texts: [texts.facts(event, classification), texts.content(event)],
+    eventId: eventId ?? ids.nextId(),
+    texts: [texts.facts(event, classification), contentText],
     classification,
     retention,
-    sentFingerprint: undefined,
+    sentFingerprint:
+      eventId === undefined ? undefined : fingerprint(acceptance, texts.sent(event), contentText),
   };
 }
 
@@ -94,7 +98,15 @@ function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance
  * Tells whether the same was sent again: of what the client sent, context and payload apart. No canonical text has a
  * line break in it, so the two cannot be confused.
  */
-function fingerprint({ tenant, caller }: Acceptance, sent: EventDraft, contentText: Uint8Array): Uint8Array {
+function fingerprint(
+  { tenant, caller }: Acceptance,
+  sent: string | Uint8Array,
+  contentText: Uint8Array,
+): Uint8Array {
+  return fingerprintOf(tenant, caller, sent, '\n', contentText);
+}
+
+function textWithoutContent(sent: EventDraft): string {
   const { context: _, payload: __, ...others } = sent;
-  return fingerprintOf(tenant, caller, canonicalJson(others), '\n', contentText);
+  return canonicalJson(others);
 }

@@ -14,7 +14,7 @@ import {
   timeBreaches,
 } from './breaches.ts';
 import { contentTextOf, textOf } from './content-text.ts';
-import { type PlainEvent, plainEventOf } from './plain-event.ts';
+import { createFindPlain, type PlainEvent } from './plain-event.ts';
 import { isAfter, utcTimestamp } from './timestamp.ts';
 
 /** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
@@ -114,9 +114,10 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     return { sent, timestamp, contentText: contentTextOf(context, payload) };
   };
 
+  const findPlain = createFindPlain(requireActorIdentity);
   return (value, at, latest) => {
     if (!(value instanceof UnreadValue)) return judgeValue(value, at, latest);
-    const plain = at.broken.length === 0 ? plainEventOf(value, latest, requireActorIdentity) : undefined;
+    const plain = at.broken.length === 0 ? findPlain(value, latest) : undefined;
     return plain ?? judgeValue(value.read(at.detailsMax), at, latest);
   };
 }

@@ -10,13 +10,14 @@ import { textMembersOf } from '../protocols/rest/text-members.ts';
 import { queriedFacts } from '../query/queried-event.ts';
 import { shownEvent } from '../query/testing/shown-event.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
+import { drawn } from '../testing/drawn-values.ts';
 import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
 import { PlainFacts, soundFacts, storedFacts } from './facts.ts';
 import { isRefusal, type SoundEvent } from './judge.ts';
-import { isPlain, type PlainEvent, plainEventOf } from './plain-event.ts';
+import { createFindPlain, isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import type { Content, Facts } from './show.ts';
 
@@ -33,8 +34,10 @@ function arrived(events: readonly unknown[]): UnreadValue[] | undefined {
   return canonical && (leanValue(canonical.outline, BATCH) as { events: UnreadValue[] }).events;
 }
 
+const findPlain = createFindPlain(false);
+const findDemandingly = createFindPlain(true);
 const plain = (event: unknown, requireActorIdentity = false) =>
-  plainEventOf(arrived([event])![0]!, LATEST, requireActorIdentity);
+  (requireActorIdentity ? findDemandingly : findPlain)(arrived([event])![0]!, LATEST);
 
 const full = {
   ...EVENT,
@@ -46,6 +49,8 @@ const full = {
   correlationId: UUID.toUpperCase(),
   outcome: 'Denied',
   classification: 'Secret',
+  eventId: EVENT_ID,
+  tenantId: 'acme',
 };
 
 test('common events are plain, with all members or with the fewest', () => {
@@ -56,8 +61,8 @@ test('common events are plain, with all members or with the fewest', () => {
 
 test('what needs a closer look is not decided', () => {
   const table: object[] = [
-    { eventId: EVENT_ID },
-    { tenantId: 'acme' },
+    { eventId: EVENT_ID.toLowerCase() },
+    { tenantId: 5 },
     { payload: null },
     { timestamp: '2026-01-02T04:04:05+01:00' },
     { timestamp: LATEST },
@@ -67,7 +72,7 @@ test('what needs a closer look is not decided', () => {
 });
 
 test('every member of the contract is looked at, so that a new one is never passed over', () => {
-  const known = [...Object.keys(full), 'eventId', 'tenantId'].toSorted();
+  const known = Object.keys(full).toSorted();
   assert.deepEqual(Object.keys(asJson(EventDraft).properties ?? {}).toSorted(), known);
 });
 
@@ -142,7 +147,8 @@ const REPLACEMENTS: readonly Replacement[] = (
     [['context'], contents],
     [['payload'], contents],
     [['correlationId'], uuids],
-    [['eventId'], [EVENT_ID, EVENT_ID.toLowerCase()]],
+    [['eventId'], [EVENT_ID, EVENT_ID.toLowerCase(), `8${EVENT_ID.slice(1)}`, `${EVENT_ID}0`]],
+    [['tenantId'], ['acme', '']],
     [['outcome'], ['Success', 'Failure', 'Denied', 'success']],
     [['classification'], ['Public', 'Internal', 'Confidential', 'Secret', 'Secre']],
     [['a'], []],
@@ -165,7 +171,7 @@ function replaced(event: Members, replacements: readonly Replacement[]): Members
 /** Whether it was plain; then it must be sound, and the same in the end. */
 function agrees(event: Members, requireActorIdentity: boolean): boolean {
   const [item] = arrived([event]) ?? [];
-  const found = item && plainEventOf(item, LATEST, requireActorIdentity);
+  const found = item && (requireActorIdentity ? findDemandingly : findPlain)(item, LATEST);
   if (found === undefined) return false;
   const judged = (requireActorIdentity ? demandingJudge : judge)(event, eventPlace(), LATEST);
   assert.ok(!isRefusal(judged), JSON.stringify(judged));
@@ -217,6 +223,30 @@ test('so it is for several strange members', () => {
   assert.ok(plainCount > 10, `only ${plainCount} were plain`);
 });
 
+const drawnEvent = drawn(asJson(EventDraft)) as fc.Arbitrary<Members>;
+
+test('any event of the schema is plain, has the texts and the fingerprint that it has once it is read, and is not if it lacks a required member', () => {
+  let plainCount = 0;
+  fc.assert(
+    fc.property(drawnEvent, fc.constantFrom(...asJson(EventDraft).required!), (event, name) => {
+      if (agrees(event, false)) plainCount += 1;
+      assert.equal(agrees(replaced(event, [[[name], ABSENT]]), false), false);
+    }),
+    { numRuns: 500, seed: 20260117 },
+  );
+  assert.ok(plainCount > 400, `only ${plainCount} were plain`);
+});
+
+test('events of the schema with strange members are plain only where they are sound', () => {
+  const strange = fc.array(fc.constantFrom(...REPLACEMENTS), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(drawnEvent, strange, fc.boolean(), (event, replacements, isDemanded) => {
+      agrees(replaced(event, replacements), isDemanded);
+    }),
+    { numRuns: 500, seed: 20260117 },
+  );
+});
+
 type Judged = SoundEvent | PlainEvent;
 
 function textsOf(events: readonly Judged[], acceptance: Acceptance) {
@@ -228,10 +258,10 @@ function textsOf(events: readonly Judged[], acceptance: Acceptance) {
 }
 
 test('plain events and others of one batch keep their order and their room', () => {
-  const events = [full, { ...EVENT, tenantId: 'acme' }, EVENT, { ...full, payload: { t: 'é'.repeat(9000) } }];
+  const events = [full, { ...EVENT, payload: null }, EVENT, { ...full, payload: { t: 'é'.repeat(9000) } }];
   const items = arrived(events)!;
   const both = items.map((item) => {
-    const judged = plainEventOf(item, LATEST, false) ?? judge(item.read(), eventPlace(), LATEST);
+    const judged = findPlain(item, LATEST) ?? judge(item.read(), eventPlace(), LATEST);
     assert.ok(!isRefusal(judged));
     return judged;
   });

@@ -1,32 +1,12 @@
 // Events with which nothing is out of the ordinary, judged in the RFC 8785 bytes that they arrived in: no value is
 // made of them. What is found plain here, the judge finds sound; what is not found plain is undecided, and is read and
-// judged. Events with an id or a tenant of their own, with nulls, or with a time in another zone are not plain.
+// judged. The rules are those of the schema; events with nulls, or with a time in another zone, are not plain.
 
-import {
-  ACTOR_TYPES,
-  type Classification,
-  CLASSIFICATIONS,
-  EVENT_OUTCOMES,
-  LIMITS,
-} from '@tallystick/contract';
+import { asJson, type Classification, CLASSIFICATIONS, EventDraft, LIMITS } from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';
 import type { UnreadValue } from '../call.ts';
 import { IDENTITY_MEMBERS } from './breaches.ts';
-import {
-  contentUpTo,
-  fits,
-  identity,
-  isAction,
-  isBefore,
-  isUtcText,
-  isUuidText,
-  oneOf,
-  optional,
-  required,
-  type Rule,
-  saysWord,
-  textUpTo,
-} from './plain-rules.ts';
+import { memberNames, ruleOf, saysWord } from './plain-rules.ts';
 
 /** The members of an event, as their places in the outline of its text; 0 for one that is absent. */
 export interface PlainEvent {
@@ -38,6 +18,8 @@ export interface PlainEvent {
   readonly classification: Classification | undefined;
   readonly context: number;
   readonly correlationId: number;
+  /** The sender's own. */
+  readonly eventId: string | undefined;
   readonly outcome: number;
   readonly payload: number;
   readonly resource: number;
@@ -48,30 +30,62 @@ export function isPlain(event: object): event is PlainEvent {
   return 'outline' in event;
 }
 
-// The members in the order of RFC 8785, which is that of the bytes.
-const ACTOR: readonly Rule[] = [
-  required('actorType', oneOf(ACTOR_TYPES)),
-  optional('serviceId', identity),
-  optional('serviceName', identity),
-  optional('userId', identity),
-  optional('userName', textUpTo(LIMITS.userNameLengthMax)),
-];
-const RESOURCE: readonly Rule[] = [
-  required('resourceId', identity),
-  optional('resourceName', identity),
-  required('resourceType', identity),
-];
-const EVENT: readonly Rule[] = [
-  required('action', isAction),
-  required('actor', (outline, node) => fits(outline, node, ACTOR)),
-  optional('classification', oneOf(CLASSIFICATIONS)),
-  optional('context', contentUpTo(LIMITS.contextBytesMax)),
-  optional('correlationId', isUuidText),
-  optional('outcome', oneOf(EVENT_OUTCOMES)),
-  optional('payload', contentUpTo(LIMITS.payloadBytesMax)),
-  required('resource', (outline, node) => fits(outline, node, RESOURCE)),
-  required('timestamp', isUtcText),
-];
+/** `latest` is the latest timestamp that is accepted. */
+export type FindPlain = (value: UnreadValue, latest: string) => PlainEvent | undefined;
+
+export function createFindPlain(requireActorIdentity: boolean): FindPlain {
+  const schema = asJson(EventDraft);
+  const holds = ruleOf(schema);
+  const names = memberNames(schema);
+  // By the name of each member, where its place is listed.
+  const at = Object.fromEntries(names.map((name, i) => [name, i])) as Record<keyof EventDraft, number>;
+  return ({ outline, node }, latest) => {
+    const places: number[] = [];
+    if (!holds(outline, node, places)) return undefined;
+    const actor = places[at.actor]!;
+    const context = places[at.context]!;
+    const payload = places[at.payload]!;
+    const timestamp = places[at.timestamp]!;
+    const isPlain =
+      isBefore(outline, timestamp, latest) &&
+      bytesOf(outline, context) <= LIMITS.contextBytesMax &&
+      bytesOf(outline, payload) <= LIMITS.payloadBytesMax &&
+      (!requireActorIdentity || hasIdentity(outline, actor));
+    if (!isPlain) return undefined;
+    return {
+      outline,
+      node,
+      action: places[at.action]!,
+      actor,
+      classification: classificationIn(outline, places[at.classification]!),
+      context,
+      correlationId: places[at.correlationId]!,
+      eventId: textIn(outline, places[at.eventId]!),
+      outcome: places[at.outcome]!,
+      payload,
+      resource: places[at.resource]!,
+      timestamp,
+    };
+  };
+}
+
+/** None where the member is absent. */
+function bytesOf(outline: JsonOutline, node: number): number {
+  return node === 0 ? 0 : outline.to(node) - outline.from(node);
+}
+
+/** Of `2026-01-02T03:04:05`. */
+const SECONDS_LENGTH = 19;
+
+/** Whether a time is before the second of another; within that second it is undecided. */
+function isBefore(outline: JsonOutline, timestamp: number, latest: string): boolean {
+  const from = outline.from(timestamp) + 1;
+  for (let i = 0; i < SECONDS_LENGTH; i++) {
+    const difference = outline.bytes[from + i]! - latest.charCodeAt(i);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
 
 const classificationBytes = CLASSIFICATIONS.map((word) => Buffer.from(word));
 const identityBytes = IDENTITY_MEMBERS.map(([type, members]) => ({
@@ -80,35 +94,15 @@ const identityBytes = IDENTITY_MEMBERS.map(([type, members]) => ({
 }));
 const ACTOR_TYPE = Buffer.from('actorType');
 
-/** `latest` is the latest timestamp that is accepted. */
-export function plainEventOf(
-  { outline, node }: UnreadValue,
-  latest: string,
-  requireActorIdentity: boolean,
-): PlainEvent | undefined {
-  const places: number[] = [];
-  if (!fits(outline, node, EVENT, places)) return undefined;
-  const [action, actor, classification, context, correlationId, outcome, payload, resource, timestamp] =
-    places as [number, number, number, number, number, number, number, number, number];
-  if (!isBefore(outline, timestamp, latest)) return undefined;
-  if (requireActorIdentity && !hasIdentity(outline, actor)) return undefined;
-  return {
-    outline,
-    node,
-    action,
-    actor,
-    classification: classification === 0 ? undefined : classificationAt(outline, classification),
-    context,
-    correlationId,
-    outcome,
-    payload,
-    resource,
-    timestamp,
-  };
+function classificationIn(outline: JsonOutline, node: number): Classification | undefined {
+  if (node === 0) return undefined;
+  return CLASSIFICATIONS[classificationBytes.findIndex((word) => saysWord(outline, node, word))];
 }
 
-function classificationAt(outline: JsonOutline, node: number): Classification | undefined {
-  return CLASSIFICATIONS[classificationBytes.findIndex((word) => saysWord(outline, node, word))];
+/** Of a text in ASCII without escapes. */
+function textIn(outline: JsonOutline, node: number): string | undefined {
+  if (node === 0) return undefined;
+  return String.fromCharCode(...outline.bytes.subarray(outline.from(node) + 1, outline.to(node) - 1));
 }
 
 function hasIdentity(outline: JsonOutline, actor: number): boolean {

@@ -43,13 +43,20 @@ export class PlainTexts {
   /** Room for the plain ones among the events of a request. */
   constructor(events: readonly object[], acceptance: Acceptance, uuid: () => string) {
     const { caller, correlationId } = acceptance;
-    const bodyBytes = events.find(isPlain)?.outline.bytes.length ?? 0;
+    let bodyBytes = 0;
+    let hasOwnIds = false;
+    for (const event of events) {
+      if (!isPlain(event)) continue;
+      bodyBytes = event.outline.bytes.length;
+      hasOwnIds ||= event.eventId !== undefined;
+    }
     this.#submittedBy = senderMember(caller.name);
     this.#correlationId = correlationId;
     this.#uuid = uuid;
     // Small ones share memory with others, which is far quicker. All that is handed out is written before.
     this.#bytes = Buffer.allocUnsafe(
-      bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
+      // Twice, where what was sent is written as well.
+      (hasOwnIds ? 2 : 1) * bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
     );
   }
 
@@ -79,6 +86,20 @@ export class PlainTexts {
     // In place of the comma before the first member.
     this.#bytes[begin] = BRACE;
     this.#bytes[this.#end++] = BRACE_END;
+    return this.#bytes.subarray(begin, this.#end);
+  }
+
+  /** What was sent, but for context and payload. */
+  sent({ outline, node, context, payload }: PlainEvent): Uint8Array {
+    const begin = this.#end;
+    let from = outline.from(node);
+    for (const left of [context, payload]) {
+      if (left === 0) continue;
+      // Without the comma and the quote before the key: an action stands before both.
+      this.#copy(outline.bytes, from, outline.keyFrom(left) - 2);
+      from = outline.to(left);
+    }
+    this.#copy(outline.bytes, from, outline.to(node));
     return this.#bytes.subarray(begin, this.#end);
   }
 

@@ -1,5 +1,4 @@
-// Examples of what is sent and answered, one sound value for each important schema. Tests hold them against the
-// schemas; documentation and other packages' tests may show them.
+// Examples of what is sent and answered, one sound value for each important schema. Tests hold the schemas against them.
 
 const tenantId = 'acme';
 const eventId = '01KE0000000000000000000042';
