@@ -3,7 +3,7 @@
 // database does with the same rows and nothing else. A turn begins with the index caught up; in it the index does as it
 // does in a burst: it stands back at first, and then is at work.
 
-import { provision } from '../packages/server/src/storage/postgres/provision.ts';
+import { provision } from '../packages/server/src/storage/postgres/schema/provision.ts';
 import { type Backend, type OpenPostgres, POSTGRES, SQLITE } from './backends.ts';
 import type { Benchmark, Row } from './measure.ts';
 import { Caller, untilIndexed } from './processes/caller.ts';

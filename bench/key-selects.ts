@@ -3,7 +3,7 @@
 
 import { Client } from 'pg';
 import { eventIdBytes } from '@tallystick/evidence';
-import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
+import { SCHEMA } from '../packages/server/src/storage/postgres/connection/database.ts';
 
 const EVENTS = `SELECT entry, leaf, root1, root2, text1, text2, seeds
   FROM entries JOIN contents USING (tenant_id, leaf_index, content_month)`;

@@ -3,10 +3,10 @@
 // in the time.
 
 import { Client } from 'pg';
-import { bigints, byteas } from '../packages/server/src/storage/postgres/binary-arrays.ts';
-import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
+import { bigints, byteas } from '../packages/server/src/storage/postgres/connection/binary-arrays.ts';
+import { SCHEMA } from '../packages/server/src/storage/postgres/connection/database.ts';
 import { DocColumns } from '../packages/server/src/storage/postgres/event-index/doc-columns.ts';
-import { provision } from '../packages/server/src/storage/postgres/provision.ts';
+import { provision } from '../packages/server/src/storage/postgres/schema/provision.ts';
 import { POSTGRES } from './backends.ts';
 import { type Made, TERMS_PREFIX } from './made-rows.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openViews } from '../packages/server/src/storage/sqlite/event-index/views-database.ts';
-import { MIGRATIONS } from '../packages/server/src/storage/sqlite/schema.ts';
+import { MIGRATIONS } from '../packages/server/src/storage/sqlite/connection/schema.ts';
 import type { Made } from './made-rows.ts';
 
 /** Of a commit. */

@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { SCHEMA } from '../packages/server/src/storage/postgres/database.ts';
+import { SCHEMA } from '../packages/server/src/storage/postgres/connection/database.ts';
 
 export interface StoredBytes {
   readonly log: number;

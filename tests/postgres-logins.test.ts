@@ -11,8 +11,8 @@ import {
   PROJECTOR,
   type Scope,
   statement,
-} from '../packages/server/src/storage/postgres/database.ts';
-import { TENANT_TABLES } from '../packages/server/src/storage/postgres/rights.ts';
+} from '../packages/server/src/storage/postgres/connection/database.ts';
+import { TENANT_TABLES } from '../packages/server/src/storage/postgres/schema/rights.ts';
 import {
   adminCaller,
   callerOf,

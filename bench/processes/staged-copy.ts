@@ -4,8 +4,8 @@
 // Prints one line of JSON with what it saw. Settings arrive as JSON in the first argument.
 
 import { Client } from 'pg';
-import { SCHEMA } from '../../packages/server/src/storage/postgres/database.ts';
-import { ROLES, TENANTS_SETTING } from '../../packages/server/src/storage/postgres/rights.ts';
+import { SCHEMA } from '../../packages/server/src/storage/postgres/connection/database.ts';
+import { ROLES, TENANTS_SETTING } from '../../packages/server/src/storage/postgres/schema/rights.ts';
 import { percentile } from '../measure.ts';
 import { copyIn, copyOut } from './copy.ts';
 import type { LoadSeen } from './load.ts';

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
-import { Database, SCHEMA } from '../../packages/server/src/storage/postgres/database.ts';
-import { migrate } from '../../packages/server/src/storage/postgres/migrate.ts';
-import { TENANT_TABLES } from '../../packages/server/src/storage/postgres/rights.ts';
+import { Database, SCHEMA } from '../../packages/server/src/storage/postgres/connection/database.ts';
+import { migrate } from '../../packages/server/src/storage/postgres/schema/migrate.ts';
+import { TENANT_TABLES } from '../../packages/server/src/storage/postgres/schema/rights.ts';
 
 export const CLUSTER_URL = process.env['CITUS_URL'] ?? '';
 

@@ -1,6 +1,6 @@
 // P1 and P3 on PostgreSQL: whatever moment the service is killed at, every acknowledged event is there, the sequence has no
 // gap, the chain no fork, and what was never answered can be repeated with its key and is stored once. Kills of the database
-// itself are in storage/postgres/kills.test.ts.
+// itself are in storage/postgres/append/kills.test.ts.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -9,7 +9,7 @@ import type { SigningKeys } from '../../packages/server/src/keys/signing-keys.ts
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
 import type { TrustedKey } from '../../packages/server/src/storage/fsck/notes.ts';
 import { checkRange } from '../../packages/server/src/storage/sqlite/fsck/range.ts';
-import { TreeTables } from '../../packages/server/src/storage/sqlite/tree-tables.ts';
+import { TreeTables } from '../../packages/server/src/storage/sqlite/tree/tree-tables.ts';
 import type { RangeVerdict } from '../../packages/server/src/streams/tree.ts';
 import { copyInMemory, LOG_ORIGIN, type MadeStore, makeStore, makeTiledStore } from './tamper/made-store.ts';
 import { idAt, unguarded } from './tamper/named-change.ts';

@@ -28,9 +28,9 @@ import {
   requireSigner,
   requireSigningKeys,
 } from './storage/signing-key-files.ts';
-import { openJournalForReading } from './storage/sqlite/database.ts';
-import { readKeyUses } from './storage/sqlite/key-uses.ts';
-import { createRecordReader } from './storage/sqlite/records.ts';
+import { openJournalForReading } from './storage/sqlite/connection/database.ts';
+import { readKeyUses } from './storage/sqlite/records/key-uses.ts';
+import { createRecordReader } from './storage/sqlite/records/records.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import type { Storage } from './storage/storage.ts';
 import { createSequencer } from './streams/sequencer.ts';

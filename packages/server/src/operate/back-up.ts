@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/settings.ts';
 import { StartError } from '../start-error.ts';
-import { copyJournal, type CopyingProgress } from '../storage/sqlite/copy-journal.ts';
+import { copyJournal, type CopyingProgress } from '../storage/sqlite/copy/copy-journal.ts';
 import { requireData } from './open-data.ts';
 
 export interface BackedUp {

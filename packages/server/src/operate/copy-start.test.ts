@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Move } from '../storage/moved-store.ts';
-import type { CopyMark, CopyTargetState } from '../storage/postgres/copy-mark.ts';
+import type { CopyMark, CopyTargetState } from '../storage/postgres/copy/copy-mark.ts';
 import { copyStart } from './copy-start.ts';
 
 const OWN = { installationId: 'one', logOrigin: 'audit.example.com' };

@@ -17,13 +17,13 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
 import type { Installation } from '../storage/installation.ts';
 import { type Move, readMove, writeMove } from '../storage/moved-store.ts';
-import type { CopyTarget } from '../storage/postgres/copy-target.ts';
+import type { CopyTarget } from '../storage/postgres/copy/copy-target.ts';
 import { COPIED_TABLES, portionsOf } from '../storage/rows/copied-tables.ts';
 import { loadSigningKeys } from '../storage/signing-key-files.ts';
-import { CopiedRows } from '../storage/sqlite/copied-rows.ts';
-import { openJournal } from '../storage/sqlite/database.ts';
-import { takeLock } from '../storage/sqlite/lock.ts';
-import { readInstallation } from '../storage/sqlite/meta.ts';
+import { CopiedRows } from '../storage/sqlite/copy/copied-rows.ts';
+import { openJournal } from '../storage/sqlite/connection/database.ts';
+import { takeLock } from '../storage/sqlite/connection/lock.ts';
+import { readInstallation } from '../storage/sqlite/connection/meta.ts';
 import { compareCopy, CopyDiffers } from './compare-copy.ts';
 import type { CopiedLog } from './copied-logs.ts';
 import { type CopyStart, copyStart } from './copy-start.ts';
@@ -63,7 +63,7 @@ export async function copyStore(config: Config, onProgress: OnProgress): Promise
   if (db.prepare('SELECT 1 FROM api_keys').get() !== undefined)
     throw new StartError(`${directory} has API keys of an older version: start the service on it once`);
   // Loaded where it is needed.
-  const { openCopyTarget } = await import('../storage/postgres/copy-target.ts');
+  const { openCopyTarget } = await import('../storage/postgres/copy/copy-target.ts');
   await using target = await openCopyTarget({
     ...urls,
     ownerUrl: ownerUrl?.reveal(),

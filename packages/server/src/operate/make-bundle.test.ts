@@ -12,9 +12,9 @@ import {
 import * as fc from 'fast-check';
 import { systemClock } from '../runtime/clock.ts';
 import { StartError } from '../start-error.ts';
-import { readInstallation } from '../storage/sqlite/meta.ts';
-import { openJournalForReading } from '../storage/sqlite/database.ts';
-import { TreeTables } from '../storage/sqlite/tree-tables.ts';
+import { readInstallation } from '../storage/sqlite/connection/meta.ts';
+import { openJournalForReading } from '../storage/sqlite/connection/database.ts';
+import { TreeTables } from '../storage/sqlite/tree/tree-tables.ts';
 import { draftNotice } from '../streams/notice.ts';
 import { nextId, openSignedLogs, type SignedLogs } from '../testing/signed-log.ts';
 import { type BundleWish, openBundle } from './make-bundle.ts';

@@ -13,7 +13,7 @@ import type { Asking } from '../storage/answers.ts';
 import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
 import type { LogPlace } from '../storage/rows/log-place.ts';
 import { loadSigningKeys } from '../storage/signing-key-files.ts';
-import { openBundleStore as openJournalStore } from '../storage/sqlite/bundle-store.ts';
+import { openBundleStore as openJournalStore } from '../storage/sqlite/log/bundle-store.ts';
 import { BundleLines, type CoveredRange } from './bundle-lines.ts';
 import { requireData } from './open-data.ts';
 
@@ -51,7 +51,7 @@ export async function openBundle(config: Config, wish: BundleWish): Promise<Open
   const place = verifyingUrl(config.storage);
   if (place === undefined) return openIn(openJournalStore(dataDirectory, wish.tenant), dataDirectory, wish);
   // Loaded here: a command over a data directory does not wait for what speaks to databases.
-  const { openBundleStore } = await import('../storage/postgres/bundle-store.ts');
+  const { openBundleStore } = await import('../storage/postgres/log/bundle-store.ts');
   return openIn(await openBundleStore(place, wish.tenant), dataDirectory, wish);
 }
 

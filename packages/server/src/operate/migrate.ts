@@ -2,9 +2,9 @@
 
 import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
-import { journalVersion, migrateJournal } from '../storage/sqlite/database.ts';
-import { takeLock } from '../storage/sqlite/lock.ts';
-import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { journalVersion, migrateJournal } from '../storage/sqlite/connection/database.ts';
+import { takeLock } from '../storage/sqlite/connection/lock.ts';
+import { MIGRATIONS } from '../storage/sqlite/connection/schema.ts';
 import { requireData } from './open-data.ts';
 
 /** What became of the data: the version that it had, 0 for none, and the one that it has now. */
@@ -32,7 +32,7 @@ export async function migrate(config: Config): Promise<Migrated> {
   const urls = databaseUrls(config.storage);
   if (urls !== undefined) {
     // Loaded here: a command over a data directory does not wait for what speaks to databases.
-    const { provision } = await import('../storage/postgres/provision.ts');
+    const { provision } = await import('../storage/postgres/schema/provision.ts');
     return provision({ ...urls, ownerUrl: ownerUrl?.reveal() }, { distribute });
   }
   requireData(config);

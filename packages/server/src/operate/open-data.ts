@@ -18,7 +18,7 @@ import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
 import { readAnchorFiles } from '../storage/anchor-reading.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { requireNotMoved } from '../storage/moved-store.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { newestIn } from '../storage/fsck/memory.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';

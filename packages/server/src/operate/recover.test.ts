@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import type { Config } from '../config/settings.ts';
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
-import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { MIGRATIONS } from '../storage/sqlite/connection/schema.ts';
 import { openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';
 import { openRecovery } from './recover.ts';
 

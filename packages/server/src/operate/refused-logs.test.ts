@@ -10,7 +10,7 @@ import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../opera
 import { StartError } from '../start-error.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSignedLogs, SIGNED_ORIGIN, type SignedLogs } from '../testing/signed-log.ts';
 import { rotateSigning } from './rotate-signing.ts';
 

@@ -23,7 +23,7 @@ export interface Column {
 
 export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
 
-/** Roles of PostgreSQL: see postgres/rights.ts. */
+/** Roles of PostgreSQL: see postgres/schema/rights.ts. */
 export type Role = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' | 'Verifier';
 export type Rights = Partial<Record<Role, readonly Right[]>>;
 

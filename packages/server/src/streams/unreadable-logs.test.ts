@@ -10,7 +10,7 @@ import { AuditError } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import { openRecovery } from '../operate/recover.ts';
 import { openAnchorFile } from '../storage/anchor-file.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { nextId, openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';

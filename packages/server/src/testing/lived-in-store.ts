@@ -14,7 +14,7 @@ import { openStorage } from '../operate/open-data.ts';
 import { openRecovery } from '../operate/recover.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Draft } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 
 const BUSY_TIMEOUT_MS = 20_000;
 

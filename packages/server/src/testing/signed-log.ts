@@ -14,7 +14,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Draft, Placed } from '../streams/log.ts';

@@ -12,9 +12,9 @@ import {
   signatureLine,
 } from '@tallystick/evidence';
 import { draftOf, now, NOW_MS, request, STREAMS } from '../storage/conformance/claims.ts';
-import { Database, SCHEMA } from '../storage/postgres/database.ts';
-import { migrate } from '../storage/postgres/migrate.ts';
-import { createTree } from '../storage/postgres/tree.ts';
+import { Database, SCHEMA } from '../storage/postgres/connection/database.ts';
+import { migrate } from '../storage/postgres/schema/migrate.ts';
+import { createTree } from '../storage/postgres/tree/tree.ts';
 import type { StreamLimits } from '../streams/log.ts';
 import type { Growth, TreeHead, TreeReader, TreeWriter } from '../streams/tree.ts';
 import { type LogNode, raw, startLogNode } from './postgres-nodes.ts';

@@ -2,10 +2,10 @@
 // role that only reads: both in one transaction, which is taken back.
 
 import { Client } from 'pg';
-import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/column-types.ts';
-import { SCHEMA } from '../../../../packages/server/src/storage/postgres/database.ts';
+import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';
+import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connection/database.ts';
 import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
-import { ROLES } from '../../../../packages/server/src/storage/postgres/rights.ts';
+import { ROLES } from '../../../../packages/server/src/storage/postgres/schema/rights.ts';
 import { ALL_CHECKS, type Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
 import { WalkDesk } from '../../../../packages/server/src/storage/fsck/entries.ts';
 import { type Heads, readAnchorAt } from '../../../../packages/server/src/storage/fsck/memory.ts';

@@ -10,28 +10,28 @@ import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
 import type { Storage } from '../storage.ts';
-import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './database.ts';
-import { removalTables } from './deletions.ts';
+import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './connection/database.ts';
+import { removalTables } from './log/deletions.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
-import { createFollowStore } from './follow.ts';
-import { COMMITS_AT_ONCE } from './journal.ts';
-import { createLogWith, writesHere } from './log.ts';
-import { HeldShares } from './held-shares.ts';
-import { createKeyUseStore } from './key-uses.ts';
-import type { LoginUrls } from './logins.ts';
-import { settleInstallation, settleSigner } from './meta.ts';
-import { requireReady } from './migrate.ts';
-import { Newscast } from './newscast.ts';
-import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes.ts';
-import { ensureReady } from './provision.ts';
-import { createOlderKeyStore } from './older-keys.ts';
-import { createRecordReader } from './records.ts';
-import { createTenantStore } from './tenants.ts';
-import { startWriter } from './threaded-writer.ts';
-import { createTree } from './tree.ts';
-import { exposureOf, usersOf } from './users.ts';
-import { createWorkStore } from './work.ts';
+import { createFollowStore } from './work/follow.ts';
+import { COMMITS_AT_ONCE } from './append/journal.ts';
+import { createLogWith, writesHere } from './log/log.ts';
+import { HeldShares } from './nodes/held-shares.ts';
+import { createKeyUseStore } from './records/key-uses.ts';
+import type { LoginUrls } from './connection/logins.ts';
+import { settleInstallation, settleSigner } from './schema/meta.ts';
+import { requireReady } from './schema/migrate.ts';
+import { Notifications } from './nodes/notifications.ts';
+import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes/nodes.ts';
+import { ensureReady } from './schema/provision.ts';
+import { createOlderKeyStore } from './records/older-keys.ts';
+import { createRecordReader } from './records/records.ts';
+import { createTenantStore } from './records/tenants.ts';
+import { startWriter } from './append/threaded-writer.ts';
+import { createTree } from './tree/tree.ts';
+import { exposureOf, usersOf } from './connection/users.ts';
+import { createWorkStore } from './work/work.ts';
 
 export interface PostgresOptions extends LoginUrls {
   /** As set; undefined: whatever is settled, or will be. */
@@ -128,10 +128,10 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const nodes = options.node && takingPart(options.node);
   function takingPart(node: Omit<NodeSelf, 'instance'>): Nodes {
     const instance = nextId();
-    const newscast = parts.use(new Newscast({ url, instance, clock }));
-    newscast.start();
+    const notifications = parts.use(new Notifications({ url, instance, clock }));
+    notifications.start();
     const database = connect(1, { answerMsMax: BEAT_MS_MAX });
-    return new PostgresNodes({ database, self: { ...node, instance }, held, newscast, clock });
+    return new PostgresNodes({ database, self: { ...node, instance }, held, notifications, clock });
   }
   const asking = connect(1, { answerMsMax: ALIVE_MS_MAX });
   const working = connect(WORK_CONNECTIONS);

@@ -5,8 +5,8 @@ import { placeAt } from '../../testing/postgres-claims.ts';
 import { raw } from '../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { epochClaims } from '../conformance/epochs.ts';
-import { Database } from './database.ts';
-import { migrate } from './migrate.ts';
+import { Database } from './connection/database.ts';
+import { migrate } from './schema/migrate.ts';
 import type { ThreadsOptions } from './postgres-storage.ts';
 
 /** Nobody who may do more than a claim needs. */

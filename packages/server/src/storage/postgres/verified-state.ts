@@ -1,10 +1,10 @@
 // One state of a database, for whoever verifies it or makes bundles of it, also while the service goes on: read only, in a
 // role that sees evidence and nothing else, over one connection.
 
-import { Database, type OpenState, VERIFIER } from './database.ts';
-import { requireVersion } from './migrate.ts';
-import { ROLES } from './rights.ts';
-import { userOf } from './users.ts';
+import { Database, type OpenState, VERIFIER } from './connection/database.ts';
+import { requireVersion } from './schema/migrate.ts';
+import { ROLES } from './schema/rights.ts';
+import { userOf } from './connection/users.ts';
 
 /** To count all contents of a large database takes long, and nobody waits for it but who has asked. */
 const ANSWER_MS_MAX = 24 * 60 * 60 * 1000;

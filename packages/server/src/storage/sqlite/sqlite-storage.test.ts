@@ -12,11 +12,11 @@ import { StartError } from '../../start-error.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { encodePool } from '../pool/append-message.ts';
-import { JOURNAL_FILE } from './database.ts';
+import { JOURNAL_FILE } from './connection/database.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
 import { threadsBeside } from '../../runtime/thread.ts';
 
-const startThread = threadsBeside(import.meta.url);
+const startThread = threadsBeside(import.meta.resolve('./threads/log-threads.ts'));
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-storage-'));
 after(() => rmSync(folder, { recursive: true }));

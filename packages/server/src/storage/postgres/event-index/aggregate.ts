@@ -16,7 +16,7 @@ import { COUNTED, KEY_KINDS, type KeyKind, SPANS } from '../../event-index/index
 import { DAY_HOURS, HOUR_MS } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn, textOrNone } from '../../rows/columns.ts';
-import { type Row, statement } from '../database.ts';
+import { type Row, statement } from '../connection/database.ts';
 import type { Match } from './finder.ts';
 import { FIRST_DOCS } from './first-docs.ts';
 import type { Matcher, Matching } from './matching.ts';

@@ -3,7 +3,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { letterJob } from '../../event-index/index-letter.ts';
 import type { JobTables } from '../../work/job-tables.ts';
-import type { Statement, Transaction } from '../database.ts';
+import type { Statement, Transaction } from '../connection/database.ts';
 import { ATTEMPTS_MAX, type Reasons } from './pieces.ts';
 
 export interface Letters {

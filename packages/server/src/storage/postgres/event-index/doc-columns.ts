@@ -1,6 +1,6 @@
 // The docs of a portion, column by column, as they are sent.
 
-import { bigints, byteas, integers, smallints, texts } from '../binary-arrays.ts';
+import { bigints, byteas, integers, smallints, texts } from '../connection/binary-arrays.ts';
 import type { Document } from '../../event-index/document.ts';
 import { TermVectors } from './term-vector.ts';
 

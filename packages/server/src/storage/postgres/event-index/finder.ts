@@ -7,7 +7,7 @@ import type { OrderStep, Place, Question } from '../../../events/event-index.ts'
 import { COUNTED, SPANS } from '../../event-index/index-columns.ts';
 import { Order } from '../../event-index/order.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { type Row, statement } from '../database.ts';
+import { type Row, statement } from '../connection/database.ts';
 import { FIRST_DOCS } from './first-docs.ts';
 import type { Matcher, Matching } from './matching.ts';
 import { once, Parameters } from './parameters.ts';

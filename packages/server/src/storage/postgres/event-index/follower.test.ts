@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { parseQuery } from '../../../query/query-parser.ts';
-import { SCHEMA } from '../database.ts';
+import { SCHEMA } from '../connection/database.ts';
 import { events, IndexedLogs, NOW_MS, requireFound } from './testing/indexed-log.ts';
 
 const NO_TIME = 'no time at all';

@@ -2,7 +2,7 @@
 // transaction. They count when a statement is planned. One with a name may keep the plan that it got elsewhere, so what is
 // asked elsewhere, too, has none here.
 
-import type { Row, Statement, Transaction, Value } from '../database.ts';
+import type { Row, Statement, Transaction, Value } from '../connection/database.ts';
 import { once } from './parameters.ts';
 
 /** For a whole search: by an index wherever there is one, and by one process for each of the searches that are let in. */

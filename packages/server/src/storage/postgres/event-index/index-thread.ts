@@ -6,8 +6,8 @@ import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { serveThread } from '../../../runtime/thread.ts';
-import { Database, type DatabaseOptions } from '../database.ts';
-import { HeldShares, type Leases } from '../held-shares.ts';
+import { Database, type DatabaseOptions } from '../connection/database.ts';
+import { HeldShares, type Leases } from '../nodes/held-shares.ts';
 import { IndexFollower } from './follower.ts';
 
 export interface IndexData {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { ViewTerms } from '../../event-index/terms.ts';
-import { PROJECTOR, statement } from '../database.ts';
+import { PROJECTOR, statement } from '../connection/database.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { IndexedLogs } from './testing/indexed-log.ts';
 

@@ -3,9 +3,9 @@
 import type { TenantId } from '@tallystick/contract';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOrNone, numberOf, readOr } from '../../rows/columns.ts';
-import { bigints, texts } from '../binary-arrays.ts';
-import { type Row, statement, type Transaction } from '../database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, NOTICE_INDEX, WITH_CONTENTS } from '../log-columns.ts';
+import { bigints, texts } from '../connection/binary-arrays.ts';
+import { type Row, statement, type Transaction } from '../connection/database.ts';
+import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
 
 /** A row of the log, not looked into yet; `stored` is the row as it came. */
 export interface LoggedRow extends EventRow {

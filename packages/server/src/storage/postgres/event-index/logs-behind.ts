@@ -3,9 +3,9 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, type Row, statement } from '../database.ts';
-import type { HeldShares, Leases } from '../held-shares.ts';
-import { SHARES } from '../schema.ts';
+import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
+import type { HeldShares, Leases } from '../nodes/held-shares.ts';
+import { SHARES } from '../schema/schema.ts';
 
 /** A log whose view is behind. */
 export interface LogBehind {

@@ -24,9 +24,9 @@ import { type Known, type Plan, Planner, readable } from '../../event-index/plan
 import { timeSpanOf } from '../../event-index/time-span.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Row, statement, type Transaction, type Value } from '../database.ts';
-import { Turn } from '../pause.ts';
-import { ROLES } from '../rights.ts';
+import { type Row, statement, type Transaction, type Value } from '../connection/database.ts';
+import { Turn } from '../connection/paused-reads.ts';
+import { ROLES } from '../schema/rights.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';

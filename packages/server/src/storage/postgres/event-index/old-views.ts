@@ -1,7 +1,7 @@
 // Views that others have taken the place of: removed portion by portion, by whichever node comes to it.
 
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement } from '../database.ts';
+import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 import { lockViewIn } from './views.ts';
 
 const REMOVED_PORTION = 2000;

@@ -1,7 +1,7 @@
 // The values of a statement that is put together for one question. It is not prepared under a name: there are too many of
 // them, and each is planned for its own values.
 
-import type { Statement, Value } from '../database.ts';
+import type { Statement, Value } from '../connection/database.ts';
 
 export function once(text: string): Statement {
   return { name: '', text };

@@ -2,7 +2,7 @@
 
 import { pauseForOthers } from '../../../runtime/pause.ts';
 import { eventIn } from '../../event-index/logged-event.ts';
-import { statement, type Transaction } from '../database.ts';
+import { statement, type Transaction } from '../connection/database.ts';
 import type { WrittenPortion } from './index-writer.ts';
 import { type LoggedPortion, type LoggedRow, rowsBetween } from './logged-events.ts';
 import type { View } from './views.ts';

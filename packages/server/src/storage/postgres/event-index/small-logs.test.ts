@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TenantId } from '@tallystick/contract';
 import { PATIENT_LIMITS } from '../../../testing/postgres-server.ts';
-import { Database } from '../database.ts';
-import { HeldShares } from '../held-shares.ts';
-import { SHARES } from '../schema.ts';
+import { Database } from '../connection/database.ts';
+import { HeldShares } from '../nodes/held-shares.ts';
+import { SHARES } from '../schema/schema.ts';
 import { events, IndexedLogs, requireFound } from './testing/indexed-log.ts';
 
 const NO_TIME = 'no time at all';

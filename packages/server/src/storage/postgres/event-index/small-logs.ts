@@ -3,8 +3,8 @@
 // one by one. Not for tables that are distributed: what is asked here is asked of many tenants.
 
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { statement, type Transaction } from '../database.ts';
-import { type Leases, stillHeld } from '../held-shares.ts';
+import { statement, type Transaction } from '../connection/database.ts';
+import { type Leases, stillHeld } from '../nodes/held-shares.ts';
 import { addLetters, type Letters } from './dead-letters.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { BY_INDEX, type LoggedOfMany, type LogRange, rowsOfMany } from './logged-events.ts';

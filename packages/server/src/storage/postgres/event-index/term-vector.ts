@@ -7,7 +7,7 @@
 import type { Document } from '../../event-index/document.ts';
 import type { TermColumn } from '../../event-index/plan.ts';
 import { GAP, NAME_LETTERS } from '../../event-index/terms.ts';
-import { ArrayBytes, TSVECTOR } from '../binary-arrays.ts';
+import { ArrayBytes, TSVECTOR } from '../connection/binary-arrays.ts';
 import { columnLetter, largeLexeme } from './tsquery-expressions.ts';
 
 /** Places behind this one are all held as this one. */

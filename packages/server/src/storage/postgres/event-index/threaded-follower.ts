@@ -6,7 +6,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn } from '../../../followers/follower-work.ts';
 import { type ThreadHandle, threadsBeside } from '../../../runtime/thread.ts';
-import type { HeldShares } from '../held-shares.ts';
+import type { HeldShares } from '../nodes/held-shares.ts';
 import type { FollowerOfIndex } from './event-index.ts';
 import type { IndexData, IndexMessage } from './index-thread.ts';
 

@@ -1,7 +1,7 @@
 // The statements that write into views: docs, keys and counts. Each is in two forms, of which the one is about the view of
 // one tenant, and the other has tenant and generation as columns.
 
-import { type Statement, statement } from '../database.ts';
+import { type Statement, statement } from '../connection/database.ts';
 
 /** $1 and $2 are the tenant and the generation; of many, those of each row. */
 export interface ViewsStatement {

@@ -5,8 +5,8 @@ import { hash } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { TermMemory, ViewTerms } from '../../event-index/terms.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { type Row, statement, type Transaction } from '../database.ts';
-import type { Leases } from '../held-shares.ts';
+import { type Row, statement, type Transaction } from '../connection/database.ts';
+import type { Leases } from '../nodes/held-shares.ts';
 
 export interface View {
   readonly tenant: TenantId;

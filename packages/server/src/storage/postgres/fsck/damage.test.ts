@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
-import { orUnavailable } from '../away.ts';
+import { orUnavailable } from '../connection/unavailable.ts';
 import { faultOf } from './damage.ts';
 
 /** As the database answers. */

@@ -3,9 +3,9 @@
 import type { TenantId } from '@tallystick/contract';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
 import { blobOf, numberOf } from '../../rows/columns.ts';
-import { type Row, statement, type Value } from '../database.ts';
-import { WITH_CONTENTS } from '../log-columns.ts';
-import type { Asked } from '../by-tenant.ts';
+import { type Row, statement, type Value } from '../connection/database.ts';
+import { WITH_CONTENTS } from '../log/log-columns.ts';
+import type { Asked } from '../connection/by-tenant.ts';
 
 /** Enough to fill the lanes of the hash pools, and no more once their texts are so large together; one is always read. */
 const LOT_ROWS = 256;

@@ -5,8 +5,8 @@
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
 import { columnsOf as columnsIn, tablesOf } from '../../tables.ts';
-import { SCHEMA, statement } from '../database.ts';
-import type { Asked } from '../by-tenant.ts';
+import { SCHEMA, statement } from '../connection/database.ts';
+import type { Asked } from '../connection/by-tenant.ts';
 
 interface Expected {
   /** With their types, by name; `!` where there is always a value, `=` where the database makes it. */

@@ -4,8 +4,8 @@
 import { fault } from '../../fsck/store-fault.ts';
 import { placesOf } from '../../tables.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { statement } from '../database.ts';
-import type { Asked } from '../by-tenant.ts';
+import { statement } from '../connection/database.ts';
+import type { Asked } from '../connection/by-tenant.ts';
 
 const STRANGERS = placesOf('PostgreSQL').map(([table, place]) => ({
   table,

@@ -6,8 +6,8 @@ import { fault } from '../../fsck/store-fault.ts';
 import type { CheckpointRow, EpochRow, LogEnd, LogOf, TreeRows } from '../../fsck/stored-rows.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
-import { statement } from '../database.ts';
-import type { Asked } from '../by-tenant.ts';
+import { statement } from '../connection/database.ts';
+import type { Asked } from '../connection/by-tenant.ts';
 import { FIRST_INTEGER } from './rows.ts';
 
 const OF_LOG = 'tenant_id = $1 AND epoch = $2';

@@ -8,8 +8,8 @@ import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts
 import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
 import { eventIn } from '../../event-index/logged-event.ts';
 import { numberOf, readOr, textIn } from '../../rows/columns.ts';
-import { inTransaction } from '../database.ts';
-import { WriteAheadLog } from '../write-ahead-log.ts';
+import { inTransaction } from '../connection/database.ts';
+import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 import type { LetterBox } from './letter-box.ts';
 import { IndexWriter } from './index-writer.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';

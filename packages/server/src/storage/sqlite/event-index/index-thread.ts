@@ -9,7 +9,7 @@ import { createSteadyTime } from '../../../runtime/steady-time.ts';
 import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
 import { NOTHING_TO_BUILD } from '../../event-index/nothing-found.ts';
 import { numberOf } from '../../rows/columns.ts';
-import { openJournalForReading } from '../database.ts';
+import { openJournalForReading } from '../connection/database.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { IndexFollower } from './follower.ts';
 import { LetterBox } from './letter-box.ts';

@@ -3,7 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { type IndexLetter, letterJob } from '../../event-index/index-letter.ts';
-import { WorkDatabase } from '../work-database.ts';
+import { WorkDatabase } from '../work/work-database.ts';
 
 export interface LetterBoxParts {
   readonly directory: string;

@@ -3,7 +3,7 @@
 import { workerData } from 'node:worker_threads';
 import type { TenantId } from '@tallystick/contract';
 import type { Question } from '../../../events/event-index.ts';
-import { openJournalForReading } from '../database.ts';
+import { openJournalForReading } from '../connection/database.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { IndexReader } from './index-reader.ts';
 import type { StopFlag } from './stop.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { equalBytes } from '@tallystick/evidence';
 import { blobOf, numberOf } from '../../rows/columns.ts';
-import { createFile, inTransaction } from '../database.ts';
+import { createFile, inTransaction } from '../connection/database.ts';
 import { INDEX_TABLES, INDEX_VERSION } from './schema.ts';
 
 export const VIEWS_FILE = 'views.db';

@@ -8,7 +8,7 @@ import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
-import { readInstallation } from '../meta.ts';
+import { readInstallation } from '../connection/meta.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
 import { FIRST_INTEGER, integerIn, LAST_INTEGER, LogRows, textIn } from './rows.ts';

@@ -6,7 +6,7 @@ import type { TrustedKey } from '../../fsck/notes.ts';
 import * as range from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
-import { type LogPlace, tenantTrees, TreeTables } from '../tree-tables.ts';
+import { type LogPlace, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';

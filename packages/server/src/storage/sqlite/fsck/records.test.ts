@@ -11,7 +11,7 @@ import { adminCaller, WITH_PLATFORM_KEY } from '../../../testing/admin-caller.ts
 import { openRunningJournal } from '../../../testing/running-journal.ts';
 import { startTestApp } from '../../../testing/test-app.ts';
 import { SIGNING_KEYS_FOLDER } from '../../signing-key-files.ts';
-import { JOURNAL_FILE } from '../database.ts';
+import { JOURNAL_FILE } from '../connection/database.ts';
 
 const KEYS = '/api/v1/admin/api-keys';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-fsck-records-'));

@@ -4,7 +4,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from './rows.ts';
-import { MIGRATIONS } from '../schema.ts';
+import { MIGRATIONS } from '../connection/schema.ts';
 
 let expected: Map<string, string> | undefined;
 

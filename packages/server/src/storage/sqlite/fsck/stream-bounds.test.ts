@@ -8,11 +8,11 @@ import { after, test } from 'node:test';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../../conformance/claims.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
-import { openJournal } from '../database.ts';
-import { Journal } from '../journal.ts';
-import { LogTables } from '../log-tables.ts';
+import { openJournal } from '../connection/database.ts';
+import { Journal } from '../append/journal.ts';
+import { LogTables } from '../log/log-tables.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
-import { addTenants } from '../tenants.ts';
+import { addTenants } from '../records/tenants.ts';
 import { checkRange } from './range.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-bounds-'));

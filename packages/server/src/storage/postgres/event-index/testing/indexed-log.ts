@@ -21,11 +21,11 @@ import {
   type Said,
 } from '../../../event-index/testing/plain-definition.ts';
 import { PoolCommitter } from '../../../pool/pool-commitments.ts';
-import { Database, SCHEMA } from '../../database.ts';
-import { createLog } from '../../log.ts';
+import { Database, SCHEMA } from '../../connection/database.ts';
+import { createLog } from '../../log/log.ts';
 import type { Job } from '../../../../work/jobs.ts';
-import { createWorkStore } from '../../work.ts';
-import { migrate } from '../../migrate.ts';
+import { createWorkStore } from '../../work/work.ts';
+import { migrate } from '../../schema/migrate.ts';
 import { createEventIndex, type EventIndexOptions, type PostgresEventIndex } from '../event-index.ts';
 import { rowsBetween } from '../logged-events.ts';
 

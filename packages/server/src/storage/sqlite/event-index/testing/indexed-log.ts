@@ -20,7 +20,7 @@ import {
 } from '../../../event-index/testing/plain-definition.ts';
 import type { Storage } from '../../../storage.ts';
 import type { Job } from '../../../../work/jobs.ts';
-import { openJournalForReading } from '../../database.ts';
+import { openJournalForReading } from '../../connection/database.ts';
 import { openSqliteStorage } from '../../sqlite-storage.ts';
 import { IndexFollower } from '../follower.ts';
 import { LetterBox } from '../letter-box.ts';

@@ -1,0 +1,120 @@
+// Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
+// the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
+// done again, upon locked heads. For requests that look nothing up: neither a key, nor a record, nor what was removed, nor an
+// id that the caller has given. And not for logs that another node writes to at the same time: there it would mostly be in vain.
+
+import type { TenantId } from '@tallystick/contract';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { AppendAnswer, AppendTime } from '../../../streams/log.ts';
+import type { PooledRequest } from '../../pool/append-message.ts';
+import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { isPurge, PoolWriter } from '../../pool/pool-writer.ts';
+import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
+import { textIn } from '../../rows/columns.ts';
+import type { ContentMonths } from '../schema/content-months.ts';
+import type { Heads } from './heads.ts';
+import type { Pipeline } from '../connection/pipeline.ts';
+import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
+import { PostgresPoolTables } from './pool-tables.ts';
+
+/** A request with its place in the pool and that of its first draft in the commitments. */
+export interface Numbered {
+  readonly request: PooledRequest;
+  readonly place: number;
+  readonly firstRow: number;
+}
+
+export interface Given {
+  readonly commitments: PoolCommitments;
+  readonly now: AppendTime;
+}
+
+export interface SentPool {
+  /** What becomes of each request, by its place, if it is stored. */
+  readonly decided: ReadonlyMap<number, AppendAnswer>;
+  /** The tenants whose requests are durable. When it rejects, nothing is known of the commit, unless the tables refused it. */
+  readonly stored: Promise<ReadonlySet<TenantId>>;
+}
+
+export interface AppendAtOnceParts {
+  readonly pipeline: Pipeline;
+  readonly heads: Heads;
+  readonly months: Pick<ContentMonths, 'hasAll'>;
+  readonly writing: StreamWriterOptions;
+  readonly clock: Pick<Clock, 'monotonicNs'>;
+}
+
+/** After a log was found elsewhere than it was thought to be, it is locked first for so long. */
+const SHARED_MS = 1000;
+const SHARED_MAX = 10_000;
+
+export function canBeAtOnce(open: readonly Numbered[]): boolean {
+  return open.every(
+    ({ request: { once, drafts, records } }) =>
+      once === undefined &&
+      records.length === 0 &&
+      drafts.every((draft) => draft.sentFingerprint === undefined && !isPurge(draft)),
+  );
+}
+
+/** In order, so that nobody waits for anybody crosswise. */
+export function tenantsOf(open: readonly Numbered[]): TenantId[] {
+  return [...new Set(open.map(({ request }) => request.tenant))].sort();
+}
+
+export class AppendAtOnce {
+  readonly #parts: AppendAtOnceParts;
+  /** Logs that others have written to, and when that was noticed. */
+  readonly #sharedNs = new Map<TenantId, number>();
+
+  constructor(parts: AppendAtOnceParts) {
+    this.#parts = parts;
+  }
+
+  /** These were not where they were thought to be. */
+  missed(tenants: readonly TenantId[]): void {
+    if (this.#sharedNs.size > SHARED_MAX) this.#sharedNs.clear();
+    const nowNs = this.#parts.clock.monotonicNs();
+    for (const tenant of tenants) this.#sharedNs.set(tenant, nowNs);
+    this.#parts.heads.forget(tenants);
+  }
+
+  /** Undefined, and nothing is sent, if one of them is shared with others, or its head or a partition is not known here. */
+  send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
+    const { pipeline, heads, months, writing } = this.#parts;
+    const tenants = tenantsOf(open);
+    if (tenants.some((tenant) => this.#isShared(tenant))) return undefined;
+    const remembered = heads.remembered(tenants);
+    if (remembered === undefined) return undefined;
+    const tables = new PostgresPoolTables(remembered);
+    const writer = new PoolWriter(tables, writing);
+    const decided = new Map<number, AppendAnswer>();
+    for (const { request, place, firstRow } of open)
+      decided.set(place, writer.append(request, { commitments, firstRow, now }));
+    if (!months.hasAll(tables.rows.months)) return undefined;
+    const values = tables.rows.valuesAtOnce(remembered.heads.values());
+    const scope = { role: 'Writer', tenants } as const;
+    const rows =
+      tenants.length > FEW_TENANTS
+        ? pipeline.commit(scope, WRITE_MANY_AT_ONCE, values, PLANNED_FOR_MANY)
+        : pipeline.commit(scope, WRITE_AT_ONCE, values);
+    heads.remember(remembered.heads.values());
+    const stored = rows.then((all) => new Set(all.map((row) => textIn(row, 'tenant_id'))));
+    const reached = new Map([...remembered.heads].map(([tenant, { head }]) => [tenant, head.nextIndex]));
+    return {
+      decided,
+      stored: stored.then((tenants) => {
+        for (const tenant of tenants) heads.reached(tenant, reached.get(tenant)!);
+        return tenants;
+      }),
+    };
+  }
+
+  #isShared(tenant: TenantId): boolean {
+    const sinceNs = this.#sharedNs.get(tenant);
+    if (sinceNs === undefined) return false;
+    if (this.#parts.clock.monotonicNs() - sinceNs < SHARED_MS * 1e6) return true;
+    this.#sharedNs.delete(tenant);
+    return false;
+  }
+}

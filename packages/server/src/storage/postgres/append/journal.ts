@@ -1,0 +1,359 @@
+// Appending: one transaction for a whole pool of requests of many tenants. Where nothing is to be looked up, it is one
+// statement that is sent while the pool before is still being committed (append-at-once.ts). Otherwise, and for what that could
+// not store, the logs are locked first; keys and ids are looked up after that, so that of two who ask the same thing, on
+// whichever node, one stores and the other finds it. Logs that somebody else has locked wait for the next attempt. What the
+// database refuses is tried again tenant by tenant, so that one bad log fails alone. When anything else is thrown, nothing is
+// known of the commit. Where tables are distributed it is one transaction for each tenant from the beginning: a commit then
+// concerns one machine, and needs no other.
+
+import { AuditError, type TenantId } from '@tallystick/contract';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Random } from '../../../runtime/random.ts';
+import type {
+  AppendAnswer,
+  AppendTime,
+  EpochRequest,
+  EpochResult,
+  OnHeld,
+  SealRequest,
+  SealResult,
+} from '../../../streams/log.ts';
+import type { AppendPool } from '../../pool/append-message.ts';
+import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
+import { ShortenedLog, TenantFault } from '../../pool/tenant-fault.ts';
+import { AgedStreams } from './aged-streams.ts';
+import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
+import { ContentMonths } from '../schema/content-months.ts';
+import { type Database, statement } from '../connection/database.ts';
+import { beginEpoch } from './epoch-writer.ts';
+import { Heads } from './heads.ts';
+import { HeldShares } from '../nodes/held-shares.ts';
+import { Pipeline } from '../connection/pipeline.ts';
+import { LockedCommits, type Wish, type Work } from './locked-commits.ts';
+import { LockWait } from './lock-wait.ts';
+import { sweepUsedKeys } from './swept-keys.ts';
+import { Turns } from '../../../runtime/turns.ts';
+
+export interface JournalOptions extends StreamWriterOptions {
+  /** The name under which the logs are signed. */
+  readonly logOrigin: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The logs whose streams are sealed at their age; undefined: all. */
+  readonly held?: HeldShares;
+}
+
+type Result = AppendAnswer;
+
+/** Where each is of one tenant. */
+export const COMMITS_AT_ONCE = 8;
+
+const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
+const PROBE = statement(
+  `INSERT INTO meta (name, value) VALUES ('probes', '1')
+   ON CONFLICT (name) DO UPDATE SET value = (meta.value::bigint + 1)::text`,
+);
+
+export class Journal {
+  readonly #database: Database;
+  readonly #options: JournalOptions;
+  readonly #heads: Heads;
+  readonly #agedStreams: AgedStreams;
+  readonly #months: ContentMonths;
+  readonly #turns = new Turns();
+  readonly #atOnce: AppendAtOnce;
+  readonly #locked: LockedCommits;
+
+  constructor(database: Database, options: JournalOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#heads = new Heads(options.logOrigin);
+    this.#months = new ContentMonths(database);
+    const own = { heads: this.#heads, months: this.#months, turns: this.#turns };
+    const parts = { ...own, pipeline: new Pipeline(database), writing: options };
+    this.#atOnce = new AppendAtOnce({ ...parts, clock: options.clock });
+    this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
+    this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
+  }
+
+  async append(
+    { requests, now }: AppendPool,
+    commitments: PoolCommitments,
+    onHeld?: OnHeld,
+  ): Promise<Result[]> {
+    const results: Result[] = [];
+    let row = 0;
+    let open: Numbered[] = [];
+    for (const [place, request] of requests.entries()) {
+      const fault = commitments.faults.get(place);
+      if (fault === undefined) open.push({ request, place, firstRow: row });
+      else results[place] = { status: 'Faulty', error: new Error(fault) };
+      row += request.drafts.length;
+    }
+    open = await this.#appendAtOnce(open, { commitments, now }, results);
+    try {
+      await this.#appendLocked(open, { commitments, now }, results, onHeld);
+    } catch (error) {
+      // What is stored is stored, and must be answered.
+      if (decidedIn(results).size === 0) throw error;
+      for (const { place } of open) results[place] ??= { status: 'Faulty', error: perhaps(error) };
+    }
+    return results;
+  }
+
+  /** Until all are decided. */
+  async #appendLocked(
+    wanted: readonly Numbered[],
+    given: Given,
+    results: Result[],
+    onHeld: OnHeld | undefined,
+  ): Promise<void> {
+    const wait = new LockWait(this.#options);
+    let open = wanted;
+    for (let attempt = 0; open.length > 0; attempt++) {
+      open = wait.isLong
+        ? await this.#appendWaiting(open, given, results)
+        : await this.#appendOrEach(open, given, results);
+      if (open.length === 0) break;
+      // Nobody else need wait for these.
+      if (attempt === 0) onHeld?.(decidedIn(results));
+      if (await wait.pause()) continue;
+      for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
+      break;
+    }
+  }
+
+  async seal(request: SealRequest, now: AppendTime): Promise<SealResult> {
+    const { tenant, streamId, once } = request;
+    const wish = { wanted: [{ tenant, once, drafts: [], records: [] }], steadyNowMs: now.steadyNowMs };
+    return this.#untilLocked(tenant, wish, async (writer, transaction) => {
+      const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
+      return writer.seal(request, now, isThere);
+    });
+  }
+
+  async beginEpoch(request: EpochRequest, { nowMs, steadyNowMs }: AppendTime): Promise<EpochResult> {
+    const { tenant } = request;
+    const wish = { wanted: [], steadyNowMs };
+    return this.#untilLocked(tenant, wish, async ({ streams }, transaction, tables) => {
+      const head = tables.head(tenant);
+      if (head === undefined) return { status: 'Unknown' };
+      return beginEpoch({ ...this.#options, transaction, streamWriter: streams }, request, head, nowMs);
+    });
+  }
+
+  /** Seals a portion of the streams that have reached their age; true when there may be more. */
+  async sealAged({ nowMs, steadyNowMs }: AppendTime, except: readonly TenantId[] = []): Promise<boolean> {
+    const { ms } = this.#options.streams.sealAfter;
+    const { tenants, hasMore } = await this.#agedStreams.next(Math.floor(nowMs / ms) * ms);
+    const wanted = [...new Set(tenants).difference(new Set(except))];
+    if (wanted.length > 0) await this.#sealTogetherOrEach(wanted, { nowMs, steadyNowMs });
+    return hasMore;
+  }
+
+  /** Removes a portion of the keys whose window has ended; true when there may be more. */
+  sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
+    return sweepUsedKeys(this.#database, steadyNowMs);
+  }
+
+  /** A durable commit of next to nothing. */
+  async probe(): Promise<void> {
+    await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) => t.change(PROBE));
+  }
+
+  async #sealTogetherOrEach(tenants: readonly TenantId[], now: AppendTime): Promise<void> {
+    if (tenants.length > 1 && (await this.#database.isDistributed())) {
+      for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
+      return;
+    }
+    try {
+      const wish = { tenants, wanted: [], steadyNowMs: now.steadyNowMs };
+      await this.#locked.commit(wish, async ({ streams }, _, tables) => {
+        for (const tenant of tenants) {
+          const head = tables.head(tenant);
+          // An append may have been faster, or somebody may be at it.
+          if (head !== undefined && streams.isAged(head, now.nowMs)) streams.seal(head, 'Age', now.nowMs);
+        }
+      });
+    } catch (error) {
+      if (!isOfOneLog(error)) throw error;
+      // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+      if (tenants.length > 1) for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
+    }
+  }
+
+  /** Those that it could not store are given back. */
+  async #appendAtOnce(open: Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    if (open.length === 0 || !canBeAtOnce(open) || (await this.#database.isDistributed())) return open;
+    // Only sent in its turn: the next one need not wait for the answer.
+    const sent = await this.#turns.take('', async () => this.#atOnce.send(open, given));
+    if (sent === undefined) return open;
+    try {
+      const stored = await sent.stored;
+      const isStored = ({ request }: Numbered) => stored.has(request.tenant);
+      this.#atOnce.missed(tenantsOf(open.filter((each) => !isStored(each))));
+      for (const { place } of open.filter(isStored)) results[place] = sent.decided.get(place)!;
+      return open.filter((each) => !isStored(each));
+    } catch (error) {
+      this.#forget();
+      if (!isRefusal(error)) throw error;
+      return open;
+    }
+  }
+
+  /** Those whose logs somebody else has locked are given back. */
+  async #appendOrEach(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    const tenants = tenantsOf(open);
+    const ofEach = tenants.map((tenant) => open.filter(({ request }) => request.tenant === tenant));
+    if (tenants.length > 1 && (await this.#database.isDistributed()))
+      return this.#appendApart(ofEach, given, results);
+    try {
+      return await this.#appendTogether(open, given, results);
+    } catch (error) {
+      if (!isOfOneLog(error)) throw error;
+      if (tenants.length === 1) {
+        for (const { place } of open) results[place] = { status: 'Faulty', error };
+        return [];
+      }
+      const left: Numbered[] = [];
+      for (const own of ofEach) left.push(...(await this.#appendOrEach(own, given, results)));
+      return left;
+    }
+  }
+
+  /**
+   * Each tenant in a transaction of its own. The machine of one may be away: what the others have stored is stored, and must
+   * be answered. Throws if none was.
+   */
+  async #appendApart(ofEach: readonly Numbered[][], given: Given, results: Result[]): Promise<Numbered[]> {
+    const left: Numbered[] = [];
+    const failed = new Map<readonly Numbered[], unknown>();
+    // One after the other, but so many of these at once.
+    const waiting = ofEach.values();
+    const appendNext = async () => {
+      for (const own of waiting) {
+        try {
+          left.push(...(await this.#appendOrEach(own, given, results)));
+        } catch (error) {
+          failed.set(own, error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: COMMITS_AT_ONCE }, appendNext));
+    if (failed.size === ofEach.length) throw [...failed.values()][0];
+    for (const [own, error] of failed)
+      for (const { place } of own) results[place] = { status: 'Faulty', error: perhaps(error) };
+    return left;
+  }
+
+  async #appendTogether(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
+    const decided = await this.#locked.commit(wishOf(open, given), decidesOn(open, given));
+    for (const [place, result] of decided) results[place] = result;
+    return open.filter(({ place }) => !decided.has(place));
+  }
+
+  /** That of one tenant, whose log is waited for; those that are still open are given back. */
+  async #appendWaiting(
+    open: readonly Numbered[],
+    given: Given,
+    results: Result[],
+  ): Promise<readonly Numbered[]> {
+    const own = open.filter(({ request }) => request.tenant === open[0]!.request.tenant);
+    const decided = await this.#locked
+      .commitWaiting(wishOf(own, given), decidesOn(own, given))
+      .catch((error: unknown) => {
+        if (!isOfOneLog(error)) throw error;
+        return undefined;
+      });
+    if (decided === undefined) return this.#appendOrEach(open, given, results);
+    for (const [place, result] of decided) results[place] = result;
+    return open.filter(({ place }) => !decided.has(place));
+  }
+
+  /** One tenant's log, as soon as nobody else has it. */
+  async #untilLocked<T>(tenant: TenantId, asked: Omit<Wish, 'tenants'>, work: Work<T>): Promise<T> {
+    const wait = new LockWait(this.#options);
+    const wish = { tenants: [tenant], ...asked };
+    const unlessSkipped: Work<{ value: T } | undefined> = async (writer, transaction, tables, heads) => {
+      const [fault] = heads.faults;
+      if (fault !== undefined) throw fault;
+      if (heads.skipped.has(tenant)) return undefined;
+      return { value: await work(writer, transaction, tables, heads) };
+    };
+    do {
+      const done = wait.isLong
+        ? await this.#locked.commitWaiting(wish, unlessSkipped)
+        : await this.#locked.commit(wish, unlessSkipped);
+      if (done !== undefined) return done.value;
+    } while (await wait.pause());
+    throw lockedTooLong();
+  }
+
+  #forget(): void {
+    this.#heads.forget();
+    this.#months.forget();
+  }
+}
+
+function wishOf(open: readonly Numbered[], { now }: Given): Wish {
+  const wanted = open.map(({ request }) => request);
+  return { tenants: tenantsOf(open), wanted, steadyNowMs: now.steadyNowMs };
+}
+
+/** Gives what becomes of them, by their places; of those whose logs were passed by nothing. */
+function decidesOn(open: readonly Numbered[], { commitments, now }: Given): Work<Map<number, Result>> {
+  return async (writer, _transaction, _tables, { skipped, faults }) => {
+    const decided = new Map<number, Result>();
+    for (const { request, place, firstRow } of open) {
+      if (skipped.has(request.tenant)) continue;
+      const fault = faults.find(({ tenant }) => tenant === request.tenant);
+      decided.set(
+        place,
+        fault === undefined
+          ? writer.append(request, { commitments, firstRow, now })
+          : { status: 'Faulty', error: toldOf(fault) },
+      );
+    }
+    return decided;
+  };
+}
+
+/** Somebody has to decide how to go on with it. */
+const REFUSED_SECONDS = 60;
+
+function toldOf(fault: TenantFault): Error {
+  if (!(fault instanceof ShortenedLog)) return fault;
+  const message = `The log of ${fault.tenant} is refused: ${fault.why}`;
+  return new AuditError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: REFUSED_SECONDS });
+}
+
+/** Those that are still open have no result, and no place in it. */
+function decidedIn(results: readonly Result[]): Map<number, Result> {
+  return new Map([...results.entries()].filter(([, result]) => result !== undefined));
+}
+
+function lockedTooLong(): AuditError {
+  return new AuditError('SERVICE_UNAVAILABLE', 'The log was written to by others for too long. Try again.');
+}
+
+/** For one whose machine did not answer. */
+function perhaps(cause: unknown): AuditError {
+  return new AuditError(
+    'SERVICE_UNAVAILABLE',
+    'The log cannot be written at the moment; this may be stored or not. Repeat it with the same key or ids.',
+    { cause },
+  );
+}
+
+/** Others need not fail with it. */
+function isOfOneLog(error: unknown): error is Error {
+  return isRefusal(error) || error instanceof TenantFault;
+}
+
+/** Class 23: what the tables refuse is of one log. */
+function isRefusal(error: unknown): error is Error {
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('23')
+  );
+}

@@ -1,0 +1,122 @@
+// What writes the rows of a pool. Bytes of all rows go in one piece, and the database takes them apart by place and length,
+// which costs it less than a value for each, and nobody a temporary table.
+
+import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
+import { SEEDS_BYTES } from '../../commitments.ts';
+import { type Statement, statement } from '../connection/database.ts';
+
+// The bytes of a row, in this order; behind them the fingerprint, if there is one, and the two texts.
+export const LEAF_AT = ENTRY_BYTES;
+export const ROOT1_AT = LEAF_AT + HASH_BYTES;
+export const ROOT2_AT = ROOT1_AT + HASH_BYTES;
+export const SEEDS_AT = ROOT2_AT + HASH_BYTES;
+export const REST_AT = SEEDS_AT + SEEDS_BYTES;
+
+const piece = (at: string, length: number | string) => `substring($1::bytea from ${at} for ${length})`;
+
+const INSERT_ENTRIES = `INSERT INTO entries
+  (leaf_index, classification, content_month, entry, leaf, root1, root2, tenant_id)
+  SELECT leaf_index, classification, content_month, ${piece('at', ENTRY_BYTES)},
+    ${piece(`at + ${LEAF_AT}`, HASH_BYTES)}, ${piece(`at + ${ROOT1_AT}`, HASH_BYTES)},
+    ${piece(`at + ${ROOT2_AT}`, HASH_BYTES)}`;
+const INSERT_CONTENTS = `INSERT INTO contents
+  (leaf_index, content_month, seeds, sent_fingerprint, text1, text2, expires_at_ms, tenant_id)
+  SELECT leaf_index, content_month, ${piece(`at + ${SEEDS_AT}`, SEEDS_BYTES)},
+    CASE WHEN sent > 0 THEN ${piece(`at + ${REST_AT}`, 'sent')} END,
+    ${piece(`at + ${REST_AT} + sent`, 'length1')}, ${piece(`at + ${REST_AT} + sent + length1`, 'length2')},
+    expires_at_ms`;
+const ROW_COLUMNS = 'leaf_index, classification, content_month, expires_at_ms, at, sent, length1, length2';
+const INSERT_STREAMS = 'INSERT INTO streams (tenant_id, first_index, stream_id, created_at_ms)';
+const KEY_COLUMNS = 'operation, key, fingerprint, classification, expires_at_ms, note, outcomes';
+const INSERT_KEYS = `INSERT INTO used_keys (tenant_id, ${KEY_COLUMNS})`;
+const OR_REPLACE_KEY = `ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
+  classification = excluded.classification, expires_at_ms = excluded.expires_at_ms, note = excluded.note, outcomes = excluded.outcomes`;
+
+export const FEW_TENANTS = 8;
+/** For the statements of many tenants. */
+export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
+
+/**
+ * The same where it is about more tenants than a few: the database plans for a few, and would compare each with each. It keeps
+ * what it has planned by the name of a statement, so this one has another.
+ */
+const ofMany = ({ text }: Statement) => statement(`/* of many */ ${text}`);
+
+const ROWS_OF_ALL = `unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[],
+  $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})`;
+const WRITTEN_ROWS = `entry AS (${INSERT_ENTRIES}, tenant_id FROM row), content AS (${INSERT_CONTENTS}, tenant_id FROM row)`;
+
+/** All rows of all tenants, and their heads. */
+export const WRITE = statement(
+  `WITH row AS MATERIALIZED (SELECT * FROM ${ROWS_OF_ALL}), ${WRITTEN_ROWS}, stream AS (
+     ${INSERT_STREAMS}
+     SELECT * FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
+   ), used_key AS (
+     ${INSERT_KEYS}
+     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::bytea[], $19::smallint[], $20::bigint[], $21::text[],
+       $22::bytea[])
+     ${OR_REPLACE_KEY}
+   ), head AS (
+     UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
+     FROM unnest($23::text[], $24::bigint[], $25::bytea[], $26::bigint[], $27::bytea[])
+       AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
+     WHERE heads.tenant_id = moved.tenant_id AND heads.next_index = moved.from_index
+       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($23)
+     RETURNING 1
+   ) SELECT count(*) AS moved FROM head`,
+);
+export const WRITE_MANY = ofMany(WRITE);
+
+/**
+ * The same without a lock before: a log is locked here, if it is where it was thought to be and nobody else has it. Of the others
+ * nothing is written. Gives the tenants whose logs were. Named once more where heads are looked up: the database would not know
+ * that they are few.
+ */
+export const WRITE_AT_ONCE = statement(
+  `WITH moved AS MATERIALIZED (
+     SELECT * FROM unnest($15::text[], $16::bigint[], $17::bytea[], $18::bigint[], $19::bytea[])
+       AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
+   ), locked AS MATERIALIZED (
+     SELECT heads.tenant_id FROM heads JOIN moved ON moved.tenant_id = heads.tenant_id
+       AND heads.next_index = moved.from_index AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
+     WHERE heads.tenant_id = ANY($15) FOR UPDATE OF heads SKIP LOCKED
+   ), row AS MATERIALIZED (
+     SELECT row.* FROM ${ROWS_OF_ALL} JOIN locked ON locked.tenant_id = row.tenant_id
+   ), ${WRITTEN_ROWS}, stream AS (
+     ${INSERT_STREAMS}
+     SELECT stream.* FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
+       AS stream (tenant_id, first_index, stream_id, created_at_ms)
+     JOIN locked ON locked.tenant_id = stream.tenant_id
+   ), head AS (
+     UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
+     FROM moved JOIN locked ON locked.tenant_id = moved.tenant_id
+     WHERE heads.tenant_id = moved.tenant_id AND heads.tenant_id = ANY($15)
+     RETURNING heads.tenant_id
+   ) SELECT tenant_id FROM head`,
+);
+export const WRITE_MANY_AT_ONCE = ofMany(WRITE_AT_ONCE);
+
+// Where tables are distributed: of one tenant, a statement for each table. What is inserted is joined with the head, by which
+// the database sees that all of it happens on one machine; otherwise it would gather the rows and send them on by COPY,
+// which the security of rows does not allow.
+
+const ROWS = `heads, unnest($3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[], $8::integer[],
+  $9::integer[], $10::integer[]) AS row (${ROW_COLUMNS}) WHERE heads.tenant_id = $2`;
+
+export const WRITE_ENTRIES = statement(`${INSERT_ENTRIES}, heads.tenant_id FROM ${ROWS}`);
+export const WRITE_CONTENTS = statement(`${INSERT_CONTENTS}, heads.tenant_id FROM ${ROWS}`);
+export const WRITE_STREAMS = statement(
+  `${INSERT_STREAMS} SELECT heads.tenant_id, first_index, stream_id, created_at_ms
+   FROM heads, unnest($2::bigint[], $3::text[], $4::bigint[]) AS stream (first_index, stream_id, created_at_ms)
+   WHERE heads.tenant_id = $1`,
+);
+export const WRITE_KEYS = statement(
+  `${INSERT_KEYS} SELECT heads.tenant_id, ${KEY_COLUMNS}
+   FROM heads, unnest($2::text[], $3::text[], $4::bytea[], $5::smallint[], $6::bigint[], $7::text[], $8::bytea[])
+     AS used (${KEY_COLUMNS})
+   WHERE heads.tenant_id = $1 ${OR_REPLACE_KEY}`,
+);
+export const MOVE_HEAD = statement(
+  `UPDATE heads SET next_index = $4, leaf = $5
+   WHERE tenant_id = $1 AND next_index = $2 AND leaf IS NOT DISTINCT FROM $3`,
+);

@@ -1,0 +1,201 @@
+// What a pool looks up and puts. All of it is read before, in few statements, once the logs are locked; then the pool is
+// decided in memory, and what it has put is seen by what is looked up after it. One statement writes the rows.
+
+import type { EventId, TenantId } from '@tallystick/contract';
+import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
+import type { StoredRecord } from '../../../records/records.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { PooledDraft, PooledRequest } from '../../pool/append-message.ts';
+import type { Head } from '../../pool/head.ts';
+import { orTenantFault } from '../../pool/tenant-fault.ts';
+import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
+import { classificationAt, classificationIn } from '../../rows/classification-column.ts';
+import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
+import { purgedSpans } from '../../rows/purge-notice.ts';
+import { usedKeyOf } from '../../rows/used-key-row.ts';
+import { ofTenants, rowsFor, type TenantsStatement } from '../connection/by-tenant.ts';
+import { type Row, statement, type Transaction } from '../connection/database.ts';
+import { isPurge } from '../../pool/pool-writer.ts';
+import { DeletionRows } from '../log/deletions.ts';
+import type { LockedHeads } from './heads.ts';
+import { EVENT_ID, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
+import { PoolRows } from './pool-rows.ts';
+import { RecordRows } from '../records/records.ts';
+
+// Each looked up by itself, which LIMIT makes sure of: a join might go through all that there is.
+const USED_KEYS = ofTenants(
+  3,
+  (
+    only,
+  ) => `SELECT used_keys.* FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (tenant_id, operation, key)
+   JOIN LATERAL (SELECT * FROM used_keys WHERE used_keys.tenant_id = asked.tenant_id
+     AND used_keys.operation = asked.operation AND used_keys.key = asked.key${only('used_keys.tenant_id')} LIMIT 1)
+     AS used_keys ON true`,
+);
+const eventsBy = (
+  join: string,
+) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX}
+   FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
+   ${join} ${WITH_CONTENTS}`;
+const BY_ID = `entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id`;
+const EVENTS: TenantsStatement = {
+  ofMany: statement(
+    eventsBy(`JOIN LATERAL (SELECT * FROM entries WHERE ${BY_ID} LIMIT 1) AS entries ON true`),
+  ),
+  // A distributed database refuses a LIMIT there.
+  ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
+};
+
+export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'>;
+
+export class PostgresPoolTables implements PoolTables {
+  readonly #locked: LockedHeads;
+  readonly #usedKeys = new Map<string, UsedKey>();
+  readonly #ids = new Map<string, StoredId>();
+  readonly #records = new RecordRows();
+  readonly #deletions = new DeletionRows();
+  readonly rows = new PoolRows();
+
+  constructor(locked: LockedHeads) {
+    this.#locked = locked;
+  }
+
+  /** Reads all that these requests will look up. */
+  async load(transaction: Transaction, requests: readonly Wanted[], steadyNowMs: number): Promise<void> {
+    const locked = requests.filter(({ tenant }) => this.#locked.heads.has(tenant));
+    const keys = locked.flatMap(({ tenant, once }) => (once === undefined ? [] : [{ tenant, ...once }]));
+    const ids = locked.flatMap(({ tenant, drafts }) =>
+      drafts
+        .filter(({ sentFingerprint }) => sentFingerprint !== undefined)
+        .map(({ eventId }) => ({ tenant, eventId })),
+    );
+    const [keyRows, idRows] = await Promise.all([
+      rowsFor(transaction, USED_KEYS, keys, (wanted) => [
+        wanted.map(({ tenant }) => tenant),
+        wanted.map(({ operation }) => operation),
+        wanted.map(({ key }) => key),
+      ]),
+      rowsFor(transaction, EVENTS, ids, (wanted) => [
+        wanted.map(({ tenant }) => tenant),
+        wanted.map(({ eventId }) => eventIdBytes(eventId)),
+      ]),
+      this.#records.load(
+        transaction,
+        locked.flatMap(({ records }) => records),
+      ),
+      ...locked.flatMap(({ tenant, drafts }) =>
+        drafts.filter(isPurge).map((notice) => this.#loadDeletions(transaction, tenant, notice)),
+      ),
+    ]);
+    for (const row of keyRows) this.#takeKey(row, steadyNowMs);
+    for (const row of idRows) this.#takeId(row);
+  }
+
+  /** Those that the notice could overlap. */
+  async #loadDeletions(transaction: Transaction, tenant: TenantId, { texts }: PooledDraft): Promise<void> {
+    const { logFirstIndex } = this.head(tenant)!;
+    // The log may have grown by others of the pool before it is decided upon.
+    const endIndex = Number.MAX_SAFE_INTEGER;
+    const spans = spansOr(() => purgedSpans(texts[1], { logFirstIndex, endIndex }));
+    const [first, last] = [spans[0], spans.at(-1)];
+    if (first === undefined || last === undefined) return;
+    await this.#deletions.load(transaction, tenant, { ...first, endIndex: last.endIndex });
+  }
+
+  /** Writes all that was put. */
+  async write(transaction: Transaction): Promise<void> {
+    if (!this.rows.isEmpty) await this.rows.write(transaction, this.#locked.heads.values());
+    await this.#deletions.write(transaction);
+    await this.#records.write(transaction);
+  }
+
+  head(tenant: TenantId): Head | undefined {
+    return this.#locked.heads.get(tenant)?.head;
+  }
+
+  usedKey({ tenantId }: Head, { operation, key }: Once, steadyNowMs: number): UsedKey | undefined {
+    const used = this.#usedKeys.get(nameOf(tenantId, operation, key));
+    return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : used;
+  }
+
+  storedId({ tenantId }: Head, eventId: EventId): StoredId | undefined {
+    return this.#ids.get(nameOf(tenantId, eventId));
+  }
+
+  putEntry(head: Head, entry: NewEntry): void {
+    const { draft, index, receivedAtMs } = entry;
+    const { eventId, sentFingerprint: fingerprint } = draft;
+    // Nobody looks for one that was made here.
+    if (fingerprint !== undefined) {
+      const classification = classificationAt(draft.classification);
+      this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint, classification });
+    }
+    this.rows.putEntry(head, entry);
+  }
+
+  putStream(head: Head, stream: NewStream): void {
+    this.rows.putStream(head, stream);
+  }
+
+  putUsedKey(head: Head, once: Once, outcomes: readonly DraftOutcome[]): void {
+    const { fingerprint, classification, expiresAtMs, note } = once;
+    const name = nameOf(head.tenantId, once.operation, once.key);
+    this.#usedKeys.set(name, { fingerprint, classification, expiresAtMs, note, outcomes });
+    this.rows.putUsedKey(head, once, outcomes);
+  }
+
+  recordVersion(_: Head, record: StoredRecord): number {
+    return this.#records.version(record);
+  }
+
+  isNameTaken(_: Head, record: StoredRecord): boolean {
+    return this.#records.isNameTaken(record);
+  }
+
+  putRecord(_: Head, record: StoredRecord): void {
+    this.#records.put(record);
+  }
+
+  isDeletedIn({ tenantId }: Head, span: IndexSpan): boolean {
+    return this.#deletions.overlaps(tenantId, span);
+  }
+
+  putDeletion({ tenantId }: Head, deletion: Deletion): void {
+    this.#deletions.put(tenantId, deletion);
+  }
+
+  #takeKey(row: Row, steadyNowMs: number): void {
+    const tenant = textIn(row, 'tenant_id');
+    const used = orTenantFault(tenant, () => usedKeyOf(row, steadyNowMs));
+    const name = nameOf(tenant, textIn(row, 'operation'), textIn(row, 'key'));
+    if (used !== undefined) this.#usedKeys.set(name, used);
+  }
+
+  #takeId(row: Row): void {
+    const tenant = textIn(row, 'tenant_id');
+    const { eventId, receivedAtMs } = orTenantFault(tenant, () => decodeEntry(blobOf(row, 'entry')));
+    this.#ids.set(nameOf(tenant, eventId), {
+      index: numberOf(row, 'leaf_index'),
+      receivedAtMs,
+      // Of one that is purged nothing is compared any more, also while it is still there.
+      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
+      classification: orTenantFault(tenant, () => classificationIn(row)),
+    });
+  }
+}
+
+/** None for a text that is no purge notice: the pool writer refuses it. */
+function spansOr(read: () => IndexSpan[]): IndexSpan[] {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof EvidenceError) return [];
+    throw error;
+  }
+}
+
+/** No part of it holds a line break. */
+function nameOf(...parts: readonly string[]): string {
+  return parts.join('\n');
+}

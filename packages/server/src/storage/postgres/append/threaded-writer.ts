@@ -1,0 +1,35 @@
+// The log's writing side in a thread of its own.
+
+import type { LogWriter } from '../../../streams/log.ts';
+import { type CallMessage, callsTo } from '../../../runtime/calls.ts';
+import { threadsBeside } from '../../../runtime/thread.ts';
+import { appendsBy } from '../../pool/send-pools.ts';
+import type { HeldShares } from '../nodes/held-shares.ts';
+import type { Journal } from './journal.ts';
+import { writesOf } from '../log/log.ts';
+import type { Pools, WriterData } from './writer-thread.ts';
+
+const startThread = threadsBeside(import.meta.url);
+
+export interface ThreadedWriterParts extends Omit<WriterData, 'areDivided'> {
+  readonly held: HeldShares;
+  /** Told when the thread has died: what it was doing is unknown. */
+  readonly onCrash: (error: Error) => void;
+}
+
+export async function startWriter(parts: ThreadedWriterParts): Promise<LogWriter & AsyncDisposable> {
+  const { connecting, logOrigin, streams, held, onCrash } = parts;
+  const data: WriterData = { connecting, logOrigin, streams, areDivided: held.areDivided };
+  const thread = startThread<CallMessage>('writer-thread', data, onCrash);
+  await thread.opened;
+  const shares = callsTo<HeldShares>(thread, 'held');
+  held.handOnTo((leases, remainingNs) => {
+    // Of a thread that is no more, others are told.
+    shares.setFor(leases, remainingNs).catch(() => {});
+  });
+  const pools = callsTo<Pools>(thread, 'pools');
+  return {
+    ...writesOf(callsTo<Journal>(thread, 'journal'), appendsBy(pools.append, pools.rest)),
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,344 @@
+// Connections, and what runs over them: transactions that take on a role and name the tenants that they see. What is sent
+// one behind the other need not wait for the answers between. A connection that has failed is thrown away.
+
+import { hash } from 'node:crypto';
+import { Pool, type PoolClient } from 'pg';
+import type { TenantId } from '@tallystick/contract';
+import { orUnavailable, UnknownCommitError } from './unavailable.ts';
+import { COLUMN_TYPES } from './column-types.ts';
+import { areDistributed } from '../schema/distribute.ts';
+import { type Login, loginFor, LOGINS, loginsIn, type LoginUrls } from './logins.ts';
+import type { Role } from '../../tables.ts';
+import { KEY_SETTING, ROLES, TENANTS_SETTING } from '../schema/rights.ts';
+
+/** Where all tables are. */
+export const SCHEMA = 'tallystick';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Value = string | number | bigint | boolean | Uint8Array | null | readonly Value[];
+
+/** A statement is prepared once on each connection, under this name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function statement(text: string): Statement {
+  return { name: hash('sha1', text, 'base64url'), text };
+}
+
+/** Who asks: a role, and the tenants that it sees, or the key of that hash. Projector and verifier see all of them. */
+export type Scope =
+  | {
+      readonly role: Exclude<Role, 'Projector' | 'Verifier'>;
+      readonly tenants: readonly TenantId[];
+    }
+  | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
+  /** One that takes on another role in between. */
+  | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: Role }
+  | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
+  | { readonly role: 'Projector' | 'Verifier' };
+
+export const PROJECTOR: Scope = { role: 'Projector' };
+export const VERIFIER: Scope = { role: 'Verifier' };
+
+export interface Transaction {
+  /** Whether its tables are spread over machines by tenant. */
+  isDistributed(): Promise<boolean>;
+  /** May be asked again before it has answered: the answers come in order. */
+  query(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
+  /** Of a statement that changes rows: how many. */
+  change(statement: Statement, values?: readonly Value[]): Promise<number>;
+}
+
+/** One state of the database, for as long as it is read; its connection is nobody else's meanwhile. */
+export interface OpenState extends AsyncDisposable, Pick<Transaction, 'query' | 'isDistributed'> {}
+
+export interface DatabaseOptions extends LoginUrls {
+  /** Of each login that has a URL of its own. */
+  readonly connectionsMax: number;
+  /** Of some of them, where there are several. */
+  readonly connectionsMaxOf?: Readonly<Partial<Record<Login, number>>>;
+  /** So long is waited for a connection; undefined: five seconds. */
+  readonly connectMsMax?: number;
+  /** So long is waited for an answer; undefined: ten seconds. */
+  readonly answerMsMax?: number;
+  /** So long may a transaction stand still between what it asks; undefined: ten seconds. */
+  readonly idleMsMax?: number;
+  /** Told of connections that break while nobody uses them. */
+  readonly onTrouble?: (error: Error) => void;
+  /** Its tables are spread over machines by tenant; undefined: as the database says. */
+  readonly isDistributed?: boolean;
+}
+
+/** Nobody waits longer for a connection, or for an answer: the caller is told to come again. */
+const CONNECT_MS_MAX = 5000;
+const ANSWER_MS_MAX = 10_000;
+/** A node that stands still must not hold what it has locked. */
+const IDLE_MS_MAX = 10_000;
+
+/** What is read and written here must not depend on what an operator has set for the database or the user. */
+const SESSION_SETTINGS: readonly string[] = [
+  `search_path=${SCHEMA}`,
+  'bytea_output=hex',
+  'array_nulls=on',
+  'row_security=on',
+  'standard_conforming_strings=on',
+  'default_transaction_read_only=off',
+  'default_transaction_isolation=read\\ committed',
+  'gin_fuzzy_search_limit=0',
+  // That a commit was not waited for is told by a warning.
+  'client_min_messages=warning',
+  // Where tables are distributed: the other machines hear what is set for a transaction. Elsewhere it means nothing.
+  'citus.propagate_set_commands=local',
+];
+
+const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
+export const DURABLY = 'SET LOCAL synchronous_commit = on';
+
+const WARNING_CLASS = '01';
+const NO_TRANSACTION = '25P01';
+
+/** The types of the package do not know it yet. */
+const PIPELINED = { pipeline: true };
+
+export class Database implements AsyncDisposable {
+  /** Those that have a URL of their own; the one that serves is the first. */
+  readonly logins: readonly Login[];
+  readonly #pools: ReadonlyMap<Login, Pool>;
+  #isDistributed: boolean | undefined;
+
+  constructor(options: DatabaseOptions) {
+    this.logins = loginsIn(options);
+    this.#pools = new Map(this.logins.map((login) => [login, poolOf(options, login)]));
+    this.#isDistributed = options.isDistributed;
+  }
+
+  /** Whether its tables are spread over machines by tenant: then a transaction is of one tenant, wherever it can be. */
+  async isDistributed(): Promise<boolean> {
+    return this.#isDistributed ?? this.#orUnavailable('Serving', async (_, isDistributed) => isDistributed);
+  }
+
+  /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
+  async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
+      begin(client, isDistributed, scope, '', DURABLY);
+      const result = await work(transactionOn(client, isDistributed));
+      await commit(client);
+      return result;
+    });
+  }
+
+  /** Reads from one state of the database. */
+  async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
+      begin(client, isDistributed, scope, ONE_STATE);
+      const result = await read(transactionOn(client, isDistributed));
+      await client.query('COMMIT');
+      return result;
+    });
+  }
+
+  /** The state is that of the first statement. */
+  async openState(scope: Scope): Promise<OpenState> {
+    const isDistributed = await this.isDistributed();
+    const client = await this.#poolOf(loginOf(scope))
+      .connect()
+      .catch((error: unknown) => {
+        throw orUnavailable(error);
+      });
+    begin(client, isDistributed, scope, ONE_STATE);
+    const transaction = transactionOn(client, isDistributed);
+    return {
+      isDistributed: () => transaction.isDistributed(),
+      query: (asked, values) =>
+        transaction.query(asked, values).catch((error: unknown) => {
+          throw orUnavailable(error);
+        }),
+      async [Symbol.asyncDispose]() {
+        let failure: Error | undefined;
+        await client.query('ROLLBACK').catch((error: Error) => (failure = error));
+        client.release(failure);
+      },
+    };
+  }
+
+  /** One statement by itself, in one round trip. */
+  async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
+      begin(client, isDistributed, scope, 'READ ONLY');
+      const rows = transactionOn(client, isDistributed).query(asked, values);
+      const committed = client.query('COMMIT');
+      committed.catch(() => {});
+      const found = await rows;
+      await committed;
+      return found;
+    });
+  }
+
+  /** As whoever the URL names, without a role: for migrations and for looking at the database itself. */
+  async plainly<T>(work: (client: PoolClient) => Promise<T>, login: Login = 'Serving'): Promise<T> {
+    return this.#with(login, work);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
+  }
+
+  /** The serving login does what has no login of its own. */
+  #poolOf(login: Login): Pool {
+    return this.#pools.get(login) ?? this.#pools.get('Serving')!;
+  }
+
+  async #orUnavailable<T>(
+    login: Login,
+    work: (client: PoolClient, isDistributed: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.#with(login, async (client) => {
+        this.#isDistributed ??= await areDistributed(client, SCHEMA);
+        return work(client, this.#isDistributed);
+      });
+    } catch (error) {
+      throw orUnavailable(error);
+    }
+  }
+
+  async #with<T>(login: Login, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#poolOf(login).connect();
+    let failure: Error | undefined;
+    const onError = (error: Error) => (failure = error);
+    client.on('error', onError);
+    try {
+      return await work(client);
+    } catch (error) {
+      // What was sent and not answered yet, and what was done so far, is forgotten with it.
+      await client.query('ROLLBACK').catch((cause: Error) => (failure = cause));
+      if (isOfPrepared(error)) failure ??= error;
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(failure);
+    }
+  }
+}
+
+function loginOf(scope: Scope): Login {
+  return loginFor('mayTake' in scope ? scope.mayTake : scope.role);
+}
+
+function poolOf(options: DatabaseOptions, login: Login): Pool {
+  const { connectionsMax, connectionsMaxOf = {}, onTrouble } = options;
+  const { connectMsMax = CONNECT_MS_MAX, answerMsMax = ANSWER_MS_MAX, idleMsMax = IDLE_MS_MAX } = options;
+  const isAlone = loginsIn(options).length === 1;
+  const pool = new Pool({
+    connectionString: withSettings(options[LOGINS[login].url]!),
+    max: isAlone ? connectionsMax : (connectionsMaxOf[login] ?? connectionsMax),
+    connectionTimeoutMillis: connectMsMax,
+    query_timeout: answerMsMax,
+    statement_timeout: answerMsMax,
+    idle_in_transaction_session_timeout: idleMsMax,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'tallystick',
+    types: COLUMN_TYPES,
+    ...PIPELINED,
+  });
+  pool.on('error', (error) => onTrouble?.(error));
+  // Between the pool and whoever gets a connection there is a moment in which nobody else listens: an error that nobody
+  // hears ends the process. Whoever uses the connection is told by what it asks.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** What the URL says takes the place of what is said beside it, so they are said there, behind its own. */
+function withSettings(url: string): string {
+  const place = new URL(url);
+  const own = SESSION_SETTINGS.map((setting) => `-c ${setting}`);
+  place.searchParams.set('options', [...place.searchParams.getAll('options'), ...own].join(' '));
+  return place.href;
+}
+
+/** If any of it fails, so does all that follows, up to the commit. */
+export function begin(
+  client: PoolClient,
+  isDistributed: boolean,
+  scope: Scope,
+  mode: string,
+  ...first: readonly string[]
+): void {
+  const settings = [...first];
+  if ('tenants' in scope) settings.push(`SET LOCAL ${TENANTS_SETTING} = ${quoted(scope.tenants.join(','))}`);
+  if ('keyHash' in scope)
+    settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
+  const texts = isDistributed
+    ? // Other machines are sent the whole text in which something is set. The role is not set there: who has taken it on
+      // logs in by its name; and whoever calls a function of the owner, as the owner.
+      [`BEGIN ${mode}; SELECT set_config('role', '${ROLES[scope.role]}', true)`, ...settings]
+    : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${ROLES[scope.role]}`].join('; ')}`];
+  for (const text of texts) client.query(text).catch(() => {});
+}
+
+export function transactionOn(client: PoolClient, isDistributed: boolean): Transaction {
+  const run = ({ name, text }: Statement, values: readonly Value[]) =>
+    client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
+  return {
+    isDistributed: async () => isDistributed,
+    query: async (asked, values = []) => (await run(asked, values)).rows,
+    change: async (asked, values = []) => (await run(asked, values)).rowCount ?? 0,
+  };
+}
+
+/** Bytes are sent as they are if they come as a Buffer. */
+function bound(value: Value): unknown {
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : Array.isArray(value)
+      ? value.map((each) => bound(each as Value))
+      : value;
+}
+
+export interface Notice {
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Also when there was nothing to commit: its BEGIN was called off, and what followed ran by itself. */
+export function isWarning({ code }: Notice): boolean {
+  return code?.startsWith(WARNING_CLASS) === true || code === NO_TRANSACTION;
+}
+
+/**
+ * A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. One whose wait for a synchronous standby
+ * was called off answers as if it were there, behind a warning; there is no other that a COMMIT gives.
+ */
+async function commit(client: PoolClient): Promise<void> {
+  let warning: string | undefined;
+  const onNotice = (notice: Notice) => {
+    if (isWarning(notice)) warning = notice.message ?? '';
+  };
+  client.on('notice', onNotice);
+  try {
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+    if (warning !== undefined) throw new UnknownCommitError(warning);
+  } finally {
+    client.off('notice', onNotice);
+  }
+}
+
+/** The database has waited for a lock for as long as it was told to. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03';
+}
+
+/** Of what this connection has prepared, not of what was asked: a table has another column now, or it was discarded. */
+function isOfPrepared(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === '0A000' || error.code === '26000');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

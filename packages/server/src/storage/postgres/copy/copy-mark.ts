@@ -1,0 +1,128 @@
+// What a database says of itself into which an installation is copied: the row `copy` of `meta`. It is written before
+// anything else, together with the names of the installation, and until it says `Whole` nobody serves the database.
+//
+//   <state> <id of the copy>
+
+import type { PoolClient } from 'pg';
+import { StartError } from '../../../start-error.ts';
+import { type Installation, installationIn } from '../../installation.ts';
+import { textIn } from '../../rows/columns.ts';
+import { type Database, PROJECTOR, type Row, SCHEMA, type Scope, statement } from '../connection/database.ts';
+import { isDenied } from '../schema/migrate.ts';
+import { TENANT_TABLES } from '../schema/rights.ts';
+
+/** `Differs`: what was copied is not what it was copied from, so nothing of it is built upon. */
+const STATES = ['Copying', 'Differs', 'Whole'] as const;
+export type CopyState = (typeof STATES)[number];
+
+export interface CopyMark {
+  readonly state: CopyState;
+  readonly copyId: string;
+}
+
+export const COPY_NAME = 'copy';
+const UNIQUE_VIOLATION = '23505';
+
+const WRITER: Scope = { role: 'Writer', tenants: [] };
+const META = statement('SELECT name, value FROM meta');
+const HOLDS_ANY = statement(
+  `SELECT ${Object.keys(TENANT_TABLES)
+    .map((table) => `EXISTS (SELECT 1 FROM ${table})`)
+    .join(' OR ')} AS holds`,
+);
+// None of them is there, or it fails: of two who begin at once, or where a service begins there, one comes first.
+const BEGIN = statement('INSERT INTO meta (name, value) SELECT * FROM unnest($1::text[], $2::text[])');
+const SET = statement(`UPDATE meta SET value = $1 WHERE name = '${COPY_NAME}'`);
+
+/** What is there before a copy begins or goes on. */
+export interface CopyTargetState {
+  readonly mark: CopyMark | undefined;
+  readonly installation: Installation | undefined;
+  /** No row of any tenant. */
+  readonly isEmpty: boolean;
+}
+
+export async function readTarget(database: Database): Promise<CopyTargetState> {
+  const rows = await database.read(PROJECTOR, META);
+  const [found] = await database.read(PROJECTOR, HOLDS_ANY);
+  return {
+    mark: markIn(rows),
+    installation: installationIn(rows),
+    isEmpty: found?.['holds'] === false,
+  };
+}
+
+/** Of rows of `meta`; undefined where nothing was ever copied into the database. Throws StartError. */
+export function markIn(rows: readonly Row[]): CopyMark | undefined {
+  const row = rows.find(({ name }) => name === COPY_NAME);
+  if (row === undefined) return undefined;
+  const value = textIn(row, 'value');
+  const [word, copyId] = value.split(' ');
+  const state = STATES.find((each) => each === word);
+  if (state === undefined || copyId === undefined)
+    throw new StartError(`the database says of a copy what this program does not know: ${value}`);
+  return { state, copyId };
+}
+
+/** Throws StartError for a database that holds a part of a copy. */
+export function requireWhole(mark: CopyMark | undefined): void {
+  if (mark === undefined || mark.state === 'Whole') return;
+  throw new StartError(
+    'the database holds a part of a copy, and is not served: run `tallystick copy` again until it says that all is there, or name another database',
+  );
+}
+
+/** `signer` is the first key that has signed, if any has. */
+export async function beginCopy(
+  database: Database,
+  copyId: string,
+  { installationId, logOrigin }: Installation,
+  signer: string | undefined,
+): Promise<void> {
+  const facts: [string, string][] = [
+    [COPY_NAME, `Copying ${copyId}`],
+    ['installation_id', installationId],
+    ['log_origin', logOrigin],
+  ];
+  if (signer !== undefined) facts.push(['signer', signer]);
+  const columns = [facts.map(([name]) => name), facts.map(([, value]) => value)];
+  try {
+    await database.inTransaction(WRITER, (transaction) => transaction.change(BEGIN, columns));
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION)) throw cause;
+    throw new StartError('somebody else has begun to use the database just now', { cause });
+  }
+}
+
+export async function markCopy(database: Database, { state, copyId }: CopyMark): Promise<void> {
+  await database.inTransaction(WRITER, (transaction) => transaction.change(SET, [`${state} ${copyId}`]));
+}
+
+/** Throws away what was copied. Only the owner of the tables may: nobody who serves removes an entry. */
+export async function emptyTarget(owned: Database): Promise<void> {
+  const tables = Object.keys(TENANT_TABLES).map((table) => `${SCHEMA}.${table}`);
+  await orDenied(owned, async (client) => {
+    await client.query(
+      `BEGIN; TRUNCATE ${tables.join(', ')}; DELETE FROM ${SCHEMA}.meta WHERE name <> 'schema_version'; COMMIT`,
+    );
+  });
+}
+
+/** What is known of tables that have just been filled decides how they are read. */
+export async function analyze(owned: Database): Promise<void> {
+  await owned.plainly(async (client) => {
+    for (const table of Object.keys(TENANT_TABLES)) await client.query(`ANALYZE ${SCHEMA}.${table}`);
+  });
+}
+
+async function orDenied(owned: Database, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  try {
+    await owned.plainly(work);
+  } catch (cause) {
+    if (!isDenied(cause)) throw cause;
+    throw new StartError(
+      `what was copied before has to be thrown away, and the user may not (${cause.message}): give Storage__OwnerUrl`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,63 @@
+// What a bundle is made of, from a database.
+
+import type { TenantId } from '@tallystick/contract';
+import { StartError } from '../../../start-error.ts';
+import type { BundleStore, OpenBundleStore } from '../../bundle-store.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import type { LogPlace } from '../../rows/log-place.ts';
+import { streamIn } from '../../rows/stream-row.ts';
+import { statement, VERIFIER } from '../connection/database.ts';
+import { EvidenceTables } from './evidence-tables.ts';
+import { logIn } from './log-row.ts';
+import { readInstallation } from '../schema/meta.ts';
+import { STREAMS } from './stream-rows.ts';
+import type { Asked } from '../connection/by-tenant.ts';
+import { askedAlone, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { openForVerifying, verifiedState } from '../verified-state.ts';
+
+const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_id = $2`);
+const END = statement(
+  `SELECT coalesce((SELECT min(first_index) FROM epochs WHERE tenant_id = $1 AND epoch > $2),
+     (SELECT max(leaf_index) + 1 FROM entries WHERE tenant_id = $1), 0) AS end`,
+);
+const PREVIOUS = statement('SELECT previous_checkpoint FROM epochs WHERE tenant_id = $1 AND epoch = $2');
+
+/** Throws StartError. */
+export async function openBundleStore(
+  { url, setting }: { readonly url: string; readonly setting: string },
+  tenant: TenantId,
+): Promise<OpenBundleStore<LogPlace>> {
+  await using opening = new AsyncDisposableStack();
+  const database = opening.use(await openForVerifying(url, setting));
+  const installation = await readInstallation(database, VERIFIER);
+  if (installation === undefined) throw new StartError('no service was started on the database');
+  const { logOrigin } = installation;
+  const opened = opening.move();
+  return {
+    now: storeIn(askedAlone(database, VERIFIER), logOrigin, tenant),
+    async inOneState() {
+      const state = opened.use(await verifiedState(database));
+      return storeIn(state, logOrigin, tenant);
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function storeIn(asked: Asked, logOrigin: string, tenant: TenantId): BundleStore<LogPlace> {
+  const trees = new TreeTables(logOrigin);
+  const tables = new EvidenceTables();
+  return {
+    ...tenantTrees(trees, asked, tenant),
+    async stream(streamId) {
+      const [row] = await asked.query(STREAM, [tenant, streamId]);
+      return row && streamIn(row, logIn(row, tenant, logOrigin));
+    },
+    endOf: async ({ epoch }) => numberOf((await asked.query(END, [tenant, epoch]))[0], 'end'),
+    evidence: (first, end) => tables.range(asked, tenant, first, end, end - first),
+    entries: (log, index, count) => trees.entries(asked, log, index, count),
+    async previousCheckpoint({ epoch }) {
+      const [row] = await asked.query(PREVIOUS, [tenant, epoch]);
+      return row && textIn(row, 'previous_checkpoint');
+    },
+  };
+}

@@ -1,0 +1,127 @@
+// What was removed under which notice: the writing side belongs to the transaction of a pool, readers of events
+// use the reading side, and content is deleted in a role that can do nothing else.
+
+import type { TenantId } from '@tallystick/contract';
+import { KIND_AT, KINDS } from '@tallystick/evidence';
+import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { RemovalTables } from '../../removal.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { deletionIn } from '../../rows/deletion-row.ts';
+import { noticesNamedBy, purgeIn } from '../../rows/purge-notice.ts';
+import { StoredContents } from '../../rows/stored-content.ts';
+import type { Asked } from '../connection/by-tenant.ts';
+import {
+  type Database,
+  type Row,
+  type Statement,
+  statement,
+  type Transaction,
+} from '../connection/database.ts';
+import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from './log-columns.ts';
+import { askedAlone, readerOf } from '../tree/tree-tables.ts';
+
+const NOTICES = statement(
+  `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY ($2::bigint[])`,
+);
+/** No two overlap: the search begins at the last one that begins before the span. */
+const OVERLAPPING = statement(
+  `SELECT first_index, end_index, notice_index FROM deletions
+   WHERE tenant_id = $1 AND first_index < $3 AND end_index > $2 AND first_index >= coalesce(
+     (SELECT max(first_index) FROM deletions WHERE tenant_id = $1 AND first_index <= $2), $2)
+   ORDER BY first_index LIMIT $4`,
+);
+// Joined with the head: see pool-statements.ts.
+const PUT = statement(
+  `INSERT INTO deletions (tenant_id, first_index, end_index, notice_index)
+   SELECT heads.tenant_id, first_index, end_index, notice_index
+   FROM heads, unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS span (first_index, end_index, notice_index)
+   WHERE heads.tenant_id = $1`,
+);
+const IS_EVENT = `get_byte(entry, ${KIND_AT}) = ${KINDS.event}`;
+const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3 AND ${IS_EVENT}`;
+const COUNT = statement(
+  `SELECT count(contents.leaf_index) AS count FROM ${ENTRIES_WITH_CONTENTS} WHERE ${OF_SPAN}`,
+);
+const EVENTS = statement(`SELECT leaf_index, content_month FROM entries WHERE ${OF_SPAN}`);
+/** Of one partition. */
+const DELETE = statement(
+  'DELETE FROM contents WHERE tenant_id = $1 AND content_month = $2 AND leaf_index = ANY ($3::bigint[])',
+);
+
+/** The rows of the notices that these may be covered by. */
+export async function noticesFor(asked: Asked, tenant: TenantId, rows: readonly Row[]): Promise<Row[]> {
+  const named = noticesNamedBy(rows);
+  return named.length === 0 ? [] : asked.query(NOTICES, [tenant, named]);
+}
+
+/** Those that the purge notices of a pool may overlap, once its logs are locked; what it puts is seen by what comes after it. */
+export class DeletionRows {
+  readonly #there = new Map<TenantId, Deletion[]>();
+  readonly #put = new Map<TenantId, Deletion[]>();
+
+  /** All that overlap a span. */
+  async load(transaction: Transaction, tenant: TenantId, { firstIndex, endIndex }: IndexSpan): Promise<void> {
+    const rows = await transaction.query(OVERLAPPING, [tenant, firstIndex, endIndex, null]);
+    this.#there.set(tenant, [...(this.#there.get(tenant) ?? []), ...rows.map(deletionIn)]);
+  }
+
+  overlaps(tenant: TenantId, { firstIndex, endIndex }: IndexSpan): boolean {
+    const known = [...(this.#there.get(tenant) ?? []), ...(this.#put.get(tenant) ?? [])];
+    return known.some((other) => other.firstIndex < endIndex && firstIndex < other.endIndex);
+  }
+
+  put(tenant: TenantId, deletion: Deletion): void {
+    this.#put.set(tenant, [...(this.#put.get(tenant) ?? []), deletion]);
+  }
+
+  async write(transaction: Transaction): Promise<void> {
+    for (const [tenant, all] of this.#put)
+      await transaction.change(PUT, [
+        tenant,
+        all.map(({ firstIndex }) => firstIndex),
+        all.map(({ endIndex }) => endIndex),
+        all.map(({ noticeIndex }) => noticeIndex),
+      ]);
+  }
+}
+
+export function removalTables(database: Database): RemovalTables {
+  const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
+  return {
+    async deletions(tenant, { firstIndex, endIndex }, limit) {
+      const rows = await askedFor(tenant).query(OVERLAPPING, [tenant, firstIndex, endIndex, limit]);
+      return rows.map(deletionIn);
+    },
+    countContents: (tenant, spans) =>
+      database.inOneState(readerOf(tenant), async (transaction) => {
+        const rows = await rowsOf(transaction, COUNT, tenant, spans);
+        return rows.reduce((sum, row) => sum + numberOf(row, 'count'), 0);
+      }),
+    async purge(tenant, noticeIndex) {
+      const [row] = await askedFor(tenant).query(NOTICES, [tenant, [noticeIndex]]);
+      return purgeIn(row, new StoredContents());
+    },
+    deleteContents: (tenant, spans) =>
+      database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
+        const events = await rowsOf(transaction, EVENTS, tenant, spans);
+        for (const [month, own] of Map.groupBy(events, (row) => numberOf(row, 'content_month'))) {
+          const indexes = own.map((row) => numberOf(row, 'leaf_index'));
+          await transaction.change(DELETE, [tenant, month, indexes]);
+        }
+      }),
+  };
+}
+
+/** Span by span, sent one behind the other: a join might go through all entries of the tenant. */
+async function rowsOf(
+  transaction: Transaction,
+  asked: Statement,
+  tenant: TenantId,
+  spans: readonly IndexSpan[],
+): Promise<Row[]> {
+  const found = await Promise.all(
+    spans.map(({ firstIndex, endIndex }) => transaction.query(asked, [tenant, firstIndex, endIndex])),
+  );
+  return found.flat();
+}

@@ -1,0 +1,60 @@
+// What events are proven by, read by id and by place.
+
+import type { TenantId } from '@tallystick/contract';
+import { eventIdBytes } from '@tallystick/evidence';
+import type { AlteredEvent, ProofWish, StoredEvidence } from '../../../streams/tree.ts';
+import { bitsOf } from '../../rows/classification-column.ts';
+import { StoredContents } from '../../rows/stored-content.ts';
+import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
+import type { Asked } from '../connection/by-tenant.ts';
+import { statement } from '../connection/database.ts';
+import { noticesFor } from './deletions.ts';
+import {
+  CHECKED_COLUMNS,
+  ENTRIES_WITH_CONTENTS,
+  EVENT_ID,
+  MAY_BE_SEEN,
+  NOTICE_INDEX,
+} from './log-columns.ts';
+
+const ONE = statement(
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND ${EVENT_ID} = $2 AND ${MAY_BE_SEEN}`,
+);
+const RANGE = statement(
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3
+   ORDER BY entries.leaf_index LIMIT $4`,
+);
+
+export class EvidenceTables {
+  /** Made when it is first needed: it has memory of its own. */
+  #contents: StoredContents | undefined;
+
+  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  async one(
+    asked: Asked,
+    tenant: TenantId,
+    { eventId, visible }: Pick<ProofWish, 'eventId' | 'visible'>,
+  ): Promise<StoredEvidence | AlteredEvent | undefined> {
+    const [row] = await asked.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
+    if (row === undefined) return undefined;
+    return soundEvidenceIn(row, await noticesFor(asked, tenant, [row]), this.#checked());
+  }
+
+  /** As they are stored, whatever that is. */
+  async range(
+    asked: Asked,
+    tenant: TenantId,
+    fromIndex: number,
+    endIndex: number,
+    limit: number,
+  ): Promise<StoredEvidence[]> {
+    const rows = await asked.query(RANGE, [tenant, fromIndex, endIndex, limit]);
+    return evidenceIn(rows, await noticesFor(asked, tenant, rows), this.#checked());
+  }
+
+  #checked(): StoredContents {
+    return (this.#contents ??= new StoredContents());
+  }
+}

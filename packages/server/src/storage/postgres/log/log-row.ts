@@ -1,0 +1,22 @@
+// Which log of a tenant it is, out of the row of `epochs` that it began with; a tenant that never went on after a restore
+// has none.
+
+import type { TenantId } from '@tallystick/contract';
+import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
+import { type LogPlace, placeOf } from '../../rows/log-place.ts';
+import type { Row } from '../connection/database.ts';
+
+/** Of a row of `epochs` that the log is joined with. */
+export const LOG_COLUMNS = 'log.epoch, log.first_index AS log_first_index, log.previous_checkpoint';
+
+/** Of a row with these columns, null or not there where there is no epoch. */
+export function logIn(row: Row | undefined, tenant: TenantId, logOrigin: string): LogPlace {
+  const epoch = row && numberOrNone(row, 'epoch');
+  if (row === undefined || epoch === undefined) return { tenant, ...placeOf(tenant, logOrigin) };
+  const beginning = {
+    epoch,
+    firstIndex: numberOf(row, 'log_first_index'),
+    previousCheckpoint: textIn(row, 'previous_checkpoint'),
+  };
+  return { tenant, ...placeOf(tenant, logOrigin, beginning) };
+}

@@ -1,0 +1,48 @@
+// The log on PostgreSQL: the port, put together from those who write and those who read.
+
+import { type Calls, callsHere } from '../../../runtime/calls.ts';
+import type { LogReader, LogWriter } from '../../../streams/log.ts';
+import { decodePool, encodePool } from '../../pool/append-message.ts';
+import type { PoolCommitter } from '../../pool/pool-commitments.ts';
+import type { Database } from '../connection/database.ts';
+import { Journal, type JournalOptions } from '../append/journal.ts';
+import { LogTables } from './log-tables.ts';
+
+export interface LogParts extends JournalOptions {
+  /** With a connection of its own for who appends: readers never keep it waiting. */
+  readonly writing: Database;
+  readonly reading: Database;
+  readonly committer: PoolCommitter;
+}
+
+/** All of it in this thread. */
+export function createLog(parts: LogParts): LogWriter & LogReader {
+  return createLogWith(writesHere(parts), parts);
+}
+
+/** With one who writes, wherever that is. */
+export function createLogWith(
+  writer: LogWriter,
+  { reading, logOrigin }: Pick<LogParts, 'reading' | 'logOrigin'>,
+): LogWriter & LogReader {
+  const tables = new LogTables(reading, logOrigin);
+  return { ...writer, forTenant: (tenant) => tables.forTenant(tenant) };
+}
+
+/** In this thread. */
+export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
+  const { writing, committer } = parts;
+  const journal = new Journal(writing, parts);
+  return writesOf(callsHere(journal), (requests, now, onHeld) => {
+    const pool = decodePool(encodePool(requests, now));
+    // Made while the pool before is still being committed.
+    const commitments = committer.make(pool.requests);
+    return journal.append(pool, commitments, onHeld);
+  });
+}
+
+/** The port, of a journal wherever it is. */
+export function writesOf(journal: Calls<Journal>, append: LogWriter['append']): LogWriter {
+  const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = journal;
+  return { append, seal, beginEpoch, sealAged, sweepUsedKeys, probe };
+}

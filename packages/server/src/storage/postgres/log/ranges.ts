@@ -1,0 +1,49 @@
+// Ranges of logs in the database, for whoever verifies them.
+
+import type { TenantId } from '@tallystick/contract';
+import type { RangeStore } from '../../fsck/range.ts';
+import type { StreamsAround } from '../../fsck/stream-bounds.ts';
+import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
+import { blobOf, textIn } from '../../rows/columns.ts';
+import type { LogPlace } from '../../rows/log-place.ts';
+import type { Asked } from '../connection/by-tenant.ts';
+import { type Database, statement } from '../connection/database.ts';
+import { faultOf } from '../fsck/damage.ts';
+import { lotOf } from '../fsck/rows.ts';
+import { askedAlone, readerOf, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+
+const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
+const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';
+const OWN_BEGIN = '(SELECT first_index FROM streams WHERE tenant_id = $1 AND stream_id = $2)';
+const STREAMS_AROUND = statement(
+  `(SELECT 'first' AS place, ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 ORDER BY first_index LIMIT 1)
+   UNION ALL (SELECT 'own', ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 AND stream_id = $2)
+   UNION ALL (SELECT 'before', ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 AND first_index < ${OWN_BEGIN}
+     ORDER BY first_index DESC LIMIT 1)
+   UNION ALL (SELECT 'next', ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 AND first_index > ${OWN_BEGIN}
+     ORDER BY first_index LIMIT 1)`,
+);
+
+export function rangeStore(database: Database, tables: TreeTables, tenant: TenantId): RangeStore<LogPlace> {
+  const asked = askedAlone(database, readerOf(tenant));
+  return {
+    ...tenantTrees(tables, asked, tenant),
+    nextBegin: (log) => tables.nextBegin(asked, log),
+    rows: (_, first, last) => lotOf(asked, tenant, first, last),
+    async entry(_, index) {
+      const [row] = await asked.query(ENTRY, [tenant, index]);
+      return row && blobOf(row, 'entry');
+    },
+    streamsAround: (streamId) => streamsAround(asked, tenant, streamId),
+    faultOf,
+  };
+}
+
+async function streamsAround(asked: Asked, tenant: TenantId, streamId: string): Promise<StreamsAround> {
+  const rows = await asked.query(STREAMS_AROUND, [tenant, streamId]);
+  const at = (place: string): StreamRow | undefined => {
+    const row = rows.find((each) => textIn(each, 'place') === place);
+    return row && streamRowIn(row);
+  };
+  return { first: at('first'), before: at('before'), own: at('own'), next: at('next') };
+}

@@ -1,0 +1,138 @@
+// Records on PostgreSQL: the writing side belongs to the transaction of a pool, the reading side to whoever answers.
+
+import type { RowsWish } from '../../../paging.ts';
+import type {
+  OwnedRecords,
+  RecordKind,
+  RecordOwner,
+  RecordReader,
+  StoredRecord,
+} from '../../../records/records.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { LAST_ID } from '../../rows/last-id.ts';
+import {
+  RECORD_COLUMNS,
+  recordsIn,
+  RECORDS_COUNTED_MAX,
+  RECORDS_VERSION,
+  recordValues,
+} from '../../rows/record-row.ts';
+import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../connection/database.ts';
+
+const HELD = statement(
+  `SELECT id, version, unique_name FROM records
+   WHERE tenant_id = $1 AND kind = $2 AND (id = $3 OR unique_name = $4::text)`,
+);
+const PUT = statement(
+  `INSERT INTO records (tenant_id, ${RECORD_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+   ON CONFLICT (tenant_id, kind, id) DO UPDATE SET version = excluded.version, body = excluded.body,
+     state = excluded.state, unique_name = excluded.unique_name, lookup = excluded.lookup, salt = excluded.salt,
+     mac = excluded.mac`,
+);
+// At random: whatever somebody has put there, the next change is seen.
+const NEW_VERSION = statement(
+  `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', gen_random_uuid()::text)
+   ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+);
+
+/** Those that a pool is about, once its logs are locked; what it puts is seen by what is looked up after it. */
+export class RecordRows {
+  /** By owner, kind and id. */
+  readonly #versions = new Map<string, number>();
+  /** Which id has a name, by owner, kind and name. */
+  readonly #named = new Map<string, string>();
+  readonly #put: StoredRecord[] = [];
+
+  async load(transaction: Transaction, records: readonly StoredRecord[]): Promise<void> {
+    const found = await Promise.all(
+      records.map(({ owner, kind, id, uniqueName = null }) =>
+        transaction.query(HELD, [owner, kind, id, uniqueName]),
+      ),
+    );
+    for (const [i, { owner, kind }] of records.entries()) {
+      for (const row of found[i]!) {
+        this.#versions.set(nameOf(owner, kind, textIn(row, 'id')), numberOf(row, 'version'));
+        if (row['unique_name'] !== null)
+          this.#named.set(nameOf(owner, kind, textIn(row, 'unique_name')), textIn(row, 'id'));
+      }
+    }
+  }
+
+  version({ owner, kind, id }: StoredRecord): number {
+    return this.#versions.get(nameOf(owner, kind, id)) ?? 0;
+  }
+
+  isNameTaken({ owner, kind, id, uniqueName = '' }: StoredRecord): boolean {
+    const holder = this.#named.get(nameOf(owner, kind, uniqueName));
+    return holder !== undefined && holder !== id;
+  }
+
+  put(record: StoredRecord): void {
+    const { owner, kind, id, version, uniqueName } = record;
+    this.#versions.set(nameOf(owner, kind, id), version);
+    const ofKind = nameOf(owner, kind, '');
+    for (const [name, holder] of this.#named)
+      if (holder === id && name.startsWith(ofKind)) this.#named.delete(name);
+    if (uniqueName !== undefined) this.#named.set(nameOf(owner, kind, uniqueName), id);
+    this.#put.push(record);
+  }
+
+  /** The number in `meta` comes last: nodes wait for one another there, never in a circle. */
+  async write(transaction: Transaction): Promise<void> {
+    if (this.#put.length === 0) return;
+    for (const record of this.#put) await transaction.change(PUT, [record.owner, ...recordValues(record)]);
+    await transaction.change(NEW_VERSION);
+  }
+}
+
+function nameOf(...parts: readonly string[]): string {
+  return parts.join('\n');
+}
+
+/** A look at the version is a round trip: a revoked key works for so long on other nodes. */
+const FRESH_MS = 50;
+
+const RECORDS = `SELECT tenant_id, ${RECORD_COLUMNS} FROM records`;
+const OWNED = `${RECORDS} WHERE tenant_id = $1 AND kind = $2`;
+const VERSION = statement(`SELECT value FROM meta WHERE name = '${RECORDS_VERSION}'`);
+const BY_LOOKUP = statement(`${RECORDS} WHERE kind = $1 AND lookup = $2`);
+const BY_ID = statement(`${RECORDS} WHERE kind = $1 AND id = $2`);
+const ALL = statement(`${RECORDS} WHERE kind = $1 ORDER BY id`);
+const FIND = statement(`${OWNED} AND id = $3`);
+const LIST = statement(`${OWNED} ORDER BY id`);
+const BEFORE = statement(`${OWNED} AND id < $3 ORDER BY id DESC LIMIT $4`);
+const AFTER = statement(`${OWNED} AND id > $3 ORDER BY id LIMIT $4`);
+const COUNT = statement(
+  `SELECT count(*) AS count FROM (SELECT 1 FROM records WHERE tenant_id = $1 AND kind = $2
+   LIMIT ${RECORDS_COUNTED_MAX}) AS counted`,
+);
+const NO_TENANT: Scope = { role: 'Reader', tenants: [] };
+
+export function createRecordReader(database: Database): RecordReader {
+  return {
+    freshMs: () => FRESH_MS,
+    version: async () => (await database.read(NO_TENANT, VERSION))[0]?.['value'],
+    byLookup: async (kind, lookup) =>
+      recordsIn(await database.read({ role: 'Reader', keyHash: lookup }, BY_LOOKUP, [kind, lookup])),
+    byId: async (kind, id) => recordsIn(await database.read(PROJECTOR, BY_ID, [kind, id])),
+    all: async (kind) => recordsIn(await database.read(PROJECTOR, ALL, [kind])),
+    forOwner: (owner) => ownedRecords(database, owner),
+  };
+}
+
+function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
+  const scope: Scope = { role: 'Reader', tenants: [owner] };
+  const read = (asked: typeof FIND, kind: RecordKind, ...more: (string | number)[]) =>
+    database.read(scope, asked, [owner, kind, ...more]);
+  return {
+    find: async (kind, id) => recordsIn(await read(FIND, kind, id))[0],
+    list: async (kind) => recordsIn(await read(LIST, kind)),
+    page: async (kind, { way, beyond, limit }: RowsWish) =>
+      recordsIn(
+        way === 'Falling'
+          ? await read(BEFORE, kind, beyond ?? LAST_ID, limit)
+          : await read(AFTER, kind, beyond ?? '', limit),
+      ),
+    count: async (kind) => numberOf((await read(COUNT, kind))[0], 'count'),
+  };
+}

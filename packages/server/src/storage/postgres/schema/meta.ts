@@ -1,0 +1,69 @@
+// The rows of `meta`: facts about the installation as a whole, each written once and frozen.
+
+import {
+  type Installation,
+  installationIn,
+  newInstallation,
+  requireOrigin,
+  type WantedInstallation,
+} from '../../installation.ts';
+import { textIn } from '../../rows/columns.ts';
+import { COPY_NAME, markIn, requireWhole } from '../copy/copy-mark.ts';
+import { type Database, type Row, type Scope, statement } from '../connection/database.ts';
+
+const READER: Scope = { role: 'Reader', tenants: [] };
+const WRITER: Scope = { role: 'Writer', tenants: [] };
+
+const READ = statement(
+  `SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin', '${COPY_NAME}')`,
+);
+// Both in one statement and in this order: another node that comes at the same time waits at the first, and then adds none.
+const SETTLE = statement(
+  `INSERT INTO meta (name, value) VALUES ('installation_id', $1), ('log_origin', $2) ON CONFLICT (name) DO NOTHING`,
+);
+
+/**
+ * The facts of this installation, settled by whichever node comes first; a `logOrigin` that differs is a StartError. So is
+ * a database that holds a part of a copy: whoever copies settles the installation before anything else.
+ */
+export async function settleInstallation(
+  database: Database,
+  wanted: WantedInstallation,
+): Promise<Installation> {
+  let rows = await database.read(READER, READ);
+  if (installationIn(rows) === undefined) rows = await create(database, wanted);
+  requireWhole(markIn(rows));
+  const settled = installationIn(rows);
+  if (settled === undefined) throw new Error('the installation was settled and is not there');
+  requireOrigin(settled, wanted);
+  return settled;
+}
+
+export async function readInstallation(
+  database: Database,
+  scope: Scope = READER,
+): Promise<Installation | undefined> {
+  return installationIn(await database.read(scope, READ));
+}
+
+async function create(database: Database, wanted: WantedInstallation): Promise<Row[]> {
+  const { installationId, logOrigin } = newInstallation(wanted);
+  return database.inTransaction(WRITER, async (transaction) => {
+    await transaction.change(SETTLE, [installationId, logOrigin]);
+    return transaction.query(READ);
+  });
+}
+
+const SIGNER = statement("SELECT value FROM meta WHERE name = 'signer'");
+const SETTLE_SIGNER = statement(
+  "INSERT INTO meta (name, value) VALUES ('signer', $1) ON CONFLICT (name) DO NOTHING",
+);
+
+/** The key that signs here: two services with keys of their own would sign the same logs, each by its own. */
+export async function settleSigner(database: Database, fingerprint: string): Promise<string> {
+  const [row] = await database.inTransaction(WRITER, async (transaction) => {
+    await transaction.change(SETTLE_SIGNER, [fingerprint]);
+    return transaction.query(SIGNER);
+  });
+  return textIn(row, 'value');
+}

@@ -1,0 +1,312 @@
+// Makes the tables, and gives everybody the rights that are theirs. With the credential of the owner; those who serve need
+// less: they read the catalogue, which everybody may, and the rest in the roles that they take on. `requireDurable` is
+// for whoever lets events into a database: it refuses one that may forget what it has acknowledged.
+
+import type { PoolClient, QueryResultRow } from 'pg';
+import { StartError } from '../../../start-error.ts';
+import { type Database, SCHEMA } from '../connection/database.ts';
+import {
+  areDistributed,
+  type Asking,
+  distributeTables,
+  letRolesIn,
+  requireExtension,
+  settingsOfMachines,
+} from './distribute.ts';
+import { type Login, LOGINS, rolesOf } from '../connection/logins.ts';
+import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
+import { MIGRATIONS, unsampled } from './schema.ts';
+import { byPartitions, byShards } from './partitions.ts';
+import type { Users } from '../connection/users.ts';
+
+/** Any number that nobody else takes: who migrates waits for whoever is at it. */
+export const MIGRATION_LOCK = 0x7461_6c6c;
+const SERVER_VERSION_MIN = 150_000;
+/** Roles are of all databases of a server, and two who make them at once may stand in each other's way. */
+const ATTEMPTS_MAX = 10;
+
+/** As long as it takes: the longest that a timer waits. */
+const UNHURRIED = { query_timeout: 2 ** 31 - 1 };
+
+/** The version that the tables had, 0 for none, and the one that they have now. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface MigrateOptions {
+  /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
+  readonly distribute?: boolean;
+  /** Where another has just made all of it, it is left as it is: rights are given under locks, and that one serves already. */
+  readonly onlyIfMissing?: boolean;
+  /** The logins that take work from the serving user; undefined: it does everything. */
+  readonly besides?: Omit<Users, 'Serving'>;
+}
+
+/** Brings the database to this version; `servedBy` is the user that may take on the roles. Throws StartError. */
+export async function migrate(
+  database: Database,
+  servedBy: string,
+  options: MigrateOptions = {},
+): Promise<Migrated> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.plainly((client) => migrateOver(unhurried(client), servedBy, options));
+    } catch (error) {
+      if (!isInTheWay(error) || attempt === ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** Another may be at it, or tables may be large: an answer has not to come within the time that whoever serves gives it. */
+function unhurried(client: PoolClient): Asking {
+  return {
+    query: <R extends QueryResultRow>(text: string, values?: unknown[]) => {
+      const asked = { text, ...UNHURRIED };
+      return client.query<R>(values === undefined ? asked : { ...asked, values });
+    },
+  };
+}
+
+async function migrateOver(
+  client: Asking,
+  servedBy: string,
+  { distribute = false, onlyIfMissing = false, besides = {} }: MigrateOptions,
+): Promise<Migrated> {
+  await client.query('BEGIN');
+  await client.query('SET LOCAL statement_timeout = 0');
+  await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+  for (const role of Object.values(ROLES)) await client.query(makeRole(role));
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+  const version = (await hasTables(client)) ? await versionOf(client) : 0;
+  requireKnown(version);
+  if (onlyIfMissing && version === MIGRATIONS.length) {
+    await client.query('COMMIT');
+    return { from: version, to: version };
+  }
+  const isDistributed = version === 0 ? distribute : await areDistributed(client, SCHEMA);
+  if (distribute) await requireExtension(client);
+  if (distribute && !isDistributed) throw notDistributed();
+  const isAlready = isDistributed && version > 0;
+  for (const migration of MIGRATIONS.slice(version))
+    for (const text of migration(isDistributed ? byShards : byPartitions, isAlready))
+      await client.query(text);
+  if (isDistributed) {
+    await distributeTables(client, SCHEMA);
+    await letRolesIn(client);
+  }
+  for (const right of rightsOf(SCHEMA, isDistributed)) await client.query(right);
+  await client.query(CONTENT_MONTHS);
+  await client.query(SECURED_PARTITIONS);
+  await client.query(
+    `INSERT INTO meta (name, value) VALUES ('schema_version', '${MIGRATIONS.length}')
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  );
+  const users = Object.entries({ Serving: servedBy, ...besides }) as [Login, string][];
+  const logins = users.map(([login]) => login);
+  for (const [login, user] of users) await letTakeRoles(client, user, rolesOf(login, logins));
+  await client.query('COMMIT');
+  return { from: version, to: MIGRATIONS.length };
+}
+
+/**
+ * Throws StartError unless the tables are of this version, the user may take on the roles, and the database keeps what it
+ * says it does.
+ */
+export async function requireReady(database: Database): Promise<void> {
+  await requireDurable(database);
+  await requireVersion(database);
+}
+
+/** Throws StartError unless the tables are of this version and the user may take on these roles. */
+export async function requireVersion(database: Database, roles?: readonly string[]): Promise<void> {
+  const version = await versionIn(database, roles);
+  requireKnown(version);
+  if (version === MIGRATIONS.length) return;
+  const state = version === 0 ? 'has no tables of this service' : `has tables of version ${version}`;
+  throw new StartError(
+    `the database ${state}; \`tallystick migrate\` brings it to version ${MIGRATIONS.length}`,
+  );
+}
+
+/**
+ * The version of the tables that are there; 0 for none. Throws StartError when a user may not take on its roles, or these if
+ * they are given.
+ */
+export async function versionIn(database: Database, roles?: readonly string[]): Promise<number> {
+  let version = 0;
+  for (const login of database.logins) {
+    const taken = roles ?? rolesOf(login, database.logins);
+    version = await database.plainly(async (client) => {
+      if (!(await hasTables(client))) return 0;
+      try {
+        return await versionAs(client, taken);
+      } catch (cause) {
+        if (!isDenied(cause)) throw cause;
+        const message =
+          roles === undefined
+            ? `the user of ${LOGINS[login].setting} may not take on the roles of this service (${cause.message}); \`tallystick migrate\` gives them to it`
+            : `the user of the database may not take on the role ${roles.join()} (${cause.message}); an administrator of the database lets it by GRANT ${roles.join()} TO that user`;
+        throw new StartError(message, { cause });
+      }
+    }, login);
+  }
+  return version;
+}
+
+async function versionAs(client: Asking, roles: readonly string[]): Promise<number> {
+  await client.query(`BEGIN READ ONLY; ${roles.map(takeRole).join('; ')}`);
+  const version = await versionOf(client);
+  await client.query('COMMIT');
+  return version;
+}
+
+/** No right to do that, or no such role. */
+export function isDenied(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === '42501' || error.code === '22023');
+}
+
+const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'];
+const LOOKED_AT = [...NEVER_OFF, 'server_version_num', 'server_encoding'];
+
+/** Throws StartError for a database that may forget what it has acknowledged, is too old, or cannot hold every text. */
+export async function requireDurable(database: Database): Promise<void> {
+  const isDistributed = await database.plainly(async (client) => {
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
+      [LOOKED_AT],
+    );
+    requireKept('the database', new Map(rows.map(({ name, setting }) => [name, setting])));
+    return areDistributed(client, SCHEMA);
+  });
+  if (!isDistributed) return;
+  // They are asked in the role of the projector.
+  const machines = await database.plainly((client) => settingsOfMachines(client, LOOKED_AT), 'Index');
+  for (const [machine, settings] of machines) requireKept(`the machine ${machine} of the database`, settings);
+}
+
+function requireKept(what: string, settings: ReadonlyMap<string, string>): void {
+  if (Number(settings.get('server_version_num')) < SERVER_VERSION_MIN)
+    throw new StartError(`${what} is older than PostgreSQL 15`);
+  const encoding = settings.get('server_encoding');
+  if (encoding !== 'UTF8') throw new StartError(`${what} is encoded as ${encoding}; it must be UTF8`);
+  for (const name of NEVER_OFF) {
+    if (settings.get(name) !== 'off') continue;
+    throw new StartError(
+      `${what} has ${name} off: what it acknowledges may be lost, so nothing is stored in it`,
+    );
+  }
+}
+
+async function hasTables(client: Asking): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = '${SCHEMA}' AND c.relname = 'meta'`,
+  );
+  return rows.length > 0;
+}
+
+async function versionOf(client: Asking): Promise<number> {
+  const { rows } = await client.query<{ value: string }>(
+    `SELECT value FROM ${SCHEMA}.meta WHERE name = 'schema_version'`,
+  );
+  return Number(rows[0]?.value ?? 0);
+}
+
+function notDistributed(): StartError {
+  return new StartError(
+    'Storage__Distribute is set, and the tables are there already and in one place: only new ones can be distributed',
+  );
+}
+
+function requireKnown(version: number): void {
+  if (version <= MIGRATIONS.length) return;
+  throw new StartError(
+    `the database has tables of version ${version}, and this is a service of version ${MIGRATIONS.length}`,
+  );
+}
+
+function makeRole(role: string): string {
+  return `DO $$ BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} NOLOGIN; END IF;
+  END $$`;
+}
+
+/**
+ * To take on a role is not to have its rights at all times: a user that had them would see every row that any of the roles
+ * may see, since the policies of a role hold for whoever has its rights.
+ */
+async function letTakeRoles(client: Asking, user: string, roles: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ version: string; mighty: boolean }>(
+    `SELECT current_setting('server_version_num') AS version, rolsuper AS mighty FROM pg_roles WHERE rolname = $1`,
+    [user],
+  );
+  const [found] = rows;
+  if (found === undefined) throw new StartError(`the database has no user ${user}`);
+  const canSayHow = Number(found.version) >= 160_000;
+  for (const role of roles) {
+    if (!found.mighty && (await mayTake(client, user, role, canSayHow))) continue;
+    const how = canSayHow ? ' WITH INHERIT FALSE, SET TRUE' : '';
+    await client.query(`GRANT ${role} TO ${identifier(user)}${how}`);
+  }
+  // Before PostgreSQL 16 this is a matter of the user, not of the grant.
+  if (!canSayHow && !found.mighty) await client.query(`ALTER ROLE ${identifier(user)} NOINHERIT`);
+}
+
+/** Also by the grant of somebody else, which whoever migrates now may not have the right to repeat. */
+async function mayTake(client: Asking, user: string, role: string, canSayHow: boolean): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `SELECT pg_has_role($1, $2, '${canSayHow ? 'SET' : 'MEMBER'}') AND NOT pg_has_role($1, $2, 'USAGE') AS may`,
+    [user, role],
+  );
+  return rows[0]?.may === true;
+}
+
+function takeRole(role: string): string {
+  return `SET LOCAL ROLE ${role}`;
+}
+
+function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Two who write the same row of the catalogue: what the one wanted is done by the other, or can be done again. */
+function isInTheWay(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === '23505' || error.code === '40P01' || error.message.includes('concurrently');
+}
+
+// Whoever appends makes the partition of a month when it is first needed: it has no right to make tables, but one to have
+// this done. A table of its own first, which is then attached: others read and write meanwhile.
+const CONTENT_MONTHS = `
+  CREATE OR REPLACE FUNCTION ${SCHEMA}.ensure_content_month(month integer) RETURNS void
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp AS $$
+  DECLARE part text := 'contents_' || month;
+  BEGIN
+    IF month < 0 OR month > 120000 THEN RAISE EXCEPTION 'there is no month %', month; END IF;
+    -- A name would be looked up in what this session remembers of the catalogue; rows of it are read anew.
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
+    PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
+    EXECUTE format('CREATE TABLE %I (LIKE contents INCLUDING ALL, CHECK (content_month = %s))', part, month);
+    EXECUTE format('${unsampled('contents', '%I')}', part);
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
+    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);
+    EXECUTE format('ALTER TABLE contents ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, month, month + 1);
+  END $$;
+  REVOKE ALL ON FUNCTION ${SCHEMA}.ensure_content_month(integer) FROM PUBLIC;
+  GRANT EXECUTE ON FUNCTION ${SCHEMA}.ensure_content_month(integer) TO ${ROLES.Writer};
+  SELECT ${SCHEMA}.ensure_content_month(0);
+`;
+
+// The policies of a table hold for whoever goes through it. Nobody but the searcher, for whom it has a policy, has rights on a
+// partition itself; if somebody had, there would be no row to see.
+const SECURED_PARTITIONS = `DO $$ DECLARE part regclass; BEGIN
+  FOR part IN SELECT inhrelid::regclass FROM pg_inherits
+    WHERE inhparent IN (${Object.keys(TENANT_TABLES)
+      .map((table) => `'${SCHEMA}.${table}'::regclass`)
+      .join(', ')}) LOOP
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', part);
+    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', part);
+  END LOOP;
+END $$`;

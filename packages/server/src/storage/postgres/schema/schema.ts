@@ -1,0 +1,377 @@
+// The tables of the PostgreSQL backend, as migrations: each is one step from the version before, run once and never changed
+// after a release. What is evidence is the same as in the embedded store. Every table of a tenant begins with its id, so do
+// all that is unique in it and all that is looked up by, and no table refers to another: they can be spread over machines by
+// tenant. Rights are in rights.ts.
+
+import { LIMITS } from '@tallystick/contract';
+import { jobTables } from '../../work/job-statements.ts';
+import { isBehindFirst } from '../event-index/first-docs.ts';
+import type { Divide } from './partitions.ts';
+
+/**
+ * Columns of which the database need not know what is in them: none is asked for in a way that could be planned otherwise. They
+ * are most of what there is, and while many events arrive the database takes samples of its tables again and again.
+ */
+const UNSAMPLED = {
+  entries: ['entry', 'leaf', 'root1', 'root2'],
+  contents: ['text1', 'text2', 'seeds', 'sent_fingerprint'],
+  docs: ['terms'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** A partition that is made later does not take it over. */
+export function unsampled(table: keyof typeof UNSAMPLED, as: string = table): string {
+  const columns = UNSAMPLED[table].map((column) => `ALTER COLUMN ${column} SET STATISTICS 0`);
+  return `ALTER TABLE ${as} ${columns.join(', ')}`;
+}
+
+/** The logs are divided among nodes by shares: so many nodes can have a part of the work. The number cannot change later. */
+export const SHARES = 64;
+
+const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
+
+/**
+ * Gives statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole.
+ * `areDistributed` says that they are.
+ */
+export type Migration = (divided: Divide, areDistributed: boolean) => readonly string[];
+
+export const MIGRATIONS: readonly Migration[] = [
+  (divided) => [
+    `
+  CREATE TABLE meta (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+  );
+
+  -- Processes that serve from this database, each under an id of its own.
+  CREATE TABLE nodes (
+    instance      text COLLATE "C" PRIMARY KEY,
+    name          text NOT NULL,
+    version       text NOT NULL,
+    started_at_ms bigint NOT NULL,
+    seen_at       timestamptz NOT NULL
+  );
+
+  -- Who looks after which share of the logs, and until when. Whoever takes one over raises its token: what was begun under an
+  -- earlier one is not written any more.
+  CREATE TABLE leases (
+    share    smallint PRIMARY KEY,
+    token    bigint NOT NULL DEFAULT 0,
+    instance text COLLATE "C",
+    until    timestamptz
+  ) WITH (fillfactor = 50);
+  INSERT INTO leases (share) SELECT generate_series(0, ${SHARES - 1});
+
+  CREATE TABLE tenants (
+    ${TENANT} PRIMARY KEY,
+    tier                   text NOT NULL DEFAULT 'Standard',
+    region                 text,
+    status                 text NOT NULL DEFAULT 'Active',
+    default_classification text NOT NULL DEFAULT 'Internal',
+    default_retention      text NOT NULL DEFAULT 'P7Y',
+    -- The key of the HMACs by which repeated requests are recognised.
+    fingerprint_key        bytea NOT NULL,
+    created_at_ms          bigint NOT NULL,
+    updated_at_ms          bigint NOT NULL
+  );
+
+  CREATE TABLE api_keys (
+    -- '*' for platform keys.
+    ${TENANT},
+    key_id        text COLLATE "C" NOT NULL,
+    name          text NOT NULL,
+    roles         text NOT NULL,
+    scopes        text NOT NULL,
+    clearance     text,
+    -- SHA-256 of the whole key.
+    hash          bytea NOT NULL,
+    created_at_ms bigint NOT NULL,
+    created_by    text NOT NULL,
+    expires_at_ms bigint,
+    revoked_at_ms bigint,
+    replaces      text,
+    PRIMARY KEY (tenant_id, key_id)
+  );
+  CREATE INDEX api_keys_by_hash ON api_keys (hash);
+  CREATE INDEX api_keys_by_id ON api_keys (key_id);
+
+  -- Where the log of a tenant ends, made with the tenant. Who appends locks it, and moves it only from where it was found:
+  -- so any number of nodes write one log without a fork. It is no evidence: what is built on is the entry it points to.
+  CREATE TABLE heads (
+    ${TENANT} PRIMARY KEY,
+    -- In the tenant's sequence.
+    next_index bigint NOT NULL DEFAULT 0,
+    -- The newest leaf; null before the first one.
+    leaf       bytea,
+    -- That of the logs which it belongs to: see leases.
+    share      smallint NOT NULL GENERATED ALWAYS AS ((hashtext(tenant_id) & ${SHARES - 1})::smallint) STORED
+  ) WITH (fillfactor = 50);
+
+  CREATE TABLE streams (
+    ${TENANT},
+    first_index   bigint NOT NULL,
+    stream_id     text COLLATE "C" NOT NULL,
+    created_at_ms bigint NOT NULL,
+    PRIMARY KEY (tenant_id, first_index),
+    UNIQUE (tenant_id, stream_id)
+  );
+
+  CREATE TABLE entries (
+    ${TENANT},
+    leaf_index     bigint NOT NULL,
+    classification smallint NOT NULL,
+    -- Where the content is: see contents.
+    content_month  integer NOT NULL,
+    entry          bytea NOT NULL,
+    -- A piece of the entry: it cannot differ from it. A column, since behind the security of rows nothing is looked up by
+    -- what a function makes of one.
+    event_id       bytea NOT NULL GENERATED ALWAYS AS (substring(entry from 37 for 16)) STORED,
+    leaf           bytea NOT NULL,
+    root1          bytea NOT NULL,
+    root2          bytea NOT NULL,
+    PRIMARY KEY (tenant_id, leaf_index)
+  )${divided('entries')}
+  CREATE UNIQUE INDEX entries_by_event ON entries (tenant_id, event_id);
+  -- Of two entries that follow upon the same leaf, one is refused.
+  CREATE UNIQUE INDEX entries_by_previous ON entries (tenant_id, substring(entry from 53 for 32));
+
+  CREATE TABLE contents (
+    ${TENANT},
+    leaf_index       bigint NOT NULL,
+    -- That in which it expires, counted from January 1970 as 1; 0 for what never does. It is said when the event is stored.
+    content_month    integer NOT NULL,
+    text1            bytea NOT NULL,
+    text2            bytea NOT NULL,
+    seeds            bytea NOT NULL,
+    key_id           text,
+    sent_fingerprint bytea,
+    expires_at_ms    bigint,
+    PRIMARY KEY (tenant_id, leaf_index, content_month)
+  ) PARTITION BY RANGE (content_month);
+
+  CREATE TABLE used_keys (
+    ${TENANT},
+    operation     text COLLATE "C" NOT NULL,
+    key           text COLLATE "C" NOT NULL,
+    fingerprint   bytea NOT NULL,
+    expires_at_ms bigint NOT NULL,
+    note          text NOT NULL,
+    outcomes      bytea NOT NULL,
+    PRIMARY KEY (tenant_id, operation, key)
+  );
+  CREATE INDEX used_keys_by_expiry ON used_keys (expires_at_ms);
+
+  CREATE TABLE checkpoints (
+    ${TENANT},
+    epoch           integer NOT NULL,
+    size            bigint NOT NULL,
+    note            text NOT NULL,
+    published_at_ms bigint NOT NULL,
+    PRIMARY KEY (tenant_id, epoch, size)
+  );
+
+  CREATE TABLE tile_hashes (
+    ${TENANT},
+    epoch integer NOT NULL,
+    level integer NOT NULL,
+    place bigint NOT NULL,
+    hash  bytea NOT NULL,
+    PRIMARY KEY (tenant_id, epoch, level, place)
+  );
+
+  CREATE TABLE epochs (
+    ${TENANT},
+    epoch               integer NOT NULL,
+    first_index         bigint NOT NULL,
+    previous_checkpoint text NOT NULL,
+    PRIMARY KEY (tenant_id, epoch)
+  );
+
+  -- Logs that a node has found to be other than what was signed or hashed: no node appends to them while that one is there.
+  CREATE TABLE refused_logs (
+    ${TENANT},
+    instance text COLLATE "C" NOT NULL,
+    why      text NOT NULL,
+    PRIMARY KEY (tenant_id, instance)
+  );
+
+  -- What follows is the index of events. All of it follows from the log, and can be made again. A view is the index of one
+  -- tenant's events, of one making; a tenant that is indexed anew has two for a while.
+  CREATE TABLE views (
+    ${TENANT},
+    -- How often the tenant has been indexed, this time included.
+    generation integer NOT NULL,
+    -- 'Building', 'Current', or 'Old' while it is being removed.
+    state      text COLLATE "C" NOT NULL,
+    -- The first index of the tenant's log that is not in it. Who moves it has locked this row.
+    next_index bigint NOT NULL DEFAULT 0,
+    -- How many of its docs have more terms than can be held: each of them is looked at itself.
+    large_docs bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, generation)
+  ) WITH (fillfactor = 50);
+  CREATE UNIQUE INDEX views_that_answer ON views (tenant_id) WHERE state = 'Current';
+  CREATE UNIQUE INDEX views_in_the_making ON views (tenant_id) WHERE state = 'Building';
+  CREATE INDEX views_that_go ON views (tenant_id) WHERE state = 'Old';
+
+  CREATE TABLE docs (
+    ${TENANT},
+    generation     integer NOT NULL,
+    leaf_index     bigint NOT NULL,
+    event_id       bytea NOT NULL,
+    -- The timestamp: whole milliseconds since 1970, and nanoseconds beyond.
+    at_ms          bigint NOT NULL,
+    at_ns          integer NOT NULL,
+    classification smallint NOT NULL,
+    -- A place in KINDS of index-columns.ts.
+    kind           smallint NOT NULL,
+    outcome        smallint NOT NULL,
+    actor_type     smallint NOT NULL,
+    action         text COLLATE "C" NOT NULL,
+    actor          text COLLATE "C" NOT NULL,
+    resource_type  text COLLATE "C" NOT NULL,
+    -- Terms are made by terms.ts: each has the number of the view in front, so that tenants share none.
+    terms          tsvector NOT NULL,
+    PRIMARY KEY (tenant_id, generation, leaf_index)
+  )${divided('docs')}
+  -- Beside the docs, so that these are few pages to go through, and as they are: to compress them takes longer than to index
+  -- them, and saves a quarter.
+  ALTER TABLE docs ALTER COLUMN terms SET STORAGE EXTERNAL;
+  CREATE INDEX docs_by_time ON docs (tenant_id, generation, at_ms, at_ns, leaf_index);
+  CREATE INDEX docs_by_event ON docs (tenant_id, generation, event_id);
+  CREATE INDEX docs_by_action ON docs (tenant_id, generation, action, at_ms, at_ns, leaf_index);
+  CREATE INDEX docs_by_terms ON docs USING gin (terms);
+
+  -- The texts by which events are counted: actions, actors, types of resources.
+  CREATE TABLE view_keys (
+    ${TENANT},
+    generation integer NOT NULL,
+    -- A place in KEY_KINDS.
+    kind       smallint NOT NULL,
+    text       text COLLATE "C" NOT NULL,
+    -- The newest name for people, where there is one; and the newest of events that everybody may know of.
+    label      text,
+    open_label text,
+    PRIMARY KEY (tenant_id, generation, kind, text)
+  );
+
+  -- How many events of some span of time have a value. What span is a place in SPANS, what was counted one in COUNTED.
+  CREATE TABLE view_counts (
+    ${TENANT},
+    generation     integer NOT NULL,
+    counted        smallint NOT NULL,
+    span           smallint NOT NULL,
+    -- Months since the year 0, days or hours since 1970; 0 for ever.
+    time           integer NOT NULL,
+    classification smallint NOT NULL,
+    kind           smallint NOT NULL,
+    value          text COLLATE "C" NOT NULL,
+    count          bigint NOT NULL,
+    PRIMARY KEY (tenant_id, generation, counted, span, time, classification, kind, value)
+  ) WITH (fillfactor = 80);
+
+  -- Views that are made anew because somebody asked for it.
+  CREATE TABLE rebuilds (
+    ${TENANT},
+    operation_id text COLLATE "C" NOT NULL,
+    generation   integer NOT NULL,
+    requested_ms bigint NOT NULL,
+    requested_by text NOT NULL,
+    -- Once something of it is done.
+    started_ms   bigint,
+    -- Both once the view answers.
+    completed_ms bigint,
+    events       bigint,
+    PRIMARY KEY (tenant_id, operation_id),
+    UNIQUE (tenant_id, generation)
+  );
+
+  -- Events that could not be indexed, and were passed over.
+  CREATE TABLE dead_letters (
+    ${TENANT},
+    message_id      text COLLATE "C" NOT NULL,
+    leaf_index      bigint NOT NULL,
+    reason          text NOT NULL,
+    attempts        integer NOT NULL,
+    first_failed_ms bigint NOT NULL,
+    last_failed_ms  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, message_id),
+    UNIQUE (tenant_id, leaf_index)
+  );
+  CREATE INDEX dead_letters_by_time ON dead_letters (last_failed_ms);
+  `,
+  ],
+  () => [
+    // Whether it makes checkpoints; who does not leaves its logs to others.
+    'ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true',
+    // Not of the first docs, which are not counted either. So all that was counted goes, and is made anew from the log.
+    'DROP INDEX docs_by_terms',
+    'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
+    `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
+  ],
+  // Tables that are distributed already do not allow for it.
+  (_, areDistributed) =>
+    areDistributed ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')],
+  // The highest of what was sent under the key, a place in a list as in entries; of keys from before nobody knows it, so they
+  // have the highest there is.
+  () => ['ALTER TABLE used_keys ADD COLUMN classification smallint NOT NULL DEFAULT 3'],
+  // Apart from the keys: it grants nothing, and is written every minute, mostly without touching an index.
+  () => [
+    `CREATE TABLE api_key_uses (
+      ${TENANT},
+      key_id     text COLLATE "C" NOT NULL,
+      used_at_ms bigint NOT NULL,
+      PRIMARY KEY (tenant_id, key_id)
+    ) WITH (fillfactor = 50)`,
+  ],
+  // Records: what callers may change, each version in one commit with its notice. What was in columns of tenants nobody could
+  // change; from now on it is in a record.
+  () => [
+    `CREATE TABLE records (
+      -- '*' for those of the installation.
+      ${TENANT},
+      kind        text COLLATE "C" NOT NULL,
+      id          text COLLATE "C" NOT NULL,
+      version     bigint NOT NULL,
+      -- All of it; the three behind it are copies of members.
+      body        text NOT NULL,
+      state       text COLLATE "C" NOT NULL,
+      unique_name text COLLATE "C",
+      lookup      bytea,
+      -- With it, the notice commits to the body.
+      salt        bytea NOT NULL,
+      -- Under a key that is not here.
+      mac         bytea NOT NULL,
+      PRIMARY KEY (tenant_id, kind, id)
+    )`,
+    'CREATE UNIQUE INDEX records_by_name ON records (tenant_id, kind, unique_name) WHERE unique_name IS NOT NULL',
+    'CREATE INDEX records_by_lookup ON records (lookup) WHERE lookup IS NOT NULL',
+    'CREATE INDEX records_by_id ON records (kind, id)',
+    ...['tier', 'region', 'status', 'default_classification', 'default_retention', 'updated_at_ms'].map(
+      (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
+    ),
+  ],
+  // What was removed under which notice, made of the ranges of purge notices in the commit of each. No two overlap.
+  () => [
+    `CREATE TABLE deletions (
+      ${TENANT},
+      first_index  bigint NOT NULL,
+      -- The first index behind it.
+      end_index    bigint NOT NULL,
+      notice_index bigint NOT NULL,
+      PRIMARY KEY (tenant_id, first_index)
+    )`,
+  ],
+  // Jobs: durable work, and how far followers of the log have come. Events that could not be indexed are jobs from now on. A view
+  // that was being made is left: its job asks for it anew.
+  () => [
+    ...jobTables({ text: 'text COLLATE "C"', number: 'bigint', bytes: 'bytea', end: '' }),
+    `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, body, state, attempts, reason, is_letter, created_ms, wake_ms,
+       first_failed_ms, last_failed_ms, expires_ms)
+     SELECT tenant_id, message_id, 'IndexEvent', '', leaf_index::text, '{"index":' || leaf_index || '}', 'Dead', attempts,
+       reason, 1, first_failed_ms, last_failed_ms, first_failed_ms, last_failed_ms, last_failed_ms + ${LIMITS.deadLetterLifetimeMs}
+     FROM dead_letters`,
+    "UPDATE views SET state = 'Old' WHERE state = 'Building'",
+    'DROP TABLE dead_letters',
+    'DROP TABLE rebuilds',
+  ],
+];

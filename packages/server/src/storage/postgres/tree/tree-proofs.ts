@@ -1,0 +1,56 @@
+// Proofs from the database, each from one state of it.
+
+import type { TenantId } from '@tallystick/contract';
+import type { AlteredEvent, ProofWish, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
+import { whenAnswered } from '../../answers.ts';
+import type { LogPlace } from '../../rows/log-place.ts';
+import type { TenantTrees } from '../../tenant-trees.ts';
+import * as proofs from '../../tree-proofs.ts';
+import type { Asked } from '../connection/by-tenant.ts';
+import type { Database } from '../connection/database.ts';
+import type { EvidenceTables } from '../log/evidence-tables.ts';
+import { readerOf, type SignedLog, tenantTrees, type TreeTables } from './tree-tables.ts';
+
+interface ProofTables {
+  readonly database: Database;
+  readonly trees: TreeTables;
+  readonly evidence: EvidenceTables;
+}
+
+export async function proveEvent(
+  { database, trees, evidence }: ProofTables,
+  tenant: TenantId,
+  wish: ProofWish,
+): Promise<ProvenEvent | AlteredEvent | undefined> {
+  return database.inOneState(readerOf(tenant), (asked) => {
+    const store = {
+      ...treesInOneState(trees, asked, tenant),
+      evidence: (one: ProofWish) => evidence.one(asked, tenant, one),
+    };
+    return whenAnswered(proofs.proveEvent(store, tenant, wish));
+  });
+}
+
+export async function proveGrowth(
+  { database, trees }: ProofTables,
+  tenant: TenantId,
+  from: number,
+  to: number | undefined,
+): Promise<ProvenGrowth | undefined> {
+  return database.inOneState(readerOf(tenant), (asked) =>
+    whenAnswered(proofs.proveGrowth(treesInOneState(trees, asked, tenant), from, to)),
+  );
+}
+
+/** The newest checkpoint comes with its log, and is the newest one for as long as the state is the same. */
+function treesInOneState(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogPlace> {
+  let found: SignedLog | undefined;
+  return {
+    ...tenantTrees(tables, asked, tenant),
+    async log(index) {
+      found = await tables.signedLog(asked, tenant, index);
+      return found?.log;
+    },
+    latest: (log) => (found?.log === log ? found.latest : tables.latest(asked, log)),
+  };
+}

@@ -1,0 +1,270 @@
+// Reads of the tree: checkpoints as they are stored, tiles and proofs out of the entries and the hashes of full tiles.
+// Nothing of a log is shown beyond its newest checkpoint. Tiles that belong together are read by one statement, however many.
+
+import type { TenantId } from '@tallystick/contract';
+import {
+  encodeEntryBundle,
+  HASH_BYTES,
+  type HashReader,
+  type HashTile,
+  originOf,
+  type Tile,
+  TILE_WIDTH,
+  tileHashReader,
+  tileSizes,
+  tilesRead,
+} from '@tallystick/evidence';
+import type { CosignedPortion, LogSize, StoredCheckpoint } from '../../../streams/tree.ts';
+import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
+import { tileIn } from '../../rows/joined-hashes.ts';
+import { checkpointIn, type LogPlace } from '../../rows/log-place.ts';
+import type { TenantTrees } from '../../tenant-trees.ts';
+import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
+import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';
+import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
+
+/** A log with its newest checkpoint, by one statement. */
+export interface SignedLog {
+  readonly log: LogPlace;
+  readonly latest: StoredCheckpoint | undefined;
+}
+
+export interface StoredEntry {
+  readonly entry: Uint8Array;
+  readonly leaf: Uint8Array;
+}
+
+/** A tile of some log. */
+export interface TileWish {
+  readonly log: LogPlace;
+  readonly tile: HashTile;
+}
+
+/** To be joined with `heads`; with a condition, only epochs that it is true of. */
+export const newestLog = (condition = 'true') => `
+  LEFT JOIN LATERAL (SELECT epoch, first_index, previous_checkpoint FROM epochs
+    WHERE epochs.tenant_id = heads.tenant_id AND ${condition} ORDER BY epoch DESC LIMIT 1) AS log ON true
+  LEFT JOIN LATERAL (SELECT size, note, published_at_ms FROM checkpoints
+    WHERE checkpoints.tenant_id = heads.tenant_id AND checkpoints.epoch = coalesce(log.epoch, 0)
+    ORDER BY size DESC LIMIT 1) AS newest ON true`;
+export const SIGNED_LOG_COLUMNS = `heads.tenant_id, ${LOG_COLUMNS}, newest.size, newest.note, newest.published_at_ms`;
+
+const LOG = statement(
+  `SELECT ${SIGNED_LOG_COLUMNS} FROM heads ${newestLog('first_index <= $2')} WHERE heads.tenant_id = $1`,
+);
+const NEXT_LOG = statement(
+  `SELECT tenant_id, next_index FROM heads
+   WHERE tenant_id >= $1 AND next_index > CASE WHEN tenant_id = $1 THEN $2::bigint ELSE 0 END
+   ORDER BY tenant_id LIMIT 1`,
+);
+const NEXT_BEGIN = statement(
+  'SELECT first_index FROM epochs WHERE tenant_id = $1 AND epoch > $2 ORDER BY epoch LIMIT 1',
+);
+const CHECKPOINTS = 'SELECT size, note, published_at_ms FROM checkpoints WHERE tenant_id = $1 AND epoch = $2';
+const NEWEST = statement(`${CHECKPOINTS} ORDER BY size DESC LIMIT 1`);
+const CHECKPOINT = statement(`${CHECKPOINTS} AND size = $3`);
+const BETWEEN = statement(`${CHECKPOINTS} AND size >= $3 AND size < $4 LIMIT 1`);
+/** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
+const SIGNATURE = `'\n\u2014 '`;
+const COSIGNED = statement(
+  `SELECT size, published_at_ms, CASE
+     WHEN position(${SIGNATURE} in replace(note, ${SIGNATURE} || $3::text || ' ', '')) > 0 THEN note END AS note
+   FROM checkpoints WHERE tenant_id = $1 AND epoch = $2 AND size < $4 ORDER BY size DESC LIMIT $5`,
+);
+const ENTRIES = statement(
+  `SELECT entry, leaf FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3 ORDER BY leaf_index`,
+);
+// Joined by the database: a row at a time costs more than the hashing.
+const joined = (hash: string, order: string) => `count(*) AS count,
+  count(*) FILTER (WHERE octet_length(${hash}) = ${HASH_BYTES}) AS whole, string_agg(${hash}, ''::bytea ORDER BY ${order}) AS hashes`;
+const LEAF_TILES = ofTenants(
+  3,
+  (
+    only,
+  ) => `SELECT tile.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
+   LATERAL (SELECT ${joined('leaf', 'leaf_index')} FROM entries
+     WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at${only('tenant_id')}) AS tile
+   ORDER BY wish.number`,
+);
+const HASH_TILES = ofTenants(
+  5,
+  (only) => `SELECT tile.* FROM unnest($1::text[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[])
+     WITH ORDINALITY AS wish (tenant, epoch, level, begin_at, end_at, number),
+   LATERAL (SELECT ${joined('hash', 'place')} FROM tile_hashes WHERE tenant_id = wish.tenant
+     AND tile_hashes.epoch = wish.epoch AND tile_hashes.level = wish.level
+     AND place >= wish.begin_at AND place < wish.end_at${only('tenant_id')}) AS tile
+   ORDER BY wish.number`,
+);
+
+export class TreeTables {
+  readonly #logOrigin: string;
+
+  constructor(logOrigin: string) {
+    this.#logOrigin = logOrigin;
+  }
+
+  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
+  async signedLog(
+    asked: Asked,
+    tenant: TenantId,
+    index = Number.MAX_SAFE_INTEGER,
+  ): Promise<SignedLog | undefined> {
+    const [row] = await asked.query(LOG, [tenant, index]);
+    return row === undefined ? undefined : this.signedLogIn(row);
+  }
+
+  /** Of a row with SIGNED_LOG_COLUMNS. */
+  signedLogIn(row: Row): SignedLog {
+    const log = logIn(row, textIn(row, 'tenant_id'), this.#logOrigin);
+    return { log, latest: row['size'] === null ? undefined : checkpointIn(row) };
+  }
+
+  /** Over the logs of all tenants. */
+  async nextLog(
+    database: Database,
+    tenant = '',
+    index = 0,
+  ): Promise<{ tenant: TenantId; endIndex: number } | undefined> {
+    const [row] = await database.read(PROJECTOR, NEXT_LOG, [tenant, index]);
+    return row && { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'next_index') };
+  }
+
+  /** Where the log begins that follows upon this one, after a restore. */
+  async nextBegin(asked: Asked, { tenant, epoch }: LogPlace): Promise<number | undefined> {
+    const [row] = await asked.query(NEXT_BEGIN, [tenant, epoch]);
+    return row && numberOf(row, 'first_index');
+  }
+
+  /** The name under which a log of the tenant is signed, whether it has that one or not. */
+  originOf(tenant: TenantId, epoch: number): string {
+    return originOf({ tenant, epoch }, this.#logOrigin);
+  }
+
+  async latest(asked: Asked, { tenant, epoch }: LogPlace): Promise<StoredCheckpoint | undefined> {
+    return checkpointIn((await asked.query(NEWEST, [tenant, epoch]))[0]);
+  }
+
+  async checkpoint(
+    asked: Asked,
+    { tenant, epoch }: LogPlace,
+    size: number,
+  ): Promise<StoredCheckpoint | undefined> {
+    return checkpointIn((await asked.query(CHECKPOINT, [tenant, epoch, size]))[0]);
+  }
+
+  async cosigned(
+    asked: Asked,
+    tenant: TenantId,
+    { epoch, size }: LogSize,
+    limit: number,
+  ): Promise<CosignedPortion> {
+    const rows = await asked.query(COSIGNED, [tenant, epoch, this.originOf(tenant, epoch), size, limit]);
+    const last = rows.at(-1);
+    return {
+      cosigned: rows.flatMap((row) => (textOrNone(row, 'note') === undefined ? [] : checkpointIn(row)!)),
+      lookedTo: last && numberOf(last, 'size'),
+    };
+  }
+
+  /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
+  async tile(asked: Asked, log: LogPlace, tile: Tile): Promise<Uint8Array | undefined> {
+    const { level, index, width } = tile;
+    if (!(await this.#isPublished(asked, log, tile))) return undefined;
+    if (level !== 'entries') return (await this.tiles(asked, [{ log, tile: { level, index, width } }]))[0]!();
+    const entries = await this.entries(asked, log, index * TILE_WIDTH, width);
+    return encodeEntryBundle(entries.map(({ entry }) => entry));
+  }
+
+  /** Whether some checkpoint is of a size at which the log has this tile, of this width. */
+  async #isPublished(asked: Asked, { tenant, epoch }: LogPlace, tile: Tile): Promise<boolean> {
+    const { from, to } = tileSizes(tile);
+    if (from > Number.MAX_SAFE_INTEGER) return false;
+    const values = [tenant, epoch, from, Math.min(to, Number.MAX_SAFE_INTEGER)];
+    return (await asked.query(BETWEEN, values)).length > 0;
+  }
+
+  /** What `make` makes of the hashes of the tree at one size, which must not be larger than what is stored of it. */
+  async made<T>(asked: Asked, log: LogPlace, size: number, make: (read: HashReader) => T): Promise<T> {
+    const wishes = tilesRead(size, make).map((tile) => ({ log, tile }));
+    return makeOf(size, wishes, await this.tiles(asked, wishes), make);
+  }
+
+  /** Of each tile a function that gives its bytes, or throws EvidenceError where they are not those of the tile. */
+  async tiles(asked: Asked, wishes: readonly TileWish[]): Promise<(() => Uint8Array)[]> {
+    const ofLeaves = wishes.filter(({ tile }) => tile.level === 0);
+    const ofHashes = wishes.filter(({ tile }) => tile.level > 0);
+    const [leaves, hashes] = await Promise.all([leafTiles(asked, ofLeaves), hashTiles(asked, ofHashes)]);
+    const rows = new Map([
+      ...ofLeaves.map((wish, i) => [wish, leaves[i]] as const),
+      ...ofHashes.map((wish, i) => [wish, hashes[i]] as const),
+    ]);
+    return wishes.map((wish) => () => tileIn(rows.get(wish), wish.log.origin, wish.tile));
+  }
+
+  /** So many entries from an index of the log on, as they are stored. */
+  async entries(asked: Asked, log: LogPlace, index: number, count: number): Promise<StoredEntry[]> {
+    const from = log.firstIndex + index;
+    const rows = await asked.query(ENTRIES, [log.tenant, from, from + count]);
+    return rows.map((row) => ({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') }));
+  }
+}
+
+/** Over tiles of one log that were read beforehand. */
+export function makeOf<T>(
+  size: number,
+  wishes: readonly TileWish[],
+  tiles: readonly (() => Uint8Array)[],
+  make: (read: HashReader) => T,
+): T {
+  const bytes = new Map(wishes.map(({ tile: { level, index } }, i) => [`${level}/${index}`, tiles[i]!]));
+  return make(tileHashReader(size, ({ level, index }) => bytes.get(`${level}/${index}`)!()));
+}
+
+/** What is asked of the logs of one tenant. */
+export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogPlace> {
+  return {
+    log: async (index) => (await tables.signedLog(asked, tenant, index))?.log,
+    latest: (log) => tables.latest(asked, log),
+    checkpoint: (log, size) => tables.checkpoint(asked, log, size),
+    made: (log, size, make) => tables.made(asked, log, size, make),
+  };
+}
+
+/** Who reads for a tenant. */
+export function readerOf(tenant: TenantId): Scope {
+  return { role: 'Reader', tenants: [tenant] };
+}
+
+/** Each statement by itself. */
+export function askedAlone(database: Database, scope: Scope): Asked {
+  return {
+    query: (asked, values) => database.read(scope, asked, values),
+    isDistributed: () => database.isDistributed(),
+  };
+}
+
+async function leafTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
+  const runs = wishes.map(({ log, tile }) => {
+    const beginAt = log.firstIndex + tile.index * TILE_WIDTH;
+    return { tenant: log.tenant, beginAt, endAt: beginAt + tile.width };
+  });
+  return rowForEach(asked, LEAF_TILES, runs, (some) => [
+    some.map(({ tenant }) => tenant),
+    some.map(({ beginAt }) => beginAt),
+    some.map(({ endAt }) => endAt),
+  ]);
+}
+
+async function hashTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
+  const runs = wishes.map(({ log: { tenant, epoch }, tile: { level, index, width } }) => {
+    const beginAt = index * TILE_WIDTH;
+    return { tenant, epoch, level, beginAt, endAt: beginAt + width };
+  });
+  return rowForEach(asked, HASH_TILES, runs, (some) => [
+    some.map(({ tenant }) => tenant),
+    some.map(({ epoch }) => epoch),
+    some.map(({ level }) => level),
+    some.map(({ beginAt }) => beginAt),
+    some.map(({ endAt }) => endAt),
+  ]);
+}

@@ -1,0 +1,103 @@
+// The tree on PostgreSQL: the port, put together from those who read logs back, those who store what was signed, and
+// those who prove.
+
+import type { TenantId } from '@tallystick/contract';
+import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
+import type { LogTree, TreeReader, TreeWriter } from '../../../streams/tree.ts';
+import { whenAnswered } from '../../answers.ts';
+import { trustedOf } from '../../fsck/notes.ts';
+import { checkRange } from '../../fsck/range.ts';
+import { headOf, type LogPlace, ofLog } from '../../rows/log-place.ts';
+import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { EvidenceTables } from '../log/evidence-tables.ts';
+import { HeldShares } from '../nodes/held-shares.ts';
+import { rangeStore } from '../log/ranges.ts';
+import { TreeGrowth } from './tree-growth.ts';
+import { proveEvent, proveGrowth } from './tree-proofs.ts';
+import { TreePublisher } from './tree-publisher.ts';
+import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
+
+/**
+ * Next to nothing, whose commit is waited for as that of an event is: once it is there, so is all that was committed before,
+ * also on a synchronous standby. Where tables are distributed, that says nothing of other machines.
+ */
+const MARK = statement(`SELECT pg_logical_emit_message(true, 'tallystick', '')`);
+
+/** With connections of its own for whoever reads: however many proofs are made, what is signed need not wait. */
+export function createTree(
+  database: Database,
+  logOrigin: string,
+  reading: Database = database,
+  held: HeldShares = HeldShares.all(),
+): TreeWriter & TreeReader {
+  return { ...treeWriter(database, logOrigin, held), ...treeReader(reading, logOrigin) };
+}
+
+function treeWriter(database: Database, logOrigin: string, held: HeldShares): TreeWriter {
+  const growth = new TreeGrowth(database, logOrigin, held);
+  const publisher = new TreePublisher(database);
+  return {
+    standings: () => growth.standings(),
+    stopAt: (tenant, size) => growth.stopAt(tenant, size),
+    confirm: () =>
+      database.inTransaction(PROJECTOR, async (transaction) => void (await transaction.query(MARK))),
+    readGrowth: () => growth.read(),
+    async publish(logs, nowMs) {
+      const states = await publisher.publish(logs, nowMs, growth.leased(logs));
+      await growth.published(states);
+      const lost = new Set(states.filter(({ isLost }) => isLost).map(({ tenant }) => tenant));
+      return logs.filter(({ tenant }) => !lost.has(tenant));
+    },
+    newestSizes: (tenants) => growth.newestSizes(tenants),
+    cosign: (checkpoints) => publisher.cosign(checkpoints),
+  };
+}
+
+function treeReader(database: Database, logOrigin: string): TreeReader {
+  const trees = new TreeTables(logOrigin);
+  const evidence = new EvidenceTables();
+  const tables = { database, trees, evidence };
+  const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
+  const signedLog = (tenant: TenantId, index: number | undefined) =>
+    trees.signedLog(askedFor(tenant), tenant, index);
+  return {
+    nextLog: (tenant, index) => trees.nextLog(database, tenant, index),
+    checkRange: (wish, onProgress) =>
+      whenAnswered(checkRange(rangeStore(database, trees, wish.tenant), wish, trustedOf(wish)), onProgress),
+    proveEvent: (tenant, wish) => proveEvent(tables, tenant, wish),
+    proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
+    cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
+    evidenceRange: (tenant, fromIndex, endIndex, limit) =>
+      evidence.range(askedFor(tenant), tenant, fromIndex, endIndex, limit),
+    async tree(tenant, index) {
+      const found = await signedLog(tenant, index);
+      return found && treeOf(database, trees, found.log);
+    },
+    async head(tenant, index) {
+      const found = await signedLog(tenant, index);
+      return found && headOf(found.log, found.latest);
+    },
+  };
+}
+
+function treeOf(database: Database, trees: TreeTables, log: LogPlace): LogTree {
+  const { origin, epoch, firstIndex, tenant } = log;
+  const asked = askedAlone(database, readerOf(tenant));
+  return {
+    origin,
+    epoch,
+    firstIndex,
+    latest: async () => ofLog(log, await trees.latest(asked, log)),
+    checkpoint: async (size) => ofLog(log, await trees.checkpoint(asked, log, size)),
+    tile: (tile) => trees.tile(asked, log, tile),
+    entries: async (index, count) =>
+      (await trees.entries(asked, log, index, count)).map(({ entry }) => entry),
+    root: (size) => trees.made(asked, log, size, (read) => treeRoot(size, read)),
+    inclusion: (index, size) => trees.made(asked, log, size, (read) => proveInclusion(index, size, read)),
+    consistency: (from, to) => trees.made(asked, log, to, (read) => proveConsistency(from, to, read)),
+    subtrees: (ranges) =>
+      trees.made(asked, log, ranges.at(-1)?.[1] ?? 0, (read) =>
+        ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read)),
+      ),
+  };
+}

@@ -1,0 +1,51 @@
+// Followers on PostgreSQL: each node follows the logs in its shares. Where two should do it at once, the position decides.
+
+import type { FollowStore, LogBehind } from '../../../followers/follow-store.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { JobTables } from '../../work/job-tables.ts';
+import { advanceBy } from '../../work/positions.ts';
+import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import type { HeldShares } from '../nodes/held-shares.ts';
+import { jobsIn } from './work.ts';
+
+const KNOWN = statement('SELECT 1 FROM positions WHERE name = $1 LIMIT 1');
+const BEGIN_AT_END = statement(
+  `INSERT INTO positions (tenant_id, name, next_index) SELECT tenant_id, $1, next_index FROM heads
+   ON CONFLICT DO NOTHING`,
+);
+// A log that was put back to an earlier state goes on from there.
+const SHORTER = statement(
+  `UPDATE positions SET next_index = heads.next_index FROM heads
+   WHERE heads.tenant_id = positions.tenant_id AND positions.name = $1 AND positions.next_index > heads.next_index`,
+);
+const BEHIND = statement(
+  `SELECT heads.tenant_id, coalesce(positions.next_index, 0) AS next_index, heads.next_index AS end_index
+   FROM heads LEFT JOIN positions ON positions.tenant_id = heads.tenant_id AND positions.name = $1
+   WHERE heads.next_index > coalesce(positions.next_index, 0)
+     AND ($2::smallint[] IS NULL OR heads.share = ANY ($2::smallint[]))
+   LIMIT $3`,
+);
+
+export function createFollowStore(database: Database, held: HeldShares): FollowStore {
+  const jobs = jobsIn(database);
+  const tables = new JobTables(jobs);
+  return {
+    begin: (name, from) =>
+      database.inTransaction(PROJECTOR, async (transaction) => {
+        const isNew = (await transaction.query(KNOWN, [name])).length === 0;
+        if (isNew && from === 'End') await transaction.change(BEGIN_AT_END, [name]);
+        await transaction.change(SHORTER, [name]);
+      }),
+    async behind(name, max) {
+      const rows = await database.read(PROJECTOR, BEHIND, [name, held.list(), max]);
+      return rows.map(
+        (row): LogBehind => ({
+          tenant: textIn(row, 'tenant_id'),
+          nextIndex: numberOf(row, 'next_index'),
+          endIndex: numberOf(row, 'end_index'),
+        }),
+      );
+    },
+    advance: (name, steps) => advanceBy(jobs, tables, name, steps),
+  };
+}

@@ -1,0 +1,41 @@
+// Work on PostgreSQL: jobs are beside the log, and every node claims from the same tables.
+
+import { callsHere } from '../../../runtime/calls.ts';
+import type { WorkStore } from '../../../work/jobs.ts';
+import { jobStatements } from '../../work/job-statements.ts';
+import type { JobDatabase, JobScope } from '../../work/job-database.ts';
+import { JobTables } from '../../work/job-tables.ts';
+import { workStoreOn } from '../../work/work-store.ts';
+import { type Database, PROJECTOR, type Scope, type Statement, statement } from '../connection/database.ts';
+
+export const JOB_STATEMENTS = jobStatements<Statement>({
+  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  skipLocked: ' FOR UPDATE SKIP LOCKED',
+  lockLane: `SELECT pg_try_advisory_xact_lock(
+    hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
+  prepare: statement,
+});
+
+export function createWorkStore(database: Database): WorkStore {
+  return workStoreOn(callsHere(new JobTables(jobsIn(database))));
+}
+
+export function jobsIn(database: Database): JobDatabase<Statement> {
+  return {
+    statements: JOB_STATEMENTS,
+    isDistributed: () => database.isDistributed(),
+    inTransaction: (scope, work) =>
+      isRead(scope)
+        ? database.inOneState(scopeOf(scope), async (transaction) => work(transaction))
+        : database.inTransaction(scopeOf(scope), work),
+  };
+}
+
+function isRead(scope: JobScope): boolean {
+  return scope !== 'All' && scope.isRead === true;
+}
+
+function scopeOf(scope: JobScope): Scope {
+  if (scope === 'All') return PROJECTOR;
+  return { role: scope.isRead ? 'Reader' : 'Writer', tenants: [scope.tenant] };
+}

@@ -1,0 +1,54 @@
+// Begins a new log after a restore, where pool/epoch-judge.ts says that it is called for.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
+import { beginLog, type EpochRead, judgeEpoch, type ReadNote } from '../../pool/epoch-judge.ts';
+import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
+import type { StreamWriter } from '../../pool/stream-writer.ts';
+import { textIn } from '../../rows/columns.ts';
+import type { NumberedHead } from './heads.ts';
+import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+
+export interface EpochWriterOptions extends OwnNoticesOptions {
+  readonly logOrigin: string;
+}
+
+export class EpochWriter {
+  readonly #options: EpochWriterOptions;
+  readonly #streamWriter: StreamWriter<NumberedHead>;
+  readonly #trees: TreeTables;
+  readonly #insertEpoch: StatementSync;
+  readonly #notes: StatementSync;
+
+  constructor(db: DatabaseSync, streamWriter: StreamWriter<NumberedHead>, options: EpochWriterOptions) {
+    this.#options = options;
+    this.#streamWriter = streamWriter;
+    this.#trees = new TreeTables(db, options.logOrigin);
+    this.#insertEpoch = db.prepare(
+      'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (?, ?, ?, ?)',
+    );
+    this.#notes = db.prepare('SELECT size, note FROM checkpoints WHERE tenant = ? AND epoch = ?');
+    this.#notes.setReadBigInts(true);
+  }
+
+  /** In the transaction in which the head was read. */
+  begin(request: EpochRequest, head: NumberedHead, nowMs: number): EpochResult {
+    const judging = judgeEpoch(request, head, this.#options.logOrigin);
+    let step = judging.next();
+    while (step.done !== true) step = judging.next(this.#read(step.value, request));
+    const verdict = step.value;
+    if (verdict.status !== 'Needed') return verdict;
+    this.#insertEpoch.run(head.tenant, verdict.epoch, head.nextIndex, verdict.text);
+    return beginLog(verdict, request, head, this.#streamWriter, this.#options, nowMs);
+  }
+
+  #read(read: EpochRead, { tenant }: EpochRequest): unknown {
+    if (read.verb === 'Log') return this.#trees.log(tenant, read.index);
+    // A log that was given by the line above.
+    const log = read.log as LogPlace;
+    if (read.verb === 'Entries') return this.#trees.entries(log, read.index, read.count);
+    return this.#notes
+      .all(log.tenant, log.epoch)
+      .map((row): ReadNote => ({ size: Number(row['size']), note: textIn(row, 'note') }));
+  }
+}

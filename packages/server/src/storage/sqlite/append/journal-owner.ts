@@ -1,0 +1,188 @@
+// Whoever holds the connection that writes: the writer thread of the service, or the command line itself. After a
+// failure the connection is closed and opened anew before the next verb, so that no half-known state is built upon.
+// The write-ahead log is folded into the database when nothing is asked for a while, and at the latest when it has
+// reached its size; never inside a commit that somebody waits for.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { KeyUse } from '../../../access/key-uses.ts';
+import type { Clock, Timer } from '../../../runtime/clock.ts';
+import { StartError } from '../../../start-error.ts';
+import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../../streams/log.ts';
+import type { IndexSpan } from '../../../streams/removal.ts';
+import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts';
+import { decodePool } from '../../pool/append-message.ts';
+import { encodeResults } from '../../pool/append-results.ts';
+import { inTransaction, openJournal, PAGE_BYTES } from '../connection/database.ts';
+import { deleteContents } from '../log/deletions.ts';
+import { Journal, type JournalOptions } from './journal.ts';
+import { keepKeyUses } from '../records/key-uses.ts';
+import { readInstallation, settleSigner } from '../connection/meta.ts';
+import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { addTenants, type NewTenant } from '../records/tenants.ts';
+import { TreePublisher } from '../tree/tree-publisher.ts';
+import { WriteAheadLog } from '../connection/write-ahead-log.ts';
+
+export interface JournalOwnerOptions extends JournalOptions {
+  readonly directory: string;
+  readonly clock: Clock;
+}
+
+interface Opened {
+  readonly db: DatabaseSync;
+  readonly wal: WriteAheadLog;
+  readonly journal: Journal;
+  readonly publisher: TreePublisher;
+}
+
+/** Long enough to fold the same page once for many commits, short enough to fold in tens of milliseconds. */
+const UNFOLDED_PAGES_MAX = (16 * 1024 * 1024) / PAGE_BYTES;
+const IDLE_MS = 50;
+
+export class JournalOwner implements Disposable {
+  readonly #options: JournalOwnerOptions;
+  #opened: Opened | undefined;
+  #idle: Timer | undefined;
+  #fold: NodeJS.Immediate | undefined;
+
+  constructor(options: JournalOwnerOptions) {
+    this.#options = options;
+    this.#open();
+  }
+
+  /** Gives the results in the place of the pool. */
+  append(message: ArrayBuffer, made?: PoolCommitments): ArrayBuffer {
+    const pool = decodePool(message);
+    const commitments = made ?? this.#options.committer.make(pool.requests);
+    return encodeResults(
+      this.#orOpenAnew(({ journal }) => journal.append(pool, commitments)),
+      message,
+    );
+  }
+
+  seal(request: SealRequest, now: AppendTime): SealResult {
+    return this.#orOpenAnew(({ journal }) => journal.seal(request, now));
+  }
+
+  beginEpoch(request: EpochRequest, now: AppendTime): EpochResult {
+    return this.#orOpenAnew(({ journal }) => journal.beginEpoch(request, now));
+  }
+
+  sealAged(now: AppendTime, except: readonly TenantId[] = []): boolean {
+    return this.#orOpenAnew(({ journal }) => journal.sealAged(now, except));
+  }
+
+  addTenants(tenants: readonly NewTenant[], nowMs: number): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => addTenants(db, tenants, nowMs)));
+  }
+
+  settleSigner(fingerprint: string): string {
+    return this.#orOpenAnew(({ db }) => inTransaction(db, () => settleSigner(db, fingerprint)));
+  }
+
+  removeOlderKeys(tenantId: TenantId | '*'): void {
+    this.#orOpenAnew(({ db }) => db.prepare('DELETE FROM api_keys WHERE tenant_id = ?').run(tenantId));
+  }
+
+  keepKeyUses(uses: readonly KeyUse[]): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => keepKeyUses(db, uses)));
+  }
+
+  publish(logs: readonly PublishedLog[], nowMs: number): void {
+    this.#orOpenAnew(({ db, publisher }) => inTransaction(db, () => publisher.publish(logs, nowMs)));
+  }
+
+  cosign(checkpoints: readonly CosignedCheckpoint[]): boolean[] {
+    return this.#orOpenAnew(({ db, publisher }) => inTransaction(db, () => publisher.cosign(checkpoints)));
+  }
+
+  deleteContents(tenant: TenantId, spans: readonly IndexSpan[]): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => deleteContents(db, tenant, spans)));
+  }
+
+  sweepUsedKeys(steadyNowMs: number): boolean {
+    return this.#orOpenAnew(({ journal }) => journal.sweepUsedKeys(steadyNowMs));
+  }
+
+  /** A durable commit of next to nothing. */
+  probe(): void {
+    this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () =>
+        db.exec("INSERT INTO meta VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"),
+      ),
+    );
+  }
+
+  /** Folds the write-ahead log now if it must be, or soon if nothing else comes. */
+  #foldInTime(): void {
+    this.#idle?.cancel();
+    this.#tend((wal) => {
+      const pages = wal.unfoldedPages();
+      if (pages >= UNFOLDED_PAGES_MAX) wal.fold();
+      else if (pages > 0)
+        this.#idle = this.#options.clock.after(IDLE_MS, () => this.#tend((open) => open.fold()));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    clearImmediate(this.#fold);
+    this.#idle?.cancel();
+    this.#close();
+  }
+
+  #open(): Opened {
+    if (this.#opened !== undefined) return this.#opened;
+    const { directory, logOrigin } = this.#options;
+    const db = openJournal(directory, { mayCreate: false });
+    try {
+      if (readInstallation(db)?.logOrigin !== logOrigin) {
+        throw new StartError(`the journal in ${directory} is not the one of ${logOrigin}`);
+      }
+      this.#opened = {
+        db,
+        wal: new WriteAheadLog(db),
+        journal: new Journal(db, this.#options),
+        publisher: new TreePublisher(db),
+      };
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return this.#opened;
+  }
+
+  #close(): void {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    try {
+      opened?.db.close();
+    } catch {
+      // A connection that failed may not close cleanly; the next one recovers from the files.
+    }
+  }
+
+  #orOpenAnew<T>(work: (opened: Opened) => T): T {
+    const opened = this.#open();
+    // Only once the answer is on its way.
+    this.#fold ??= setImmediate(() => {
+      this.#fold = undefined;
+      this.#foldInTime();
+    });
+    try {
+      return work(opened);
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+  }
+
+  #tend(work: (wal: WriteAheadLog) => void): void {
+    if (this.#opened === undefined) return;
+    try {
+      work(this.#opened.wal);
+    } catch {
+      // What is committed is safe in the write-ahead log; the next commit tells whether the disk still works.
+      this.#close();
+    }
+  }
+}

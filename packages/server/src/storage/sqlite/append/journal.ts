@@ -1,0 +1,142 @@
+// Appending to journal.db: one transaction for a whole pool of requests of many tenants. Commitments are there before
+// the lock is taken; keys and ids are looked up after it, so that of two that ask the same thing one stores and the
+// other finds it. A request with a fault of its own is left out and the rest commits without it. Sealing a stream is
+// done in the same way. When anything is thrown, nothing is known of the commit: the owner opens the database anew.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type {
+  AppendAnswer,
+  AppendTime,
+  EpochRequest,
+  EpochResult,
+  SealRequest,
+  SealResult,
+} from '../../../streams/log.ts';
+import { AgedStreams } from './aged-streams.ts';
+import type { AppendPool, PooledRequest } from '../../pool/append-message.ts';
+import { PoolWriter } from '../../pool/pool-writer.ts';
+import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
+import { TenantFault } from '../../pool/tenant-fault.ts';
+import { ChainGuard } from './chain-guard.ts';
+import { inTransaction } from '../connection/database.ts';
+import { EpochWriter } from './epoch-writer.ts';
+import { Heads, type NumberedHead } from './heads.ts';
+import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { SqlitePoolTables } from './pool-tables.ts';
+import { UsedKeys } from './used-keys.ts';
+
+export interface JournalOptions extends StreamWriterOptions {
+  /** The name under which the logs are signed. */
+  readonly logOrigin: string;
+}
+
+type Result = AppendAnswer;
+
+export class Journal {
+  readonly #db: DatabaseSync;
+  readonly #heads: Heads;
+  readonly #usedKeys: UsedKeys;
+  readonly #writer: PoolWriter<NumberedHead>;
+  readonly #epochWriter: EpochWriter;
+  readonly #agedStreams: AgedStreams;
+  readonly #stream: StatementSync;
+  readonly #chainGuard: ChainGuard;
+
+  constructor(db: DatabaseSync, options: JournalOptions) {
+    this.#db = db;
+    this.#heads = new Heads(db, options.logOrigin);
+    this.#usedKeys = new UsedKeys(db);
+    this.#writer = new PoolWriter(new SqlitePoolTables(db, this.#heads, this.#usedKeys), options);
+    this.#epochWriter = new EpochWriter(db, this.#writer.streams, options);
+    this.#agedStreams = new AgedStreams(db);
+    this.#stream = db.prepare('SELECT 1 FROM streams WHERE stream_id = ? AND tenant = ?');
+    this.#chainGuard = new ChainGuard(db);
+  }
+
+  append({ requests, now }: AppendPool, commitments: PoolCommitments): Result[] {
+    const faults = new Map<PooledRequest, Error>();
+    for (const [i, message] of commitments.faults) faults.set(requests[i]!, new Error(message));
+    for (;;) {
+      try {
+        return this.#commit(() => {
+          let row = 0;
+          return requests.map((request): Result => {
+            const firstRow = row;
+            row += request.drafts.length;
+            const fault = faults.get(request);
+            if (fault !== undefined) return { status: 'Faulty', error: fault };
+            return this.#writer.append(request, { commitments, firstRow, now });
+          });
+        });
+      } catch (error) {
+        if (!(error instanceof TenantFault)) throw error;
+        const own = requests.filter((request) => request.tenant === error.tenant && !faults.has(request));
+        // Nothing would be left out of the next attempt.
+        if (own.length === 0) throw error;
+        for (const request of own) faults.set(request, error);
+      }
+    }
+  }
+
+  seal(request: SealRequest, now: AppendTime): SealResult {
+    return this.#commit(() => {
+      const head = this.#heads.of(request.tenant);
+      const isThere = head !== undefined && this.#stream.get(request.streamId, head.tenant) !== undefined;
+      return this.#writer.seal(request, now, isThere);
+    });
+  }
+
+  beginEpoch(request: EpochRequest, { nowMs }: AppendTime): EpochResult {
+    return this.#commit(() => {
+      const head = this.#heads.of(request.tenant);
+      return head === undefined ? { status: 'Unknown' } : this.#epochWriter.begin(request, head, nowMs);
+    });
+  }
+
+  /** Seals a portion of the streams that have reached their age; true when there may be more. */
+  sealAged({ nowMs }: AppendTime, except: readonly TenantId[] = []): boolean {
+    const { tenants, hasMore } = this.#agedStreams.next(this.#writer.streams.lastCutMs(nowMs));
+    const wanted = new Set(tenants).difference(new Set(except));
+    while (wanted.size > 0) {
+      try {
+        this.#commit(() => this.#sealIfAged(wanted, nowMs));
+        break;
+      } catch (error) {
+        // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+        if (!(error instanceof TenantFault) || !wanted.delete(error.tenant)) throw error;
+      }
+    }
+    return hasMore;
+  }
+
+  /** Removes a portion of the keys whose window has ended; true when there may be more. */
+  sweepUsedKeys(steadyNowMs: number): boolean {
+    return this.#usedKeys.sweep(steadyNowMs);
+  }
+
+  /** One transaction upon heads that are right; what was written in it is looked over before it is committed. */
+  #commit<T>(work: () => T): T {
+    try {
+      return inTransaction(this.#db, () => {
+        this.#heads.refresh();
+        const firstId = this.#heads.nextId;
+        const result = work();
+        this.#chainGuard.demandChain(firstId);
+        return result;
+      });
+    } catch (error) {
+      this.#heads.forget();
+      throw error;
+    }
+  }
+
+  #sealIfAged(tenants: Iterable<TenantId>, nowMs: number): void {
+    for (const tenant of tenants) {
+      const head = this.#heads.of(tenant);
+      // An append may have been faster.
+      if (head === undefined || !this.#writer.streams.isAged(head, nowMs)) continue;
+      this.#writer.streams.seal(head, 'Age', nowMs);
+    }
+  }
+}

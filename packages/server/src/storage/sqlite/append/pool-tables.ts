@@ -1,0 +1,110 @@
+// What a pool looks up and puts, in journal.db.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { EventId, TenantId } from '@tallystick/contract';
+import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
+import type { StoredRecord } from '../../../records/records.ts';
+import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
+import { classificationIn } from '../../rows/classification-column.ts';
+import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';
+import { orRefused } from './chain-guard.ts';
+import { DeletionRows, NOTICE_INDEX } from '../log/deletions.ts';
+import type { Heads, NumberedHead } from './heads.ts';
+import { RecordRows } from '../records/records.ts';
+import type { UsedKeys } from './used-keys.ts';
+
+export class SqlitePoolTables implements PoolTables<NumberedHead> {
+  readonly #heads: Heads;
+  readonly #usedKeys: UsedKeys;
+  readonly #records: RecordRows;
+  readonly #deletions: DeletionRows;
+  readonly #find: StatementSync;
+  readonly #insertEntry: StatementSync;
+  readonly #insertContent: StatementSync;
+  readonly #insertStream: StatementSync;
+
+  constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
+    this.#heads = heads;
+    this.#records = new RecordRows(db);
+    this.#deletions = new DeletionRows(db);
+    this.#usedKeys = usedKeys;
+    this.#find = db.prepare(
+      `SELECT leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX} FROM entries LEFT JOIN contents USING (id)
+       WHERE event_id = ? AND tenant = ?`,
+    );
+    this.#insertEntry = db.prepare(
+      `INSERT INTO entries (id, tenant, leaf_index, classification, entry, leaf, root1, root2)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertContent = db.prepare(
+      `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertStream = db.prepare(
+      'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
+    );
+  }
+
+  head(tenant: TenantId): NumberedHead | undefined {
+    return this.#heads.of(tenant);
+  }
+
+  usedKey({ tenant }: NumberedHead, once: Once, steadyNowMs: number): UsedKey | undefined {
+    return this.#usedKeys.find(tenant, once, steadyNowMs);
+  }
+
+  storedId({ tenant }: NumberedHead, eventId: EventId): StoredId | undefined {
+    const row = this.#find.get(eventIdBytes(eventId), tenant);
+    if (row === undefined) return undefined;
+    const { receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
+    return {
+      index: numberOf(row, 'leaf_index'),
+      receivedAtMs,
+      // Of one that is purged nothing is compared any more, also while it is still there.
+      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
+      classification: classificationIn(row),
+    };
+  }
+
+  recordVersion({ tenant }: NumberedHead, record: StoredRecord): number {
+    return this.#records.version(tenant, record);
+  }
+
+  isNameTaken({ tenant }: NumberedHead, record: StoredRecord): boolean {
+    return this.#records.isNameTaken(tenant, record);
+  }
+
+  putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
+    this.#records.put(tenant, record);
+  }
+
+  isDeletedIn({ tenant }: NumberedHead, span: IndexSpan): boolean {
+    return this.#deletions.overlapping(tenant, span, 1).length > 0;
+  }
+
+  putDeletion({ tenant, tenantId }: NumberedHead, deletion: Deletion): void {
+    orRefused(tenantId, () => this.#deletions.put(tenant, deletion));
+  }
+
+  /** A statement has copied the bytes when it returns. */
+  putEntry({ tenant, tenantId }: NumberedHead, added: NewEntry): void {
+    const { index, expiresAtMs = null, entry, leaf, draft, commitments } = added;
+    const { classification, texts, sentFingerprint = null } = draft;
+    const { root1, root2, seeds } = commitments;
+    const id = this.#heads.takeId();
+    orRefused(tenantId, () => {
+      this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
+      this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);
+    });
+  }
+
+  putStream({ tenant, tenantId }: NumberedHead, { streamId, firstIndex, createdAtMs }: NewStream): void {
+    orRefused(tenantId, () => this.#insertStream.run(tenant, firstIndex, streamId, createdAtMs));
+  }
+
+  putUsedKey({ tenant }: NumberedHead, once: Once, outcomes: readonly DraftOutcome[]): void {
+    this.#usedKeys.put(tenant, once, outcomes);
+  }
+}

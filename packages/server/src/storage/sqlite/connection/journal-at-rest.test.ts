@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { StartError } from '../../../start-error.ts';
+import { openJournal } from './database.ts';
+import { openUnwritten } from './journal-at-rest.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-at-rest-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function freshDirectory(): string {
+  const directory = mkdtempSync(join(folder, 'data-'));
+  openJournal(directory).close();
+  return directory;
+}
+
+const add = (directory: string, name: string) => {
+  using db = openJournal(directory);
+  db.prepare('INSERT INTO meta VALUES (?, 1)').run(name);
+};
+
+test('a journal at rest is read where nobody may write, and nothing is left beside it', () => {
+  const directory = freshDirectory();
+  add(directory, 'x');
+  const before = readdirSync(directory);
+  chmodSync(directory, 0o500);
+  {
+    using journal = openUnwritten(directory);
+    assert.equal(journal.db.prepare("SELECT value FROM meta WHERE name = 'x'").get()?.['value'], 1);
+    assert.deepEqual(readdirSync(directory), before);
+    journal.requireUnchanged();
+  }
+  assert.deepEqual(readdirSync(directory), before);
+  chmodSync(directory, 0o700);
+});
+
+test('one that is written to while it is read says so', () => {
+  const directory = freshDirectory();
+  using journal = openUnwritten(directory);
+  add(directory, 'y');
+  assert.throws(() => journal.requireUnchanged(), StartError);
+});
+
+test('beside a writer it is read as usual, with what is in the write-ahead log', () => {
+  const directory = freshDirectory();
+  using db = openJournal(directory);
+  db.prepare("INSERT INTO meta VALUES ('z', 1)").run();
+  using journal = openUnwritten(directory);
+  assert.equal(journal.db.prepare("SELECT value FROM meta WHERE name = 'z'").get()?.['value'], 1);
+  db.prepare("INSERT INTO meta VALUES ('later', 1)").run();
+  journal.requireUnchanged();
+});

@@ -1,0 +1,69 @@
+// journal.db for a reader that must not write, not even beside it: an auditor may have the files on a read-only disk. While
+// the service is stopped there is no write-ahead log, and SQLite can be told that the file does not change. Then it takes no
+// lock, so whether the file did change is looked at afterwards. Beside a running service it is opened as usual.
+
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { StartError } from '../../../start-error.ts';
+import { JOURNAL_FILE, openJournalForReading } from './database.ts';
+
+export interface ReadJournal extends Disposable {
+  readonly db: DatabaseSync;
+  /** Throws StartError where somebody wrote to a journal that was at rest: what was read may be of two states. */
+  requireUnchanged(): void;
+}
+
+/** Throws StartError. */
+export function openUnwritten(directory: string): ReadJournal {
+  const path = join(directory, JOURNAL_FILE);
+  const isAtRest = !hasWriteAheadLog(path);
+  const before = stateOf(path);
+  const db = isAtRest ? openJournalForReading(directory, { open: openUnchanging }) : openRunning(directory);
+  return {
+    db,
+    requireUnchanged() {
+      if (isAtRest && (hasWriteAheadLog(path) || stateOf(path) !== before))
+        throw new StartError(`${path} was changed while it was read; ask again`);
+    },
+    [Symbol.dispose]: () => db.close(),
+  };
+}
+
+function openUnchanging(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+function openRunning(directory: string): DatabaseSync {
+  try {
+    return openJournalForReading(directory);
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    throw new StartError(
+      `${directory} has a write-ahead log, because the service runs or was killed; reading it needs the right to write to the directory: take that, or verify a copy`,
+      { cause: error },
+    );
+  }
+}
+
+const CANNOT_OPEN = 14;
+const READ_ONLY = 8;
+
+function isUnwritable(error: unknown): boolean {
+  const cause = error instanceof StartError ? error.cause : error;
+  if (!(cause instanceof Error) || !('errcode' in cause)) return false;
+  const code = Number(cause.errcode) & 0xff;
+  return code === CANNOT_OPEN || code === READ_ONLY;
+}
+
+function hasWriteAheadLog(path: string): boolean {
+  return existsSync(`${path}-wal`);
+}
+
+function stateOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && [found.ino, found.size, found.mtimeNs].join();
+}

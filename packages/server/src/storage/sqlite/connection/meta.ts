@@ -1,0 +1,38 @@
+// The rows of `meta`: facts about the installation as a whole, each written once and frozen.
+
+import type { DatabaseSync } from 'node:sqlite';
+import {
+  type Installation,
+  installationIn,
+  newInstallation,
+  requireOrigin,
+  type WantedInstallation,
+} from '../../installation.ts';
+import { textIn } from '../../rows/columns.ts';
+import { inTransaction } from './database.ts';
+
+/** The facts of this installation, settled by whoever comes first; a `logOrigin` that differs is a StartError. */
+export function settleInstallation(db: DatabaseSync, wanted: WantedInstallation): Installation {
+  const settled = readInstallation(db) ?? inTransaction(db, () => readInstallation(db) ?? create(db, wanted));
+  requireOrigin(settled, wanted);
+  return settled;
+}
+
+export function readInstallation(db: DatabaseSync): Installation | undefined {
+  const rows = db.prepare("SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin')");
+  return installationIn(rows.all());
+}
+
+function create(db: DatabaseSync, wanted: WantedInstallation): Installation {
+  const installation = newInstallation(wanted);
+  const insert = db.prepare('INSERT INTO meta (name, value) VALUES (?, ?)');
+  insert.run('installation_id', installation.installationId);
+  insert.run('log_origin', installation.logOrigin);
+  return installation;
+}
+
+/** The key that signs in this store, by its fingerprint: that of the first who says one. */
+export function settleSigner(db: DatabaseSync, fingerprint: string): string {
+  db.prepare("INSERT INTO meta (name, value) VALUES ('signer', ?) ON CONFLICT DO NOTHING").run(fingerprint);
+  return textIn(db.prepare("SELECT value FROM meta WHERE name = 'signer'").get(), 'value');
+}

@@ -1,0 +1,110 @@
+// The rows of journal.db as they are copied, in the order of their keys, one after the other, and the logs that they are of.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { StoredCheckpoint } from '../../../streams/tree.ts';
+import { ColumnError, numberOrNone } from '../../rows/columns.ts';
+import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows/copied-tables.ts';
+import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+
+interface Source {
+  readonly from: string;
+  /** Of columns that are not those of the table itself. */
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const NAME_OF_TENANT = { tenant_id: 'tenants.tenant_id' };
+
+/** Tenants are gone through by name, and the rows of each by its number: nothing has to be sorted. */
+function ofTenant(table: string, more = '', columns: Readonly<Record<string, string>> = {}): Source {
+  return {
+    from: `tenants CROSS JOIN ${table} USING (tenant) ${more}`,
+    columns: { ...NAME_OF_TENANT, ...columns },
+  };
+}
+
+const SOURCES: Readonly<Record<string, Source>> = {
+  tenants: { from: 'tenants', columns: {} },
+  api_key_uses: { from: 'api_key_uses', columns: {} },
+  entries: ofTenant('entries', 'LEFT JOIN contents USING (id)', { expires_at_ms: 'contents.expires_at_ms' }),
+  contents: ofTenant('entries', 'CROSS JOIN contents USING (id)', { leaf_index: 'entries.leaf_index' }),
+  heads: {
+    from: `tenants LEFT JOIN entries ON entries.tenant = tenants.tenant AND leaf_index =
+      (SELECT max(leaf_index) FROM entries AS newest WHERE newest.tenant = tenants.tenant)`,
+    columns: { ...NAME_OF_TENANT, next_index: 'coalesce(leaf_index + 1, 0)', leaf: 'entries.leaf' },
+  },
+};
+
+export class CopiedRows {
+  readonly #db: DatabaseSync;
+  readonly #trees: TreeTables;
+  readonly #nextBegin: StatementSync;
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#db = db;
+    this.#trees = new TreeTables(db, logOrigin);
+    this.#nextBegin = db.prepare(
+      'SELECT min(first_index) AS first_index FROM epochs WHERE tenant = ? AND epoch > ?',
+    );
+  }
+
+  /** Those behind this key. Throws EvidenceError where a column holds what the schema does not promise. */
+  *rows(table: CopiedTable, after?: readonly CopiedValue[]): Generator<CopiedRow> {
+    const columns = Object.entries(table.columns);
+    const statement = this.#statement(table, after !== undefined);
+    statement.setReturnArrays(true);
+    // Rows of arrays are what is set above; the types do not know it.
+    const rows = statement.iterate(...(after ?? [])) as Iterable<unknown> as Iterable<readonly unknown[]>;
+    for (const values of rows) {
+      const row: Record<string, CopiedValue> = {};
+      for (const [i, [column, kind]] of columns.entries())
+        row[column] = valueOf(`${table.name}.${column}`, kind, values[i]);
+      yield row;
+    }
+  }
+
+  /** The log that holds this index of the tenant's sequence. */
+  log(tenant: TenantId, index: number): LogPlace | undefined {
+    return this.#trees.log(tenant, index);
+  }
+
+  /** Where the log begins that follows upon this one, after a restore. */
+  nextBegin({ tenant, epoch }: LogPlace): number | undefined {
+    return numberOrNone(this.#nextBegin.get(tenant, epoch), 'first_index');
+  }
+
+  latest(log: LogPlace): StoredCheckpoint | undefined {
+    return this.#trees.latest(log);
+  }
+
+  count(table: CopiedTable): number {
+    const [rows] = Object.values(
+      this.#db.prepare(`SELECT count(*) AS rows FROM ${sourceOf(table).from}`).get() ?? {},
+    );
+    return Number(rows);
+  }
+
+  #statement(table: CopiedTable, isBehind: boolean): StatementSync {
+    const { from, columns } = sourceOf(table);
+    const named = (column: string) => columns[column] ?? `${table.name}.${column}`;
+    const key = table.key.map(named);
+    // The first condition says the same once more in a form by which rows are sought.
+    const behind = `WHERE ${key[0]} >= ?1 AND (${key.join(', ')}) > (${key.map((_, i) => `?${i + 1}`).join(', ')})`;
+    return this.#db.prepare(
+      `SELECT ${Object.keys(table.columns).map(named).join(', ')} FROM ${from}
+       ${isBehind ? behind : ''} ORDER BY ${key.join(', ')}`,
+    );
+  }
+}
+
+function sourceOf({ name }: CopiedTable): Source {
+  return SOURCES[name] ?? ofTenant(name);
+}
+
+function valueOf(column: string, kind: CopiedKind, value: unknown): CopiedValue {
+  if (value === null) return null;
+  if (kind === 'Text' && typeof value === 'string') return value;
+  if (kind === 'Whole' && typeof value === 'number') return value;
+  if (kind === 'Bytes' && value instanceof Uint8Array) return value;
+  throw new ColumnError(`column ${column} holds ${typeof value}`);
+}

@@ -1,0 +1,51 @@
+// What was removed under which notice, in journal.db.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import { KIND_AT, KINDS } from '@tallystick/evidence';
+import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import { deletionIn } from '../../rows/deletion-row.ts';
+
+/** No two overlap: of those that begin before its end, the last one ends last. */
+const COVERING = `FROM deletions WHERE deletions.tenant = entries.tenant AND first_index <= entries.leaf_index
+  ORDER BY first_index DESC LIMIT 1`;
+
+/** Of an entry: the notice that it may be covered by, for rows/purge-notice.ts. */
+export const NOTICE_INDEX = `(SELECT CASE WHEN end_index > entries.leaf_index THEN notice_index END ${COVERING}) AS notice_index`;
+
+/** Of entries: notices keep their content. */
+export const IS_EVENT = `substr(entry, ${KIND_AT + 1}, 1) = x'${KINDS.event.toString(16).padStart(2, '0')}'`;
+
+/** From the last one on that begins before the span. */
+const OVERLAPPING = `FROM deletions WHERE tenant = ?1 AND first_index < ?3 AND end_index > ?2 AND first_index >= coalesce(
+  (SELECT max(first_index) FROM deletions WHERE tenant = ?1 AND first_index <= ?2), ?2)`;
+
+export class DeletionRows {
+  readonly #overlapping: StatementSync;
+  readonly #put: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#overlapping = db.prepare(`SELECT * ${OVERLAPPING} ORDER BY first_index LIMIT ?4`);
+    this.#put = db.prepare(
+      'INSERT INTO deletions (tenant, first_index, end_index, notice_index) VALUES (?, ?, ?, ?)',
+    );
+  }
+
+  /** Those that overlap the span, in order: so many of the first of them. */
+  overlapping(tenant: number, { firstIndex, endIndex }: IndexSpan, limit: number): Deletion[] {
+    return this.#overlapping.all(tenant, firstIndex, endIndex, limit).map(deletionIn);
+  }
+
+  put(tenant: number, { firstIndex, endIndex, noticeIndex }: Deletion): void {
+    this.#put.run(tenant, firstIndex, endIndex, noticeIndex);
+  }
+}
+
+/** The contents of the events of the spans. */
+export function deleteContents(db: DatabaseSync, tenantId: TenantId, spans: readonly IndexSpan[]): void {
+  const statement = db.prepare(
+    `DELETE FROM contents WHERE id IN (SELECT entries.id FROM entries JOIN tenants USING (tenant)
+     WHERE tenant_id = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT})`,
+  );
+  for (const { firstIndex, endIndex } of spans) statement.run(tenantId, firstIndex, endIndex);
+}

@@ -1,0 +1,58 @@
+// What events are proven by, read by id and by place.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Classification, EventId, TenantId } from '@tallystick/contract';
+import { eventIdBytes } from '@tallystick/evidence';
+import type { AlteredEvent, StoredEvidence } from '../../../streams/tree.ts';
+import { bitsOf } from '../../rows/classification-column.ts';
+import { NOTICE_INDEX } from './deletions.ts';
+import { MAY_BE_SEEN } from './may-be-seen.ts';
+import { noticesNamedBy } from '../../rows/purge-notice.ts';
+import { CHECKED_COLUMNS, StoredContents } from '../../rows/stored-content.ts';
+import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+export class EvidenceTables {
+  readonly #one: StatementSync;
+  readonly #range: StatementSync;
+  readonly #at: StatementSync;
+  #contents: StoredContents | undefined;
+
+  constructor(db: DatabaseSync) {
+    const select = `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM entries LEFT JOIN contents USING (id)`;
+    const tenant = (place: number) => `(SELECT tenant FROM tenants WHERE tenant_id = ?${place})`;
+    this.#one = db.prepare(`${select} WHERE event_id = ?1 AND tenant = ${tenant(2)} AND ${MAY_BE_SEEN}`);
+    this.#range = db.prepare(
+      `${select} WHERE tenant = ${tenant(1)} AND leaf_index >= ?2 AND leaf_index < ?3 ORDER BY leaf_index LIMIT ?4`,
+    );
+    this.#at = db.prepare(`${select} WHERE tenant = ${tenant(1)} AND leaf_index = ?2`);
+    for (const statement of [this.#one, this.#range, this.#at]) statement.setReadBigInts(true);
+  }
+
+  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  one(
+    tenant: TenantId,
+    eventId: EventId,
+    visible: readonly Classification[],
+  ): StoredEvidence | AlteredEvent | undefined {
+    const row = this.#one.get(eventIdBytes(eventId), tenant, bitsOf(visible));
+    if (row === undefined) return undefined;
+    return soundEvidenceIn(row, this.#noticesOf(tenant, [row]), this.#checked());
+  }
+
+  /** As they are stored, whatever that is. */
+  range(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
+    const rows = this.#range.all(tenant, fromIndex, endIndex, limit);
+    return evidenceIn(rows, this.#noticesOf(tenant, rows), this.#checked());
+  }
+
+  #noticesOf(tenant: TenantId, rows: readonly Row[]): (Row | undefined)[] {
+    return noticesNamedBy(rows).map((index) => this.#at.get(tenant, index));
+  }
+
+  /** Made when it is first needed: it has memory of its own. */
+  #checked(): StoredContents {
+    return (this.#contents ??= new StoredContents());
+  }
+}

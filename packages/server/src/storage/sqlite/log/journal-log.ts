@@ -1,0 +1,59 @@
+// The log and its trees as ports, over a journal: wherever those are who write, read and check.
+
+import { type Calls, callsFor } from '../../../runtime/calls.ts';
+import type { LogReader, LogWriter } from '../../../streams/log.ts';
+import type { TreeReader, TreeWriter } from '../../../streams/tree.ts';
+import type { JournalOwner } from '../append/journal-owner.ts';
+import type { LogTables } from './log-tables.ts';
+import { publishedSizes, type TreeGrowth } from '../tree/tree-growth.ts';
+import { treeOf, type TreeReads } from '../tree/tree-reads.ts';
+
+export interface JournalParts {
+  readonly owner: Calls<JournalOwner>;
+  readonly append: LogWriter['append'];
+  readonly log: Calls<LogTables>;
+  readonly trees: Calls<TreeReads>;
+  readonly growth: Calls<TreeGrowth>;
+  readonly checkRange: TreeReader['checkRange'];
+}
+
+export function logOf({ owner, append, log }: JournalParts): LogWriter & LogReader {
+  const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = owner;
+  return {
+    append,
+    seal,
+    beginEpoch,
+    sealAged,
+    sweepUsedKeys,
+    probe,
+    forTenant: (tenant) => callsFor(tenant, log),
+  };
+}
+
+export function treeOn({ owner, trees, growth, checkRange }: JournalParts): TreeWriter & TreeReader {
+  return {
+    standings: growth.standings,
+    stopAt: growth.stopAt,
+    // What can be read is on the disk.
+    confirm: async () => {},
+    readGrowth: growth.read,
+    async publish(logs, nowMs) {
+      await owner.publish(logs, nowMs);
+      await growth.published(publishedSizes(logs));
+      return logs;
+    },
+    newestSizes: async () => new Map(),
+    cosign: owner.cosign,
+    checkRange,
+    async tree(tenant, index) {
+      const log = await trees.log(tenant, index);
+      return log === undefined ? undefined : treeOf(log, trees);
+    },
+    nextLog: trees.nextLog,
+    head: trees.head,
+    proveEvent: trees.proveEvent,
+    proveGrowth: trees.proveGrowth,
+    cosigned: trees.cosigned,
+    evidenceRange: trees.evidenceRange,
+  };
+}

@@ -1,0 +1,202 @@
+// Reads of the log, on a connection of their own: what they see is committed, and what they show of events is what was
+// hashed.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
+import { eventIdBytes } from '@tallystick/evidence';
+import type { EventsWay, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../../streams/log.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import { bitsOf } from '../../rows/classification-column.ts';
+import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
+import { MAY_BE_SEEN } from './may-be-seen.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
+import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { CHECKED_COLUMNS, StoredContents } from '../../rows/stored-content.ts';
+import { streamIn } from '../../rows/stream-row.ts';
+import { STREAMS } from './stream-rows.ts';
+import { TreeTables } from '../tree/tree-tables.ts';
+import { usedKeyOf } from '../../rows/used-key-row.ts';
+import { findUsedKey } from '../append/used-keys.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
+  (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
+   ORDER BY first_index DESC LIMIT 1) AS stream_id`;
+
+export class LogTables {
+  readonly #trees: TreeTables;
+  readonly #tenant: StatementSync;
+  readonly #event: StatementSync;
+  readonly #events: StatementSync;
+  readonly #eventsFromEnd: StatementSync;
+  readonly #eventAt: StatementSync;
+  readonly #streamsBefore: StatementSync;
+  readonly #streamsAfter: StatementSync;
+  readonly #stream: StatementSync;
+  readonly #streamCount: StatementSync;
+  readonly #usedKey: StatementSync;
+  readonly #contentCount: StatementSync;
+  readonly #deletions: DeletionRows;
+  readonly #stored = new StoredEvents();
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#trees = new TreeTables(db, logOrigin);
+    this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
+    this.#event = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE event_id = ?1 AND tenant = ?2 AND ${MAY_BE_SEEN}`,
+    );
+    this.#events = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index LIMIT ?`,
+    );
+    this.#eventsFromEnd = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index DESC LIMIT ?`,
+    );
+    this.#eventAt = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id) WHERE tenant = ? AND leaf_index = ?`,
+    );
+    for (const statement of [this.#event, this.#events, this.#eventsFromEnd, this.#eventAt])
+      statement.setReadBigInts(true);
+    this.#streamsBefore = db.prepare(
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
+    );
+    this.#streamsAfter = db.prepare(
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index > ? ORDER BY this.first_index LIMIT ?`,
+    );
+    this.#stream = db.prepare(`${STREAMS} WHERE this.stream_id = ? AND this.tenant = ?`);
+    this.#streamCount = db.prepare('SELECT count(*) AS count FROM streams WHERE tenant = ?');
+    this.#usedKey = findUsedKey(db);
+    this.#contentCount = db.prepare(
+      `SELECT count(*) AS count FROM entries JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT}`,
+    );
+    this.#deletions = new DeletionRows(db);
+  }
+
+  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  event(tenantId: TenantId, eventId: EventId, visible: readonly Classification[]): StoredEvent | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
+    return row === undefined ? undefined : this.#eventsIn(tenant, [row])[0];
+  }
+
+  events(
+    tenantId: TenantId,
+    fromIndex: number,
+    endIndex: number,
+    limit: number,
+    { isFromEnd = false, bytesMax = Number.POSITIVE_INFINITY }: EventsWay = {},
+  ): StoredEvent[] {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return [];
+    const rows: Row[] = [];
+    let bytes = 0;
+    const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
+    for (const row of statement.iterate(tenant, fromIndex, endIndex, limit)) {
+      rows.push(row);
+      bytes += textBytesOf(row);
+      if (bytes >= bytesMax) break;
+    }
+    return this.#eventsIn(tenant, rows);
+  }
+
+  /**
+   * Those at these indexes, by index, and how many were looked for: no more once their texts are so large together. One
+   * is always read, and one that is not there is left out.
+   */
+  eventsAt(
+    tenantId: TenantId,
+    indexes: readonly number[],
+    bytesMax: number,
+  ): { readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number } {
+    const tenant = this.#numberOf(tenantId);
+    const rows: Row[] = [];
+    const found: number[] = [];
+    let readCount = 0;
+    let bytes = 0;
+    for (const index of tenant === undefined ? [] : indexes) {
+      if (bytes >= bytesMax) break;
+      readCount += 1;
+      const row = this.#eventAt.get(tenant!, index);
+      if (row === undefined) continue;
+      rows.push(row);
+      found.push(index);
+      bytes += textBytesOf(row);
+    }
+    const events = tenant === undefined ? [] : this.#eventsIn(tenant, rows);
+    return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
+  }
+
+  streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return [];
+    const rows =
+      'before' in beyond
+        ? this.#streamsBefore.all(tenant, beyond.before ?? Number.MAX_SAFE_INTEGER, limit)
+        : this.#streamsAfter.all(tenant, beyond.after ?? -1, limit);
+    return rows.map((row) => this.#streamIn(row, tenantId));
+  }
+
+  stream(tenantId: TenantId, streamId: StreamId): StoredStream | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    const row = this.#stream.get(streamId, tenant);
+    return row === undefined ? undefined : this.#streamIn(row, tenantId);
+  }
+
+  streamCount(tenantId: TenantId): number {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? 0 : numberOf(this.#streamCount.get(tenant), 'count');
+  }
+
+  usedKey(
+    tenantId: TenantId,
+    operation: OperationName,
+    key: string,
+    steadyNowMs: number,
+  ): UsedKey | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
+  }
+
+  /** See RemovalStore. */
+  deletions(tenantId: TenantId, span: IndexSpan, limit: number): Deletion[] {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? [] : this.#deletions.overlapping(tenant, span, limit);
+  }
+
+  countContents(tenantId: TenantId, spans: readonly IndexSpan[]): number {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return 0;
+    const countOf = ({ firstIndex, endIndex }: IndexSpan) =>
+      numberOf(this.#contentCount.get(tenant, firstIndex, endIndex), 'count');
+    return spans.reduce((sum, span) => sum + countOf(span), 0);
+  }
+
+  /** Undefined unless there is a purge notice at this index, and it is what was hashed. */
+  purge(tenantId: TenantId, noticeIndex: number): Purge | undefined {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return undefined;
+    return purgeIn(this.#eventAt.get(tenant, noticeIndex), new StoredContents());
+  }
+
+  #eventsIn(tenant: number, rows: readonly Row[]): StoredEvent[] {
+    const notices = noticesNamedBy(rows).map((index) => this.#eventAt.get(tenant, index));
+    return this.#stored.of(rows, notices);
+  }
+
+  #streamIn(row: Row, tenantId: TenantId): StoredStream {
+    return streamIn(row, this.#trees.log(tenantId, numberOf(row, 'first_index'))!);
+  }
+
+  #numberOf(tenantId: TenantId): number | undefined {
+    const row = this.#tenant.get(tenantId);
+    return row === undefined ? undefined : numberOf(row, 'tenant');
+  }
+}

@@ -1,0 +1,55 @@
+// Ranges that are recomputed on request: a long one in steps, so that several go on side by side.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { Calls } from '../../../runtime/calls.ts';
+import type { RangeVerdict, RangeWish, TreeReader } from '../../../streams/tree.ts';
+import { trustedOf } from '../../fsck/notes.ts';
+import { checkRange } from '../fsck/range.ts';
+
+/** How far a range has come; with the verdict at its end. */
+interface RangeStep {
+  readonly checkedEvents: number;
+  readonly verdict?: RangeVerdict;
+}
+
+/** Those under way, by number. */
+export class RangeChecks {
+  readonly #db: DatabaseSync;
+  readonly #logOrigin: string;
+  readonly #ranges = new Map<number, ReturnType<typeof checkRange>>();
+  #lastNumber = 0;
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.#db = db;
+    this.#logOrigin = logOrigin;
+  }
+
+  begin(wish: RangeWish): number {
+    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, wish, trustedOf(wish)));
+    return this.#lastNumber;
+  }
+
+  step(number: number): RangeStep {
+    const range = this.#ranges.get(number)!;
+    // One that ends or fails in this step is not kept.
+    this.#ranges.delete(number);
+    const next = range.next();
+    if (next.done === true) return { checkedEvents: next.value.checkedEvents, verdict: next.value };
+    this.#ranges.set(number, range);
+    return { checkedEvents: next.value };
+  }
+}
+
+/** `start` gives the checks to use for one range. */
+export function checksBy(start: () => Promise<Calls<RangeChecks>>): TreeReader['checkRange'] {
+  return async (wish, onProgress) => {
+    const ranges = await start();
+    const number = await ranges.begin(wish);
+    for (;;) {
+      const { checkedEvents, verdict } = await ranges.step(number);
+      if (verdict !== undefined) return verdict;
+      onProgress(checkedEvents);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+}

@@ -1,0 +1,144 @@
+// Records in journal.db: the writing side belongs to the commit of a pool, the reading side has a connection of its own.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { RecordKind, RecordOwner, RecordReader, StoredRecord } from '../../../records/records.ts';
+import type { RowsWish } from '../../../paging.ts';
+import { callsFor, callsHere } from '../../../runtime/calls.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { LAST_ID } from '../../rows/last-id.ts';
+import {
+  RECORD_COLUMNS,
+  recordsIn,
+  RECORDS_COUNTED_MAX,
+  RECORDS_VERSION,
+  recordValues,
+} from '../../rows/record-row.ts';
+
+/** Inside a transaction of whoever calls. */
+export class RecordRows {
+  readonly #version: StatementSync;
+  readonly #named: StatementSync;
+  readonly #put: StatementSync;
+  readonly #newVersion: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#version = db.prepare('SELECT version FROM records WHERE tenant = ? AND kind = ? AND id = ?');
+    this.#version.setReadBigInts(true);
+    this.#named = db.prepare(
+      'SELECT 1 FROM records WHERE tenant = ? AND kind = ? AND unique_name = ? AND id <> ?',
+    );
+    this.#put = db.prepare(
+      `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    // At random: whatever somebody has put there, the next change is seen.
+    this.#newVersion = db.prepare(
+      `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', hex(randomblob(8)))
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    );
+  }
+
+  version(tenant: number, { kind, id }: StoredRecord): number {
+    const row = this.#version.get(tenant, kind, id);
+    return row === undefined ? 0 : numberOf(row, 'version');
+  }
+
+  isNameTaken(tenant: number, { kind, id, uniqueName = '' }: StoredRecord): boolean {
+    return this.#named.get(tenant, kind, uniqueName, id) !== undefined;
+  }
+
+  put(tenant: number, record: StoredRecord): void {
+    this.#put.run(tenant, ...recordValues(record));
+    this.#newVersion.run();
+  }
+}
+
+/** A look at the version costs some microseconds, so it is had now and then: a revoked key works for so long elsewhere. */
+const FRESH_MS = 5;
+
+const RECORDS = `SELECT tenant_id, ${RECORD_COLUMNS} FROM records JOIN tenants USING (tenant)`;
+const OWNED = `${RECORDS} WHERE tenant_id = ? AND kind = ?`;
+
+export function createRecordReader(db: DatabaseSync): RecordReader {
+  const reads = callsHere(new RecordReads(db));
+  const { version, byLookup, byId, all } = reads;
+  return {
+    freshMs: () => FRESH_MS,
+    version,
+    byLookup,
+    byId,
+    all,
+    forOwner: (owner) => callsFor(owner, reads),
+  };
+}
+
+class RecordReads {
+  readonly #version: StatementSync;
+  readonly #byLookup: StatementSync;
+  readonly #byId: StatementSync;
+  readonly #all: StatementSync;
+  readonly #find: StatementSync;
+  readonly #list: StatementSync;
+  readonly #before: StatementSync;
+  readonly #after: StatementSync;
+  readonly #count: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#version = db.prepare(`SELECT value FROM meta WHERE name = '${RECORDS_VERSION}'`);
+    this.#byLookup = db.prepare(`${RECORDS} WHERE kind = ? AND lookup = ?`);
+    this.#byId = db.prepare(`${RECORDS} WHERE kind = ? AND id = ?`);
+    this.#all = db.prepare(`${RECORDS} WHERE kind = ? ORDER BY id`);
+    this.#find = db.prepare(`${OWNED} AND id = ?`);
+    this.#list = db.prepare(`${OWNED} ORDER BY id`);
+    this.#before = db.prepare(`${OWNED} AND id < ? ORDER BY id DESC LIMIT ?`);
+    this.#after = db.prepare(`${OWNED} AND id > ? ORDER BY id LIMIT ?`);
+    this.#count = db.prepare(`SELECT count(*) AS count FROM (${OWNED} LIMIT ${RECORDS_COUNTED_MAX})`);
+    // They would throw an error that is none of the row for a number that is too large.
+    for (const statement of [
+      this.#version,
+      this.#byLookup,
+      this.#byId,
+      this.#all,
+      this.#find,
+      this.#list,
+      this.#before,
+      this.#after,
+    ])
+      statement.setReadBigInts(true);
+  }
+
+  version(): unknown {
+    return this.#version.get()?.['value'];
+  }
+
+  byLookup(kind: RecordKind, lookup: Uint8Array): StoredRecord[] {
+    return recordsIn(this.#byLookup.all(kind, lookup));
+  }
+
+  byId(kind: RecordKind, id: string): StoredRecord[] {
+    return recordsIn(this.#byId.all(kind, id));
+  }
+
+  all(kind: RecordKind): StoredRecord[] {
+    return recordsIn(this.#all.all(kind));
+  }
+
+  find(owner: RecordOwner, kind: RecordKind, id: string): StoredRecord | undefined {
+    return recordsIn(this.#find.all(owner, kind, id))[0];
+  }
+
+  list(owner: RecordOwner, kind: RecordKind): StoredRecord[] {
+    return recordsIn(this.#list.all(owner, kind));
+  }
+
+  page(owner: RecordOwner, kind: RecordKind, { way, beyond, limit }: RowsWish): StoredRecord[] {
+    const rows =
+      way === 'Falling'
+        ? this.#before.all(owner, kind, beyond ?? LAST_ID, limit)
+        : this.#after.all(owner, kind, beyond ?? '', limit);
+    return recordsIn(rows);
+  }
+
+  count(owner: RecordOwner, kind: RecordKind): number {
+    return numberOf(this.#count.get(owner, kind), 'count');
+  }
+}

@@ -1,0 +1,16 @@
+// The tree thread: reads back what was appended, on a connection that cannot write, and recomputes it. Entry of a worker.
+
+import { workerData } from 'node:worker_threads';
+import { serveCalls } from '../../../runtime/calls.ts';
+import { openJournalForReading } from '../connection/database.ts';
+import { TreeGrowth } from '../tree/tree-growth.ts';
+
+export interface TreeData {
+  readonly directory: string;
+  readonly logOrigin: string;
+}
+
+const { directory, logOrigin } = workerData as TreeData;
+const db = openJournalForReading(directory);
+
+serveCalls({ growth: new TreeGrowth(db, logOrigin) }, () => db.close());

@@ -1,0 +1,113 @@
+// What is asked of trees, by whichever thread reads: each method is called there, with a log by its place.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import { type IndexRange, type Tile, TileMemory } from '@tallystick/evidence';
+import type { Calls } from '../../../runtime/calls.ts';
+import type {
+  AlteredEvent,
+  CosignedPortion,
+  LogHead,
+  LogSize,
+  LogTree,
+  ProofWish,
+  ProvenEvent,
+  ProvenGrowth,
+  StoredCheckpoint,
+  StoredEvidence,
+} from '../../../streams/tree.ts';
+import { ofLog } from '../../rows/log-place.ts';
+import { EvidenceTables } from '../log/evidence-tables.ts';
+import { proveEvent, proveGrowth } from './tree-proofs.ts';
+import { type LogPlace, TreeTables } from './tree-tables.ts';
+
+/** 4 MB: the tiles that all proofs of some logs share, and those of events that are near each other. */
+const TILES_REMEMBERED_MAX = 256;
+
+export class TreeReads {
+  readonly db: DatabaseSync;
+  readonly trees: TreeTables;
+  readonly evidence: EvidenceTables;
+
+  constructor(db: DatabaseSync, logOrigin: string) {
+    this.db = db;
+    this.trees = new TreeTables(db, logOrigin, new TileMemory(TILES_REMEMBERED_MAX));
+    this.evidence = new EvidenceTables(db);
+  }
+
+  log(tenant: TenantId, index?: number): LogPlace | undefined {
+    return this.trees.log(tenant, index);
+  }
+
+  nextLog(tenant: TenantId | undefined, index: number): { tenant: TenantId; endIndex: number } | undefined {
+    return this.trees.nextLog(tenant, index);
+  }
+
+  head(tenant: TenantId, index?: number): LogHead | undefined {
+    return this.trees.head(tenant, index);
+  }
+
+  proveEvent(tenant: TenantId, wish: ProofWish): ProvenEvent | AlteredEvent | undefined {
+    return proveEvent(this, tenant, wish);
+  }
+
+  proveGrowth(tenant: TenantId, from: number, to: number | undefined): ProvenGrowth | undefined {
+    return proveGrowth(this, tenant, from, to);
+  }
+
+  cosigned(tenant: TenantId, below: LogSize, limit: number): CosignedPortion {
+    return this.trees.cosigned(tenant, below, limit);
+  }
+
+  evidenceRange(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
+    return this.evidence.range(tenant, fromIndex, endIndex, limit);
+  }
+
+  latest(log: LogPlace): StoredCheckpoint | undefined {
+    return ofLog(log, this.trees.latest(log));
+  }
+
+  checkpoint(log: LogPlace, size: number): StoredCheckpoint | undefined {
+    return ofLog(log, this.trees.checkpoint(log, size));
+  }
+
+  tile(log: LogPlace, tile: Tile): Uint8Array | undefined {
+    return this.trees.tile(log, tile);
+  }
+
+  entries(log: LogPlace, index: number, count: number): Uint8Array[] {
+    return this.trees.entries(log, index, count).map(({ entry }) => entry);
+  }
+
+  root(log: LogPlace, size: number): Uint8Array {
+    return this.trees.root(log, size);
+  }
+
+  inclusion(log: LogPlace, index: number, size: number): Uint8Array[] {
+    return this.trees.inclusion(log, index, size);
+  }
+
+  consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
+    return this.trees.consistency(log, from, to);
+  }
+
+  subtrees(log: LogPlace, ranges: readonly IndexRange[]): Uint8Array[] {
+    return this.trees.subtrees(log, ranges);
+  }
+}
+
+export function treeOf(log: LogPlace, reads: Calls<TreeReads>): LogTree {
+  return {
+    origin: log.origin,
+    epoch: log.epoch,
+    firstIndex: log.firstIndex,
+    latest: () => reads.latest(log),
+    checkpoint: (size) => reads.checkpoint(log, size),
+    tile: (tile) => reads.tile(log, tile),
+    entries: (index, count) => reads.entries(log, index, count),
+    root: (size) => reads.root(log, size),
+    inclusion: (index, size) => reads.inclusion(log, index, size),
+    consistency: (from, to) => reads.consistency(log, from, to),
+    subtrees: (ranges) => reads.subtrees(log, ranges),
+  };
+}

@@ -1,0 +1,94 @@
+// Followers of the embedded store: their positions are in work.db, the logs in journal.db. Which logs have grown is told by
+// the entries behind the newest one that was seen, so that logs at rest cost nothing.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { LogBehind, Step } from '../../../followers/follow-store.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import type { JobTables } from '../../work/job-tables.ts';
+import { advanceBy } from '../../work/positions.ts';
+import type { WorkDatabase } from './work-database.ts';
+
+/** What is known of one follower. */
+interface Following {
+  /** The newest entry that was looked at. */
+  entry: number;
+  /** By tenant. */
+  readonly behind: Map<TenantId, LogBehind>;
+  readonly positions: Map<TenantId, number>;
+}
+
+const ENDS = `SELECT tenant_id, (SELECT max(leaf_index) + 1 FROM entries WHERE entries.tenant = tenants.tenant) AS end_index
+  FROM tenants`;
+const GROWN = `SELECT tenant_id, end_index FROM (SELECT tenant, max(leaf_index) + 1 AS end_index FROM entries
+  WHERE id > ? AND id <= ? GROUP BY tenant) JOIN tenants USING (tenant)`;
+
+export class Follows {
+  readonly #journal: DatabaseSync;
+  readonly #work: WorkDatabase;
+  readonly #tables: JobTables<StatementSync>;
+  readonly #newest: StatementSync;
+  readonly #grown: StatementSync;
+  readonly #followings = new Map<string, Following>();
+
+  constructor(journal: DatabaseSync, work: WorkDatabase, tables: JobTables<StatementSync>) {
+    this.#journal = journal;
+    this.#work = work;
+    this.#tables = tables;
+    this.#newest = journal.prepare('SELECT coalesce(max(id), 0) AS id FROM entries');
+    this.#grown = journal.prepare(GROWN);
+  }
+
+  async begin(name: string, from: 'Beginning' | 'End'): Promise<void> {
+    const entry = this.#newestEntry();
+    const ends = endsIn(this.#journal.prepare(ENDS).all());
+    const positions = await this.#work.begin(name, from, ends);
+    const behind = new Map<TenantId, LogBehind>();
+    for (const [tenant, endIndex] of ends) {
+      const nextIndex = positions.get(tenant) ?? 0;
+      if (nextIndex < endIndex) behind.set(tenant, { tenant, nextIndex, endIndex });
+    }
+    this.#followings.set(name, { entry, behind, positions });
+  }
+
+  behind(name: string, max: number): LogBehind[] {
+    const following = this.#followings.get(name);
+    if (following === undefined) throw new Error(`the follower ${name} has not begun`);
+    const newest = this.#newestEntry();
+    const { behind, positions } = following;
+    if (newest > following.entry) {
+      for (const [tenant, endIndex] of endsIn(this.#grown.all(following.entry, newest))) {
+        const nextIndex = positions.get(tenant) ?? 0;
+        if (nextIndex < endIndex) behind.set(tenant, { tenant, nextIndex, endIndex });
+      }
+      following.entry = newest;
+    }
+    return [...behind.values()].slice(0, max);
+  }
+
+  async advance(name: string, steps: readonly Step[]): Promise<boolean[]> {
+    const moved = await advanceBy(this.#work, this.#tables, name, steps);
+    const following = this.#followings.get(name);
+    for (const [i, { tenant, endIndex }] of steps.entries()) {
+      if (!moved[i] || following === undefined) continue;
+      following.positions.set(tenant, endIndex);
+      const log = following.behind.get(tenant);
+      following.behind.delete(tenant);
+      // Behind all others, which have their turn before it.
+      if (log !== undefined && endIndex < log.endIndex)
+        following.behind.set(tenant, { ...log, nextIndex: endIndex });
+    }
+    return moved;
+  }
+
+  #newestEntry(): number {
+    return numberOf(this.#newest.get(), 'id');
+  }
+}
+
+function endsIn(rows: readonly Readonly<Record<string, unknown>>[]): Map<TenantId, number> {
+  const ends = new Map<TenantId, number>();
+  for (const row of rows)
+    if (row['end_index'] !== null) ends.set(textIn(row, 'tenant_id'), numberOf(row, 'end_index'));
+  return ends;
+}

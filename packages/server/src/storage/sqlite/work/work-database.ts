@@ -1,0 +1,145 @@
+// work.db of a data directory: jobs, and how far followers have come. Apart from journal.db, since it is written for every
+// step of a job, and none of it is evidence. Every commit is on the disk before it returns.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import { StartError } from '../../../start-error.ts';
+import type { NewJob } from '../../../work/jobs.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { jobStatements, type JobStatements, jobTables } from '../../work/job-statements.ts';
+import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
+import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
+import { createFile, inTransaction } from '../connection/database.ts';
+
+export const WORK_FILE = 'work.db';
+
+/** "Twrk": tells the file from any other SQLite database. */
+const APPLICATION_ID = 0x5477726b;
+const BUSY_TIMEOUT_MS = 5000;
+const CACHE_KIB = 16 * 1024;
+
+const TABLES = jobTables({ text: 'TEXT', number: 'INTEGER', bytes: 'BLOB', end: ' STRICT, WITHOUT ROWID' });
+/** Each is one step from the version before. */
+const MIGRATIONS: readonly string[] = [TABLES.join(';\n')];
+
+export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
+  readonly statements: JobStatements<StatementSync>;
+  readonly #db: DatabaseSync;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Throws StartError. */
+  constructor(directory: string, nowMs: () => number) {
+    const path = join(directory, WORK_FILE);
+    try {
+      if (!existsSync(path)) createFile(directory, path);
+      this.#db = new DatabaseSync(path);
+      this.#db.exec(
+        `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+         PRAGMA secure_delete = FAST; PRAGMA cache_size = ${-CACHE_KIB}`,
+      );
+      migrate(this.#db);
+      this.#db.function('now_ms', () => Math.floor(nowMs()));
+      this.statements = jobStatements<StatementSync>({
+        now: 'now_ms()',
+        skipLocked: '',
+        lockLane: undefined,
+        prepare: (text) => this.#db.prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
+      });
+    } catch (error) {
+      if (error instanceof StartError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new StartError(`cannot open ${path}: ${why}`, { cause: error });
+    }
+  }
+
+  /** One after the other: a connection has one transaction at a time. */
+  inTransaction<T>(
+    _: JobScope,
+    work: (transaction: JobTransaction<StatementSync>) => Promise<T>,
+  ): Promise<T> {
+    const run = async () => {
+      this.#db.exec('BEGIN IMMEDIATE');
+      try {
+        const result = await work(onStatements);
+        this.#db.exec('COMMIT');
+        return result;
+      } catch (error) {
+        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+        throw error;
+      }
+    };
+    const done = this.#last.then(run, run);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** For a process that has the store to itself: the holders of jobs have ended. */
+  release(): void {
+    this.#db.exec("UPDATE jobs SET state = 'Waiting' WHERE state = 'Held'");
+  }
+
+  /** In a commit of its own; one that is there has failed again. */
+  addLetter(job: NewJob & Required<Pick<NewJob, 'dead' | 'uniqueKey'>>): void {
+    const { add, failAgain } = this.statements;
+    if (add.get(...valuesOf(job)) === undefined) failAgain.get(...valuesOfFailure(job));
+  }
+
+  /** A follower that is new is placed at the ends, if it is to begin there. Gives where it is in each log. */
+  begin(
+    name: string,
+    from: 'Beginning' | 'End',
+    ends: ReadonlyMap<TenantId, number>,
+  ): Promise<Map<TenantId, number>> {
+    return this.inTransaction('All', async () => {
+      const rows = this.#db.prepare('SELECT tenant_id, next_index FROM positions WHERE name = ?').all(name);
+      const positions = new Map(rows.map((row) => [textIn(row, 'tenant_id'), numberOf(row, 'next_index')]));
+      const set = this.#db.prepare(
+        'INSERT OR REPLACE INTO positions (tenant_id, name, next_index) VALUES (?, ?, ?)',
+      );
+      const isNew = positions.size === 0 && from === 'End';
+      for (const [tenant, end] of ends) {
+        // A log that was put back to an earlier state goes on from there.
+        if (!isNew && (positions.get(tenant) ?? 0) <= end) continue;
+        set.run(tenant, name, end);
+        positions.set(tenant, end);
+      }
+      return positions;
+    });
+  }
+
+  async isDistributed(): Promise<boolean> {
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+  }
+}
+
+const onStatements: JobTransaction<StatementSync> = {
+  query: async (statement, values) => statement.all(...values),
+  change: async (statement, values) => Number(statement.run(...values).changes),
+};
+
+function migrate(db: DatabaseSync): void {
+  const read = db.prepare(
+    `SELECT user_version AS version, application_id AS application,
+       (SELECT count(*) FROM sqlite_schema) AS tables FROM pragma_user_version, pragma_application_id`,
+  );
+  const path = db.location() ?? WORK_FILE;
+  inTransaction(db, () => {
+    const found = read.get();
+    const version = numberOf(found, 'version');
+    if (numberOf(found, 'tables') > 0 && numberOf(found, 'application') !== APPLICATION_ID)
+      throw new StartError(`${path} is a database of something else`);
+    if (version > MIGRATIONS.length)
+      throw new StartError(
+        `${path} has schema version ${version}; this program knows versions up to ${MIGRATIONS.length}: it was written by a newer one`,
+      );
+    if (version === MIGRATIONS.length) return;
+    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}

@@ -1,0 +1,27 @@
+// The thread that owns work.db. Entry of a worker.
+
+import { workerData } from 'node:worker_threads';
+import { serveCalls } from '../../../runtime/calls.ts';
+import { systemClock } from '../../../runtime/clock.ts';
+import { createSteadyTime } from '../../../runtime/steady-time.ts';
+import { JobTables } from '../../work/job-tables.ts';
+import { openJournalForReading } from '../connection/database.ts';
+import { Follows } from './follow.ts';
+import { WorkDatabase } from './work-database.ts';
+
+export interface WorkData {
+  readonly directory: string;
+  /** Nobody else has it open: jobs that were held are let go. */
+  readonly isAlone: boolean;
+}
+
+const { directory, isAlone } = workerData as WorkData;
+const database = new WorkDatabase(directory, createSteadyTime(systemClock));
+if (isAlone) database.release();
+const journal = openJournalForReading(directory);
+const jobs = new JobTables(database);
+
+serveCalls({ jobs, follows: new Follows(journal, database, jobs) }, () => {
+  journal.close();
+  database[Symbol.dispose]();
+});
