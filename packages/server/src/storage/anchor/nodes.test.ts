@@ -17,13 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { StartError } from '../start-error.ts';
-import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
-import { failing } from '../testing/failing-disk.ts';
-import { openAnchorFile } from './anchor-file.ts';
-import { FIRST_LINE, formatAnchor, formatRecord, readAnchor } from './anchor-form.ts';
-import { openNodesAnchor, takeAnchorAlone } from './anchor-nodes.ts';
-import { readAnchorFiles } from './anchor-reading.ts';
+import { StartError } from '../../start-error.ts';
+import type { Anchor, AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { failing } from '../../testing/failing-disk.ts';
+import { FIRST_LINE, formatAnchor, formatRecord, readAnchor } from './format.ts';
+import { openNodesAnchor, openOwnAnchor, readAnchorAt, takeAnchorAlone } from './file-anchor.ts';
 
 const SEED = 20261116;
 const ORIGIN = 'audit.example.com/t/acme';
@@ -60,11 +58,10 @@ test('nodes write files of their own at the same time, and each knows what all h
   using directory = folder();
   await using a = await directory.open('a');
   await using b = await directory.open('b');
-  assert.ok(a.isNew && b.isNew);
+  assert.equal(a.heads().size + b.heads().size, 0);
   await Promise.all([a.append([head(3), head(1, 1, 'a')]), b.append([head(2, 2, 'b'), head(9, 9, 'b')])]);
   for (const anchor of [a, b]) {
     await anchor.refresh();
-    assert.equal(anchor.isNew, false);
     assert.deepEqual(new Set(anchor.heads().values()), new Set([head(3), head(1, 1, 'a'), head(9, 9, 'b')]));
     assert.deepEqual((await anchor.history()).get('b'), [head(2, 2, 'b'), head(9, 9, 'b')]);
   }
@@ -77,12 +74,11 @@ test('nodes write files of their own at the same time, and each knows what all h
 test('the file of a service that was alone before is read, and never written again', async () => {
   using directory = folder();
   {
-    await using alone = await openAnchorFile(directory.path);
+    await using alone = await openOwnAnchor(directory.path);
     await alone.append([head(5)]);
   }
   const before = readFileSync(join(directory.path, 'anchor'));
   await using anchor = await directory.open('a');
-  assert.equal(anchor.isNew, false);
   assert.deepEqual(newest(anchor), head(5));
   await anchor.append([head(7)]);
   assert.deepEqual(readFileSync(join(directory.path, 'anchor')), before);
@@ -173,8 +169,9 @@ test('a record that another node is just writing is read when it is whole', asyn
       await using c = await directory.open('c');
       assert.equal(newest(c)?.size, length === next.length ? 7 : 1);
     }
-    const { path, history } = readAnchorFiles(directory.path)!.find(({ path }) => path.endsWith('-b'))!;
-    assert.equal(history.get(ORIGIN)?.at(-1)?.size, length === next.length ? 7 : 1, path);
+    const read = await readAnchorAt(directory.path);
+    assert.equal(read.heads().get(ORIGIN)?.size, length === next.length ? 7 : 1);
+    assert.deepEqual((await read.history()).get(ORIGIN)?.at(-1), read.heads().get(ORIGIN));
   }
 });
 
@@ -245,7 +242,7 @@ test('damage in the file of another node is an error that names it, at a start a
   assert.deepEqual(headsIn(directory.file('a')), []);
   await a[Symbol.asyncDispose]();
   await assert.rejects(directory.open('a'), (error) => says(error) && error instanceof StartError);
-  assert.throws(() => readAnchorFiles(directory.path), /anchor-b: line 3/);
+  await assert.rejects(readAnchorAt(directory.path), (error) => says(error) && error instanceof StartError);
   writeFileSync(directory.file('b'), whole);
   await using again = await directory.open('a');
   assert.equal(newest(again)?.size, 2);
@@ -379,7 +376,7 @@ test('however nodes take turns, each knows the largest after a refresh, and so d
 
 /** Says `open` or why not, and stays until it is killed. */
 function nodeProcess(directory: string, node: string): ChildProcess {
-  const module = new URL('./anchor-nodes.ts', import.meta.url).href;
+  const module = new URL('./file-anchor.ts', import.meta.url).href;
   const code = `
     const { openNodesAnchor } = await import(${JSON.stringify(module)});
     try {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnchoredHead } from './anchor.ts';
-import { AnchorComparison } from './anchor-comparison.ts';
-import { forkIn } from './anchor-forks.ts';
-import type { LogTree, Standing } from './tree.ts';
+import { AnchorComparison } from './comparison.ts';
+import { contradictionOf } from './divergence.ts';
+import type { LogTree, Standing } from '../tree.ts';
 
 const LOG_ORIGIN = 'audit.example.com';
 
@@ -42,9 +42,6 @@ async function compare(world: World) {
   };
   const comparison = await AnchorComparison.make({
     anchor: {
-      get isNew() {
-        return known.length === 0;
-      },
       heads: () => new Map(known.map((each) => [each.origin, each])),
       forks: () => world.forks ?? new Map(),
       history: async () => Map.groupBy(known, ({ origin }) => origin),
@@ -220,8 +217,8 @@ test('what is about to be signed is held against what others have anchored', () 
     forks: () => new Map([[head('beta', 1).origin, 'a fork']]),
   };
   for (const sound of [head('acme', 4), head('acme', 5), head('acme', 6, 1), head('fresh', 5, 1)])
-    assert.equal(forkIn([sound], anchor), undefined);
-  assert.equal(forkIn([head('beta', 9)], anchor), 'a fork');
-  const other = forkIn([head('acme', 4), head('acme', 5, 1), head('acme', 9)], anchor);
+    assert.equal(contradictionOf([sound], anchor), undefined);
+  assert.equal(contradictionOf([head('beta', 9)], anchor), 'a fork');
+  const other = contradictionOf([head('acme', 4), head('acme', 5, 1), head('acme', 9)], anchor);
   assert.match(other!, /^the first 5 entries of audit.example.com\/t\/acme are not those that were signed/);
 });

@@ -1,10 +1,10 @@
 // An anchor that can be handed out before it is open, like the storage beside it.
 
 import { AuditError } from '@tallystick/contract';
-import type { Anchor } from '../streams/anchor.ts';
+import type { Anchor } from '../../streams/anchor/anchor.ts';
 
 export interface LateAnchor extends Anchor {
-  /** From now on it is that one, which is closed with this one. */
+  /** All calls go to this one from now on; it is closed with this. */
   use(opened: Anchor): void;
 }
 
@@ -17,9 +17,6 @@ export function createLateAnchor(): LateAnchor {
   return {
     use(other) {
       opened = other;
-    },
-    get isNew() {
-      return anchor().isNew;
     },
     heads: () => anchor().heads(),
     forks: () => anchor().forks(),

@@ -3,10 +3,11 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AnchoredHead } from '../streams/anchor.ts';
-import { failing } from '../testing/failing-disk.ts';
-import { ANCHOR_FILE, openAnchorFile } from './anchor-file.ts';
-import { FIRST_LINE, formatAnchor, formatRecord } from './anchor-form.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { failing } from '../../testing/failing-disk.ts';
+import { openOwnAnchor } from './file-anchor.ts';
+import { ANCHOR_FILE } from './files.ts';
+import { FIRST_LINE, formatAnchor, formatRecord } from './format.ts';
 
 const ORIGIN = 'audit.example.com/t/acme';
 
@@ -24,7 +25,7 @@ function manyHeads(size: number): AnchoredHead[] {
 }
 
 async function headsIn(place: string): Promise<AnchoredHead[]> {
-  await using anchor = await openAnchorFile(place);
+  await using anchor = await openOwnAnchor(place);
   return [...anchor.heads().values()];
 }
 
@@ -50,7 +51,7 @@ test('a file that has grown far beyond its newest heads is made small, and goes 
   const { size } = large;
   writeFileSync(directory.file, large.under, { mode: 0o600 });
   {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     const heads = anchor.heads();
     assert.ok(statSync(directory.file).size > 15_000_000, 'not yet');
     await anchor.append(manyHeads(size));
@@ -77,7 +78,7 @@ test('a large file is made small when it is opened, unless its newest heads need
   writeFileSync(directory.file, formatAnchor(distinct));
   const before = statSync(directory.file);
   assert.ok(before.size > LIMIT_BYTES);
-  await openAnchorFile(directory.path).then((anchor) => anchor[Symbol.asyncDispose]());
+  await openOwnAnchor(directory.path).then((anchor) => anchor[Symbol.asyncDispose]());
   assert.equal(statSync(directory.file).ino, before.ino);
 });
 
@@ -88,7 +89,7 @@ for (const nth of [2, 3, 4, 5]) {
     const { size } = large;
     writeFileSync(directory.file, large.under);
     {
-      await using anchor = await openAnchorFile(directory.path);
+      await using anchor = await openOwnAnchor(directory.path);
       {
         using faulty = await failing('sync', 'EIO', nth);
         await anchor.append(manyHeads(size));

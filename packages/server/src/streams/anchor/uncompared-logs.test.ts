@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPlace, openCheckpointed } from '../testing/checkpointed-store.ts';
-import { until } from '../testing/until.ts';
+import { newPlace, openCheckpointed } from '../../testing/checkpointed-store.ts';
+import { until } from '../../testing/until.ts';
 import type { AnchoredHead } from './anchor.ts';
 
 test('a log that is taken over is not signed before it was compared, however often that fails', async () => {
@@ -13,7 +13,6 @@ test('a log that is taken over is not signed before it was compared, however oft
   const store = await openCheckpointed(newPlace(), {
     // Another node has anchored more of acme than there is.
     anchor: (anchor) => ({
-      isNew: false,
       heads: () => new Map([...anchor.heads(), ...elsewhere]),
       forks: () => anchor.forks(),
       refresh: () => anchor.refresh(),

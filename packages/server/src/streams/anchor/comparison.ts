@@ -8,10 +8,10 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import type { GrownLog, Standing, TreeReader, TreeWriter } from '../tree.ts';
 import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
-import { findParting, type Parting, partingAt, partingMessage, rootOf } from './parting.ts';
-import type { GrownLog, Standing, TreeReader, TreeWriter } from './tree.ts';
+import { findDivergence, type Divergence, divergenceAt, divergenceMessage, rootOf } from './divergence.ts';
 import { findUnanchored, type UnanchoredLog } from './unanchored.ts';
 
 export interface ComparisonParts {
@@ -42,6 +42,12 @@ export interface Disagreement {
   readonly message: string;
 }
 
+interface Compared {
+  readonly tenant: TenantId;
+  readonly anchored: AnchoredLog;
+  readonly standing: Standing | undefined;
+}
+
 /** `NotYet`: it has not come so far that it could be told. */
 export type Judgement = 'Sound' | 'NotYet' | Disagreement;
 
@@ -50,17 +56,21 @@ const TO_GO_ON = 'to go on openly as a new log, stop the service and run `tallys
 export class AnchorComparison {
   readonly #parts: ComparisonParts;
   /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
-  readonly #unsettled = new Map<TenantId, { readonly standing: Standing; readonly anchored: AnchoredLog }>();
+  readonly #unsettled = new Map<TenantId, Compared>();
   /** Logs that this node has written to before they came to be unsettled, as all nodes still do. */
   readonly #writtenTo = new Set<TenantId>();
-  readonly #found: Disagreement[] = [];
   /** While logs are compared, once one needs it. */
   #history: AnchorHistory | undefined;
-  #standings: readonly Standing[] = [];
   /** By origin, how much was anchored that is known to be in the log, by this node or after a look at it. */
   readonly #known = new Map<string, number>();
-  #unanchored: readonly UnanchoredLog[] = [];
-  readonly #unreadable = new Map<TenantId, string>();
+  /** Disagreements that were found at once. */
+  readonly found: Disagreement[] = [];
+  /** Logs that agree as far as the anchor goes, and that it knows less of than was signed. */
+  unanchored: readonly UnanchoredLog[] = [];
+  /** Logs that could not even be compared, and why. */
+  readonly unreadable = new Map<TenantId, string>();
+  /** All that the store has of those that are compared. */
+  standings: readonly Standing[] = [];
 
   private constructor(parts: ComparisonParts) {
     this.#parts = parts;
@@ -71,26 +81,6 @@ export class AnchorComparison {
     const comparison = new AnchorComparison(parts);
     await comparison.#compareAll();
     return comparison;
-  }
-
-  /** What was found at once. */
-  get found(): readonly Disagreement[] {
-    return this.#found;
-  }
-
-  /** Logs that agree as far as the anchor goes, and that it knows less of than was signed. */
-  get unanchored(): readonly UnanchoredLog[] {
-    return this.#unanchored;
-  }
-
-  /** Logs that could not even be compared, and why. */
-  get unreadable(): ReadonlyMap<TenantId, string> {
-    return this.#unreadable;
-  }
-
-  /** All that the store has of those that are compared. */
-  get standings(): readonly Standing[] {
-    return this.#standings;
   }
 
   /** Otherwise some logs have to be read back before it is known whether they agree. */
@@ -117,12 +107,12 @@ export class AnchorComparison {
     const { size } = heads.at(-1)!;
     const unsettled = this.#unsettled.get(tenant);
     if (unsettled === undefined) return 'Sound';
-    const { standing, anchored } = unsettled;
+    const { anchored } = unsettled;
     if (size < anchored.size) return 'NotYet';
     this.#unsettled.delete(tenant);
     const then = heads.find((head) => head.size === anchored.size);
     if (then === undefined || !equalBytes(then.root, anchored.root))
-      return otherHistory(standing, anchored, partingAt(anchored, then?.root));
+      return otherHistory(unsettled, divergenceAt(anchored, then?.root));
     this.#known.set(anchored.origin, anchored.size);
     return 'Sound';
   }
@@ -145,7 +135,7 @@ export class AnchorComparison {
     if (heads.some((head) => head.size === anchored.size)) return false;
     if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const standing = { tenant, origin, epoch, firstIndex: 0, entries: size, checkpoint: undefined };
-    this.#unsettled.set(tenant, { standing, anchored: { ...anchored, epoch } });
+    this.#unsettled.set(tenant, { tenant, standing, anchored: { ...anchored, epoch } });
     await this.#parts.tree.stopAt(tenant, anchored.size);
     return true;
   }
@@ -157,7 +147,7 @@ export class AnchorComparison {
   }> {
     const tenants = new Set(taken.map(({ tenant }) => tenant));
     for (const tenant of tenants) if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
-    const before = this.#found.length;
+    const before = this.found.length;
     await this.#compareEach(newestByTenant(this.#parts, tenants), taken);
     // Only told: where the anchor is shared over a network, a file that another node has just made may not be seen yet.
     for (const { tenant, anchoredSize, signed } of await this.#findUnanchored(taken)) {
@@ -165,8 +155,8 @@ export class AnchorComparison {
       this.#parts.telemetry.warn('a log was signed beyond its anchor by the node that had it before', facts);
     }
     return {
-      found: this.#found.slice(before),
-      unreadable: new Map([...this.#unreadable].filter(([tenant]) => tenants.has(tenant))),
+      found: this.found.slice(before),
+      unreadable: new Map([...this.unreadable].filter(([tenant]) => tenants.has(tenant))),
     };
   }
 
@@ -176,9 +166,9 @@ export class AnchorComparison {
     const newest = newestByTenant(this.#parts, undefined, ({ origin, size }) =>
       telemetry.warn('a log was anchored that is none of this installation', { origin, size }),
     );
-    this.#standings = await tree.standings();
-    await this.#compareEach(newest, this.#standings);
-    this.#unanchored = await this.#findUnanchored(this.#standings);
+    this.standings = await tree.standings();
+    await this.#compareEach(newest, this.standings);
+    this.unanchored = await this.#findUnanchored(this.standings);
   }
 
   /** With what was anchored before they were read. */
@@ -188,57 +178,53 @@ export class AnchorComparison {
   ): Promise<void> {
     const forks = new Map(this.#parts.anchor.forks());
     const byTenant = new Map(standings.map((standing) => [standing.tenant, standing]));
-    for (const { tenant, fault } of standings) if (fault !== undefined) this.#unreadable.set(tenant, fault);
+    for (const { tenant, fault } of standings) if (fault !== undefined) this.unreadable.set(tenant, fault);
     for (const [tenant, anchored] of newest) {
-      if (this.#unreadable.has(tenant)) continue;
-      const standing = byTenant.get(tenant);
+      if (this.unreadable.has(tenant)) continue;
+      const compared = { tenant, anchored, standing: byTenant.get(tenant) };
       const fork = forks.get(anchored.origin);
       try {
-        const disagreement =
-          fork === undefined
-            ? await this.#compare(tenant, standing, anchored)
-            : forked(standing ?? noneOf(tenant), anchored, fork);
-        if (disagreement !== undefined) this.#found.push(disagreement);
+        // With a fork two were signed: whichever the store has, it is not the only one.
+        const found =
+          fork === undefined ? await this.#compare(compared) : disagreement('OtherHistory', compared, fork);
+        if (found !== undefined) this.found.push(found);
         else if (!this.#unsettled.has(tenant)) this.#known.set(anchored.origin, anchored.size);
       } catch (error) {
         if (!(error instanceof EvidenceError)) throw error;
-        this.#unreadable.set(tenant, error.message);
+        this.unreadable.set(tenant, error.message);
       }
     }
     this.#history = undefined;
   }
 
-  async #compare(
-    tenant: TenantId,
-    standing: Standing | undefined,
-    anchored: AnchoredLog,
-  ): Promise<Disagreement | undefined> {
+  async #compare(compared: Compared): Promise<Disagreement | undefined> {
+    const { tenant, anchored, standing } = compared;
     const isBehind = standing === undefined || standing.epoch < anchored.epoch;
     if (!isBehind && standing.epoch === anchored.epoch && standing.entries >= anchored.size)
       return this.#compareHead(standing, anchored);
     this.#history ??= await this.#parts.anchor.history();
-    // Whoever has less, or goes on after that, must have nothing else.
-    const parting = await findParting(tenant, this.#history, this.#parts.tree);
-    if (parting !== undefined) return otherHistory(standing ?? noneOf(tenant), anchored, parting);
-    if (isBehind) return goneAltogether(tenant, anchored);
-    return standing.epoch > anchored.epoch ? undefined : behind(standing, anchored);
+    // A log that has less, or goes on after that, must have nothing else.
+    const divergence = await findDivergence(tenant, this.#history, this.#parts.tree);
+    if (divergence !== undefined) return otherHistory(compared, divergence);
+    if (isBehind) return behind({ tenant, anchored, standing: undefined });
+    return standing.epoch > anchored.epoch ? undefined : behind(compared);
   }
 
   async #compareHead(standing: Standing, anchored: AnchoredLog): Promise<Disagreement | undefined> {
     const { tenant, checkpoint } = standing;
     if (checkpoint?.size === anchored.size) {
       if (equalBytes(checkpoint.root, anchored.root)) return undefined;
-      return otherHistory(standing, anchored, partingAt(anchored, checkpoint.root));
+      return otherHistory({ tenant, anchored, standing }, divergenceAt(anchored, checkpoint.root));
     }
     if (checkpoint === undefined || checkpoint.size < anchored.size) {
-      this.#unsettled.set(tenant, { standing, anchored });
+      this.#unsettled.set(tenant, { tenant, standing, anchored });
       await this.#parts.tree.stopAt(tenant, anchored.size);
       return undefined;
     }
     // What is stored was anchored before it was: the anchor is an older one, which `unanchored` tells.
     const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
-      return otherHistory(standing, anchored, partingAt(anchored, root));
+      return otherHistory({ tenant, anchored, standing }, divergenceAt(anchored, root));
     return undefined;
   }
 
@@ -246,7 +232,7 @@ export class AnchorComparison {
   async #findUnanchored(standings: readonly Standing[]): Promise<readonly UnanchoredLog[]> {
     if (findUnanchored(standings, this.#parts).length === 0) return [];
     await this.#parts.anchor.refresh();
-    const refused = new Set([...this.#found.map(({ tenant }) => tenant), ...this.#unreadable.keys()]);
+    const refused = new Set([...this.found.map(({ tenant }) => tenant), ...this.unreadable.keys()]);
     return findUnanchored(standings, this.#parts).filter(({ tenant }) => !refused.has(tenant));
   }
 }
@@ -268,41 +254,27 @@ function newestByTenant(
   return newest;
 }
 
-function behind({ tenant, entries, firstIndex }: Standing, anchored: AnchoredLog): Disagreement {
-  const message =
-    `it was signed with ${anchored.size} entries and has ${entries}. It was probably restored from a copy; ` +
-    TO_GO_ON;
-  return { tenant, anchored, kind: 'Behind', entries, firstIndex, message };
+/** `standing` is what the store has of the log that was anchored; undefined where it has nothing of it. */
+function behind({ tenant, anchored, standing }: Compared): Disagreement {
+  const lacks =
+    standing === undefined
+      ? `it was signed as ${anchored.origin} with ${anchored.size} entries, and none of them is there. The store was`
+      : `it was signed with ${anchored.size} entries and has ${standing.entries}. It was`;
+  const message = `${lacks} probably restored from a copy; ${TO_GO_ON}`;
+  return disagreement('Behind', { tenant, anchored, standing }, message);
 }
 
-function goneAltogether(tenant: TenantId, anchored: AnchoredLog): Disagreement {
-  const message =
-    `it was signed as ${anchored.origin} with ${anchored.size} entries, and none of them is there. The store was ` +
-    `probably restored from a copy; ${TO_GO_ON}`;
-  return { tenant, anchored, kind: 'Behind', entries: 0, firstIndex: undefined, message };
+/** There is no way on from here but another copy: this was never signed as the log that it claims to be. */
+function otherHistory(compared: Compared, divergence: Divergence): Disagreement {
+  const message = `${divergenceMessage(divergence)}. Put back a copy that has those that were signed.`;
+  return disagreement('OtherHistory', compared, message);
 }
 
-/** Two were signed: whichever the store has, it is not the only one. */
-function forked(
-  { tenant, entries, firstIndex }: LogLength,
-  anchored: AnchoredLog,
+function disagreement(
+  kind: Disagreement['kind'],
+  { tenant, anchored, standing }: Compared,
   message: string,
 ): Disagreement {
-  return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
-}
-
-/** There is no way on from here but another copy: what is here was never signed as what it says it is. */
-function otherHistory(
-  { tenant, entries, firstIndex }: LogLength,
-  anchored: AnchoredLog,
-  parting: Parting,
-): Disagreement {
-  const message = `${partingMessage(parting)}. Put back a copy that has those that were signed.`;
-  return { tenant, anchored, kind: 'OtherHistory', entries, firstIndex, message };
-}
-
-type LogLength = Pick<Disagreement, 'tenant' | 'entries' | 'firstIndex'>;
-
-function noneOf(tenant: TenantId): LogLength {
-  return { tenant, entries: 0, firstIndex: undefined };
+  const { entries = 0, firstIndex } = standing ?? {};
+  return { tenant, anchored, kind, entries, firstIndex, message };
 }

@@ -4,14 +4,14 @@
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import { originOf } from '@tallystick/evidence';
-import type { TenantStore } from '../access/tenants.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Telemetry } from '../telemetry.ts';
-import type { ReadAnchor } from './anchor.ts';
-import { AnchorComparison, type Disagreement } from './anchor-comparison.ts';
-import type { EpochResult, LogWriter } from './log.ts';
-import { partingMessage } from './parting.ts';
-import type { Growth, Standing, TreeReader, TreeWriter } from './tree.ts';
+import type { TenantStore } from '../../access/tenants.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import type { AnchorHistory, ReadAnchor } from './anchor.ts';
+import { AnchorComparison, type Disagreement } from './comparison.ts';
+import type { EpochResult, LogWriter } from '../log.ts';
+import { divergenceMessage } from './divergence.ts';
+import type { Growth, Standing, TreeReader, TreeWriter } from '../tree.ts';
 import type { UnanchoredLog } from './unanchored.ts';
 
 export interface RecoveryParts {
@@ -93,13 +93,13 @@ function readingBack(standings: readonly Standing[], onProgress: (progress: Read
 /** Goes on with one of those that were found, unless the store has something else than was signed. */
 export async function beginEpoch(
   { tenant, anchored }: Disagreement,
-  { log, tenants, anchor, logOrigin, clock }: RecoveryParts,
+  known: AnchorHistory,
+  { log, tenants, logOrigin, clock }: Pick<RecoveryParts, 'log' | 'tenants' | 'logOrigin' | 'clock'>,
 ): Promise<NewEpoch> {
   const nowMs = clock.now();
   try {
     // The copy may be older than the tenant.
     await tenants.ensure(tenant, nowMs);
-    const known = await anchor.history();
     // The store has no log that is younger: else it would not be behind.
     const origins = Array.from({ length: anchored.epoch + 1 }, (_, epoch) =>
       originOf({ tenant, epoch }, logOrigin),
@@ -108,7 +108,7 @@ export async function beginEpoch(
     const request = { tenant, anchored, history };
     const result = await log.beginEpoch(request, { nowMs, steadyNowMs: nowMs });
     if (result.status === 'Begun') return result;
-    if (result.status === 'OtherHistory') throw new Error(partingMessage(result));
+    if (result.status === 'OtherHistory') throw new Error(divergenceMessage(result));
     throw new Error(`the answer of the store is ${result.status}`);
   } catch (cause) {
     throw new AuditError('SERVICE_UNAVAILABLE', `The log of ${tenant} could not go on in a new epoch.`, {

@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
-import { createSigning } from '../keys/signing.ts';
-import { systemClock } from '../runtime/clock.ts';
-import { Deadline } from '../runtime/deadline.ts';
-import { createSystemRandom } from '../runtime/random.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
-import { NOW_MS } from '../storage/conformance/claims.ts';
-import { fill } from '../storage/conformance/tree.ts';
-import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openPlainStore } from '../testing/plain-store.ts';
-import { createTelemetry } from '../telemetry.ts';
-import { TENANT, testCall } from '../testing/test-call.ts';
-import { createCheckpointer } from './checkpointer.ts';
-import { findParting } from './parting.ts';
-import { covering } from './provable.ts';
+import { createSigning } from '../../keys/signing.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { Deadline } from '../../runtime/deadline.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { openOwnAnchor } from '../../storage/anchor/file-anchor.ts';
+import { NOW_MS } from '../../storage/conformance/claims.ts';
+import { fill } from '../../storage/conformance/tree.ts';
+import { openSigningKeys } from '../../storage/signing-key-files.ts';
+import { openPlainStore } from '../../testing/plain-store.ts';
+import { createTelemetry } from '../../telemetry.ts';
+import { TENANT, testCall } from '../../testing/test-call.ts';
+import { createCheckpointer } from '../checkpointer.ts';
+import { findDivergence } from './divergence.ts';
+import { covering } from '../provable.ts';
 import { beginEpoch, findAffected } from './recovery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-recovery-'));
@@ -34,7 +34,7 @@ async function open(directory: string) {
   const stack = new AsyncDisposableStack();
   const random = createSystemRandom();
   const storage = stack.use(await openPlainStore(directory));
-  const anchor = stack.use(await openAnchorFile(directory));
+  const anchor = stack.use(await openOwnAnchor(directory));
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
   const telemetry = createTelemetry({ level: 'Info', form: 'json', secrets: [], clock: systemClock, write });
@@ -88,7 +88,8 @@ async function recoverAll(directory: string): Promise<string[]> {
   await using store = await open(directory);
   const { disagreements } = await findAffected(store.parts);
   const begun = [];
-  for (const each of disagreements) begun.push((await beginEpoch(each, store.parts)).origin);
+  const history = await store.parts.anchor.history();
+  for (const each of disagreements) begun.push((await beginEpoch(each, history, store.parts)).origin);
   return begun;
 }
 
@@ -227,7 +228,7 @@ test('a stored checkpoint that is not of the entries keeps a log from going on, 
   await grow(directory, 'acme', 3, 5);
   rmSync(anchorOf(directory));
   {
-    await using anchor = await openAnchorFile(directory);
+    await using anchor = await openOwnAnchor(directory);
     const root = new Uint8Array(32).fill(7);
     await anchor.append([{ origin: 'audit.example.com/t/acme', size: 9, root }]);
     using db = new DatabaseSync(journalOf(directory));
@@ -266,7 +267,7 @@ test('a log that lacks an entry has no root there, and none is shown for it', as
     using db = new DatabaseSync(journalOf(directory));
     db.exec("INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 6, '')");
     assert.deepEqual(
-      await findParting('acme', new Map([[origin, history]]), store.storage.tree),
+      await findDivergence('acme', new Map([[origin, history]]), store.storage.tree),
       parted,
       `entry ${missing}`,
     );

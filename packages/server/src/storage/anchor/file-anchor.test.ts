@@ -16,11 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { StartError } from '../start-error.ts';
-import type { AnchoredHead } from '../streams/anchor.ts';
-import { failing, meanwhile } from '../testing/failing-disk.ts';
-import { ANCHOR_FILE, openAnchorFile } from './anchor-file.ts';
-import { FIRST_LINE, readAnchor } from './anchor-form.ts';
+import { StartError } from '../../start-error.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { failing, meanwhile } from '../../testing/failing-disk.ts';
+import { openNodesAnchor, openOwnAnchor } from './file-anchor.ts';
+import { ANCHOR_FILE } from './files.ts';
+import { FIRST_LINE, readAnchor } from './format.ts';
 
 const SEED = 20261116;
 const ORIGIN = 'audit.example.com/t/acme';
@@ -39,27 +40,31 @@ function manyHeads(size: number): AnchoredHead[] {
 }
 
 async function headsIn(place: string): Promise<AnchoredHead[]> {
-  await using anchor = await openAnchorFile(place);
+  await using anchor = await openOwnAnchor(place);
   return [...anchor.heads().values()];
 }
 
-test('is made empty, for its owner alone, and is new until something is anchored', async () => {
+/** As they are in the file. */
+function headsOf(file: string): AnchoredHead[] {
+  return [...readAnchor(readFileSync(file)).heads.values()];
+}
+
+test('is made empty, for its owner alone, and stays so until something is anchored', async () => {
   using directory = folder();
   for (let start = 0; start < 2; start++) {
-    await using anchor = await openAnchorFile(directory.path);
-    assert.equal(anchor.isNew, true);
+    await using anchor = await openOwnAnchor(directory.path);
     assert.equal(anchor.heads().size, 0);
   }
   assert.deepEqual(readdirSync(directory.path), [ANCHOR_FILE]);
   assert.equal(statSync(directory.file).mode & 0o777, 0o600);
   assert.equal(readFileSync(directory.file, 'utf8'), FIRST_LINE);
   {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     await anchor.append([head(1)]);
-    assert.equal(anchor.isNew, false);
+    assert.equal(anchor.heads().size, 1);
   }
-  await using anchor = await openAnchorFile(directory.path);
-  assert.equal(anchor.isNew, false);
+  await using anchor = await openOwnAnchor(directory.path);
+  assert.equal(anchor.heads().size, 1);
 });
 
 test('knows what was anchored before the newest, also of an earlier start', async () => {
@@ -68,11 +73,11 @@ test('knows what was anchored before the newest, also of an earlier start', asyn
     [1, 2],
     [3, 5],
   ]) {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     for (const size of sizes) await anchor.append([head(size)]);
     await anchor.append([head(sizes[0]!, 'b')]);
   }
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   assert.deepEqual(
     [...(await anchor.history()).values()],
     [
@@ -84,7 +89,7 @@ test('knows what was anchored before the newest, also of an earlier start', asyn
 
 test('many at a time that make it leave one whole file', async () => {
   using directory = folder();
-  const anchors = await Promise.all(Array.from({ length: 8 }, () => openAnchorFile(directory.path)));
+  const anchors = await Promise.all(Array.from({ length: 8 }, () => openOwnAnchor(directory.path)));
   for (const anchor of anchors) await anchor[Symbol.asyncDispose]();
   assert.deepEqual(readdirSync(directory.path), [ANCHOR_FILE]);
 });
@@ -93,7 +98,7 @@ test('the place is a directory, a file, or a link to a file', async () => {
   using directory = folder();
   const file = join(directory.path, 'heads.txt');
   {
-    await using anchor = await openAnchorFile(file);
+    await using anchor = await openOwnAnchor(file);
     await anchor.append([head(5)]);
   }
   symlinkSync(file, join(directory.path, 'link'));
@@ -106,25 +111,25 @@ test('the place is a directory, a file, or a link to a file', async () => {
 test('a place that cannot be used is refused, and its directory is not made', async () => {
   using directory = folder();
   for (const place of ['missing/anchor', 'missing/']) {
-    await assert.rejects(openAnchorFile(join(directory.path, place)), (error) => {
+    await assert.rejects(openOwnAnchor(join(directory.path, place)), (error) => {
       assert.ok(error instanceof StartError);
       assert.match(error.message, /ENOENT; see Log__Anchor/);
       return true;
     });
   }
   assert.deepEqual(readdirSync(directory.path), []);
-  await assert.rejects(openAnchorFile('/dev/null'), /it is no file/);
+  await assert.rejects(openOwnAnchor('/dev/null'), /it is no file/);
   writeFileSync(directory.file, 'something else\n');
-  await assert.rejects(openAnchorFile(directory.path), /line 1 .* no anchor/);
+  await assert.rejects(openOwnAnchor(directory.path), /line 1 .* no anchor/);
   writeFileSync(directory.file, '');
-  await assert.rejects(openAnchorFile(directory.path), StartError);
+  await assert.rejects(openOwnAnchor(directory.path), StartError);
   assert.equal(readFileSync(directory.file, 'utf8'), '');
 });
 
 test('what was appended is there after every restart, the newest of each origin', async () => {
   using directory = folder();
   for (const size of [1, 2, 3]) {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     await anchor.append([head(size), head(size * 2, 'b'), head(size * 2 + 1, 'b')]);
   }
   assert.deepEqual(await headsIn(directory.path), [head(3), head(7, 'b')]);
@@ -132,7 +137,7 @@ test('what was appended is there after every restart, the newest of each origin'
 
 test('never goes back and never forks, and of such an append nothing is anchored', async () => {
   using directory = folder();
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(5)]);
   const before = readFileSync(directory.file);
   const other = head(9, 'other');
@@ -156,7 +161,7 @@ test('never goes back and never forks, and of such an append nothing is anchored
 
 test('keeps what it was given, whatever becomes of the bytes', async () => {
   using directory = folder();
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   const given = head(1);
   await anchor.append([given]);
   given.root.fill(99);
@@ -166,7 +171,7 @@ test('keeps what it was given, whatever becomes of the bytes', async () => {
 test('appends at the same time go one after the other', async () => {
   using directory = folder();
   {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     const appends = Array.from({ length: 50 }, (_, i) => anchor.append([head(i + 1)]));
     const late = anchor.append([head(7)]);
     await Promise.all(appends);
@@ -178,7 +183,7 @@ test('appends at the same time go one after the other', async () => {
 test('a record that was cut at any byte is cut away, and the next append follows what is left', async () => {
   using directory = folder();
   {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     await anchor.append([head(1, 'b')]);
     await anchor.append([head(2, 'b')]);
   }
@@ -187,7 +192,7 @@ test('a record that was cut at any byte is cut away, and the next append follows
   for (let length = lastAt; length < whole.length; length++) {
     writeFileSync(directory.file, whole.subarray(0, length));
     {
-      await using anchor = await openAnchorFile(directory.path);
+      await using anchor = await openOwnAnchor(directory.path);
       assert.equal(statSync(directory.file).size, lastAt);
       assert.deepEqual([...anchor.heads().values()], [head(1, 'b')]);
       if (length % 10 === 0) await anchor.append([head(3, 'b')]);
@@ -199,7 +204,7 @@ test('a record that was cut at any byte is cut away, and the next append follows
 test('damage is refused with the line, and the file is left as it is', async () => {
   using directory = folder();
   {
-    await using anchor = await openAnchorFile(directory.path);
+    await using anchor = await openOwnAnchor(directory.path);
     for (const size of [1, 2, 3]) await anchor.append([head(size)]);
   }
   const whole = readFileSync(directory.file);
@@ -207,7 +212,7 @@ test('damage is refused with the line, and the file is left as it is', async () 
     const changed = Buffer.from(whole);
     changed[at]! ^= 1 << (at % 8);
     writeFileSync(directory.file, changed);
-    await assert.rejects(openAnchorFile(directory.path), (error) => {
+    await assert.rejects(openOwnAnchor(directory.path), (error) => {
       assert.ok(error instanceof StartError);
       assert.match(
         error.message,
@@ -226,7 +231,7 @@ for (const [method, code] of [
   test(`${code} in ${method}: the append fails, and the next one finds the file as it was`, async () => {
     using directory = folder();
     {
-      await using anchor = await openAnchorFile(directory.path);
+      await using anchor = await openOwnAnchor(directory.path);
       await anchor.append([head(1)]);
       {
         using _ = await failing(method, code);
@@ -246,7 +251,7 @@ for (const [method, code] of [
   test(`${code} in ${method}, then an end: the file opens as before or after`, async () => {
     using directory = folder();
     {
-      await using anchor = await openAnchorFile(directory.path);
+      await using anchor = await openOwnAnchor(directory.path);
       await anchor.append([head(1)]);
       using _ = await failing(method, code);
       await assert.rejects(anchor.append([head(2)]), { code });
@@ -258,7 +263,7 @@ for (const [method, code] of [
 
 test('one append is one fsync, however many heads', async () => {
   using directory = folder();
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   using counted = await failing('sync', 'never', Number.POSITIVE_INFINITY);
   await anchor.append(manyHeads(1));
   assert.equal(counted.calls(), 1);
@@ -266,7 +271,7 @@ test('one append is one fsync, however many heads', async () => {
 
 test('a file that vanished, moved or was replaced fails the append, and is not made anew', async () => {
   using directory = folder();
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(1)]);
   const aside = join(directory.path, 'aside');
   renameSync(directory.file, aside);
@@ -276,12 +281,12 @@ test('a file that vanished, moved or was replaced fails the append, and is not m
   await assert.rejects(anchor.append([head(2)]), /no longer the file that was opened/);
   renameSync(aside, directory.file);
   await anchor.append([head(2)]);
-  assert.deepEqual([...readAnchor(readFileSync(directory.file)).heads.values()], [head(2)]);
+  assert.deepEqual(headsOf(directory.file), [head(2)]);
 });
 
 test('a file that is moved away while it is written to fails the append', async () => {
   using directory = folder();
-  await using anchor = await openAnchorFile(directory.path);
+  await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(1)]);
   const aside = join(directory.path, 'aside');
   {
@@ -291,21 +296,39 @@ test('a file that is moved away while it is written to fails the append', async 
   assert.deepEqual([...anchor.heads().values()], [head(1)]);
   renameSync(aside, directory.file);
   await anchor.append([head(3)]);
-  assert.deepEqual([...readAnchor(readFileSync(directory.file)).heads.values()], [head(3)]);
+  assert.deepEqual(headsOf(directory.file), [head(3)]);
 });
 
 test('a file that another process wrote to or cut fails the append, and keeps what the other wrote', async () => {
   using directory = folder();
-  await using first = await openAnchorFile(directory.path);
-  await using second = await openAnchorFile(directory.path);
+  await using first = await openOwnAnchor(directory.path);
+  await using second = await openOwnAnchor(directory.path);
   await first.append([head(1)]);
   await assert.rejects(second.append([head(5, 'b')]), /changed by another process/);
   await assert.rejects(second.append([head(5, 'b')]), /changed by another process/);
-  assert.deepEqual([...readAnchor(readFileSync(directory.file)).heads.values()], [head(1)]);
+  assert.deepEqual(headsOf(directory.file), [head(1)]);
   truncateSync(directory.file, FIRST_LINE.length);
   await assert.rejects(first.append([head(2)]), /changed by another process/);
   appendFileSync(directory.file, 'x'.repeat(10_000));
   await assert.rejects(first.append([head(2)]), /changed by another process/);
+});
+
+test('a service that is alone again knows what nodes have anchored, and writes its own file', async () => {
+  using directory = folder();
+  {
+    await using own = await openOwnAnchor(directory.path);
+    await own.append([head(3)]);
+  }
+  {
+    await using node = await openNodesAnchor({ directory: directory.path, node: 'a' });
+    await node.append([head(5)]);
+  }
+  await using own = await openOwnAnchor(directory.path);
+  assert.deepEqual(own.heads().get(ORIGIN), head(5));
+  assert.deepEqual((await own.history()).get(ORIGIN), [head(3), head(5)]);
+  await own.append([head(7)]);
+  assert.deepEqual(headsOf(directory.file), [head(7)]);
+  assert.deepEqual(headsOf(join(directory.path, 'anchor-a')), [head(5)]);
 });
 
 test(`any run of appends, faults, cuts and restarts keeps every answered head (seed ${SEED})`, async () => {
@@ -322,7 +345,7 @@ test(`any run of appends, faults, cuts and restarts keeps every answered head (s
       using directory = folder();
       const answered = new Map<string, number>();
       let size = 0;
-      let anchor = await openAnchorFile(directory.path);
+      let anchor = await openOwnAnchor(directory.path);
       for (const { do: what, origin } of steps) {
         size++;
         if (what === 'append') {
@@ -333,11 +356,11 @@ test(`any run of appends, faults, cuts and restarts keeps every answered head (s
           await assert.rejects(anchor.append([head(size, origin)]), { code: 'EIO' });
         } else {
           await anchor[Symbol.asyncDispose]();
-          anchor = await openAnchorFile(directory.path);
+          anchor = await openOwnAnchor(directory.path);
           if (what === 'tear') {
             await anchor[Symbol.asyncDispose]();
             appendFileSync(directory.file, `c ${size} AAAA`);
-            anchor = await openAnchorFile(directory.path);
+            anchor = await openOwnAnchor(directory.path);
           }
         }
         for (const [known, least] of answered) assert.ok((anchor.heads().get(known)?.size ?? 0) >= least);

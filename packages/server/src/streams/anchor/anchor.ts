@@ -9,18 +9,16 @@ export type AnchoredHead = Checkpoint;
 export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
 
 /**
- * Where several nodes serve from one store, each anchors for itself, and what is anchored is what any of them has. What the
- * others have anchored since the last look is known after `refresh`.
+ * Where several nodes serve from one store, each anchors for itself, and a head is anchored that any of them has. Heads that
+ * others have anchored since the last look are known after `refresh`.
  */
 export interface Anchor extends AsyncDisposable {
-  /**
-   * Nothing was ever anchored here: right for a store without checkpoints, and for any other the sign of an anchor
-   * that was lost (unanchored.ts). It stays so over restarts, until the first append.
-   */
-  readonly isNew: boolean;
   /** It is only being read, and there is none. A service makes it before it takes its first event. */
   readonly isMissing?: boolean;
-  /** The newest by origin. */
+  /**
+   * The newest by origin. None at all is right for a store without checkpoints, and for any other the sign of an anchor that
+   * was lost (unanchored.ts).
+   */
   heads(): ReadonlyMap<string, AnchoredHead>;
   /** By origin, how two heads of one size were found anchored that have different roots: both were signed. */
   forks(): ReadonlyMap<string, string>;

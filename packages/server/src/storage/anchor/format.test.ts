@@ -2,16 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { AnchoredHead } from '../streams/anchor.ts';
-import {
-  AnchorDamage,
-  FIRST_LINE,
-  formatAnchor,
-  formatRecord,
-  headLine,
-  readAnchor,
-  readAnchorHistory,
-} from './anchor-form.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { AnchorDamage, FIRST_LINE, formatAnchor, formatRecord, headLine, readAnchor } from './format.ts';
 
 const SEED = 20261115;
 const ORIGIN = 'audit.example.com/t/acme';
@@ -61,14 +53,14 @@ test('reads the newest head of every origin', () => {
 test('reads all heads of every origin that are in whole records, ascending', () => {
   const acme = [head(1), head(2)];
   assert.deepEqual(
-    [...readAnchorHistory(WHOLE).values()],
+    [...readAnchor(WHOLE).history.values()],
     [
       [...acme, head(3), head(4)],
       [head(7, 'b'), head(9, 'b')],
     ],
   );
-  assert.deepEqual([...readAnchorHistory(WHOLE.subarray(0, -1)).values()], [acme, [head(7, 'b')]]);
-  assert.throws(() => readAnchorHistory(Buffer.from(`${FIRST_LINE}x\n`)), AnchorDamage);
+  assert.deepEqual([...readAnchor(WHOLE.subarray(0, -1)).history.values()], [acme, [head(7, 'b')]]);
+  assert.throws(() => readAnchor(Buffer.from(`${FIRST_LINE}x\n`)), AnchorDamage);
 });
 
 test('a last record that is cut at any byte is left away whole', () => {

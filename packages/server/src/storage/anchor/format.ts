@@ -12,7 +12,7 @@
 
 import { hash } from 'node:crypto';
 import { HASH_BYTES } from '@tallystick/evidence';
-import type { AnchoredHead, AnchorHistory } from '../streams/anchor.ts';
+import type { AnchoredHead, AnchorHistory } from '../../streams/anchor/anchor.ts';
 
 export const FIRST_LINE = 'tallystick-anchor/1\n';
 
@@ -27,7 +27,9 @@ const SECTOR_BYTES = 512;
 
 export interface AnchorContent {
   /** The newest by origin. */
-  readonly heads: Map<string, AnchoredHead>;
+  readonly heads: ReadonlyMap<string, AnchoredHead>;
+  /** All by origin, ascending. */
+  readonly history: AnchorHistory;
   /** Where its last whole record begins; where it has none, the first line. */
   readonly lastAt: number;
   /** How long the file is, up to the end of its last whole record. */
@@ -56,12 +58,11 @@ export function headLine({ origin, size, root }: AnchoredHead): string {
   return `${origin} ${size} ${Buffer.from(root.buffer, root.byteOffset, root.length).toString('base64')}\n`;
 }
 
-export interface AnchorRecord {
-  readonly text: string;
-  readonly closing: string;
-}
-
-export function formatRecord(heads: readonly AnchoredHead[], closingBefore: string): AnchorRecord {
+/** A record as text, and the line that closes it. */
+export function formatRecord(
+  heads: readonly AnchoredHead[],
+  closingBefore: string,
+): { readonly text: string; readonly closing: string } {
   const lines = heads.map(headLine).join('');
   const opening = `= ${heads.length} `;
   const closing = `${opening}${hash('sha256', closingBefore + lines + opening)}\n`;
@@ -73,70 +74,31 @@ export function formatAnchor(heads: readonly AnchoredHead[]): string {
   return heads.length === 0 ? FIRST_LINE : FIRST_LINE + formatRecord(heads, FIRST_LINE).text;
 }
 
-/** Throws AnchorDamage, unless all there is behind the last whole record is one that a crash cut short. */
-export function readAnchor(bytes: Buffer): AnchorContent {
-  return readerOf(bytes).read();
-}
+/** Up to where a file was read. */
+export type AnchorPosition = Pick<AnchorContent, 'heads' | 'bytes' | 'closing'>;
 
-/** All heads by origin, ascending, not the newest alone; throws as `readAnchor` does. */
-export function readAnchorHistory(bytes: Buffer): Map<string, AnchoredHead[]> {
-  const history = new Map<string, RawHead[]>();
-  readerOf(bytes, history).read();
-  return headsIn(history);
-}
-
-/** What was found behind the content that was known before, and up to where. */
-export interface AnchorAddition extends Pick<AnchorContent, 'bytes' | 'closing'> {
-  /** By origin, ascending. */
-  readonly added: AnchorHistory;
-}
+const START: AnchorPosition = { heads: new Map(), bytes: FIRST_LINE.length, closing: FIRST_LINE };
 
 /**
- * Goes on behind what was read before, with the bytes that follow it; undefined: from the first line on. Throws as
- * `readAnchor` does, but counts lines from where it goes on.
+ * Reads a whole file, or the bytes that follow what was read before; then lines are counted from there. An incomplete last
+ * record is left out if a crash can have cut it short. Throws AnchorDamage for all other faults.
  */
-export function readAnchorFrom(before: AnchorContent | undefined, bytes: Buffer): AnchorAddition {
-  const history = new Map<string, RawHead[]>();
-  const reader =
-    before === undefined ? readerOf(bytes, history) : new AnchorReader(bytes, { history, before });
-  const { bytes: endAt, closing } = reader.read();
-  return { added: headsIn(history), bytes: endAt, closing };
-}
-
-function headsIn(history: ReadonlyMap<string, readonly RawHead[]>): Map<string, AnchoredHead[]> {
-  return new Map(
-    Array.from(history, ([slice, heads]) => {
-      const origin = copied(slice);
-      return [origin, heads.map((head) => headOf(origin, head))];
-    }),
-  );
-}
-
-function readerOf(bytes: Buffer, history?: Map<string, RawHead[]>): AnchorReader {
-  if (!bytes.subarray(0, FIRST_LINE.length).equals(Buffer.from(FIRST_LINE))) {
-    throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is no anchor of this version`);
+export function readAnchor(bytes: Buffer, before?: AnchorPosition): AnchorContent {
+  if (before !== undefined) {
+    // Reading resumes as it starts: behind the line that the next checksum covers.
+    const covered = Buffer.concat([Buffer.from(before.closing, 'latin1'), bytes]);
+    return new AnchorReader(covered, before).read();
   }
-  return new AnchorReader(bytes, { history });
-}
-
-interface RawHead {
-  readonly size: number;
-  readonly root: string;
-}
-
-interface ReaderOptions {
-  readonly history?: Map<string, RawHead[]> | undefined;
-  readonly before?: AnchorContent;
+  if (!bytes.subarray(0, FIRST_LINE.length).equals(Buffer.from(FIRST_LINE)))
+    throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is no anchor of this version`);
+  return new AnchorReader(bytes, START).read();
 }
 
 class AnchorReader {
   readonly #bytes: Buffer;
   readonly #text: string;
-  readonly #heads = new Map<string, RawHead>();
-  /** All of them go there, where they are wanted. */
-  readonly #history: Map<string, RawHead[]> | undefined;
-  /** What was known before the first of these bytes. */
-  readonly #known: ReadonlyMap<string, { readonly size: number }>;
+  readonly #known: AnchorPosition['heads'];
+  readonly #history = new Map<string, AnchoredHead[]>();
   /** Where the first of these bytes is in the file. */
   readonly #fromAt: number;
   #line = 1;
@@ -144,16 +106,13 @@ class AnchorReader {
   /** Where the checksum of the record that is read now begins. */
   #closingAt = 0;
 
-  constructor(bytes: Buffer, { history, before }: ReaderOptions) {
-    // It goes on as a file does behind its first line: from the line with which the next checksum begins.
-    this.#bytes =
-      before === undefined ? bytes : Buffer.concat([Buffer.from(before.closing, 'latin1'), bytes]);
+  constructor(bytes: Buffer, before: AnchorPosition) {
+    this.#bytes = bytes;
     // One character per byte, so that places in the text are places in the bytes.
-    this.#text = this.#bytes.toString('latin1');
-    this.#at = (before?.closing ?? FIRST_LINE).length;
-    this.#fromAt = before === undefined ? 0 : before.bytes - this.#at;
-    this.#known = before?.heads ?? new Map();
-    this.#history = history;
+    this.#text = bytes.toString('latin1');
+    this.#at = before.closing.length;
+    this.#fromAt = before.bytes - this.#at;
+    this.#known = before.heads;
   }
 
   read(): AnchorContent {
@@ -164,19 +123,19 @@ class AnchorReader {
     } catch (error) {
       if (!(error instanceof AnchorDamage) || !hasUnwrittenBlock(this.#bytes, end, this.#fromAt)) throw error;
     }
-    const heads = new Map<string, AnchoredHead>();
-    for (const [slice, head] of this.#heads) {
-      const origin = copied(slice);
-      heads.set(origin, headOf(origin, head));
-    }
-    const closing = copied(this.#text.slice(this.#closingAt, end));
-    return { heads, lastAt: this.#fromAt + lastAt, bytes: this.#fromAt + end, closing };
+    return {
+      heads: newestIn(this.#history),
+      history: this.#history,
+      lastAt: this.#fromAt + lastAt,
+      bytes: this.#fromAt + end,
+      closing: copied(this.#text.slice(this.#closingAt, end)),
+    };
   }
 
   /** False when the file ends inside the record; its heads count only when it is whole. */
   #readRecord(): boolean {
     const firstLine = this.#line + 1;
-    const heads: [string, RawHead][] = [];
+    const heads: AnchoredHead[] = [];
     for (;;) {
       const lineAt = this.#at;
       const endAt = this.#text.indexOf('\n', lineAt);
@@ -188,40 +147,37 @@ class AnchorReader {
       this.#at = endAt + 1;
       const line = this.#text.slice(lineAt, endAt);
       if (line.startsWith('= ')) {
-        this.#close(line, lineAt, { firstLine, heads });
+        this.#requireChecksum(line, lineAt, { firstLine, headCount: heads.length });
+        for (const head of heads) this.#take(head);
+        this.#closingAt = lineAt;
         return true;
       }
-      const [, origin, sizeText, root] = HEAD_LINE.exec(line) ?? [];
+      const [, origin, size, root] = HEAD_LINE.exec(line) ?? [];
       if (origin === undefined || root === undefined) throw this.#damage('is neither a head nor a checksum');
-      heads.push([origin, { size: Number(sizeText), root }]);
+      heads.push({ origin, size: Number(size), root: new Uint8Array(Buffer.from(root, 'base64')) });
     }
   }
 
-  #close(
+  #requireChecksum(
     line: string,
     lineAt: number,
-    record: { firstLine: number; heads: readonly [string, RawHead][] },
+    { firstLine, headCount }: { firstLine: number; headCount: number },
   ): void {
     const [, count, checksum] = CLOSING_LINE.exec(line) ?? [];
     if (count === undefined || checksum === undefined) throw this.#damage('is no checksum');
     const covered = this.#bytes.subarray(this.#closingAt, lineAt + line.length - checksum.length);
-    if (Number(count) !== record.heads.length || hash('sha256', covered) !== checksum) {
-      throw this.#damage(`is not the checksum of the lines from ${record.firstLine} on`);
-    }
-    for (const [origin, head] of record.heads) {
-      const { size } = this.#heads.get(origin) ?? this.#known.get(origin) ?? { size: -1 };
-      if (head.size <= size)
-        throw this.#damage(`closes heads of which ${origin} goes from ${size} to ${head.size}`);
-      this.#heads.set(origin, head);
-      this.#remember(origin, head);
-    }
-    this.#closingAt = lineAt;
+    if (Number(count) !== headCount || hash('sha256', covered) !== checksum)
+      throw this.#damage(`is not the checksum of the lines from ${firstLine} on`);
   }
 
-  #remember(origin: string, head: RawHead): void {
-    const known = this.#history?.get(origin);
-    if (known === undefined) this.#history?.set(origin, [head]);
-    else known.push(head);
+  #take({ origin: slice, size, root }: AnchoredHead): void {
+    const heads = this.#history.get(slice) ?? [];
+    const last = heads.at(-1) ?? this.#known.get(slice);
+    if (last !== undefined && size <= last.size)
+      throw this.#damage(`closes heads of which ${slice} goes from ${last.size} to ${size}`);
+    const origin = last?.origin ?? copied(slice);
+    heads.push({ origin, size, root });
+    if (heads.length === 1) this.#history.set(origin, heads);
   }
 
   #damage(message: string): AnchorDamage {
@@ -229,13 +185,14 @@ class AnchorReader {
   }
 }
 
+/** The largest head of each origin. */
+export function newestIn(history: AnchorHistory): Map<string, AnchoredHead> {
+  return new Map(Array.from(history, ([origin, heads]) => [origin, heads.at(-1)!]));
+}
+
 /** A slice of the text keeps all of it in memory. */
 function copied(slice: string): string {
   return Buffer.from(slice, 'latin1').toString('latin1');
-}
-
-function headOf(origin: string, { size, root }: RawHead): AnchoredHead {
-  return { origin, size, root: new Uint8Array(Buffer.from(root, 'base64')) };
 }
 
 function isBeginning(line: string): boolean {

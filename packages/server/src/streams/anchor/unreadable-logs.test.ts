@@ -8,14 +8,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import { openRecovery } from '../operate/recover.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
-import { JOURNAL_FILE } from '../storage/sqlite/database.ts';
-import { EVENT } from '../testing/bound-operations.ts';
-import { believeClearance, eventCaller } from '../testing/event-caller.ts';
-import { nextId, openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';
-import { startTestApp } from '../testing/test-app.ts';
-import { draftNotice } from './notice.ts';
+import { openRecovery } from '../../operate/recover.ts';
+import { openOwnAnchor } from '../../storage/anchor/file-anchor.ts';
+import { JOURNAL_FILE } from '../../storage/sqlite/database.ts';
+import { EVENT } from '../../testing/bound-operations.ts';
+import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
+import { nextId, openSignedLogs, SIGNED_ORIGIN } from '../../testing/signed-log.ts';
+import { startTestApp } from '../../testing/test-app.ts';
+import { draftNotice } from '../notice.ts';
 
 const ORIGIN = `${SIGNED_ORIGIN}/t/acme`;
 const OF_ACME = "tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')";
@@ -29,7 +29,7 @@ async function openStore(statements: readonly string[], isAllAnchored = false) {
   }
   const heads = await logs.storage.tree.standings();
   await logs.fill('acme', 2);
-  await using anchor = await openAnchorFile(logs.directory);
+  await using anchor = await openOwnAnchor(logs.directory);
   await anchor.append(heads.map(({ origin, checkpoint }) => ({ origin, ...checkpoint! })));
   const grown = (await logs.storage.tree.readGrowth()).grown.flatMap((log) => log.heads.slice(-1));
   if (isAllAnchored) await anchor.append(grown);
@@ -167,7 +167,7 @@ test('content that cannot be read keeps no log that is over from being compared'
   using db = new DatabaseSync(join(logs.directory, JOURNAL_FILE));
   db.exec("UPDATE contents SET text1 = x'ff' WHERE id = 1");
   {
-    await using anchor = await openAnchorFile(logs.directory);
+    await using anchor = await openOwnAnchor(logs.directory);
     // Signed, anchored, and lost before it was stored.
     const root = new Uint8Array(32).fill(9);
     await anchor.append([{ origin: `${ORIGIN}/1`, size: 4, root }]);

@@ -5,7 +5,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { EMPTY_ROOT, logNamed } from '@tallystick/evidence';
 import type { AnchoredHead, ReadAnchor } from './anchor.ts';
-import type { Standing } from './tree.ts';
+import type { Standing } from '../tree.ts';
 
 export interface UnanchoredLog {
   readonly tenant: TenantId;

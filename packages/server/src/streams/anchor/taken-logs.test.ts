@@ -5,18 +5,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createSigning } from '../keys/signing.ts';
-import { systemClock } from '../runtime/clock.ts';
-import { createSystemRandom } from '../runtime/random.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
-import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
-import { openSigningKeys } from '../storage/signing-key-files.ts';
-import { openPlainStore } from '../testing/plain-store.ts';
-import { createTelemetry } from '../telemetry.ts';
-import { until } from '../testing/until.ts';
+import { createSigning } from '../../keys/signing.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { openOwnAnchor } from '../../storage/anchor/file-anchor.ts';
+import { append, draftOf, NOW_MS, request } from '../../storage/conformance/claims.ts';
+import { openSigningKeys } from '../../storage/signing-key-files.ts';
+import { openPlainStore } from '../../testing/plain-store.ts';
+import { createTelemetry } from '../../telemetry.ts';
+import { until } from '../../testing/until.ts';
 import type { Anchor } from './anchor.ts';
-import { createCheckpointer } from './checkpointer.ts';
-import type { Growth, Standing } from './tree.ts';
+import { createCheckpointer } from '../checkpointer.ts';
+import type { Growth, Standing } from '../tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-taken-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -37,7 +37,7 @@ async function open() {
   };
   const signing = createSigning(systemClock);
   signing.use(await openSigningKeys(directory, NOW_MS));
-  const file = opening.use(await openAnchorFile(directory));
+  const file = opening.use(await openOwnAnchor(directory));
   const checkpointer = opening.use(
     createCheckpointer({
       tree: {
@@ -55,9 +55,6 @@ async function open() {
         },
       },
       anchor: {
-        get isNew() {
-          return file.isNew;
-        },
         heads: () => file.heads(),
         forks: () => file.forks(),
         history: () => node.history(file),

@@ -1,13 +1,13 @@
-// Where a tenant's logs part from what was anchored of them. The newest anchored head cannot tell that of a log that has
+// Where a tenant's logs diverge from what was anchored of them. The newest anchored head cannot tell that of a log that has
 // less than was signed: those before it can, as far as the anchor still knows them.
 
 import type { TenantId } from '@tallystick/contract';
 import { CompactRange, equalBytes, EvidenceError, leafHash, toHex } from '@tallystick/evidence';
-import type { AnchoredHead, AnchorHistory } from './anchor.ts';
-import type { LogTree, TreeReader } from './tree.ts';
+import type { LogTree, TreeHead, TreeReader } from '../tree.ts';
+import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 
 /** A size at which a log is not the one that was signed. */
-export interface Parting {
+export interface Divergence {
   readonly origin: string;
   readonly size: number;
   readonly signedRoot: Uint8Array;
@@ -15,20 +15,17 @@ export interface Parting {
   readonly root: Uint8Array | undefined;
 }
 
-export type PartingReader = Pick<TreeReader, 'tree'>;
-
-/** So many entries are read at once. */
-const LOT = 1000;
+const ENTRIES_AT_ONCE = 1000;
 
 /**
- * In the log that is written to now and in all before it. Of each, the largest anchored size that it has is compared:
- * its root stands for all that is smaller. In the log that is written to now, what is not signed yet is left out.
+ * Looks at the log that is written to now and at all before it. Of each, the largest anchored size that it has is compared:
+ * its root stands for all that is smaller. In the log that is written to now, entries that are not signed yet are left out.
  */
-export async function findParting(
+export async function findDivergence(
   tenant: TenantId,
   history: AnchorHistory,
-  reader: PartingReader,
-): Promise<Parting | undefined> {
+  reader: Pick<TreeReader, 'tree'>,
+): Promise<Divergence | undefined> {
   let endIndex: number | undefined;
   for (let log = await reader.tree(tenant); log !== undefined; ) {
     const heads = history.get(log.origin) ?? [];
@@ -38,7 +35,7 @@ export async function findParting(
     if (head !== undefined && head.size > 0) {
       const isSigned = head.size <= signedSize;
       const root = await (isSigned ? rootOf(log, head.size) : rootOfEntries(log, head.size));
-      if (root === undefined || !equalBytes(root, head.root)) return partingAt(head, root);
+      if (root === undefined || !equalBytes(root, head.root)) return divergenceAt(head, root);
     }
     endIndex = log.firstIndex;
     log = endIndex === 0 ? undefined : await reader.tree(tenant, endIndex - 1);
@@ -46,14 +43,32 @@ export async function findParting(
   return undefined;
 }
 
-export function partingAt({ origin, size, root: signedRoot }: AnchoredHead, root?: Uint8Array): Parting {
+export function divergenceAt(
+  { origin, size, root: signedRoot }: AnchoredHead,
+  root?: Uint8Array,
+): Divergence {
   return { origin, size, signedRoot, root };
 }
 
 /** For people. */
-export function partingMessage({ origin, size, signedRoot, root }: Parting): string {
+export function divergenceMessage({ origin, size, signedRoot, root }: Divergence): string {
   const found = root === undefined ? 'they have none, something is missing' : `theirs is ${toHex(root)}`;
   return `the first ${size} entries of ${origin} are not those that were signed with root ${toHex(signedRoot)}: ${found}`;
+}
+
+/** Why not to sign these heads of one log, for people; undefined where nothing contradicts them that is anchored. */
+export function contradictionOf(
+  heads: readonly TreeHead[],
+  anchor: Pick<ReadAnchor, 'heads' | 'forks'>,
+): string | undefined {
+  for (const { origin, size, root } of heads) {
+    const fork = anchor.forks().get(origin);
+    if (fork !== undefined) return fork;
+    const anchored = anchor.heads().get(origin);
+    if (anchored?.size === size && !equalBytes(anchored.root, root))
+      return `${divergenceMessage(divergenceAt(anchored, root))}.`;
+  }
+  return undefined;
 }
 
 /** Undefined where hashes are missing: then it is not what was signed either. */
@@ -66,14 +81,14 @@ export async function rootOf(tree: LogTree | undefined, size: number): Promise<U
   }
 }
 
-/** For what was not signed, of which there are no hashes of tiles. Undefined where an entry is missing. */
+/** Entries that were not signed have no hashes of tiles. Undefined where an entry is missing. */
 async function rootOfEntries(log: LogTree, size: number): Promise<Uint8Array | undefined> {
   const range = new CompactRange();
   while (range.size < size) {
-    const wanted = Math.min(LOT, size - range.size);
-    const lot = await log.entries(range.size, wanted);
-    if (lot.length < wanted) return undefined;
-    for (const entry of lot) range.append(leafHash(entry));
+    const wanted = Math.min(ENTRIES_AT_ONCE, size - range.size);
+    const entries = await log.entries(range.size, wanted);
+    if (entries.length < wanted) return undefined;
+    for (const entry of entries) range.append(leafHash(entry));
   }
   return range.root();
 }
