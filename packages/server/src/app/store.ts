@@ -40,15 +40,15 @@ import {
   createNewestWitnessed,
   type NewestWitnessed,
   NOBODY_WITNESSES,
-} from '../streams/newest-witnessed.ts';
+} from '../streams/witness/newest-witnessed.ts';
 import { installationNotice } from '../streams/installation-notice.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
-import type { AskWitnesses } from '../streams/witness-answers.ts';
+import type { AskWitnesses } from '../streams/witness/answers.ts';
 import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
-import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
-import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
+import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts';
+import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';
 import { verificationWork } from '../streams/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { createWorkers, type Workers } from '../work/workers.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createNewestWitnessed, type NewestWitnessedParts } from './newest-witnessed.ts';
-import type { StoredCheckpoint } from './tree.ts';
+import type { StoredCheckpoint } from '../tree.ts';
 
 /** A log with checkpoints at the sizes from 1 on, some of them cosigned by as many witnesses as are said. */
 function world(

@@ -1,10 +1,10 @@
-// What has to be told of the witnesses' answers: that one has seen another log under our name, once for each log and
-// witness until that witness cosigns the log again; and, now and then, that one refuses to cosign.
+// Tells the operator when a witness has seen another log under our name, once for each log and witness until that witness
+// cosigns the log again; and, now and then, when one refuses to cosign.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Clock } from '../runtime/clock.ts';
-import type { Telemetry } from '../telemetry.ts';
-import type { WitnessAnswer } from './witness-answers.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import type { WitnessAnswer } from './answers.ts';
 
 /** A witness that follows none of ten thousand logs is told of once in a while, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
@@ -12,7 +12,7 @@ const REFUSALS_TOLD_EVERY_MS = 60_000;
 export class WitnessAlarms {
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
-  /** By tenant: what each witness says that contradicts our log. */
+  /** By tenant: the answer of each witness that contradicts our log. */
   readonly #alarms = new Map<TenantId, Map<string, WitnessAnswer['outcome']>>();
   readonly #refusalToldMs = new Map<string, number>();
 

@@ -1,4 +1,4 @@
-// The port to the witnesses: a checkpoint goes out, and what each of them answered comes back.
+// The port to the witnesses: a checkpoint goes out, and the answer of each comes back.
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 

@@ -1,13 +1,13 @@
-// Which checkpoint of a log is the newest that enough witnesses have cosigned. What it covers is `Witnessed`, and is proven
+// The newest checkpoint of a log that enough witnesses have cosigned. Events that it covers are `Witnessed`, and are proven
 // under it, however many checkpoints have come since: a witness that is away takes nothing from what it has seen.
 //
-// It is remembered, because whoever asks witnesses is told of each cosignature. Only of a log that nothing is known of, as after a
-// start, the store is looked through, newest first and not without an end. Where other nodes ask too, it is looked again once
-// in a while, down to what is known.
+// This process remembers it, because it is told of each cosignature that it has asked for. Only for a log of which nothing is
+// known, as after a start, it searches the store, newest first and with a limit. Where other nodes ask witnesses too, it
+// searches again once in a while, down to the size that it knows.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Clock } from '../runtime/clock.ts';
-import type { CosignedCheckpoint, LogHead, LogSize, TreeReader } from './tree.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { CosignedCheckpoint, LogHead, LogSize, TreeReader } from '../tree.ts';
 import type { Witnessed } from './witnessed.ts';
 
 export interface NewestWitnessed {

@@ -10,10 +10,10 @@ import {
   signatureLine,
   withSignatures,
 } from '@tallystick/evidence';
-import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createTelemetry } from '../telemetry.ts';
-import type { CosignedCheckpoint, LogTree } from './tree.ts';
-import type { AskWitnesses, WitnessAnswer } from './witness-answers.ts';
+import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createTelemetry } from '../../telemetry.ts';
+import type { CosignedCheckpoint, LogTree } from '../tree.ts';
+import type { AskWitnesses, WitnessAnswer } from './answers.ts';
 import { createWitnessing } from './witnessing.ts';
 
 const seed = (text: string) => sha256(new TextEncoder().encode(text));

@@ -4,15 +4,15 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { WitnessPolicy } from '@tallystick/evidence';
-import type { Clock } from '../runtime/clock.ts';
-import type { Random } from '../runtime/random.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Telemetry } from '../../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
-import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from './tree.ts';
-import { WitnessAlarms } from './witness-alarms.ts';
-import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './witness-answers.ts';
-import { type TurnEnd, WitnessQueue } from './witness-queue.ts';
-import { WitnessRests } from './witness-rests.ts';
+import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from '../tree.ts';
+import { WitnessAlarms } from './alarms.ts';
+import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './answers.ts';
+import { Pauses } from './pauses.ts';
+import { type TurnEnd, WitnessQueue } from './queue.ts';
 import { createWitnessed, type Witnessed } from './witnessed.ts';
 
 export interface WitnessingParts {
@@ -46,12 +46,12 @@ export interface WitnessingFigures {
 interface LogMemory {
   /** What each has; where that is forgotten, one more request tells. */
   readonly sizes: Map<string, number>;
-  /** Those that answered this log with an error. */
-  readonly refusals: WitnessRests;
+  /** Of those that did not cosign this log, and may still cosign others. */
+  readonly refusals: Pauses;
 }
 
 const LOGS_REMEMBERED_MAX = 10_000;
-const HELD_MS_MAX = 60_000;
+const WAIT_MS_MAX = 60_000;
 
 interface Learning extends Pick<LogMemory, 'refusals'> {
   /** A proof could not be made, or the service stops: a failure then says nothing about the witness. */
@@ -65,8 +65,10 @@ export function createWitnessing(parts: WitnessingParts): Witnessing {
 class QueuedWitnessing implements Witnessing {
   readonly #parts: WitnessingParts;
   readonly #witnessed: Witnessed;
-  /** Those that cannot be reached, whatever the log. */
-  readonly #away: WitnessRests;
+  /** By witness: those that cannot be reached, whatever the log. */
+  readonly #away: Pauses;
+  /** By tenant: logs that could not be submitted through our own fault. */
+  readonly #faults: Pauses;
   readonly #alarms: WitnessAlarms;
   readonly #store: CosignatureStore;
   readonly #queue: WitnessQueue;
@@ -77,10 +79,11 @@ class QueuedWitnessing implements Witnessing {
     const { policy, clock, random, telemetry, writer } = parts;
     this.#parts = parts;
     this.#witnessed = createWitnessed(policy);
-    this.#away = new WitnessRests(clock, random);
+    this.#away = new Pauses(clock, random);
+    this.#faults = new Pauses(clock, random);
     this.#alarms = new WitnessAlarms(clock, telemetry);
     this.#store = new CosignatureStore(writer);
-    this.#queue = new WitnessQueue({ clock, random, turn: (tenant) => this.#turn(tenant) });
+    this.#queue = new WitnessQueue({ clock, turn: (tenant) => this.#turn(tenant) });
   }
 
   published(tenant: TenantId): void {
@@ -101,29 +104,29 @@ class QueuedWitnessing implements Witnessing {
   }
 
   async #turn(tenant: TenantId): Promise<TurnEnd> {
+    this.#faults.take(tenant);
     try {
       const tree = await this.#parts.trees.tree(tenant);
       const checkpoint = await tree?.latest();
-      if (tree === undefined || checkpoint === undefined) return { kind: 'Done' };
-      if (this.#witnessed.isWitnessed(checkpoint.note)) return { kind: 'Done' };
-      return await this.#submit(tenant, tree, checkpoint);
+      const isOpen = checkpoint !== undefined && !this.#witnessed.isWitnessed(checkpoint.note);
+      const end = tree !== undefined && isOpen ? await this.#submit(tenant, tree, checkpoint) : 'Done';
+      this.#faults.succeeded(tenant);
+      return end;
     } catch (error) {
       if (!this.#stop.signal.aborted) {
         this.#parts.telemetry.error('a checkpoint could not be submitted to witnesses', error, { tenant });
       }
-      return { kind: 'Unmet', wasHeard: false };
+      this.#faults.failed(tenant);
+      return { againAtMs: this.#faults.nextMs(tenant), wasHeard: false };
     }
   }
 
   async #submit(tenant: TenantId, tree: LogTree, { size, note }: StoredCheckpoint): Promise<TurnEnd> {
     const { policy, ask } = this.#parts;
     const { sizes, refusals } = this.#memoryOf(tenant);
-    const has = new Set(this.#witnessed.cosignersOf(note));
-    const lacking = policy.witnesses
-      .filter(({ name, url }) => url !== undefined && !has.has(name))
-      .map(({ name }) => name);
+    const lacking = this.#lackingIn(note);
     const asked = new Set(lacking.filter((witness) => this.#take(witness, refusals)));
-    if (asked.size === 0) return { kind: 'Held', untilMs: this.#nextMs(lacking, refusals) };
+    if (asked.size === 0) return { againAtMs: this.#nextMs(lacking, refusals) };
     let fault: unknown;
     const prove = (oldSize: number) =>
       tree.consistency(oldSize, size).catch((error: unknown) => {
@@ -144,29 +147,38 @@ class QueuedWitnessing implements Witnessing {
       await this.#store.put(cosigned);
       this.#parts.onCosigned?.(cosigned);
     }
-    // What failed on our side is not a matter of the witnesses.
+    // Our own failure is not a matter of the witnesses.
     if (fault !== undefined) throw fault;
+    if (answers.isQuorum) return 'Done';
     const wasHeard = reports.some(({ outcome }) => outcome === 'Cosigned');
-    return answers.isQuorum ? { kind: 'Done' } : { kind: 'Unmet', wasHeard };
+    return { againAtMs: this.#nextMs(this.#lackingIn(answers.note), refusals), wasHeard };
+  }
+
+  /** The witnesses that can be asked for a cosignature that the note does not have. */
+  #lackingIn(note: string): string[] {
+    const has = new Set(this.#witnessed.cosignersOf(note));
+    return this.#parts.policy.witnesses
+      .filter(({ name, url }) => url !== undefined && !has.has(name))
+      .map(({ name }) => name);
   }
 
   /** Whether it may be asked for this log now. */
-  #take(witness: string, refusals: WitnessRests): boolean {
+  #take(witness: string, refusals: Pauses): boolean {
     if (!refusals.take(witness)) return false;
     if (this.#away.take(witness)) return true;
-    refusals.notAsked(witness);
+    refusals.notTried(witness);
     return false;
   }
 
   /** It was taken, and nothing is known of it since. */
-  #giveBack(witness: string, refusals: WitnessRests): void {
-    refusals.notAsked(witness);
-    this.#away.notAsked(witness);
+  #giveBack(witness: string, refusals: Pauses): void {
+    refusals.notTried(witness);
+    this.#away.notTried(witness);
   }
 
-  #nextMs(witnesses: readonly string[], refusals: WitnessRests): number {
+  #nextMs(witnesses: readonly string[], refusals: Pauses): number {
     const times = witnesses.map((witness) => Math.max(this.#away.nextMs(witness), refusals.nextMs(witness)));
-    return Math.min(...times, this.#parts.clock.monotonicNs() / 1e6 + HELD_MS_MAX);
+    return Math.min(...times, this.#parts.clock.monotonicNs() / 1e6 + WAIT_MS_MAX);
   }
 
   /** No answer at all says something about the witness; an error only about this witness and this log. */
@@ -181,14 +193,14 @@ class QueuedWitnessing implements Witnessing {
       }
       this.#alarms.take(tenant, report);
       if (outcome === 'Unreachable') {
-        refusals.notAsked(witness);
+        refusals.notTried(witness);
         if (this.#away.failed(witness))
           telemetry.warn('a witness gives no answer', { witness, why: message });
         continue;
       }
-      if (outcome === 'Refused' || outcome === 'Failed') refusals.failed(witness);
-      else refusals.answered(witness);
-      if (!this.#away.answered(witness)) continue;
+      if (outcome === 'Cosigned') refusals.succeeded(witness);
+      else refusals.failed(witness);
+      if (!this.#away.succeeded(witness)) continue;
       isSomebodyBack = true;
       telemetry.info('a witness answers again', { witness });
     }
@@ -199,7 +211,7 @@ class QueuedWitnessing implements Witnessing {
     const { clock, random } = this.#parts;
     const memory = this.#memories.get(tenant) ?? {
       sizes: new Map<string, number>(),
-      refusals: new WitnessRests(clock, random),
+      refusals: new Pauses(clock, random),
     };
     // The one that was asked for least recently stands first.
     this.#memories.delete(tenant);
