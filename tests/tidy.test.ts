@@ -361,6 +361,7 @@ const SHARED = [
   'storage/pool',
   'storage/rows',
   'storage/fsck',
+  'storage/anchor',
   'storage/event-index',
   'storage/work',
   'protocols/http',

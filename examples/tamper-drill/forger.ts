@@ -14,7 +14,7 @@ import {
   parseNote,
   signCheckpoint,
 } from '@tallystick/evidence';
-import { formatAnchor, readAnchor } from '../../packages/server/src/storage/anchor-form.ts';
+import { formatAnchor, readAnchor } from '../../packages/server/src/storage/anchor/format.ts';
 import { Commitments } from '../../packages/server/src/storage/commitments.ts';
 import { openSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
 import type { Victim } from './victim.ts';
@@ -77,7 +77,7 @@ function hashesOf(texts: readonly [Uint8Array, Uint8Array], seeds: Uint8Array) {
 /** Signs every checkpoint anew, over the entries as they are now, and writes the newest heads into the anchor. */
 export async function signAnew(victim: Victim): Promise<void> {
   const seed = seedIn(readFileSync(victim.path('signing-keys/0001.pem'), 'utf8'));
-  const { heads } = readAnchor(readFileSync(victim.path('anchor')));
+  const heads = new Map(readAnchor(readFileSync(victim.path('anchor'))).heads);
   const rows = victim.read((db) =>
     db.prepare('SELECT tenant, size, note FROM checkpoints ORDER BY size').all(),
   );

@@ -9,9 +9,8 @@ import { after, before, describe, it } from 'node:test';
 import { formatCheckpoint, noteSigner, parseCheckpoint, parseNote } from '@tallystick/evidence';
 import { checkStore, type StoreFault, type StoreWish } from '../../packages/server/src/check-store.ts';
 import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
-import { openAnchorFile } from '../../packages/server/src/storage/anchor-file.ts';
+import { openOwnAnchor, readAnchorAt } from '../../packages/server/src/storage/anchor/file-anchor.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
-import { readAnchorAt, readAnchorHistoryAt } from '../../packages/server/src/storage/fsck/memory.ts';
 import { Client } from './client.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { copyDirectory, LOG_ORIGIN, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';
@@ -174,7 +173,7 @@ describe('around a store', { concurrency: 1 }, () => {
     ]);
     assert.deepEqual(await said(last!), [lost(sizeOf(last!))]);
     {
-      await using anchor = await openAnchorFile(directory);
+      await using anchor = await openOwnAnchor(directory);
       const root = new Uint8Array(32).fill(1);
       await anchor.append([{ origin: `${LOG_ORIGIN}/t/acme/1`, size: 99, root }]);
     }
@@ -184,7 +183,7 @@ describe('around a store', { concurrency: 1 }, () => {
   it('an epoch that nobody has begun excuses nothing', async () => {
     const directory = copy();
     copyFileSync(store.earlier, journalOf(directory));
-    const anchored = readAnchorAt(directory)!.get(`${LOG_ORIGIN}/t/acme`)!;
+    const anchored = (await readAnchorAt(directory)).heads().get(`${LOG_ORIGIN}/t/acme`)!;
     using db = new DatabaseSync(journalOf(directory));
     db.prepare(
       'INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 72, ?)',
@@ -234,7 +233,7 @@ describe('around a store', { concurrency: 1 }, () => {
   it('other entries than were anchored are a fork, also where less than that and a log after it say they are lost', async () => {
     const directory = copy();
     copyFileSync(store.earlier, journalOf(directory));
-    const anchored = readAnchorHistoryAt(directory)!.get(`${LOG_ORIGIN}/t/acme`)!;
+    const anchored = (await (await readAnchorAt(directory)).history()).get(`${LOG_ORIGIN}/t/acme`)!;
     const [last, between] = anchored.map(({ size }) => size).toReversed();
     assert.ok(between! > 72, `there are heads of ${between} and ${last} entries`);
     {

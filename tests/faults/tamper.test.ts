@@ -13,7 +13,8 @@ import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/c
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from '../../packages/server/src/storage/sqlite/fsck/columns.ts';
 import { WalkDesk } from '../../packages/server/src/storage/fsck/entries.ts';
 import type { StoreFault } from '../../packages/server/src/storage/fsck/store-fault.ts';
-import { readAnchorAt, type Heads } from '../../packages/server/src/storage/fsck/memory.ts';
+import { newestIn } from '../../packages/server/src/storage/anchor/format.ts';
+import { readAnchorHistoryAt, type Heads } from '../../packages/server/src/storage/fsck/memory.ts';
 import type { TrustedKey } from '../../packages/server/src/storage/fsck/notes.ts';
 import { columnsOf } from '../../packages/server/src/storage/sqlite/fsck/schema.ts';
 import { SIZE } from './size.ts';
@@ -41,7 +42,7 @@ async function benchOf(store: MadeStore): Promise<Bench> {
   return {
     store,
     db: copyInMemory(join(store.directory, 'journal.db')),
-    heads: readAnchorAt(store.directory)!,
+    heads: newestIn((await readAnchorHistoryAt(store.directory))!),
     keys: own.map(({ publicKey }) => ({ publicKey, isGiven: false })),
   };
 }
@@ -61,9 +62,9 @@ function faultsIn({ db, heads, keys }: Bench, { without, tenant }: Look = {}): r
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value.faults;
 }
 
-function headsOrFault(anchor: string): Heads | EvidenceError {
+async function headsOrFault(anchor: string): Promise<Heads | EvidenceError> {
   try {
-    return readAnchorAt(anchor)!;
+    return newestIn((await readAnchorHistoryAt(anchor))!);
   } catch (error) {
     if (error instanceof EvidenceError) return error;
     throw error;
@@ -191,7 +192,7 @@ describe('tampering with a store', { concurrency: 1 }, () => {
     );
   });
 
-  it('of any byte of the anchor is found', (test) => {
+  it('of any byte of the anchor is found', async (test) => {
     const chance = chanceFrom(SEED + 3);
     const changed = join(bench.store.directory, 'changed-anchor');
     const whole = readFileSync(join(bench.store.directory, 'anchor'));
@@ -200,7 +201,7 @@ describe('tampering with a store', { concurrency: 1 }, () => {
       const bytes = Buffer.from(whole);
       bytes[at] = bytes[at]! ^ (1 << chance(8));
       writeFileSync(changed, bytes);
-      const heads = headsOrFault(changed);
+      const heads = await headsOrFault(changed);
       const faults = heads instanceof EvidenceError ? [heads] : faultsIn({ ...bench, heads });
       assert.ok(faults.length > 0, `byte ${at} of the anchor`);
     }

@@ -48,7 +48,7 @@ export async function verifyStore(
   const place = placeOf(where, options, server);
   // One that was named and is not there is a slip; one that should be there and is not is a verdict.
   const { anchor } = options;
-  if (anchor !== undefined && !server.hasAnchor(anchor))
+  if (anchor !== undefined && !(await server.hasAnchor(anchor)))
     throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
   const wish = { keys, seen, tenant: options.tenant };
   try {

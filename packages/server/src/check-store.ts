@@ -14,7 +14,8 @@ import {
 } from '@tallystick/evidence';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
-import { hasAnchor } from './storage/anchor-reading.ts';
+import { hasAnchor } from './storage/anchor/files.ts';
+import { newestIn } from './storage/anchor/format.ts';
 import { loadSigningKeys } from './storage/signing-key-files.ts';
 import { JOURNAL_FILE } from './storage/sqlite/connection/database.ts';
 import { openUnwritten } from './storage/sqlite/connection/journal-at-rest.ts';
@@ -22,9 +23,9 @@ import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { faultOf, isDamage } from './storage/sqlite/fsck/damage.ts';
-import { type AnchorReadings, newestIn, readAnchorHistoryAt } from './storage/fsck/memory.ts';
+import { type AnchorReadings, readAnchorHistoryAt } from './storage/fsck/memory.ts';
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
-import type { AnchoredHead } from './streams/anchor.ts';
+import type { AnchoredHead } from './streams/anchor/anchor.ts';
 
 export { hasAnchor, type StoreFault };
 
@@ -105,13 +106,13 @@ export async function checkDatabase(url: string, wish: DatabaseWish): Promise<St
   const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
   const fsck = await import('./storage/postgres/fsck/fsck.ts');
   await using database = await openForVerifying(url, wish.setting);
-  const before = readingOf(place);
+  const before = await readingOf(place);
   try {
     await using state = await verifiedState(database);
     // Also where nobody wants to know: from here on one state is seen, and what is anchored by now is no smaller.
     const isThere = await fsck.hasTenant(state, tenant ?? '');
     requireTenant(isThere, tenant);
-    const remembered = { anchor: readingsOf(before, readingOf(place)), seen };
+    const remembered = { anchor: readingsOf(before, await readingOf(place)), seen };
     const report = await fsck.checkDatabase(state, { keys, remembered, tenant }, (progress) => {
       wish.onProgress?.(progress);
       wish.signal?.throwIfAborted();
@@ -130,7 +131,7 @@ async function checkWithin(
   keys: readonly TrustedKey[],
 ): Promise<FsckReport> {
   const place = wish.anchor ?? directory;
-  const before = readingOf(place);
+  const before = await readingOf(place);
   using journal = openUnwritten(directory);
   try {
     return await checkOpened(journal.db, { wish, keys, place, before });
@@ -154,7 +155,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<FsckRe
   // From here on one state is seen; what is anchored by now is no smaller.
   const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(wish.tenant ?? '');
   requireTenant(found !== undefined, wish.tenant);
-  const behind = readingOf(place);
+  const behind = await readingOf(place);
   const seen = wish.seen.map((note) => seenHead(note, keys));
   const steps = checkJournal(db, {
     keys,
@@ -176,13 +177,12 @@ function requireTenant(isThere: boolean, tenant: string | undefined): void {
 
 type Reading = AnchorReadings['history'] | EvidenceError;
 
-function readingOf(place: string): Reading {
+async function readingOf(place: string): Promise<Reading> {
   try {
-    return readAnchorHistoryAt(place);
+    return await readAnchorHistoryAt(place);
   } catch (error) {
     if (error instanceof EvidenceError) return error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StartError(`cannot read the anchor ${place}: ${why}`, { cause: error });
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 

@@ -21,5 +21,5 @@ export type { Query } from './query/query.ts';
 export { parseQuery } from './query/query-parser.ts';
 export { systemClock, wait } from './runtime/clock.ts';
 export { StartError } from './start-error.ts';
-export type { Disagreement } from './streams/anchor-comparison.ts';
-export type { NewEpoch } from './streams/recovery.ts';
+export type { Disagreement } from './streams/anchor/comparison.ts';
+export type { NewEpoch } from './streams/anchor/recovery.ts';

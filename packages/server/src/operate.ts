@@ -13,7 +13,9 @@ import { createApiKeys } from './access/key-records.ts';
 import type { TokenWish } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
-import { openStorage, readAnchorOf, requireData } from './operate/open-data.ts';
+import { openStorage, requireData } from './operate/open-data.ts';
+import { anchorPlace } from './config/anchor-place.ts';
+import { readAnchorAt } from './storage/anchor/file-anchor.ts';
 import { refusedLogs } from './operate/refused-logs.ts';
 import { systemClock } from './runtime/clock.ts';
 import { createSigning } from './keys/signing.ts';
@@ -34,7 +36,7 @@ import { createRecordReader } from './storage/sqlite/records/records.ts';
 import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
 import type { Storage } from './storage/storage.ts';
 import { createSequencer } from './streams/sequencer.ts';
-import { isSigned } from './streams/unanchored.ts';
+import { isSigned } from './streams/anchor/unanchored.ts';
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */
@@ -158,7 +160,8 @@ async function withAccess<T>(
 async function ownSigningKeys(config: Config, storage: Storage): Promise<SigningKeyStore> {
   const { dataDirectory } = config.storage;
   const isSignedBefore = async () =>
-    !readAnchorOf(config).isNew || (await storage.tree.standings()).some(isSigned);
+    (await readAnchorAt(anchorPlace(config))).heads().size > 0 ||
+    (await storage.tree.standings()).some(isSigned);
   if ((await loadSigningKeys(dataDirectory)) === undefined && (await isSignedBefore()))
     await requireSigningKeys(dataDirectory);
   const keys = await openSigningKeys(dataDirectory, systemClock.now());

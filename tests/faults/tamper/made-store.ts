@@ -14,10 +14,9 @@ import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
 import { Deadline } from '../../../packages/server/src/runtime/deadline.ts';
 import { createUlids } from '../../../packages/server/src/runtime/ids.ts';
 import { createSystemRandom } from '../../../packages/server/src/runtime/random.ts';
-import { openAnchorFile } from '../../../packages/server/src/storage/anchor-file.ts';
+import { openOwnAnchor, readAnchorAt } from '../../../packages/server/src/storage/anchor/file-anchor.ts';
 import { openSigningKeys } from '../../../packages/server/src/storage/signing-key-files.ts';
 import { openSqliteStorage } from '../../../packages/server/src/storage/sqlite/sqlite-storage.ts';
-import { readAnchorAt } from '../../../packages/server/src/storage/fsck/memory.ts';
 import type { Storage } from '../../../packages/server/src/storage/storage.ts';
 import type { AppendResult, Draft } from '../../../packages/server/src/streams/log.ts';
 import type { IndexSpan, RemovalStore } from '../../../packages/server/src/streams/removal.ts';
@@ -103,7 +102,8 @@ export class Maker implements AsyncDisposable {
 
   /** As a recovery does: the log goes on from what is anchored, openly. */
   async beginEpoch(tenant: TenantId, epochBefore = ''): Promise<void> {
-    const anchored = readAnchorAt(this.directory)!.get(`${LOG_ORIGIN}/t/${tenant}${epochBefore}`)!;
+    const heads = (await readAnchorAt(this.directory)).heads();
+    const anchored = heads.get(`${LOG_ORIGIN}/t/${tenant}${epochBefore}`)!;
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
     const { status } = await this.storage.log.beginEpoch({ tenant, anchored }, now);
     if (status !== 'Begun') throw new Error(`beginEpoch: ${status}`);
@@ -112,7 +112,7 @@ export class Maker implements AsyncDisposable {
   /** As the checkpointer does; `anchored: false` for one who has taken the anchor away. */
   async publish({ anchored = true } = {}): Promise<void> {
     const { tree } = this.storage;
-    await using anchor = await openAnchorFile(this.directory);
+    await using anchor = await openOwnAnchor(this.directory);
     const keys = (await openSigningKeys(this.directory, START_MS)).keys();
     // Finds what an earlier process has left.
     await tree.standings();

@@ -4,7 +4,7 @@ import type { Metric } from '@tallystick/contract';
 import type { Checkpointer } from '../streams/checkpointer.ts';
 import type { Scrubber } from '../streams/scrubber.ts';
 import type { Sequencer } from '../streams/sequencer.ts';
-import type { Witnessing } from '../streams/witnessing.ts';
+import type { Witnessing } from '../streams/witness/witnessing.ts';
 import type { Meter } from './meter.ts';
 import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
 import type { Work } from './work-figures.ts';

@@ -9,7 +9,7 @@ import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evi
 import { loadConfig } from '../config/config.ts';
 import { openRecovery } from '../operate/recover.ts';
 import { StartError } from '../start-error.ts';
-import { readAnchorFiles } from '../storage/anchor-reading.ts';
+import { anchorFilesAt } from '../storage/anchor/files.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { type Databases, openDatabases } from '../testing/postgres-server.ts';
@@ -91,7 +91,7 @@ test('two that start at once on an empty data directory both serve, with one key
   const id = await ingest(c);
   for (const app of [a, b, c]) await prove(app, id);
   assert.deepEqual(
-    readAnchorFiles(directory)!.map(({ path }) => path),
+    await anchorFilesAt(directory),
     ['a', 'b', 'c'].map((node) => join(directory, `anchor-${node}`)),
   );
   for (const { lines } of [a, b, c])
@@ -111,10 +111,9 @@ test('a node that has lost its anchor leaves its logs to another, which signs th
   const anchor = join(own, 'anchor');
   mkdirSync(anchor);
   // With the log of the installation, which is signed by now.
-  await until(() =>
-    readAnchorFiles(directory)!.some(({ path }) => readFileSync(path, 'utf8').includes('/installation ')),
-  );
-  for (const { path } of readAnchorFiles(directory)!) cpSync(path, join(anchor, basename(path)));
+  const isSigned = (path: string) => readFileSync(path, 'utf8').includes('/installation ');
+  await until(async () => (await anchorFilesAt(directory)).some(isSigned));
+  for (const path of await anchorFilesAt(directory)) cpSync(path, join(anchor, basename(path)));
   await using b = await start(url, own, 'b', { Log__Anchor: anchor });
   rmSync(anchor, { recursive: true });
   // So many that some of them are in shares of each node, and so often that b, which has just come, has some.
@@ -190,7 +189,7 @@ test('without the files of all nodes none starts; without those of one its logs 
     assert.equal(code, '503 SERVICE_UNAVAILABLE', node);
     await prove(app, await ingest(app, 'quiet'), 'quiet');
   }
-  for (const { path } of readAnchorFiles(directory)!) rmSync(path);
+  for (const path of await anchorFilesAt(directory)) rmSync(path);
   for (const node of ['a', 'd'])
     await assert.rejects(
       start(url, directory, node),

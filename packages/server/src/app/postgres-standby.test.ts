@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from 'pg';
-import { readAnchorFiles } from '../storage/anchor-reading.ts';
+import { readAnchorAt } from '../storage/anchor/file-anchor.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { promote, startPostgresPair } from '../testing/postgres-standby.ts';
@@ -63,15 +63,12 @@ test('what the standby does not have is not anchored, though the database shows 
   const settings = { Storage__Url: pair.url, Log__CheckpointInterval: 'PT0.05S' };
   await using app = await startTestApp(settings, { authenticate: believeClearance });
   const caller = eventCaller(app);
-  const anchored = () => {
-    const files = readAnchorFiles(app.dataDirectory) ?? [];
-    return Math.max(
-      0,
-      ...files.flatMap(({ history }) => [...history.values()].flat().map(({ size }) => size)),
-    );
+  const anchored = async () => {
+    const heads = (await readAnchorAt(app.dataDirectory)).heads();
+    return Math.max(0, ...Array.from(heads.values(), ({ size }) => size));
   };
   assert.equal((await caller.ingest(EVENT)).status, 201);
-  await until(() => anchored() === 1);
+  await until(async () => (await anchored()) === 1);
   const client = new Client({ connectionString: pair.url });
   client.on('error', () => {});
   await client.connect();
@@ -87,12 +84,12 @@ test('what the standby does not have is not anchored, though the database shows 
     assert.equal((await caller.ingest(EVENT)).status, 503);
     // The checkpointer has seen it, and is called off, too, again and again.
     await until(() => calledOff > 4);
-    assert.equal(anchored(), 1);
+    assert.equal(await anchored(), 1);
   } finally {
     clearInterval(calling);
     await pair.standby.thaw();
   }
-  await until(() => anchored() === 2);
+  await until(async () => (await anchored()) === 2);
   await client.end();
 });
 

@@ -21,10 +21,10 @@ import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
-import { hasAnchor } from '../storage/anchor-reading.ts';
-import { openNodesAnchor, openOwnAnchor } from '../storage/anchor-nodes.ts';
+import { hasAnchor } from '../storage/anchor/files.ts';
+import { openNodesAnchor, openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
-import { createLateAnchor, type LateAnchor } from '../storage/late-anchor.ts';
+import { createLateAnchor, type LateAnchor } from '../storage/anchor/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
 import {
   openSigningKeys,
@@ -34,21 +34,21 @@ import {
 } from '../storage/signing-key-files.ts';
 import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/whole-file.ts';
-import type { Anchor } from '../streams/anchor.ts';
+import type { Anchor } from '../streams/anchor/anchor.ts';
 import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
 import {
   createNewestWitnessed,
   type NewestWitnessed,
   NOBODY_WITNESSES,
-} from '../streams/newest-witnessed.ts';
+} from '../streams/witness/newest-witnessed.ts';
 import { installationNotice } from '../streams/installation-notice.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
-import type { AskWitnesses } from '../streams/witness-answers.ts';
-import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/unanchored.ts';
-import { createWitnessed, type Witnessed } from '../streams/witnessed.ts';
-import { createWitnessing, type Witnessing } from '../streams/witnessing.ts';
+import type { AskWitnesses } from '../streams/witness/answers.ts';
+import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
+import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts';
+import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';
 import { verificationWork } from '../streams/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { createWorkers, type Workers } from '../work/workers.ts';
@@ -217,13 +217,13 @@ export async function openData(
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
   // To open it makes the file: one that was there and is gone must not come back empty.
-  if (!hasAnchor(anchorPlace(config)))
+  if (!(await hasAnchor(anchorPlace(config))))
     await requireNothingLogged(await patiently(() => opened.tree.standings()), config);
   anchor.use(await openAnchor(config));
   const standings = await patiently(() => opened.tree.standings());
   if (config.storage.url !== undefined) requireOwnDatabase(anchor, standings);
   // The anchor may be gone together with the keys.
-  if (!anchor.isNew || standings.some(isSigned)) await requireSigningKeys(directory);
+  if (anchor.heads().size > 0 || standings.some(isSigned)) await requireSigningKeys(directory);
   const keys = await openSigningKeys(directory, clock.now());
   await patiently(() => requireSigner(opened, keys.keys(), directory));
   await requireAnchor({ anchor, logOrigin: opened.logOrigin }, standings, config);
@@ -292,7 +292,7 @@ async function requireAnchor(
 /** Throws StartError: before the first event there was an anchor, so it is lost, perhaps together with the keys. */
 async function requireNothingLogged(standings: readonly Standing[], config: Config): Promise<void> {
   // Another node may have begun at the same moment: its anchor is there before anything is logged.
-  if (standings.length === 0 || hasAnchor(anchorPlace(config))) return;
+  if (standings.length === 0 || (await hasAnchor(anchorPlace(config)))) return;
   if (standings.some(isSigned)) await requireSigningKeys(config.storage.dataDirectory);
   throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }

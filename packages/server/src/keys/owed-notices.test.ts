@@ -12,7 +12,7 @@ import { openRecovery } from '../operate/recover.ts';
 import { rotateSigning } from '../operate/rotate-signing.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { rotateSigningKey } from '../storage/signing-key-files.ts';
 import { addOwedNotices, readOwedNotices } from '../storage/owed-notice-files.ts';
 import { EVENT } from '../testing/bound-operations.ts';
@@ -70,7 +70,7 @@ test('a log that was refused during a rotation has its notice once it goes on, a
       assert.equal((await eventCaller(app, tenant).ingest(EVENT)).code, '201');
   }
   {
-    await using anchor = await openAnchorFile(directory);
+    await using anchor = await openOwnAnchor(directory);
     await anchor.append([{ origin: 'audit.example.com/t/acme', size: 9, root: new Uint8Array(32).fill(7) }]);
   }
   const rotation = await rotateSigning(config, HOUR);
@@ -101,7 +101,7 @@ test('one log that cannot be told yet keeps no other from its notice, nor is it 
   await using logs = await openSignedLogs('acme', 'other');
   for (const tenant of ['acme', 'other']) await logs.fill(tenant, 1);
   await logs.publish();
-  await using anchor = await openAnchorFile(logs.directory);
+  await using anchor = await openOwnAnchor(logs.directory);
   for (const tenant of ['acme', 'other'])
     await anchor.append([
       { origin: `${SIGNED_ORIGIN}/t/${tenant}`, size: 5, root: new Uint8Array(32).fill(7) },
@@ -155,7 +155,7 @@ test('what is owed counts when the rotation does, and not by a plan that another
   await using logs = await openSignedLogs('acme');
   await logs.fill('acme', 1);
   await logs.publish();
-  await using anchor = await openAnchorFile(logs.directory);
+  await using anchor = await openOwnAnchor(logs.directory);
   await anchor.append([{ origin: `${SIGNED_ORIGIN}/t/acme`, size: 5, root: new Uint8Array(32).fill(7) }]);
   const rotation = await rotateSigning(logs.config, HOUR);
   const [owed] = await readOwedNotices(logs.directory);
@@ -179,7 +179,7 @@ test('what is owed counts when the rotation does, and not by a plan that another
 test('a log that began while the key was changed has its notice from the next run, where the first was killed', async () => {
   await using logs = await openSignedLogs('acme', 'late');
   // As a service does before its first event: to open it makes the file.
-  await (await openAnchorFile(logs.directory))[Symbol.asyncDispose]();
+  await (await openOwnAnchor(logs.directory))[Symbol.asyncDispose]();
   await logs.fill('acme', 1);
   const { log, tree } = logs.storage;
   const clock = { now: () => Date.now() };

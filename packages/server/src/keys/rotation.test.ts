@@ -21,9 +21,9 @@ import { fill } from '../storage/conformance/tree.ts';
 import { loadSigningKeys, openSigningKeys, rotateSigningKey } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { AnchoredHead } from '../streams/anchor.ts';
+import type { AnchoredHead } from '../streams/anchor/anchor.ts';
 import type { LogWriter } from '../streams/log.ts';
-import { findAffected } from '../streams/recovery.ts';
+import { findAffected } from '../streams/anchor/recovery.ts';
 import { type Announced, announceRotation, type Rotation } from './rotation.ts';
 import { createSigning } from './signing.ts';
 

@@ -8,9 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { INSTALLATION } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
 import { StartError } from '../start-error.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
-import { readAnchorAt } from '../storage/fsck/memory.ts';
-import type { AnchoredHead } from '../streams/anchor.ts';
+import { openOwnAnchor, readAnchorAt } from '../storage/anchor/file-anchor.ts';
+import type { AnchoredHead } from '../streams/anchor/anchor.ts';
 import { adminCaller } from '../testing/admin-caller.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { type LivedInStore, livedInStore, TENANTS } from '../testing/lived-in-store.ts';
@@ -27,9 +26,9 @@ const anchorOf = ({ directory }: LivedInStore) => join(directory, 'anchor');
 
 /** The anchor with these heads alone. */
 async function anchorOnly(store: LivedInStore, keeps: (head: AnchoredHead) => boolean): Promise<void> {
-  const heads = [...readAnchorAt(store.directory)!.values()].filter(keeps);
+  const heads = [...(await readAnchorAt(store.directory)).heads().values()].filter(keeps);
   rmSync(anchorOf(store));
-  await using anchor = await openAnchorFile(store.directory);
+  await using anchor = await openOwnAnchor(store.directory);
   await anchor.append(heads);
 }
 
@@ -72,7 +71,7 @@ function isLost(error: unknown): boolean {
 describe('a store without its anchor', () => {
   it('is served once every log has its notice, also one that went on after a restore', async () => {
     using store = made.clone();
-    const before = readAnchorAt(store.directory)!;
+    const before = (await readAnchorAt(store.directory)).heads();
     rmSync(anchorOf(store));
     for (const _ of ['first', 'second']) await assert.rejects(store.start(), isLost);
     assert.deepEqual(await accept(store), { accepted: [INSTALLATION, ...TENANTS], without: [] });
@@ -81,7 +80,7 @@ describe('a store without its anchor', () => {
       const { size } = before.get(`audit.example.com/t/${tenant}`)!;
       assert.deepEqual(losses[tenant], [size]);
     }
-    const heads = [...readAnchorAt(store.directory)!.values()];
+    const heads = [...(await readAnchorAt(store.directory)).heads().values()];
     assert.deepEqual(
       heads.toSorted((a, b) => (a.origin < b.origin ? -1 : 1)),
       [...before.values()].toSorted((a, b) => (a.origin < b.origin ? -1 : 1)),
@@ -167,7 +166,7 @@ describe('a store without its anchor in which checkpoints were altered', () => {
       store.alter(sql.replace('rowid_of_newest', newest));
       const others = TENANTS.filter((tenant) => tenant !== 'acme');
       assert.deepEqual(await accept(store), { accepted: [INSTALLATION, ...others], without: ['acme'] });
-      const origins = [...readAnchorAt(store.directory)!.keys()];
+      const origins = [...(await readAnchorAt(store.directory)).heads().keys()];
       assert.ok(!origins.some((origin) => origin.includes('/t/acme')), origins.join());
     });
   }

@@ -18,12 +18,12 @@ import {
 import { outcomeOf } from '../keys/rotation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Anchor, AnchoredHead } from '../streams/anchor.ts';
+import type { Anchor, AnchoredHead } from '../streams/anchor/anchor.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { draftNotice } from '../streams/notice.ts';
-import { rootOf } from '../streams/parting.ts';
+import { rootOf } from '../streams/anchor/divergence.ts';
 import type { LogTree } from '../streams/tree.ts';
-import type { UnanchoredLog } from '../streams/unanchored.ts';
+import type { UnanchoredLog } from '../streams/anchor/unanchored.ts';
 
 export interface AcceptedLosses {
   /** Logs that have their notice and are anchored again. */

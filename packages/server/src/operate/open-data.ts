@@ -3,7 +3,6 @@
 
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { EvidenceError } from '@tallystick/evidence';
 import { anchorPlace } from '../config/anchor-place.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
@@ -12,64 +11,26 @@ import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
-import { DAMAGED_HELP } from '../storage/anchor-file.ts';
-import { findForks, mergeHistories } from '../storage/anchor-merge.ts';
-import { takeAnchorAlone } from '../storage/anchor-nodes.ts';
-import { readAnchorFiles } from '../storage/anchor-reading.ts';
+import { readAnchorAt, takeAnchorAlone } from '../storage/anchor/file-anchor.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { requireNotMoved } from '../storage/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
-import { newestIn } from '../storage/fsck/memory.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { ReadAnchor } from '../streams/anchor.ts';
-import { isAnchorLost, lostAnchorMessage } from '../streams/unanchored.ts';
+import type { ReadAnchor } from '../streams/anchor/anchor.ts';
+import { isAnchorLost, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
 import type { Facts, Telemetry } from '../telemetry.ts';
 
-/** As it is now: a service that runs has its file open for itself, so it is only read. Throws StartError. */
-export function readAnchorOf(config: Config): ReadAnchor {
-  const place = anchorPlace(config);
-  let now = readAt(place);
-  return {
-    get isNew() {
-      return now.heads.size === 0;
-    },
-    get isMissing() {
-      return now.isMissing;
-    },
-    heads: () => now.heads,
-    forks: () => now.forks,
-    history: async () => now.history,
-    async refresh() {
-      now = readAt(place);
-    },
-  };
-}
-
-function readAt(place: string) {
-  try {
-    const found = readAnchorFiles(place);
-    const files = found ?? [];
-    const history = mergeHistories(files);
-    const forks = new Map(findForks(files).map(({ origin, message }) => [origin, message]));
-    return { history, heads: newestIn(history), forks, isMissing: found === undefined };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const help = error instanceof EvidenceError ? `; ${DAMAGED_HELP}` : '';
-    throw new StartError(`cannot read the anchor ${place}: ${why}${help}`, { cause: error });
-  }
-}
-
-/** For whoever writes to logs: throws StartError also where logs were signed and nothing says how far. */
+/** The anchor as it is now, for a command that writes to logs. Throws StartError also where it knows none that was signed. */
 export async function requireAnchorOf(
   config: Config,
   { tree, logOrigin }: Pick<Storage, 'tree' | 'logOrigin'>,
 ): Promise<ReadAnchor> {
   // In this order: what a running service signs is anchored before it is stored.
   const standings = await tree.standings();
-  const anchor = readAnchorOf(config);
+  const anchor = await readAnchorAt(anchorPlace(config));
   if (!isAnchorLost(standings, { anchor, logOrigin })) return anchor;
   // Where only the setting is missing, nothing is lost.
   requireServable(config);

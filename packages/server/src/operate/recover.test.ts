@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import type { Config } from '../config/settings.ts';
 import { StartError } from '../start-error.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { MIGRATIONS } from '../storage/sqlite/connection/schema.ts';
 import { openSignedLogs, SIGNED_ORIGIN } from '../testing/signed-log.ts';
 import { openRecovery } from './recover.ts';
@@ -38,7 +38,7 @@ describe('a recovery that only looks', () => {
     }
     assert.ok(!existsSync(store.file('anchor')), 'an anchor was made');
     {
-      await using anchor = await openAnchorFile(store.file('anchor'));
+      await using anchor = await openOwnAnchor(store.file('anchor'));
       await anchor.append([{ origin: `${SIGNED_ORIGIN}/t/acme`, size: 5, root: new Uint8Array(32) }]);
     }
     // What a crash cut short.
@@ -59,7 +59,7 @@ describe('a recovery that only looks', () => {
     appendFileSync(store.file('anchor'), 'this is no anchor\n');
     await assert.rejects(openRecovery(store.config), (error) => {
       assert.ok(error instanceof StartError, String(error));
-      assert.match(error.message, /^cannot read the anchor /);
+      assert.match(error.message, /^cannot use the anchor /);
       return true;
     });
   });

@@ -9,8 +9,9 @@ import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { openOwnAnchor } from '../storage/anchor-nodes.ts';
-import type { Disagreement } from '../streams/anchor-comparison.ts';
+import { openOwnAnchor, readAnchorAt } from '../storage/anchor/file-anchor.ts';
+import type { AnchorHistory } from '../streams/anchor/anchor.ts';
+import type { Disagreement } from '../streams/anchor/comparison.ts';
 import { type InstallationAct, installationNotice } from '../streams/installation-notice.ts';
 import {
   type Affected,
@@ -18,11 +19,11 @@ import {
   findAffected,
   type NewEpoch,
   type ReadingBack,
-} from '../streams/recovery.ts';
+} from '../streams/anchor/recovery.ts';
 import { loadSigningKeys } from '../storage/signing-key-files.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
 import { acceptLosses, type AcceptedLosses } from './accept-lost-anchor.ts';
-import { openStorage, readAnchorOf, requireData, warnInto } from './open-data.ts';
+import { openStorage, requireData, warnInto } from './open-data.ts';
 
 /** A data directory whose logs are held against the anchor. Nobody else can use it until this is disposed. */
 export interface Recovery extends Affected, AsyncDisposable {
@@ -47,7 +48,7 @@ export async function openRecovery(
   await using opening = new AsyncDisposableStack();
   const storage = opening.use(await openStorage(config, true));
   const { log, tree, tenants, logOrigin } = storage;
-  const anchor = readAnchorOf(config);
+  const anchor = await readAnchorAt(anchorPlace(config));
   const warnings: string[] = [];
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry: warnInto(warnings), clock: systemClock };
   const affected = await findAffected(parts, onProgress);
@@ -65,16 +66,19 @@ export async function openRecovery(
     const nowMs = systemClock.now();
     await log.append([installationNotice(act, noting)], { nowMs, steadyNowMs: nowMs });
   };
+  let history: AnchorHistory | undefined;
   const opened = opening.move();
   return {
     ...affected,
-    isAnchorNew: anchor.isNew,
+    isAnchorNew: anchor.heads().size === 0,
     warnings,
     hasTenant: async (tenant) =>
       affected.disagreements.some((each) => each.tenant === tenant) ||
       (await tenants.find(tenant)) !== undefined,
     async begin(disagreement) {
-      const epoch = await beginEpoch(disagreement, parts);
+      // Nobody else can anchor anything meanwhile.
+      history ??= await anchor.history();
+      const epoch = await beginEpoch(disagreement, history, parts);
       begun.add(disagreement.tenant);
       const resource = { resourceType: 'Log', resourceId: epoch.origin };
       await note({ act: 'LogRecovered', action: 'Recover.Log', resource, count: 1 });

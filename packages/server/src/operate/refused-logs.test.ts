@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../operate.ts';
 import { StartError } from '../start-error.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSignedLogs, SIGNED_ORIGIN, type SignedLogs } from '../testing/signed-log.ts';
@@ -26,7 +26,7 @@ const wish = (tenantId: string): NewKey => ({
 });
 
 async function anchor({ directory }: SignedLogs, tenant: string, size: number, root: Uint8Array) {
-  await using file = await openAnchorFile(directory);
+  await using file = await openOwnAnchor(directory);
   await file.append([{ origin: `${SIGNED_ORIGIN}/t/${tenant}`, size, root }]);
 }
 
@@ -111,7 +111,7 @@ describe('a command that writes to logs', () => {
     };
     await refuseAll();
     assert.ok(!existsSync(join(logs.directory, 'anchor')), 'an anchor was made');
-    await (await openAnchorFile(logs.directory))[Symbol.asyncDispose]();
+    await (await openOwnAnchor(logs.directory))[Symbol.asyncDispose]();
     await refuseAll();
     assert.deepEqual(readdirSync(join(logs.directory, SIGNING_KEYS_FOLDER)), keysBefore);
     assert.equal(await entriesOf(logs, 'acme'), 2);

@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Config } from '../config/settings.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Storage } from '../storage/storage.ts';
-import { findAffected } from '../streams/recovery.ts';
+import { findAffected } from '../streams/anchor/recovery.ts';
 import { requireAnchorOf } from './open-data.ts';
 
 /** Why nothing may be appended to them. Throws StartError where no anchor tells. */

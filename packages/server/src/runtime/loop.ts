@@ -54,7 +54,7 @@ export function startLoop(options: LoopOptions): Loop {
         if (error instanceof AssertionError) return options.onBroken(error);
         if (stop.signal.aborted) return;
         failuresInARow += 1;
-        const nextTurnInMs = delayAfter(failuresInARow, options, random);
+        const nextTurnInMs = backOffMs(options, failuresInARow, random);
         options.onFailure({ error, failuresInARow, nextTurnInMs });
         await wait(clock, nextTurnInMs, stop.signal);
       }
@@ -74,8 +74,13 @@ export function startLoop(options: LoopOptions): Loop {
   };
 }
 
-function delayAfter(failuresInARow: number, options: LoopOptions, random: Random): number {
-  const plainMs = Math.min(options.backOffMs * 2 ** (failuresInARow - 1), options.backOffMsMax);
+/** Doubled for each further failure in a row, and never in step with others. */
+export function backOffMs(
+  limits: Pick<LoopOptions, 'backOffMs' | 'backOffMsMax'>,
+  failuresInARow: number,
+  random: Random,
+): number {
+  const plainMs = Math.min(limits.backOffMs * 2 ** (failuresInARow - 1), limits.backOffMsMax);
   return Math.round(plainMs * (1 + JITTER * (2 * random.fraction() - 1)));
 }
 

@@ -8,11 +8,11 @@ import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createLateAnchor } from '../storage/late-anchor.ts';
+import { createLateAnchor } from '../storage/anchor/late-anchor.ts';
 import { checkpointedStores, headOf } from '../testing/checkpointed-store.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Anchor } from './anchor.ts';
+import type { Anchor } from './anchor/anchor.ts';
 
 const { newPlace, open } = checkpointedStores();
 
@@ -63,7 +63,7 @@ test('a crash between the anchor and the store is made good by the next turn, an
 function appending(anchor: Anchor, append: Anchor['append']): Anchor {
   const late = createLateAnchor();
   late.use(anchor);
-  return { ...late, isNew: false, append };
+  return { ...late, append };
 }
 
 test('nothing is stored that is not anchored', async () => {

@@ -11,9 +11,9 @@ import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Signing } from '../keys/signing.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Anchor } from './anchor.ts';
-import { AnchorComparison } from './anchor-comparison.ts';
-import { forkIn } from './anchor-forks.ts';
+import type { Anchor } from './anchor/anchor.ts';
+import { AnchorComparison } from './anchor/comparison.ts';
+import { contradictionOf } from './anchor/divergence.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
 import { COMPARING } from './refused-log.ts';
 import type { GrownLog, PublishedLog, Standing, TreeReader, TreeWriter } from './tree.ts';
@@ -291,7 +291,7 @@ class TurningCheckpointer implements Checkpointer {
     await anchor.refresh();
     const sound: GrownLog[] = [];
     for (const log of logs) {
-      const fork = forkIn(log.heads, anchor);
+      const fork = contradictionOf(log.heads, anchor);
       if (fork !== undefined) this.#refuse(log.tenant, fork);
       else if (!(await this.#comparison!.mustPass(log))) sound.push(log);
     }

@@ -7,7 +7,7 @@ import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import { latestOf, type ProvableParts, requireSound } from './provable.ts';
 import type { ProvenGrowth } from './tree.ts';
-import type { Witnessed } from './witnessed.ts';
+import type { Witnessed } from './witness/witnessed.ts';
 
 export interface CheckpointParts extends ProvableParts {
   readonly clock: { now(): number };

@@ -9,7 +9,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Scrubber } from './scrubber.ts';
 import type { Sequencer } from './sequencer.ts';
-import type { Witnessing } from './witnessing.ts';
+import type { Witnessing } from './witness/witnessing.ts';
 
 export interface LogWatchOptions {
   readonly sequencer: Pick<Sequencer, 'figures' | 'probe'>;

@@ -12,8 +12,8 @@ import type {
 } from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../records/records.ts';
-import type { AnchoredHead } from './anchor.ts';
-import type { Parting } from './parting.ts';
+import type { AnchoredHead } from './anchor/anchor.ts';
+import type { Divergence } from './anchor/divergence.ts';
 
 /** An event as accepted, without a place in the log yet. */
 export interface Draft {
@@ -139,7 +139,7 @@ export type EpochResult =
   /** The store has what was anchored, or goes on from it already. */
   | { readonly status: 'NotNeeded' }
   /** Its entries are not those that were anchored or signed at this size: nothing can go on from them. */
-  | ({ readonly status: 'OtherHistory' } & Parting);
+  | ({ readonly status: 'OtherHistory' } & Divergence);
 
 /** A request with records may be refused for them. */
 export type AppendAnswer = AppendResult | ChangeRefusal | AppendFault;

@@ -8,7 +8,7 @@ import { EMPTY_ROOT } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import type { Signing } from '../keys/signing.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import type { NewestWitnessed } from './newest-witnessed.ts';
+import type { NewestWitnessed } from './witness/newest-witnessed.ts';
 import { refusedLog } from './refused-log.ts';
 import type { AlteredEvent, LogTree, NamedLog, ProvenEvent, StoredCheckpoint, TreeReader } from './tree.ts';
 

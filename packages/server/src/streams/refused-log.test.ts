@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { AuditError, type Classification } from '@tallystick/contract';
-import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
@@ -31,7 +31,7 @@ async function startRefused(name: string, events: readonly object[]): Promise<Te
     for (const event of events) assert.equal((await eventCaller(app).ingest(event)).code, '201');
   }
   {
-    await using anchor = await openAnchorFile(settings.Storage__DataDirectory);
+    await using anchor = await openOwnAnchor(settings.Storage__DataDirectory);
     await anchor.append([{ origin: 'audit.example.com/t/acme', size: 9, root: new Uint8Array(32) }]);
   }
   return serve();

@@ -8,12 +8,12 @@ import { createSigning, type Signing } from '../keys/signing.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { openAnchorFile } from '../storage/anchor-file.ts';
+import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/signing-key-files.ts';
 import { fillLog, openPlainStore } from './plain-store.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Anchor } from '../streams/anchor.ts';
+import type { Anchor } from '../streams/anchor/anchor.ts';
 import { createCheckpointer } from '../streams/checkpointer.ts';
 import { createTelemetry } from '../telemetry.ts';
 
@@ -66,7 +66,7 @@ async function openCheckpointed(stack: AsyncDisposableStack, directory: string, 
   });
   const signing = createSigning(systemClock);
   signing.use(await openSigningKeys(directory, NOW_MS));
-  const file = stack.use(await openAnchorFile(directory));
+  const file = stack.use(await openOwnAnchor(directory));
   const checkpointer = stack.use(
     createCheckpointer({
       tree: around.tree?.(storage.tree) ?? storage.tree,

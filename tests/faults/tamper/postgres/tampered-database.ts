@@ -8,7 +8,8 @@ import { checkDatabase } from '../../../../packages/server/src/storage/postgres/
 import { ROLES } from '../../../../packages/server/src/storage/postgres/schema/rights.ts';
 import { ALL_CHECKS, type Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
 import { WalkDesk } from '../../../../packages/server/src/storage/fsck/entries.ts';
-import { type Heads, readAnchorAt } from '../../../../packages/server/src/storage/fsck/memory.ts';
+import { readAnchorAt } from '../../../../packages/server/src/storage/anchor/file-anchor.ts';
+import type { Heads } from '../../../../packages/server/src/storage/fsck/memory.ts';
 import type { TrustedKey } from '../../../../packages/server/src/storage/fsck/notes.ts';
 import type { StoreFault } from '../../../../packages/server/src/storage/fsck/store-fault.ts';
 import { loadSigningKeys } from '../../../../packages/server/src/storage/signing-key-files.ts';
@@ -47,7 +48,8 @@ export class TamperedDatabase implements AsyncDisposable {
     await client.connect();
     const own = (await loadSigningKeys(made.directory))!;
     const keys = own.map(({ publicKey }) => ({ publicKey, isGiven: false }));
-    return new TamperedDatabase(made, client, readAnchorAt(made.directory)!, keys);
+    const anchor = await readAnchorAt(made.directory);
+    return new TamperedDatabase(made, client, anchor.heads(), keys);
   }
 
   readonly say: Say = async (sql, values = []) =>

@@ -3,29 +3,25 @@
 // at must be in it, and what the database has signed must be in the anchor as it was read behind.
 
 import { EvidenceError } from '@tallystick/evidence';
-import type { AnchoredHead, AnchorHistory } from '../../streams/anchor.ts';
-import { mergeHistories } from '../anchor-merge.ts';
-import { readAnchorFiles } from '../anchor-reading.ts';
+import type { AnchoredHead, AnchorHistory } from '../../streams/anchor/anchor.ts';
+import { AnchorFiles } from '../anchor/files.ts';
+import { AnchorDamage } from '../anchor/format.ts';
+import { mergeHistories } from '../anchor/merge.ts';
 import { fault } from './store-fault.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import type { Memory } from './tenant.ts';
 
 export type Heads = ReadonlyMap<string, AnchoredHead>;
 
-/** Undefined when there is none; throws EvidenceError for one that is damaged. */
-export function readAnchorAt(place: string): Heads | undefined {
-  const history = readAnchorHistoryAt(place);
-  return history === undefined ? undefined : newestIn(history);
-}
-
-/** The same of all heads that it still knows; in a directory, of all nodes. */
-export function readAnchorHistoryAt(place: string): AnchorHistory | undefined {
-  const files = readAnchorFiles(place);
-  return files === undefined ? undefined : mergeHistories(files);
-}
-
-export function newestIn(history: AnchorHistory): Heads {
-  return new Map(Array.from(history, ([origin, heads]) => [origin, heads.at(-1)!]));
+/** All heads that the files of an anchor hold. Undefined where there is none; throws EvidenceError for one that is damaged. */
+export async function readAnchorHistoryAt(place: string): Promise<AnchorHistory | undefined> {
+  try {
+    const files = await new AnchorFiles(place).readAll();
+    return files.length === 0 ? undefined : mergeHistories(files);
+  } catch (error) {
+    if (!(error instanceof Error && error.cause instanceof AnchorDamage)) throw error;
+    throw fault('CHECKSUM_MISMATCH', error.message);
+  }
 }
 
 export interface AnchorReadings {

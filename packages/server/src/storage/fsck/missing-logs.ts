@@ -1,7 +1,7 @@
 // Logs that somebody remembers outside of the store, and that are not in it at all.
 
 import { type EvidenceError, logNamed } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../streams/anchor.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import { fault, type StoreFault, storeFault } from './store-fault.ts';
 

@@ -1,7 +1,7 @@
 // A head that somebody remembers outside of the store: the log had this root when it had this size.
 
 import { equalBytes } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../streams/anchor.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 
 export interface RememberedHead extends AnchoredHead {
   /** By the anchor, or by whoever asks. */

@@ -1,7 +1,7 @@
 // All that is stored of one tenant: its log, or its logs where it went on after restores, each under its own origin.
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../streams/anchor.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion } from '../../streams/removal.ts';
 import { answered, type Asking } from '../answers.ts';
 import { ToldDeletions } from './deletions.ts';

@@ -2,7 +2,7 @@
 // was anchored last. Here it is judged whether that is called for: where the store still has what was anchored, going
 // on under another name would only hide that nothing is lost; and where it has something else than was signed, a notice
 // that calls it restored would be false. Both are told from the entries alone, all of them, at every size that anybody
-// has signed: streams/parting.ts, which answers for those who write nothing, is content with the largest.
+// has signed: streams/anchor/divergence.ts, which answers for those who write nothing, is content with the largest.
 //
 // What has to be read is yielded, and comes back from whoever reads, be it at once or later: one judge for every backend.
 
@@ -25,9 +25,9 @@ import {
   readLink,
   toBase64,
 } from '@tallystick/evidence';
-import type { AnchoredHead } from '../../streams/anchor.ts';
+import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { EpochRequest, EpochResult } from '../../streams/log.ts';
-import type { Parting } from '../../streams/parting.ts';
+import type { Divergence } from '../../streams/anchor/divergence.ts';
 import type { Head } from './head.ts';
 import { makeNotice, type OwnNoticesOptions } from './own-notices.ts';
 import type { StreamWriter } from './stream-writer.ts';
@@ -85,8 +85,8 @@ export function* judgeEpoch(
   if (log === undefined || ended === undefined) return { status: 'Unknown' };
   const entries = head.nextIndex - log.firstIndex;
   if (ended < log.epoch) return { status: 'NotNeeded' };
-  const parting = yield* partingOfAll(tenant, log, [...history, anchored], head.nextIndex);
-  if (parting !== undefined) return { status: 'OtherHistory', ...parting };
+  const divergence = yield* divergenceInAll(tenant, log, [...history, anchored], head.nextIndex);
+  if (divergence !== undefined) return { status: 'OtherHistory', ...divergence };
   if (ended === log.epoch && entries >= anchored.size) return { status: 'NotNeeded' };
   yield* requireChain(tenant, log, entries);
   // Also those epochs are over that the store has never heard of.
@@ -140,19 +140,19 @@ function* entriesOf(log: JudgedLog, index: number, count: number): Judging<reado
 }
 
 /** The first size, from the newest log back, at which one is not what was anchored or what its checkpoints say. */
-function* partingOfAll(
+function* divergenceInAll(
   tenant: TenantId,
   newest: JudgedLog,
   anchored: readonly AnchoredHead[],
   nextIndex: number,
-): Judging<Parting | undefined> {
+): Judging<Divergence | undefined> {
   let endIndex = nextIndex;
   for (let log: JudgedLog | undefined = newest; log !== undefined; ) {
     const { origin, firstIndex }: JudgedLog = log;
     const remembered = anchored.filter((head) => head.origin === origin);
     const signed = yield* signedOf(tenant, log);
-    const parting = yield* partingOf(log, [...remembered, ...signed], endIndex - firstIndex);
-    if (parting !== undefined) return parting;
+    const divergence = yield* divergenceIn(log, [...remembered, ...signed], endIndex - firstIndex);
+    if (divergence !== undefined) return divergence;
     endIndex = firstIndex;
     log = firstIndex === 0 ? undefined : yield* logAt(firstIndex - 1);
   }
@@ -160,11 +160,11 @@ function* partingOfAll(
 }
 
 /** From the entries alone: the hashes of tiles are there only as far as it was signed, and anybody's. */
-function* partingOf(
+function* divergenceIn(
   log: JudgedLog,
   heads: readonly AnchoredHead[],
   entries: number,
-): Judging<Parting | undefined> {
+): Judging<Divergence | undefined> {
   const ascending = heads.filter(({ size }) => size > 0 && size <= entries).sort((a, b) => a.size - b.size);
   const range = new CompactRange();
   for (const head of ascending) {

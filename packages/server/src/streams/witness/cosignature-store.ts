@@ -1,0 +1,33 @@
+// Puts cosigned notes into the store: those that come while a commit is under way go together into the next one, so that
+// many logs cost few commits of the writer that events wait for.
+
+import type { CosignedCheckpoint, TreeWriter } from '../tree.ts';
+
+export class CosignatureStore {
+  readonly #writer: Pick<TreeWriter, 'cosign'>;
+  #waiting: CosignedCheckpoint[] = [];
+  /** The commit of those that wait. */
+  #next: Promise<readonly boolean[]> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(writer: Pick<TreeWriter, 'cosign'>) {
+    this.#writer = writer;
+  }
+
+  /** Resolves once it is stored; rejects if it is not. */
+  async put(checkpoint: CosignedCheckpoint): Promise<void> {
+    const position = this.#waiting.push(checkpoint) - 1;
+    this.#next ??= this.#last.then(() => this.#write());
+    const stored = await this.#next;
+    if (!stored[position]) throw new Error(`the stored checkpoint of size ${checkpoint.size} is another one`);
+  }
+
+  #write(): Promise<readonly boolean[]> {
+    const together = this.#waiting;
+    this.#waiting = [];
+    this.#next = undefined;
+    const stored = this.#writer.cosign(together);
+    this.#last = stored.catch(() => undefined);
+    return stored;
+  }
+}
