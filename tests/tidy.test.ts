@@ -364,6 +364,9 @@ const SHARED = [
   'storage/anchor',
   'storage/event-index',
   'storage/work',
+  'storage/keys',
+  'storage/tree',
+  'storage/files',
   'protocols/http',
 ];
 

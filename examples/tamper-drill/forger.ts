@@ -15,8 +15,8 @@ import {
   signCheckpoint,
 } from '@tallystick/evidence';
 import { formatAnchor, readAnchor } from '../../packages/server/src/storage/anchor/format.ts';
-import { Commitments } from '../../packages/server/src/storage/commitments.ts';
-import { openSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
+import { Commitments } from '../../packages/server/src/storage/pool/commitments.ts';
+import { openSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import type { Victim } from './victim.ts';
 
 const HASH_BYTES = 32;

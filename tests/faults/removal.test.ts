@@ -21,7 +21,7 @@ import { reportStore } from '../../packages/cli/src/store-report.ts';
 import { checkStore } from '../../packages/server/src/check-store.ts';
 import { loadConfig } from '../../packages/server/src/config/config.ts';
 import { openBundle } from '../../packages/server/src/operate/make-bundle.ts';
-import type { RemovalStore } from '../../packages/server/src/streams/removal.ts';
+import type { RemovalStore } from '../../packages/server/src/streams/removal/removal.ts';
 import { SIZE } from './size.ts';
 import { chanceFrom } from './tamper/byte-changes.ts';
 import { LOG_ORIGIN, Maker } from './tamper/made-store.ts';

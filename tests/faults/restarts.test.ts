@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { signToken } from '../../packages/server/src/access/local-issuer.ts';
-import { loadOrMakeTokenKey } from '../../packages/server/src/storage/token-key.ts';
+import { loadOrMakeTokenKey } from '../../packages/server/src/storage/keys/token-key.ts';
 import type { Appender } from '../../packages/server/src/admin/measured-log.ts';
 import { Client, event } from './client.ts';
 import { DAY_MS, HOUR_MS, type Sent, startInTime, START_MS, type TimedService } from './in-time.ts';

@@ -10,7 +10,7 @@ import { formatCheckpoint, noteSigner, parseCheckpoint, parseNote } from '@tally
 import { checkStore, type StoreFault, type StoreWish } from '../../packages/server/src/check-store.ts';
 import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
 import { openOwnAnchor, readAnchorAt } from '../../packages/server/src/storage/anchor/file-anchor.ts';
-import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
+import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import { Client } from './client.ts';
 import { startService, temporaryFolder } from './running.ts';
 import { copyDirectory, LOG_ORIGIN, Maker, type MadeStore, makeStore } from './tamper/made-store.ts';

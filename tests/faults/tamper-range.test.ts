@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { toHex } from '@tallystick/evidence';
 import type { SigningKeys } from '../../packages/server/src/keys/signing-keys.ts';
-import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
+import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import type { TrustedKey } from '../../packages/server/src/storage/fsck/notes.ts';
 import { checkRange } from '../../packages/server/src/storage/sqlite/fsck/range.ts';
 import { TreeTables } from '../../packages/server/src/storage/sqlite/tree/tree-tables.ts';

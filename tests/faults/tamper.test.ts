@@ -7,7 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
 import { checkStore } from '../../packages/server/src/check-store.ts';
-import { loadSigningKeys } from '../../packages/server/src/storage/signing-key-files.ts';
+import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
 import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/checks.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from '../../packages/server/src/storage/sqlite/fsck/columns.ts';

@@ -16,7 +16,7 @@ import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { hasAnchor } from './storage/anchor/files.ts';
 import { newestIn } from './storage/anchor/format.ts';
-import { loadSigningKeys } from './storage/signing-key-files.ts';
+import { loadSigningKeys } from './storage/keys/signing-key-files.ts';
 import { JOURNAL_FILE } from './storage/sqlite/connection/database.ts';
 import { openUnwritten } from './storage/sqlite/connection/journal-at-rest.ts';
 import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';

@@ -23,19 +23,19 @@ import type { SigningKeyStore } from './keys/signing-keys.ts';
 import { AS_THEY_ARE } from './records/kept-records.ts';
 import { createUlids } from './runtime/ids.ts';
 import { createSystemRandom } from './runtime/random.ts';
-import { openDataDirectory } from './storage/data-directory.ts';
+import { openDataDirectory } from './storage/files/data-directory.ts';
 import {
   loadSigningKeys,
   openSigningKeys,
   requireSigner,
   requireSigningKeys,
-} from './storage/signing-key-files.ts';
+} from './storage/keys/signing-key-files.ts';
 import { openJournalForReading } from './storage/sqlite/connection/database.ts';
 import { readKeyUses } from './storage/sqlite/records/key-uses.ts';
 import { createRecordReader } from './storage/sqlite/records/records.ts';
-import { loadOrMakeTokenKey, loadTokenKey } from './storage/token-key.ts';
+import { loadOrMakeTokenKey, loadTokenKey } from './storage/keys/token-key.ts';
 import type { Storage } from './storage/storage.ts';
-import { createSequencer } from './streams/sequencer.ts';
+import { createSequencer } from './streams/append/sequencer.ts';
 import { isSigned } from './streams/anchor/unanchored.ts';
 
 export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {

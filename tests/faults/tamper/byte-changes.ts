@@ -2,7 +2,7 @@
 // Cells that are none, though their column is, are named here with the reason.
 
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
-import { SEED_BYTES } from '../../../packages/server/src/storage/commitments.ts';
+import { SEED_BYTES } from '../../../packages/server/src/storage/pool/commitments.ts';
 import { EVIDENCE_COLUMNS } from '../../../packages/server/src/storage/sqlite/fsck/columns.ts';
 
 export interface Cell {

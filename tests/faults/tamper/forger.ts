@@ -11,7 +11,7 @@ import {
   KINDS,
   leafHash,
 } from '@tallystick/evidence';
-import { Commitments, SEEDS_BYTES } from '../../../packages/server/src/storage/commitments.ts';
+import { Commitments, SEEDS_BYTES } from '../../../packages/server/src/storage/pool/commitments.ts';
 
 export interface ForgedEntry extends Omit<Entry, 'content'> {
   /** The tenant's number. */

@@ -15,13 +15,13 @@ import { Deadline } from '../../../packages/server/src/runtime/deadline.ts';
 import { createUlids } from '../../../packages/server/src/runtime/ids.ts';
 import { createSystemRandom } from '../../../packages/server/src/runtime/random.ts';
 import { openOwnAnchor, readAnchorAt } from '../../../packages/server/src/storage/anchor/file-anchor.ts';
-import { openSigningKeys } from '../../../packages/server/src/storage/signing-key-files.ts';
+import { openSigningKeys } from '../../../packages/server/src/storage/keys/signing-key-files.ts';
 import { openSqliteStorage } from '../../../packages/server/src/storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../../packages/server/src/storage/storage.ts';
 import type { AppendResult, Draft } from '../../../packages/server/src/streams/log.ts';
-import type { IndexSpan, RemovalStore } from '../../../packages/server/src/streams/removal.ts';
-import { remove } from '../../../packages/server/src/streams/remove.ts';
-import { draftNotice } from '../../../packages/server/src/streams/notice.ts';
+import type { IndexSpan, RemovalStore } from '../../../packages/server/src/streams/removal/removal.ts';
+import { remove } from '../../../packages/server/src/streams/removal/remove.ts';
+import { draftNotice } from '../../../packages/server/src/streams/append/notice.ts';
 
 export const LOG_ORIGIN = 'audit.example.com';
 const START_MS = 1_767_323_046_000;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Role, Scope } from '@tallystick/contract';
-import { loadOrMakeTokenKey } from '../storage/token-key.ts';
+import { loadOrMakeTokenKey } from '../storage/keys/token-key.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';

@@ -19,7 +19,7 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
-import { keyNowMs, onceOf } from '../streams/once.ts';
+import { keyNowMs, onceOf } from '../streams/append/once.ts';
 import { type ApiKeyRecord, type ApiKeys, keyStatus } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';

@@ -10,7 +10,7 @@ import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { Turns } from '../runtime/turns.ts';
-import { keyNowMs, onceOf } from '../streams/once.ts';
+import { keyNowMs, onceOf } from '../streams/append/once.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
 

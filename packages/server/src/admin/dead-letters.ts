@@ -15,7 +15,7 @@ import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
 import type { UsedKey } from '../streams/log.ts';
-import type { KeyTime } from '../streams/once.ts';
+import type { KeyTime } from '../streams/append/once.ts';
 import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';

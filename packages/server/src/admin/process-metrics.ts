@@ -1,9 +1,9 @@
 // The metrics of the whole process, for those who run it: what all tenants do together, and how the log fares.
 
 import type { Metric } from '@tallystick/contract';
-import type { Checkpointer } from '../streams/checkpointer.ts';
-import type { Scrubber } from '../streams/scrubber.ts';
-import type { Sequencer } from '../streams/sequencer.ts';
+import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
+import type { Scrubber } from '../streams/checkpoints/scrubber.ts';
+import type { Sequencer } from '../streams/append/sequencer.ts';
 import type { Witnessing } from '../streams/witness/witnessing.ts';
 import type { Meter } from './meter.ts';
 import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';

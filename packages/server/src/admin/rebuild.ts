@@ -13,7 +13,7 @@ import type { Call } from '../call.ts';
 import type { BuildStep, EventIndex } from '../events/event-index.ts';
 import { instant, wait } from '../runtime/clock.ts';
 import type { UsedKey } from '../streams/log.ts';
-import type { KeyTime } from '../streams/once.ts';
+import type { KeyTime } from '../streams/append/once.ts';
 import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';

@@ -2,7 +2,7 @@
 // same, byte for byte, whether or not others are there.
 
 import type { Metric, TenantId } from '@tallystick/contract';
-import type { Checkpointer } from '../streams/checkpointer.ts';
+import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { TreeReader } from '../streams/tree.ts';
 import { type Figures, gauge, sharedMetrics } from './metrics.ts';

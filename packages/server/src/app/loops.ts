@@ -2,10 +2,10 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { startOwedNotices } from '../keys/owed-notices.ts';
-import { readOwedNotices } from '../storage/owed-notice-files.ts';
-import { startKeySweeper } from '../streams/key-sweeper.ts';
-import { startLogWatch } from '../streams/log-watch.ts';
-import { startSealer } from '../streams/sealer.ts';
+import { readOwedNotices } from '../storage/keys/owed-notice-files.ts';
+import { startKeySweeper } from '../streams/append/key-sweeper.ts';
+import { startLogWatch } from '../streams/append/log-watch.ts';
+import { startSealer } from '../streams/append/sealer.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { readBuild } from '../config/build.ts';
 import { databaseUrls } from '../config/database-urls.ts';
 import { StartError } from '../start-error.ts';
-import { readMove } from '../storage/moved-store.ts';
+import { readMove } from '../storage/files/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';

@@ -23,7 +23,7 @@ import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
 import { hasAnchor } from '../storage/anchor/files.ts';
 import { openNodesAnchor, openOwnAnchor } from '../storage/anchor/file-anchor.ts';
-import { openDataDirectory } from '../storage/data-directory.ts';
+import { openDataDirectory } from '../storage/files/data-directory.ts';
 import { createLateAnchor, type LateAnchor } from '../storage/anchor/late-anchor.ts';
 import { createLateStorage, type LateStorage } from '../storage/late-storage.ts';
 import {
@@ -31,25 +31,25 @@ import {
   requireSigner,
   requireSigningKeys,
   SIGNING_KEYS_FOLDER,
-} from '../storage/signing-key-files.ts';
+} from '../storage/keys/signing-key-files.ts';
 import type { Storage } from '../storage/storage.ts';
-import { removeDrafts } from '../storage/whole-file.ts';
+import { removeDrafts } from '../storage/files/whole-file.ts';
 import type { Anchor } from '../streams/anchor/anchor.ts';
-import { type Checkpointer, createCheckpointer } from '../streams/checkpointer.ts';
+import { type Checkpointer, createCheckpointer } from '../streams/checkpoints/checkpointer.ts';
 import {
   createNewestWitnessed,
   type NewestWitnessed,
   NOBODY_WITNESSES,
 } from '../streams/witness/newest-witnessed.ts';
-import { installationNotice } from '../streams/installation-notice.ts';
+import { installationNotice } from '../streams/append/installation-notice.ts';
 import type { AppendRequest } from '../streams/log.ts';
-import { createSequencer, type Sequencer } from '../streams/sequencer.ts';
+import { createSequencer, type Sequencer } from '../streams/append/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
 import type { AskWitnesses } from '../streams/witness/answers.ts';
 import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
 import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';
-import { verificationWork } from '../streams/verifications.ts';
+import { verificationWork } from '../streams/verification/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { createWorkers, type Workers } from '../work/workers.ts';
 import { nodeName } from './node-name.ts';

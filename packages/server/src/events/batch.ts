@@ -11,7 +11,7 @@ import { type Call, keyReused, type Received, receivedMember } from '../call.ts'
 import { giveBack } from '../runtime/give-back.ts';
 import { pauseForOthers } from '../runtime/pause.ts';
 import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
-import { keyNowMs, onceOf } from '../streams/once.ts';
+import { keyNowMs, onceOf } from '../streams/append/once.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import {
   batchAnswer,

@@ -5,7 +5,7 @@ import type { Call } from '../call.ts';
 import type { Cursors } from '../paging.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
-import type { Sequencer } from '../streams/sequencer.ts';
+import type { Sequencer } from '../streams/append/sequencer.ts';
 import type { ValidateEnvelope } from './batch-request.ts';
 import { createBatchIngest } from './batch.ts';
 import type { NewIds } from './draft.ts';

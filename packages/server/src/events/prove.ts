@@ -15,7 +15,7 @@ import {
 import type { Call } from '../call.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
 import { sightOf, type Visibility } from '../policies/sight.ts';
-import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/provable.ts';
+import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/checkpoints/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
 import { storedFacts } from './facts.ts';

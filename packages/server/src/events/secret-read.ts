@@ -6,8 +6,8 @@ import { KINDS } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import { isReadNoted } from '../policies/sight.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { draftNotice } from '../streams/notice.ts';
-import type { Sequencer } from '../streams/sequencer.ts';
+import { draftNotice } from '../streams/append/notice.ts';
+import type { Sequencer } from '../streams/append/sequencer.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { NewIds } from './draft.ts';
 

@@ -7,7 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Sequencer } from '../streams/sequencer.ts';
+import type { Sequencer } from '../streams/append/sequencer.ts';
 import type { TreeReader } from '../streams/tree.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { noticeFor, outcomeOf, type Rotation } from './rotation.ts';

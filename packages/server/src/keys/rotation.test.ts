@@ -18,7 +18,7 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { nextId, NOW_MS, soundContent } from '../storage/conformance/claims.ts';
 import { fill } from '../storage/conformance/tree.ts';
-import { loadSigningKeys, openSigningKeys, rotateSigningKey } from '../storage/signing-key-files.ts';
+import { loadSigningKeys, openSigningKeys, rotateSigningKey } from '../storage/keys/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { AnchoredHead } from '../streams/anchor/anchor.ts';

@@ -7,7 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import { type Clock, instant } from '../runtime/clock.ts';
 import type { AppendAnswer, AppendRequest, LogWriter } from '../streams/log.ts';
-import { draftNotice } from '../streams/notice.ts';
+import { draftNotice } from '../streams/append/notice.ts';
 import type { Standing, TreeWriter } from '../streams/tree.ts';
 import { type SigningKey, verifierKeys } from './signing-keys.ts';
 

@@ -20,7 +20,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor, AnchoredHead } from '../streams/anchor/anchor.ts';
 import type { AppendRequest } from '../streams/log.ts';
-import { draftNotice } from '../streams/notice.ts';
+import { draftNotice } from '../streams/append/notice.ts';
 import { rootOf } from '../streams/anchor/divergence.ts';
 import type { LogTree } from '../streams/tree.ts';
 import type { UnanchoredLog } from '../streams/anchor/unanchored.ts';

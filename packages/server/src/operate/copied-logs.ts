@@ -5,8 +5,8 @@ import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
 import type { LogPlace } from '../storage/rows/log-place.ts';
 import type { CopiedRow } from '../storage/rows/copied-tables.ts';
-import { GrowingTree, ROW_BYTES } from '../storage/growing-tree.ts';
-import { headIn, unsignedTree } from '../storage/signed-tree.ts';
+import { GrowingTree, ROW_BYTES } from '../storage/tree/growing-tree.ts';
+import { headIn, unsignedTree } from '../storage/tree/signed-tree.ts';
 import type { StoredCheckpoint } from '../streams/tree.ts';
 
 /** One log as it is on both sides. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Move } from '../storage/moved-store.ts';
+import type { Move } from '../storage/files/moved-store.ts';
 import type { CopyMark, CopyTargetState } from '../storage/postgres/copy/copy-mark.ts';
 import { copyStart } from './copy-start.ts';
 

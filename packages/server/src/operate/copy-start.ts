@@ -3,7 +3,7 @@
 
 import { StartError } from '../start-error.ts';
 import type { Installation } from '../storage/installation.ts';
-import type { Move } from '../storage/moved-store.ts';
+import type { Move } from '../storage/files/moved-store.ts';
 import type { CopyTargetState } from '../storage/postgres/copy/copy-mark.ts';
 
 /** `Anew`: a part that is there is of another state of this directory, and goes. `Before`: all of it is there already. */

@@ -14,7 +14,7 @@ import {
 } from '@tallystick/evidence';
 import { createKey } from '../operate.ts';
 import { StartError } from '../start-error.ts';
-import { MOVED_FILE } from '../storage/moved-store.ts';
+import { MOVED_FILE } from '../storage/files/moved-store.ts';
 import { adminCaller } from '../testing/admin-caller.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { type LivedInStore, livedInStore, TENANTS } from '../testing/lived-in-store.ts';

@@ -1,7 +1,7 @@
 // Copies the log of a stopped service, with all that belongs to it, from its data directory into an empty PostgreSQL
 // database. What is copied is verified before, and every row is read back after. It can be killed at any line, and goes on
 // where it was when it is run again: until all of it is there and is the same, the database says so and is not served; and
-// from the moment on that anything was written there, so does the data directory (moved-store.ts).
+// from the moment on that anything was written there, so does the data directory (files/moved-store.ts).
 
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -16,10 +16,10 @@ import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
 import type { Installation } from '../storage/installation.ts';
-import { type Move, readMove, writeMove } from '../storage/moved-store.ts';
+import { type Move, readMove, writeMove } from '../storage/files/moved-store.ts';
 import type { CopyTarget } from '../storage/postgres/copy/copy-target.ts';
 import { COPIED_TABLES, portionsOf } from '../storage/rows/copied-tables.ts';
-import { loadSigningKeys } from '../storage/signing-key-files.ts';
+import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { CopiedRows } from '../storage/sqlite/copy/copied-rows.ts';
 import { openJournal } from '../storage/sqlite/connection/database.ts';
 import { takeLock } from '../storage/sqlite/connection/lock.ts';

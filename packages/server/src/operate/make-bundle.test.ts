@@ -15,7 +15,7 @@ import { StartError } from '../start-error.ts';
 import { readInstallation } from '../storage/sqlite/connection/meta.ts';
 import { openJournalForReading } from '../storage/sqlite/connection/database.ts';
 import { TreeTables } from '../storage/sqlite/tree/tree-tables.ts';
-import { draftNotice } from '../streams/notice.ts';
+import { draftNotice } from '../streams/append/notice.ts';
 import { nextId, openSignedLogs, type SignedLogs } from '../testing/signed-log.ts';
 import { type BundleWish, openBundle } from './make-bundle.ts';
 

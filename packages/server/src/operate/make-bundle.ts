@@ -12,7 +12,7 @@ import { StartError } from '../start-error.ts';
 import type { Asking } from '../storage/answers.ts';
 import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
 import type { LogPlace } from '../storage/rows/log-place.ts';
-import { loadSigningKeys } from '../storage/signing-key-files.ts';
+import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { openBundleStore as openJournalStore } from '../storage/sqlite/log/bundle-store.ts';
 import { BundleLines, type CoveredRange } from './bundle-lines.ts';
 import { requireData } from './open-data.ts';

@@ -12,7 +12,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { openOwnAnchor, readAnchorAt } from '../storage/anchor/file-anchor.ts';
 import type { AnchorHistory } from '../streams/anchor/anchor.ts';
 import type { Disagreement } from '../streams/anchor/comparison.ts';
-import { type InstallationAct, installationNotice } from '../streams/installation-notice.ts';
+import { type InstallationAct, installationNotice } from '../streams/append/installation-notice.ts';
 import {
   type Affected,
   beginEpoch,
@@ -20,7 +20,7 @@ import {
   type NewEpoch,
   type ReadingBack,
 } from '../streams/anchor/recovery.ts';
-import { loadSigningKeys } from '../storage/signing-key-files.ts';
+import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
 import { acceptLosses, type AcceptedLosses } from './accept-lost-anchor.ts';
 import { openStorage, requireData, warnInto } from './open-data.ts';

@@ -9,7 +9,7 @@ import { AuditError } from '@tallystick/contract';
 import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../operate.ts';
 import { StartError } from '../start-error.ts';
 import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
-import { SIGNING_KEYS_FOLDER } from '../storage/signing-key-files.ts';
+import { SIGNING_KEYS_FOLDER } from '../storage/keys/signing-key-files.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSignedLogs, SIGNED_ORIGIN, type SignedLogs } from '../testing/signed-log.ts';
 import { rotateSigning } from './rotate-signing.ts';

@@ -6,8 +6,8 @@ import { type Announced, announceRotation, type Rotation } from '../keys/rotatio
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { addOwedNotices } from '../storage/owed-notice-files.ts';
-import { lastRotation, type PlannedRotation, rotateSigningKey } from '../storage/signing-key-files.ts';
+import { addOwedNotices } from '../storage/keys/owed-notice-files.ts';
+import { lastRotation, type PlannedRotation, rotateSigningKey } from '../storage/keys/signing-key-files.ts';
 import { openStorage, requireAnchorOf, requireData } from './open-data.ts';
 import { refusedLogs } from './refused-logs.ts';
 

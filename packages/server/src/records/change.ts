@@ -5,7 +5,7 @@ import type { NoticeFacts, NoticeKind } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
-import { draftNotice } from '../streams/notice.ts';
+import { draftNotice } from '../streams/append/notice.ts';
 import { commitmentOfRecord, type RecordContent, type RecordMacs } from './record-macs.ts';
 import type { ChangeRefusal, RecordKind, RecordOwner, StoredRecord } from './records.ts';
 

@@ -5,7 +5,7 @@ import type { StoredStream } from '../streams/log.ts';
 import type { StoredEvidence } from '../streams/tree.ts';
 import type { Answer } from './answers.ts';
 import type { LogPlace } from './rows/log-place.ts';
-import type { TenantTrees } from './tenant-trees.ts';
+import type { TenantTrees } from './tree/tenant-trees.ts';
 
 /** Indexes are those of the tenant's sequence, unless they are said to be of the log. */
 export interface BundleStore<Log extends LogPlace<unknown>> extends TenantTrees<Log> {

@@ -3,7 +3,7 @@
 // not be able to have content deleted.
 
 import type { TenantId } from '@tallystick/contract';
-import type { IndexSpan, RemovalStore } from '../streams/removal.ts';
+import type { IndexSpan, RemovalStore } from '../streams/removal/removal.ts';
 import type { TreeReader } from '../streams/tree.ts';
 import type { Purge } from './rows/purge-notice.ts';
 

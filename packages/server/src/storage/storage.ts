@@ -10,7 +10,7 @@ import type { FollowerWork } from '../followers/follower-work.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
-import type { RemovalStore } from '../streams/removal.ts';
+import type { RemovalStore } from '../streams/removal/removal.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 import type { WorkStore } from '../work/jobs.ts';
 

@@ -19,8 +19,8 @@ import { instant } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
-import { type KeyTime, keyNowMs, onceOf } from './once.ts';
-import { covering, type ProvableParts, requireSound } from './provable.ts';
+import { type KeyTime, keyNowMs, onceOf } from './append/once.ts';
+import { covering, type ProvableParts, requireSound } from './checkpoints/provable.ts';
 import type { StoredCheckpoint } from './tree.ts';
 
 export interface StreamOperationParts extends KeyTime, ProvableParts {

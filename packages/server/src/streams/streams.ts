@@ -1,8 +1,8 @@
 // The operations on streams and on the log as a whole, put together from what they need.
 
-import { createCheckpointOperations, type CheckpointParts } from './checkpoints.ts';
-import { createLogFiles } from './log-files.ts';
-import { createVerifications, type VerificationParts } from './verifications.ts';
+import { createCheckpointOperations, type CheckpointParts } from './checkpoints/checkpoints.ts';
+import { createLogFiles } from './checkpoints/log-files.ts';
+import { createVerifications, type VerificationParts } from './verification/verifications.ts';
 import { createStreamOperations, type StreamOperationParts } from './stream-operations.ts';
 
 export type StreamsParts = CheckpointParts & StreamOperationParts & VerificationParts;

@@ -10,11 +10,11 @@ import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
-import { openSigningKeys } from '../storage/signing-key-files.ts';
+import { openSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { fillLog, openPlainStore } from './plain-store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor } from '../streams/anchor/anchor.ts';
-import { createCheckpointer } from '../streams/checkpointer.ts';
+import { createCheckpointer } from '../streams/checkpoints/checkpointer.ts';
 import { createTelemetry } from '../telemetry.ts';
 
 export interface Around {

@@ -3,7 +3,7 @@
 import { Pool } from 'pg';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { SEED_BYTES } from '../storage/commitments.ts';
+import { SEED_BYTES } from '../storage/pool/commitments.ts';
 import { type LogRow, type Place, STREAMS } from '../storage/conformance/claims.ts';
 import { SCHEMA } from '../storage/postgres/connection/database.ts';
 import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';

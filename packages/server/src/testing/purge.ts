@@ -7,9 +7,9 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { nextId, STREAMS } from '../storage/conformance/claims.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { IndexSpan } from '../streams/removal.ts';
-import { remove } from '../streams/remove.ts';
-import { createSequencer } from '../streams/sequencer.ts';
+import type { IndexSpan } from '../streams/removal/removal.ts';
+import { remove } from '../streams/removal/remove.ts';
+import { createSequencer } from '../streams/append/sequencer.ts';
 import type { TestApp } from './test-app.ts';
 import { until } from './until.ts';
 

@@ -13,7 +13,7 @@ import { signCheckpointHead, type SigningKeyStore, verifierKeys } from '../keys/
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { openSigningKeys } from '../storage/signing-key-files.ts';
+import { openSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';

@@ -5,7 +5,7 @@ import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract'
 import { type Call, keyReused } from '../call.ts';
 import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
 import type { UsedKey } from '../streams/log.ts';
-import { type KeyTime, keyNowMs } from '../streams/once.ts';
+import { type KeyTime, keyNowMs } from '../streams/append/once.ts';
 import type { JobKey, UsedJobKey, WorkStore } from './jobs.ts';
 
 const OPERATIONS: ReadonlySet<OperationName> = new Set([

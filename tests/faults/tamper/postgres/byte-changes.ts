@@ -1,7 +1,7 @@
 // Changes of single bytes in a database: every cell of every column that is evidence. Cells that are none, though their
 // column is, are named here with the reason.
 
-import { SEED_BYTES } from '../../../../packages/server/src/storage/commitments.ts';
+import { SEED_BYTES } from '../../../../packages/server/src/storage/pool/commitments.ts';
 import { EVIDENCE_COLUMNS } from '../../../../packages/server/src/storage/postgres/fsck/columns.ts';
 import { type ByteChange, bytesOf, type Cell } from '../byte-changes.ts';
 import type { Say } from './tampered-database.ts';

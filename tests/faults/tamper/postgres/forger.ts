@@ -9,7 +9,7 @@ import {
   KINDS,
   leafHash,
 } from '@tallystick/evidence';
-import { SEEDS_BYTES } from '../../../../packages/server/src/storage/commitments.ts';
+import { SEEDS_BYTES } from '../../../../packages/server/src/storage/pool/commitments.ts';
 import { committed } from '../forger.ts';
 import type { Say } from './tampered-database.ts';
 

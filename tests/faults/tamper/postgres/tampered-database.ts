@@ -12,7 +12,7 @@ import { readAnchorAt } from '../../../../packages/server/src/storage/anchor/fil
 import type { Heads } from '../../../../packages/server/src/storage/fsck/memory.ts';
 import type { TrustedKey } from '../../../../packages/server/src/storage/fsck/notes.ts';
 import type { StoreFault } from '../../../../packages/server/src/storage/fsck/store-fault.ts';
-import { loadSigningKeys } from '../../../../packages/server/src/storage/signing-key-files.ts';
+import { loadSigningKeys } from '../../../../packages/server/src/storage/keys/signing-key-files.ts';
 import type { MadeDatabase } from './made-database.ts';
 
 export type Rows = readonly Readonly<Record<string, unknown>>[];

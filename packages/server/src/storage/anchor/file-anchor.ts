@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { equalBytes } from '@tallystick/evidence';
 import { StartError } from '../../start-error.ts';
 import type { Anchor, AnchoredHead, AnchorHistory, ReadAnchor } from '../../streams/anchor/anchor.ts';
-import { LOCK_FILE, takeProcessLock } from '../process-lock.ts';
+import { LOCK_FILE, takeProcessLock } from '../files/process-lock.ts';
 import { AnchorFiles, anchorFileOf, anchorTrouble } from './files.ts';
 import { newestIn } from './format.ts';
 import { type FileHeads, type FileHistory, findForks, mergeHistories } from './merge.ts';

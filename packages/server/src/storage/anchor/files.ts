@@ -5,7 +5,7 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
-import { codeOf } from '../whole-file.ts';
+import { codeOf } from '../files/whole-file.ts';
 import { type AnchorContent, AnchorDamage, readAnchor } from './format.ts';
 import type { FileHeads, FileHistory } from './merge.ts';
 

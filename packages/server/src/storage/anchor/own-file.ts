@@ -6,7 +6,7 @@ import { type FileHandle, open, readFile, realpath, stat } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { StartError } from '../../start-error.ts';
 import type { AnchoredHead, AnchorHistory } from '../../streams/anchor/anchor.ts';
-import { addFile, replaceFile, syncFolder } from '../whole-file.ts';
+import { addFile, replaceFile, syncFolder } from '../files/whole-file.ts';
 import { ANCHOR_FILE, anchorTrouble, undefinedIfMissing } from './files.ts';
 import { type AnchorContent, FIRST_LINE, formatAnchor, formatRecord, readAnchor } from './format.ts';
 

@@ -18,7 +18,7 @@ import type {
   StoredEvent,
   StreamLimits,
 } from '../../streams/log.ts';
-import type { Deletion } from '../../streams/removal.ts';
+import type { Deletion } from '../../streams/removal/removal.ts';
 import type { Storage } from '../storage.ts';
 
 /** One installation of the backend under test; what it kept is there when it is opened again. */

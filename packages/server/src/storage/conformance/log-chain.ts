@@ -13,7 +13,7 @@ import {
   parseJson,
   splitGroup,
 } from '@tallystick/evidence';
-import { saltsOf } from '../commitments.ts';
+import { saltsOf } from '../pool/commitments.ts';
 import type { Draft } from '../../streams/log.ts';
 import {
   append,

@@ -14,7 +14,7 @@ import {
   verifyInclusion,
 } from '@tallystick/evidence';
 import type { AppendAnswer, Draft } from '../../streams/log.ts';
-import type { IndexSpan } from '../../streams/removal.ts';
+import type { IndexSpan } from '../../streams/removal/removal.ts';
 import type { ProvenEvent } from '../../streams/tree.ts';
 import type { Storage } from '../storage.ts';
 import {

@@ -2,7 +2,7 @@
 // has its row, and there is no other. Whether content that is gone is explained at all is judged by the notices alone.
 
 import { KINDS, type Notice } from '@tallystick/evidence';
-import type { Deletion } from '../../streams/removal.ts';
+import type { Deletion } from '../../streams/removal/removal.ts';
 import { fault } from './store-fault.ts';
 
 /** The ranges of a tenant's purge notices, in indexes of its sequence. */

@@ -18,8 +18,8 @@ import {
   readNoticeAndKeys,
   splitGroup,
 } from '@tallystick/evidence';
-import { SEED_BYTES, saltsOf } from '../commitments.ts';
-import { hashLeaves } from '../leaf-hashes.ts';
+import { SEED_BYTES, saltsOf } from '../pool/commitments.ts';
+import { hashLeaves } from '../tree/leaf-hashes.ts';
 import type { Checks } from './checks.ts';
 import { atIndex, fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './log-row.ts';

@@ -25,7 +25,7 @@ import {
 import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
 import { type Answer, answered, type Asking } from '../answers.ts';
 import type { LogPlace } from '../rows/log-place.ts';
-import type { TenantTrees } from '../tenant-trees.ts';
+import type { TenantTrees } from '../tree/tenant-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
 import { EntryWalk, noticeIn, type SoundEntry, WalkDesk } from './entries.ts';
 import type { LogRow } from './log-row.ts';

@@ -3,7 +3,7 @@
 
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
-import type { Deletion } from '../../streams/removal.ts';
+import type { Deletion } from '../../streams/removal/removal.ts';
 import type { Answer } from '../answers.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';

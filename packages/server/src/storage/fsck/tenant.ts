@@ -2,7 +2,7 @@
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
-import type { Deletion } from '../../streams/removal.ts';
+import type { Deletion } from '../../streams/removal/removal.ts';
 import { answered, type Asking } from '../answers.ts';
 import { ToldDeletions } from './deletions.ts';
 import type { WalkDesk } from './entries.ts';

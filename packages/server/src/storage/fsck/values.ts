@@ -3,7 +3,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { equalBytes, HASH_BYTES, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
-import { Commitments, SEEDS_BYTES } from '../commitments.ts';
+import { Commitments, SEEDS_BYTES } from '../pool/commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './log-row.ts';

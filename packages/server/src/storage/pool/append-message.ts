@@ -4,7 +4,7 @@ import type { Classification, Duration, EventId, OperationName, TenantId } from 
 import { type Kind, KINDS } from '@tallystick/evidence';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
-import type { TextBytes } from '../commitments.ts';
+import type { TextBytes } from './commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 

@@ -8,7 +8,7 @@ import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
 import type { PoolTables } from './pool-tables.ts';
-import { fastLeafHash } from '../leaf-hashes.ts';
+import { fastLeafHash } from '../tree/leaf-hashes.ts';
 
 export class EntryWriter<H extends Head> {
   readonly #tables: PoolTables<H>;

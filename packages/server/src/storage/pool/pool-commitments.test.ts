@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { HASH_BYTES } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
 import { bytesOf, draftOf, now, request } from '../conformance/claims.ts';
-import { Commitments, SEEDS_BYTES } from '../commitments.ts';
+import { Commitments, SEEDS_BYTES } from './commitments.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { CommitmentRow, PoolCommitter } from './pool-commitments.ts';
 

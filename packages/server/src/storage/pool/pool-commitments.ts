@@ -3,7 +3,7 @@
 
 import { EvidenceError, HASH_BYTES } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
-import { Commitments, SEEDS_BYTES } from '../commitments.ts';
+import { Commitments, SEEDS_BYTES } from './commitments.ts';
 import type { PooledRequest } from './append-message.ts';
 
 // A row: the seeds of the draft, the roots of its groups, its content hash.

@@ -5,7 +5,7 @@ import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { First } from '../../repeats.ts';
 import type { StoredRecord } from '../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../streams/removal/removal.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { CommitmentRow } from './pool-commitments.ts';

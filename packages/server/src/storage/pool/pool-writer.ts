@@ -15,7 +15,7 @@ import type {
   SealRequest,
   SealResult,
 } from '../../streams/log.ts';
-import type { IndexSpan } from '../../streams/removal.ts';
+import type { IndexSpan } from '../../streams/removal/removal.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { purgedSpans } from '../rows/purge-notice.ts';
 import type { PooledDraft, PooledRequest } from './append-message.ts';

@@ -1,6 +1,6 @@
 // A deletion out of its row.
 
-import type { Deletion } from '../../streams/removal.ts';
+import type { Deletion } from '../../streams/removal/removal.ts';
 import { numberOf } from './columns.ts';
 
 export function deletionIn(row: Readonly<Record<string, unknown>>): Deletion {

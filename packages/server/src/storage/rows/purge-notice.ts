@@ -11,7 +11,7 @@ import {
   payloadFault,
 } from '@tallystick/evidence';
 import type { Purged } from '../../streams/log.ts';
-import type { IndexSpan } from '../../streams/removal.ts';
+import type { IndexSpan } from '../../streams/removal/removal.ts';
 import { blobOf, numberOf, readOr } from './columns.ts';
 import { hasContent, type StoredContents, textsIn } from './stored-content.ts';
 

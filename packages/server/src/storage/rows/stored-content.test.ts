@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeEntry, encodeEvent, leafHash, openTexts, contentOf, groupRootOf } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { SEED_BYTES, SEEDS_BYTES, saltsOf } from '../commitments.ts';
+import { SEED_BYTES, SEEDS_BYTES, saltsOf } from '../pool/commitments.ts';
 import { nextId } from '../conformance/claims.ts';
 import { CHECKED_COLUMNS, StoredContents } from './stored-content.ts';
 

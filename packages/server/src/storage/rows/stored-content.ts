@@ -11,9 +11,9 @@ import {
   HASH_BYTES,
   readLink,
 } from '@tallystick/evidence';
-import { fastLeafHash } from '../leaf-hashes.ts';
+import { fastLeafHash } from '../tree/leaf-hashes.ts';
 import { LATEST_MS } from '../../runtime/clock.ts';
-import { Commitments, SEEDS_BYTES, type TextBytes } from '../commitments.ts';
+import { Commitments, SEEDS_BYTES, type TextBytes } from '../pool/commitments.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
 

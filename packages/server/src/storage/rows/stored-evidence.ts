@@ -3,7 +3,7 @@
 
 import { splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
-import { SEED_BYTES, saltsOf } from '../commitments.ts';
+import { SEED_BYTES, saltsOf } from '../pool/commitments.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf } from './columns.ts';
 import { purgedIn, withoutPurged } from './purge-notice.ts';

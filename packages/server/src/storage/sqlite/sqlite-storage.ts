@@ -6,7 +6,7 @@ import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
 import type { StreamLimits } from '../../streams/log.ts';
-import { requireNotMoved } from '../moved-store.ts';
+import { requireNotMoved } from '../files/moved-store.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
 import { olderKeyIn } from '../rows/older-key-row.ts';

@@ -8,7 +8,7 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
 import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
-import { SEED_BYTES } from '../commitments.ts';
+import { SEED_BYTES } from '../pool/commitments.ts';
 import { watched } from '../conformance/watched.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 

@@ -12,13 +12,13 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import { openOwnAnchor } from '../../storage/anchor/file-anchor.ts';
 import { NOW_MS } from '../../storage/conformance/claims.ts';
 import { fill } from '../../storage/conformance/tree.ts';
-import { openSigningKeys } from '../../storage/signing-key-files.ts';
+import { openSigningKeys } from '../../storage/keys/signing-key-files.ts';
 import { openPlainStore } from '../../testing/plain-store.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { TENANT, testCall } from '../../testing/test-call.ts';
-import { createCheckpointer } from '../checkpointer.ts';
+import { createCheckpointer } from '../checkpoints/checkpointer.ts';
 import { findDivergence } from './divergence.ts';
-import { covering } from '../provable.ts';
+import { covering } from '../checkpoints/provable.ts';
 import { beginEpoch, findAffected } from './recovery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-recovery-'));

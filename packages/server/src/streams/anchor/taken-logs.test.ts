@@ -10,12 +10,12 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openOwnAnchor } from '../../storage/anchor/file-anchor.ts';
 import { append, draftOf, NOW_MS, request } from '../../storage/conformance/claims.ts';
-import { openSigningKeys } from '../../storage/signing-key-files.ts';
+import { openSigningKeys } from '../../storage/keys/signing-key-files.ts';
 import { openPlainStore } from '../../testing/plain-store.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { until } from '../../testing/until.ts';
 import type { Anchor } from './anchor.ts';
-import { createCheckpointer } from '../checkpointer.ts';
+import { createCheckpointer } from '../checkpoints/checkpointer.ts';
 import type { Growth, Standing } from '../tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-taken-'));

@@ -15,7 +15,7 @@ import { EVENT } from '../../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
 import { nextId, openSignedLogs, SIGNED_ORIGIN } from '../../testing/signed-log.ts';
 import { startTestApp } from '../../testing/test-app.ts';
-import { draftNotice } from '../notice.ts';
+import { draftNotice } from '../append/notice.ts';
 
 const ORIGIN = `${SIGNED_ORIGIN}/t/acme`;
 const OF_ACME = "tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')";

@@ -2,7 +2,7 @@
 // which costs it less than a value for each, and nobody a temporary table.
 
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
-import { SEEDS_BYTES } from '../../commitments.ts';
+import { SEEDS_BYTES } from '../../pool/commitments.ts';
 import { type Statement, statement } from '../connection/database.ts';
 
 // The bytes of a row, in this order; behind them the fingerprint, if there is one, and the two texts.

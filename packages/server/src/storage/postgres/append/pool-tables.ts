@@ -5,7 +5,7 @@ import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { PooledDraft, PooledRequest } from '../../pool/append-message.ts';
 import type { Head } from '../../pool/head.ts';
 import { orTenantFault } from '../../pool/tenant-fault.ts';

@@ -3,7 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
-import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { RemovalTables } from '../../removal.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';

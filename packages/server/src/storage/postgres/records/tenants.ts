@@ -8,7 +8,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import { RECORDS_COUNTED_MAX } from '../../rows/record-row.ts';
 import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
-import { TenantPool } from '../../tenant-pool.ts';
+import { TenantPool } from '../../pool/tenant-pool.ts';
 import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
 
 const TENANTS = tenantsWith('records.tenant_id = tenants.tenant_id');

@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { CosignedCheckpoint, PublishedLog, StoredCheckpoint } from '../../../streams/tree.ts';
-import { hasGained } from '../../gained-signatures.ts';
+import { hasGained } from '../../tree/gained-signatures.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { checkpointIn } from '../../rows/log-place.ts';
 import { ofTenants, rowForEach, rowsFor } from '../connection/by-tenant.ts';

@@ -18,7 +18,7 @@ import type { CosignedPortion, LogSize, StoredCheckpoint } from '../../../stream
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, type LogPlace } from '../../rows/log-place.ts';
-import type { TenantTrees } from '../../tenant-trees.ts';
+import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';

@@ -9,7 +9,7 @@ import type { KeyUse } from '../../../access/key-uses.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { StartError } from '../../../start-error.ts';
 import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../../streams/log.ts';
-import type { IndexSpan } from '../../../streams/removal.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts';
 import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';

@@ -5,7 +5,7 @@ import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';

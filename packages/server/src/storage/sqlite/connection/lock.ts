@@ -2,7 +2,7 @@
 // command line does not take it.
 
 import { join } from 'node:path';
-import { LOCK_FILE, takeProcessLock } from '../../process-lock.ts';
+import { LOCK_FILE, takeProcessLock } from '../../files/process-lock.ts';
 
 /** Throws StartError when another instance holds it. */
 export function takeLock(directory: string): Disposable {

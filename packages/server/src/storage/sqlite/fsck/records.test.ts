@@ -10,7 +10,7 @@ import { checkStore } from '../../../check-store.ts';
 import { adminCaller, WITH_PLATFORM_KEY } from '../../../testing/admin-caller.ts';
 import { openRunningJournal } from '../../../testing/running-journal.ts';
 import { startTestApp } from '../../../testing/test-app.ts';
-import { SIGNING_KEYS_FOLDER } from '../../signing-key-files.ts';
+import { SIGNING_KEYS_FOLDER } from '../../keys/signing-key-files.ts';
 import { JOURNAL_FILE } from '../connection/database.ts';
 
 const KEYS = '/api/v1/admin/api-keys';

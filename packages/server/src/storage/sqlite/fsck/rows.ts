@@ -5,7 +5,7 @@
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
-import { SEEDS_BYTES } from '../../commitments.ts';
+import { SEEDS_BYTES } from '../../pool/commitments.ts';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
 import { fault } from '../../fsck/store-fault.ts';
 

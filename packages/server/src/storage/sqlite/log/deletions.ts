@@ -3,7 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
-import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 
 /** No two overlap: of those that begin before its end, the last one ends last. */

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { EventsWay, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal.ts';
+import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';

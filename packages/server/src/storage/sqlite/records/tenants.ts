@@ -10,7 +10,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import { RECORDS_COUNTED_MAX } from '../../rows/record-row.ts';
 import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
-import { TenantPool } from '../../tenant-pool.ts';
+import { TenantPool } from '../../pool/tenant-pool.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 
 /** A tenant that is to exist, with the key that it gets if it does not yet. */

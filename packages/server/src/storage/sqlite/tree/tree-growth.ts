@@ -6,7 +6,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import { EvidenceError, HashPool } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing } from '../../../streams/tree.ts';
-import { GrowingTree, ROW_BYTES, type TreeState } from '../../growing-tree.ts';
+import { GrowingTree, ROW_BYTES, type TreeState } from '../../tree/growing-tree.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import {
   requireBegun,
@@ -15,7 +15,7 @@ import {
   subtreesAt,
   unreadableStanding,
   unsignedTree,
-} from '../../signed-tree.ts';
+} from '../../tree/signed-tree.ts';
 import { type EntryRun, EntryRows, requireWhole } from '../append/entry-rows.ts';
 import { type LogPlace, TreeTables } from './tree-tables.ts';
 

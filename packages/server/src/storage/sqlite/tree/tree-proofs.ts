@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { AlteredEvent, ProofWish, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
 import { atOnce } from '../../answers.ts';
-import * as proofs from '../../tree-proofs.ts';
+import * as proofs from '../../tree/tree-proofs.ts';
 import { inOneState } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';
 import { tenantTrees, type TreeTables } from './tree-tables.ts';

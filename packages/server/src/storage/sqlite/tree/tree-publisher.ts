@@ -4,7 +4,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts';
-import { hasGained } from '../../gained-signatures.ts';
+import { hasGained } from '../../tree/gained-signatures.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 
 export class TreePublisher {

@@ -25,7 +25,7 @@ import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, headOf, type LogPlace as PlaceOf, placeOf } from '../../rows/log-place.ts';
-import type { TenantTrees } from '../../tenant-trees.ts';
+import type { TenantTrees } from '../../tree/tenant-trees.ts';
 
 /** Tenants have a number here. */
 export type LogPlace = PlaceOf<number>;

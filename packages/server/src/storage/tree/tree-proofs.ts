@@ -1,0 +1,120 @@
+// Proofs in one piece: everything that one is made of comes from one state of the store, by one question. What is handed
+// out verifies against the checkpoint that it is made under; what does not was changed in the store.
+
+import type { TenantId } from '@tallystick/contract';
+import {
+  decodeEntry,
+  equalBytes,
+  EvidenceError,
+  HASH_BYTES,
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  proveConsistency,
+  proveInclusion,
+  treeRoot,
+  verifyInclusion,
+} from '@tallystick/evidence';
+import type {
+  AlteredEvent,
+  ProofWish,
+  ProvenEvent,
+  ProvenGrowth,
+  StoredCheckpoint,
+  StoredEvidence,
+} from '../../streams/tree.ts';
+import { type Answer, answered, type Asking } from '../answers.ts';
+import { headOf, type LogPlace } from '../rows/log-place.ts';
+import type { TenantTrees } from './tenant-trees.ts';
+
+type Place = LogPlace<unknown>;
+
+/** Answers from one state of the store for as long as one proof takes. */
+export interface ProofStore<Log extends Place> extends TenantTrees<Log> {
+  /** One whose text says a class among those that are visible is given too, whatever its column says. */
+  evidence(wish: ProofWish): Answer<StoredEvidence | AlteredEvent | undefined>;
+}
+
+export function* proveEvent<Log extends Place>(
+  store: ProofStore<Log>,
+  tenant: TenantId,
+  wish: ProofWish,
+): Asking<ProvenEvent | AlteredEvent | undefined> {
+  const evidence = yield* answered(store.evidence(wish));
+  if (evidence === undefined || 'fault' in evidence) return evidence;
+  const log = yield* answered(store.log(evidence.index));
+  if (log === undefined) throw new Error(`${tenant} has an event and no log`);
+  const { index } = decodeEntry(evidence.entry);
+  // No checkpoint may ever cover the place that it was moved to.
+  if (index !== evidence.index - log.firstIndex)
+    return { index: evidence.index, fault: `its entry is of ${index}` };
+  const head = headOf(log, yield* answered(store.latest(log)));
+  const least = index + 1;
+  const wanted = wish.preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
+  const known = wanted === undefined ? undefined : yield* answered(store.checkpoint(log, wanted.size));
+  const checkpoint = known ?? head.latest;
+  if (checkpoint === undefined || checkpoint.size < least) return { head, evidence, under: undefined };
+  try {
+    const hashes = yield* inclusion(store, log, evidence, checkpoint);
+    return { head, evidence, under: { checkpoint, hashes } };
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    return { index: evidence.index, fault: error.message };
+  }
+}
+
+export function* proveGrowth<Log extends Place>(
+  store: TenantTrees<Log>,
+  from: number,
+  wantedTo: number | undefined,
+): Asking<ProvenGrowth | undefined> {
+  const log = yield* answered(store.log());
+  if (log === undefined) return undefined;
+  const head = headOf(log, yield* answered(store.latest(log)));
+  const newest = head.latest?.size ?? 0;
+  const to = wantedTo ?? newest;
+  if (from < 1 || from > to || to > newest) return { head, proof: undefined };
+  // The older tree is made of subtrees that the newer one has too: no tile of its own has to be read.
+  const made = store.made(log, to, (read) => ({
+    fromRoot: treeRoot(from, read).slice(),
+    toRoot: treeRoot(to, read).slice(),
+    hashes: inOneBuffer(proveConsistency(from, to, read)),
+  }));
+  const proof = yield* answered(made);
+  const checkpoint = to === newest ? head.latest : yield* answered(store.checkpoint(log, to));
+  if (checkpoint !== undefined && !equalBytes(rootIn(checkpoint), proof.toRoot)) {
+    throw new EvidenceError(
+      'ROOT_MISMATCH',
+      `the tree of ${log.origin} is not what was signed at size ${to}`,
+    );
+  }
+  return { head, proof: { ...proof, checkpoint } };
+}
+
+/** Throws unless it leads to the root that was signed. */
+function* inclusion<Log extends Place>(
+  store: ProofStore<Log>,
+  log: Log,
+  { entry }: StoredEvidence,
+  checkpoint: StoredCheckpoint,
+): Asking<Uint8Array[]> {
+  const { index } = decodeEntry(entry);
+  const { size } = checkpoint;
+  const made = store.made(log, size, (read) => inOneBuffer(proveInclusion(index, size, read)));
+  const hashes = yield* answered(made);
+  verifyInclusion({ leaf: leafHash(entry), index, size, proof: hashes, root: rootIn(checkpoint) });
+  return hashes;
+}
+
+function rootIn({ note }: StoredCheckpoint): Uint8Array {
+  return parseCheckpoint(parseNote(note).text).root;
+}
+
+/** Hashes are views into tiles, and a view that goes to another thread takes all of its tile along. */
+function inOneBuffer(hashes: readonly Uint8Array[]): Uint8Array[] {
+  const bytes = new Uint8Array(hashes.length * HASH_BYTES);
+  return hashes.map((hash, i) => {
+    bytes.set(hash, i * HASH_BYTES);
+    return bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
+  });
+}

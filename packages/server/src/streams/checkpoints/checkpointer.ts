@@ -1,0 +1,375 @@
+// Makes the log provable: what was appended is read back and recomputed, signed, anchored outside the store, stored,
+// and only then served. Everything after the commit of the events may fail at any line: the next turn, or the next
+// start, does the same again. A log is never signed at a smaller size than before, nor with another history: where the
+// store is behind what was anchored, or differs from it, that tenant's log is refused until somebody has decided.
+
+import { ok as assert } from 'node:assert/strict';
+import { AuditError, type TenantId } from '@tallystick/contract';
+import { type Clock, wait } from '../../runtime/clock.ts';
+import type { Deadline } from '../../runtime/deadline.ts';
+import { type Loop, startLoop } from '../../runtime/loop.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Signing } from '../../keys/signing.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import type { Anchor } from '../anchor/anchor.ts';
+import { AnchorComparison } from '../anchor/comparison.ts';
+import { contradictionOf } from '../anchor/divergence.ts';
+import { CheckpointWaiters } from './checkpoint-waiters.ts';
+import { COMPARING } from './refused-log.ts';
+import type { GrownLog, PublishedLog, Standing, TreeReader, TreeWriter } from '../tree.ts';
+
+export interface CheckpointerParts {
+  readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
+  readonly anchor: Anchor;
+  readonly signing: Pick<Signing, 'reload' | 'sign'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Telemetry;
+  readonly intervalMs: number;
+  /** Told of each log with a checkpoint: of those that are there already, and of each that gets one. */
+  readonly onPublished?: (tenant: TenantId) => void;
+  /** Told that somebody waits for a checkpoint, which may be another node's to make. */
+  readonly onWanted?: () => void;
+  /** What other nodes have found out. */
+  readonly elsewhere?: RefusedElsewhere;
+}
+
+/** Logs that other nodes refuse. */
+export interface RefusedElsewhere {
+  refusalElsewhere(tenant: TenantId): string | undefined;
+  refusedElsewhere(): Iterable<TenantId>;
+}
+
+export interface Checkpointer extends AsyncDisposable {
+  /**
+   * Compares the store with what was anchored. To be called once, before anything is appended, with the name of the
+   * installation.
+   */
+  settle(logOrigin: string): Promise<void>;
+  start(): void;
+  /** Why nothing may be appended to the tenant's log, nor be proven of it; undefined: it may. */
+  refusalOf(tenant: TenantId): string | undefined;
+  /** All that have a refusal; also while a log is being compared with its anchor after a start. */
+  refusedTenants(): readonly TenantId[];
+  /** What this node has found out by itself, and why. */
+  findings(): ReadonlyMap<TenantId, string>;
+  /** There may be something to do. */
+  wake(): void;
+  /** Another node has made checkpoints, for which somebody may wait here. */
+  publishedElsewhere(): void;
+  /**
+   * Resolves when a checkpoint of at least this size is published; rejects when the time is over, and at once while none
+   * can be made. `isPublished` is asked once, after which nothing is missed any more.
+   */
+  covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
+  figures(): CheckpointerFigures;
+  /** False once it could not make any time and again, until it has, or for a minute or two; for good once it has ended. */
+  isAble(): boolean;
+}
+
+export interface CheckpointerFigures {
+  readonly refusedTenants: number;
+  /** Why the last turn that had anything to sign has failed; undefined when it has not. */
+  readonly failure: unknown;
+}
+
+export interface CoverWish {
+  readonly tenant: TenantId;
+  readonly size: number;
+  readonly deadline: Deadline;
+}
+
+const BACK_OFF_MS = 1000;
+/** Whoever wants a proof waits for it: once a database is there again, it should not be for long. */
+const BACK_OFF_MS_MAX = 5000;
+/** Once is no reason to give the logs to others. */
+const UNABLE_FAILURES = 2;
+/** Beyond its next turn: one that had nothing to sign has not shown that it can. */
+const UNABLE_MS = 60_000;
+/** Signing takes at most this part of a core: from one turn that signs to the next it is so many times what it took. */
+const SIGNING_SHARE = 20;
+/** So many are signed, or stored in one commit, before others have their turn. */
+const SIGNED_AT_ONCE = 50;
+const LOGS_IN_A_COMMIT = 500;
+/**
+ * A start waits so long for logs to be read back, and for so many portions however slow the machine is: that is more than
+ * a kill in the middle of signing leaves, and only what is long, not what is slow, is worth a start without it.
+ */
+const READ_BACK_MS_MAX = 2000;
+const READ_BACK_PORTIONS = 8;
+
+export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
+  return new TurningCheckpointer(parts);
+}
+
+class TurningCheckpointer implements Checkpointer {
+  readonly #parts: CheckpointerParts;
+  readonly #refused = new Map<TenantId, string>();
+  readonly #waiters = new CheckpointWaiters();
+  #comparison: AnchorComparison | undefined;
+  /** Logs that were taken over and not held against the anchor yet. */
+  readonly #uncompared = new Set<TenantId>();
+  #loop: Loop | undefined;
+  #failure: unknown;
+  /** Until when others are to look after its logs, on the monotonic clock, and why. */
+  #unable: { readonly untilNs: number; readonly failure: unknown } | undefined;
+  /** On the monotonic clock: no turn signs before. */
+  #restsUntilNs = 0;
+
+  constructor(parts: CheckpointerParts) {
+    this.#parts = parts;
+  }
+
+  async settle(logOrigin: string): Promise<void> {
+    const comparison = await AnchorComparison.make({ ...this.#parts, logOrigin });
+    this.#comparison = comparison;
+    for (const [tenant, why] of comparison.unreadable) this.#refuse(tenant, `${why}.`);
+    for (const { tenant, message } of [...comparison.found, ...comparison.unanchored])
+      this.#refuse(tenant, message);
+    await this.#readBack(comparison);
+    for (const tenant of comparison.unsettled) {
+      this.#parts.telemetry.info('a log is read back and compared with its anchor before it goes on', {
+        tenant,
+      });
+    }
+    for (const { tenant, checkpoint, isElsewhere } of comparison.standings) {
+      if (checkpoint !== undefined && !isElsewhere && !this.#refused.has(tenant))
+        this.#parts.onPublished?.(tenant);
+    }
+  }
+
+  start(): void {
+    const { clock, random, telemetry, intervalMs } = this.#parts;
+    assert(this.#loop === undefined, 'started once');
+    this.#loop = startLoop({
+      clock,
+      random,
+      paceMs: intervalMs,
+      backOffMs: BACK_OFF_MS,
+      backOffMsMax: BACK_OFF_MS_MAX,
+      turn: (signal) => this.#turn(signal),
+      onFailure: ({ error, failuresInARow, nextTurnInMs }) => {
+        this.#fail(error);
+        if (failuresInARow >= UNABLE_FAILURES && !isUnavailable(error))
+          this.#unable = { untilNs: clock.monotonicNs() + (nextTurnInMs + UNABLE_MS) * 1e6, failure: error };
+        telemetry.error('no checkpoint could be made', error, { failuresInARow, nextTurnInMs });
+      },
+      onBroken: (error) => {
+        this.#fail(error);
+        this.#unable = { untilNs: Infinity, failure: error };
+        telemetry.error('checkpoints have ended', error);
+      },
+    });
+  }
+
+  refusalOf(tenant: TenantId): string | undefined {
+    const refusal = this.#refused.get(tenant) ?? this.#parts.elsewhere?.refusalElsewhere(tenant);
+    if (refusal !== undefined || !this.#comparison?.isWithheld(tenant)) return refusal;
+    return COMPARING;
+  }
+
+  refusedTenants(): readonly TenantId[] {
+    const elsewhere = this.#parts.elsewhere?.refusedElsewhere() ?? [];
+    return [...new Set([...this.#refused.keys(), ...elsewhere, ...(this.#comparison?.withheld ?? [])])];
+  }
+
+  findings(): ReadonlyMap<TenantId, string> {
+    return this.#refused;
+  }
+
+  wake(): void {
+    this.#loop?.wake();
+  }
+
+  publishedElsewhere(): void {
+    if (this.#waiters.tenants().length > 0) this.#loop?.wake();
+  }
+
+  covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
+    const waiter = this.#waiters.add(tenant, size, deadline.signal);
+    this.#loop?.wake();
+    this.#parts.onWanted?.();
+    const answer = (isThere: boolean) => {
+      if (isThere) waiter.resolve();
+      else if (this.#failure !== undefined) waiter.reject(notSigned());
+    };
+    isPublished().then(answer, waiter.reject);
+    return waiter.promise;
+  }
+
+  figures(): CheckpointerFigures {
+    const failure = this.#failure ?? (this.isAble() ? undefined : this.#unable?.failure);
+    return { refusedTenants: this.refusedTenants().length, failure };
+  }
+
+  isAble(): boolean {
+    return this.#unable === undefined || this.#parts.clock.monotonicNs() >= this.#unable.untilNs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop?.[Symbol.asyncDispose]();
+    this.#waiters.end(new AuditError('SERVICE_UNAVAILABLE', 'The service is stopping.'));
+  }
+
+  async #turn(signal: AbortSignal): Promise<'more' | void> {
+    const { clock, signing } = this.#parts;
+    // Here and not in the pause, which whoever wants a proof cuts short.
+    await wait(clock, Math.max(0, (this.#restsUntilNs - clock.monotonicNs()) / 1e6), signal);
+    if (signal.aborted) return;
+    const beganNs = clock.monotonicNs();
+    await signing.reload();
+    const { sound: read, hasMore } = await this.#readSound();
+    const sound = await this.#withoutForks(read);
+    const { signed, tookNs } = await this.#sign(sound);
+    this.#restsUntilNs = beganNs + tookNs * SIGNING_SHARE;
+    if (signed.length > 0) await this.#parts.tree.confirm();
+    await this.#anchor(sound);
+    await this.#publish(signed);
+    await this.#lookElsewhere();
+    this.#failure = undefined;
+    if (signed.length > 0) this.#unable = undefined;
+    return hasMore ? 'more' : undefined;
+  }
+
+  /**
+   * Decides what was left open, before anybody is served: where the service was killed in the middle of signing, that is
+   * little. Whatever takes longer stays refused until a turn has come to it.
+   */
+  async #readBack(comparison: AnchorComparison): Promise<void> {
+    const { clock } = this.#parts;
+    const untilNs = clock.monotonicNs() + READ_BACK_MS_MAX * 1e6;
+    try {
+      let hasMore = true;
+      for (let portions = 0; hasMore && !comparison.isSettled; portions++) {
+        if (portions >= READ_BACK_PORTIONS && clock.monotonicNs() >= untilNs) return;
+        ({ hasMore } = await this.#readSound());
+      }
+    } catch {
+      // The first turn reads the same, and says why it cannot.
+    }
+  }
+
+  async #readSound(): Promise<{ sound: GrownLog[]; hasMore: boolean }> {
+    const { tree, anchor } = this.#parts;
+    // Before logs are looked at: what is anchored by then is in them.
+    await anchor.refresh();
+    // What could not be compared in the last turn is looked at anew, before anything else of it is read.
+    if (this.#uncompared.size > 0) await this.#takeOver(await tree.standings());
+    const { grown, faults, hasMore, taken } = await tree.readGrowth();
+    for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
+    if (taken !== undefined) {
+      for (const { tenant } of taken) this.#uncompared.add(tenant);
+      await this.#takeOver(taken);
+    }
+    return { sound: grown.filter((log) => this.#isSound(log) && !log.isElsewhere), hasMore };
+  }
+
+  /** Whoever had these logs before may have anchored more of them than it came to store. */
+  async #takeOver(standings: readonly Standing[]): Promise<void> {
+    assert(this.#comparison !== undefined, 'settled before it is started');
+    const taken = standings.filter(({ tenant }) => this.#uncompared.has(tenant));
+    const { found, unreadable } = await this.#comparison.compareTaken(taken);
+    for (const [tenant, why] of unreadable) this.#refuse(tenant, `${why}.`);
+    for (const { tenant, message } of found) this.#refuse(tenant, message);
+    for (const { tenant, checkpoint } of taken)
+      if (checkpoint !== undefined && !this.#refused.has(tenant)) this.#parts.onPublished?.(tenant);
+    this.#uncompared.clear();
+  }
+
+  /** Whoever waits may wait for a checkpoint that is another node's to make. */
+  async #lookElsewhere(): Promise<void> {
+    const tenants = this.#waiters.tenants();
+    if (tenants.length === 0) return;
+    for (const [tenant, size] of await this.#parts.tree.newestSizes(tenants))
+      this.#waiters.published(tenant, size);
+  }
+
+  /** Looked at before they are signed: whatever other nodes have anchored of them meanwhile must be the same. */
+  async #withoutForks(logs: readonly GrownLog[]): Promise<GrownLog[]> {
+    const { anchor } = this.#parts;
+    if (logs.length === 0) return [];
+    await anchor.refresh();
+    const sound: GrownLog[] = [];
+    for (const log of logs) {
+      const fork = contradictionOf(log.heads, anchor);
+      if (fork !== undefined) this.#refuse(log.tenant, fork);
+      else if (!(await this.#comparison!.mustPass(log))) sound.push(log);
+    }
+    return sound;
+  }
+
+  /** With the time that it took, without what others had in between. */
+  async #sign(logs: readonly GrownLog[]): Promise<{ signed: PublishedLog[]; tookNs: number }> {
+    const { clock } = this.#parts;
+    const signed: PublishedLog[] = [];
+    let tookNs = 0;
+    for (let i = 0; i < logs.length; i += SIGNED_AT_ONCE) {
+      if (i > 0) await wait(clock, 0);
+      const beganNs = clock.monotonicNs();
+      for (const log of logs.slice(i, i + SIGNED_AT_ONCE)) signed.push(this.#signed(log));
+      tookNs += clock.monotonicNs() - beganNs;
+    }
+    return { signed, tookNs };
+  }
+
+  #signed({ tenant, epoch, heads, tileHashes }: GrownLog): PublishedLog {
+    const checkpoints = heads.map((head) => ({ size: head.size, note: this.#parts.signing.sign(head) }));
+    return { tenant, epoch, checkpoints, tileHashes };
+  }
+
+  /** One append for all. */
+  async #anchor(logs: readonly GrownLog[]): Promise<void> {
+    const { anchor } = this.#parts;
+    const anchored = anchor.heads();
+    const heads = logs
+      .map((log) => log.heads.at(-1)!)
+      .filter(({ origin, size }) => size >= (anchored.get(origin)?.size ?? 0));
+    if (heads.length === 0) return;
+    await anchor.append(heads);
+    this.#comparison!.anchored(heads);
+  }
+
+  async #publish(logs: readonly PublishedLog[]): Promise<void> {
+    const { tree, clock } = this.#parts;
+    for (let i = 0; i < logs.length; i += LOGS_IN_A_COMMIT) {
+      const portion = logs.slice(i, i + LOGS_IN_A_COMMIT);
+      for (const { tenant, checkpoints } of await tree.publish(portion, clock.now())) {
+        this.#waiters.published(tenant, checkpoints.at(-1)!.size);
+        this.#parts.onPublished?.(tenant);
+      }
+    }
+  }
+
+  /** Its history is the one that was anchored, as far as that went. */
+  #isSound({ tenant, heads }: GrownLog): boolean {
+    if (this.#refused.has(tenant)) return false;
+    assert(this.#comparison !== undefined, 'settled before it is started');
+    const judgement = this.#comparison.judge({ tenant, heads });
+    if (typeof judgement === 'object') this.#refuse(tenant, judgement.message);
+    return judgement === 'Sound';
+  }
+
+  /** Whoever waits would wait in vain, perhaps for long. */
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#waiters.end(notSigned());
+  }
+
+  #refuse(tenant: TenantId, why: string): void {
+    if (this.#refused.has(tenant)) return;
+    this.#refused.set(tenant, why);
+    // No Error: a stack would tell the operator nothing.
+    this.#parts.telemetry.error('the log of a tenant is refused', why, { tenant });
+  }
+}
+
+/** It is the database that is away, for all nodes. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AuditError && error.code === 'SERVICE_UNAVAILABLE';
+}
+
+function notSigned(): AuditError {
+  const message =
+    'Events are stored, but not signed at the moment: no checkpoint covers this yet. Try again later.';
+  return new AuditError('SERVICE_UNAVAILABLE', message);
+}

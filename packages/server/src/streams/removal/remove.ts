@@ -1,0 +1,168 @@
+// Removes the content of whole ranges of a log. Notice first, then a signed and anchored checkpoint over it, then the content:
+// a crash leaves a notice without its effect, never an effect without its notice. From the commit of the notice on, every
+// read shows the tombstone. To ask again for the same ranges finishes what was begun. Entries and group roots stay, so
+// that every proof ever given stays valid.
+
+import { ok as assert } from 'node:assert/strict';
+import type { EventId, TenantId } from '@tallystick/contract';
+import { type IndexRange, KINDS, type NoticePayload, subtreesOf, toBase64 } from '@tallystick/evidence';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Deadline } from '../../runtime/deadline.ts';
+import type { Checkpointer } from '../checkpoints/checkpointer.ts';
+import { draftNotice } from '../append/notice.ts';
+import { requireSound } from '../checkpoints/provable.ts';
+import type { Deletion, IndexSpan, RemovalStore } from './removal.ts';
+import type { Sequencer } from '../append/sequencer.ts';
+import type { LogTree, TreeReader } from '../tree.ts';
+
+export interface RemovalRequest {
+  readonly tenant: TenantId;
+  /** In order, none overlapping another; all of the log that is written to now, and signed. */
+  readonly spans: readonly IndexSpan[];
+  readonly cause: NoticePayload<typeof KINDS.purge>['cause'];
+  /** The retention policy that decided; undefined: the tenant's default. */
+  readonly policy?: { readonly policyId: string; readonly policyVersion: number } | undefined;
+  /** A UUID: that of the request which caused it, or a new one. */
+  readonly correlationId: string;
+  /** For how long a checkpoint over the notices is waited for. */
+  readonly deadline: Deadline;
+}
+
+export interface RemovalParts {
+  readonly removal: RemovalStore;
+  readonly trees: Pick<TreeReader, 'tree' | 'head'>;
+  readonly sequencer: Pick<Sequencer, 'append'>;
+  readonly checkpointer: Pick<Checkpointer, 'covers' | 'refusalOf'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly nextId: () => EventId;
+}
+
+export interface Removed {
+  /** The notices under which all of it is removed now, by their indexes: new ones, and those that were there before. */
+  readonly noticeIndexes: readonly number[];
+}
+
+/** Of one notice, which stays small: what does not fit goes into the next one. A single span has no more than 106. */
+const SUBTREES_MAX = 1000;
+const DELETIONS_AT_ONCE = 1000;
+
+/** Rejects where a step fails; the steps before it stay done, and the same request goes on from there. */
+export async function remove(request: RemovalRequest, parts: RemovalParts): Promise<Removed> {
+  const { tenant, spans } = request;
+  // In a log that is at fault, the content may be needed to find out what happened.
+  requireSound(tenant, parts.checkpointer);
+  const tree = await parts.trees.tree(tenant);
+  if (tree === undefined) throw new Error(`there is no tenant ${tenant}`);
+  const { left, noticeIndexes } = await split(tenant, spans, parts.removal);
+  for (const some of portionsOf(left, tree.firstIndex)) {
+    const noticeIndex = await appendNotice(some, tree, request, parts);
+    if (noticeIndex !== undefined) noticeIndexes.add(noticeIndex);
+  }
+  const ordered = [...noticeIndexes].sort((a, b) => a - b);
+  for (const noticeIndex of ordered) {
+    await untilSigned(noticeIndex, request, parts);
+    for (let from: number | undefined = 0; from !== undefined; )
+      from = await parts.removal.deleteContents(tenant, noticeIndex, from);
+  }
+  return { noticeIndexes: ordered };
+}
+
+/** What no notice names yet, and the notices that name the rest. */
+async function split(
+  tenant: TenantId,
+  spans: readonly IndexSpan[],
+  removal: RemovalStore,
+): Promise<{ readonly left: IndexSpan[]; readonly noticeIndexes: Set<number> }> {
+  const left: IndexSpan[] = [];
+  const noticeIndexes = new Set<number>();
+  for (const { firstIndex, endIndex } of spans) {
+    let reached = firstIndex;
+    for (let portion: Deletion[] | undefined; reached < endIndex; ) {
+      portion = await removal.deletions(tenant, { firstIndex: reached, endIndex }, DELETIONS_AT_ONCE);
+      for (const deletion of portion) {
+        noticeIndexes.add(deletion.noticeIndex);
+        if (deletion.firstIndex > reached) left.push({ firstIndex: reached, endIndex: deletion.firstIndex });
+        reached = Math.min(endIndex, deletion.endIndex);
+      }
+      if (portion.length === DELETIONS_AT_ONCE) continue;
+      if (reached < endIndex) left.push({ firstIndex: reached, endIndex });
+      break;
+    }
+  }
+  return { left, noticeIndexes };
+}
+
+/** As many of them as one notice can name. */
+function* portionsOf(spans: readonly IndexSpan[], logFirstIndex: number): Generator<IndexSpan[]> {
+  let portion: IndexSpan[] = [];
+  let subtrees = 0;
+  for (const span of spans) {
+    if (span.firstIndex < logFirstIndex)
+      throw new Error(
+        `index ${span.firstIndex} is of a log that ended with a restore: no notice can follow in it`,
+      );
+    const more = subtreesOf(rangeIn(span, logFirstIndex)).length;
+    if (portion.length > 0 && subtrees + more > SUBTREES_MAX) {
+      yield portion;
+      [portion, subtrees] = [[], 0];
+    }
+    portion.push(span);
+    subtrees += more;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** In indexes of the log. */
+function rangeIn({ firstIndex, endIndex }: IndexSpan, logFirstIndex: number) {
+  return { begin: firstIndex - logFirstIndex, end: endIndex - logFirstIndex };
+}
+
+/** Undefined, and nothing is appended, where there is no content to remove. */
+async function appendNotice(
+  spans: readonly IndexSpan[],
+  tree: LogTree,
+  { tenant, cause, policy, correlationId }: RemovalRequest,
+  { removal, sequencer, clock, nextId }: RemovalParts,
+): Promise<number | undefined> {
+  const count = await removal.countContents(tenant, spans);
+  if (count === 0) return undefined;
+  const ranges = spans.map((span): IndexRange => {
+    const { begin, end } = rangeIn(span, tree.firstIndex);
+    return [begin, end];
+  });
+  const signedSize = (await tree.latest())?.size ?? 0;
+  const last = ranges.at(-1)![1];
+  if (last > signedSize)
+    throw new Error(
+      `the log of ${tenant} is signed up to ${signedSize}, and index ${last - 1} is to be removed`,
+    );
+  const payload: NoticePayload<typeof KINDS.purge> = {
+    policyId: policy?.policyId ?? null,
+    policyVersion: policy?.policyVersion ?? null,
+    cause,
+    ranges,
+    count,
+    subtrees: (await tree.subtrees(ranges)).map(toBase64),
+  };
+  const resource = { resourceType: 'Log', resourceId: tenant };
+  const facts = { kind: KINDS.purge, action: 'Purge.Events', resource, payload, correlationId };
+  const draft = draftNotice(facts, { eventId: nextId(), nowMs: clock.now() });
+  const result = await sequencer.append({ tenant, drafts: [draft], atomic: true });
+  const [placed] = result.status === 'Done' ? result.outcomes : [];
+  assert(placed?.status === 'Appended', 'a notice has an id of its own');
+  return placed.index;
+}
+
+/** A checkpoint is anchored before it is stored. */
+async function untilSigned(
+  noticeIndex: number,
+  { tenant, deadline }: RemovalRequest,
+  { trees, checkpointer }: RemovalParts,
+): Promise<void> {
+  const head = await trees.head(tenant, noticeIndex);
+  assert(head !== undefined, 'a notice is in a log');
+  const size = noticeIndex - head.firstIndex + 1;
+  if ((head.latest?.size ?? 0) >= size) return;
+  const isPublished = async () => ((await trees.head(tenant, noticeIndex))?.latest?.size ?? 0) >= size;
+  await checkpointer.covers({ tenant, size, deadline }, isPublished);
+}

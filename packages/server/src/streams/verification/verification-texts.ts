@@ -1,0 +1,52 @@
+// A verification as its job holds it: what was asked for, how far it has come, and what came of it.
+
+import type { StreamId } from '@tallystick/contract';
+import { fromHex, parseJson, toHex } from '@tallystick/evidence';
+import type { Job } from '../../work/jobs.ts';
+import type { RangeVerdict } from '../tree.ts';
+
+export interface Asked {
+  readonly streamId: StreamId;
+  readonly requestedBy: string;
+  readonly requestedAtMs: number;
+  readonly fromIndex: number;
+  readonly endIndex: number;
+  /** The size of the smallest checkpoint that covers the range, of the log that holds it; 0 for an empty range. */
+  readonly requiredSize: number;
+}
+
+export type Result = { readonly verdict: RangeVerdict } | { readonly failureReason: string };
+
+type ResultText =
+  | { readonly verdict: Omit<RangeVerdict, 'rootHash'> & { readonly rootHash: string } }
+  | { readonly failureReason: string };
+
+// The functions below read what those beside them have written.
+
+export function askedIn({ body }: Pick<Job, 'body'>): Asked {
+  return parseJson(body) as Asked;
+}
+
+export function progressText(checkedEvents: number): string {
+  return JSON.stringify({ checkedEvents });
+}
+
+export function progressIn({ progress }: Pick<Job, 'progress'>): number {
+  if (progress === undefined) return 0;
+  return (parseJson(progress) as { checkedEvents: number }).checkedEvents;
+}
+
+export function resultText(result: Result): string {
+  const text: ResultText =
+    'verdict' in result
+      ? { verdict: { ...result.verdict, rootHash: toHex(result.verdict.rootHash) } }
+      : result;
+  return JSON.stringify(text);
+}
+
+export function resultIn({ result }: Pick<Job, 'result'>): Result | undefined {
+  if (result === undefined) return undefined;
+  const text = parseJson(result) as ResultText;
+  if (!('verdict' in text)) return text;
+  return { verdict: { ...text.verdict, rootHash: fromHex(text.verdict.rootHash) } };
+}

@@ -1,0 +1,197 @@
+// Verifications of streams: a stream, or a part of it, is recomputed from what is stored, off to the side, and held
+// against what was signed: nothing is said to be verified that no checkpoint covers. Each is a job, so it goes on after a
+// restart and every node can be asked for its verdict.
+
+import { ok as assert } from 'node:assert/strict';
+import {
+  type Answer,
+  AuditError,
+  type ErrorDetail,
+  ERRORS,
+  type InputOf,
+  LIMITS,
+  type StreamVerification,
+} from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { Call } from '../../call.ts';
+import { firstAnswer, jobKeyOf } from '../../work/job-keys.ts';
+import type { WorkStore } from '../../work/jobs.ts';
+import type { KindOfWork } from '../../work/workers.ts';
+import type { Signing } from '../../keys/signing.ts';
+import type { Telemetry } from '../../telemetry.ts';
+import type { LogReader, StoredStream, UsedKey } from '../log.ts';
+import type { KeyTime } from '../append/once.ts';
+import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts';
+import { streamOf } from '../stream-operations.ts';
+import type { RangeVerdict, TreeReader } from '../tree.ts';
+import { shownVerification } from './verification-answer.ts';
+import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
+
+export interface VerificationParts extends ProvableParts, KeyTime {
+  readonly log: LogReader;
+  readonly work: WorkStore;
+  readonly nextId: () => string;
+  /** There is something to do. */
+  readonly wakeVerification: () => void;
+}
+
+interface Range {
+  readonly fromIndex: number;
+  readonly endIndex: number;
+}
+
+/** Of one tenant. */
+export const WAITING_MAX = 10;
+const KEPT_MAX = 1000;
+const KEPT_MS = LIMITS.idempotencyWindowMs;
+/** So many are recomputed at a time by a node, of different tenants; others wait. */
+const AT_ONCE = 2;
+
+export function createVerifications(parts: VerificationParts) {
+  return {
+    'streams.verify': {
+      perform: (call: Call, input: InputOf<'streams.verify'>) => verify(call, input, parts),
+      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
+    },
+    'streams.getVerification': async (
+      { tenant }: Call,
+      { streamId, operationId }: InputOf<'streams.getVerification'>,
+    ): Promise<Answer<'streams.getVerification'>> => {
+      const job = await parts.work.forTenant(tenant!).find(operationId);
+      const asked = job?.kind === 'Verification' ? askedIn(job) : undefined;
+      if (job === undefined || asked?.streamId !== streamId)
+        throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
+      return { kind: 'Done', body: shownVerification(operationId, asked, job) };
+    },
+  };
+}
+
+async function verify(
+  call: Call,
+  input: InputOf<'streams.verify'>,
+  parts: VerificationParts,
+): Promise<Answer<'streams.verify'>> {
+  const stream = await streamOf(call, input.streamId, parts.log);
+  const { tenant, caller } = call;
+  assert(tenant !== undefined && caller !== undefined, 'a stream has a tenant');
+  const range = rangeOf(stream, input.range);
+  const asked: Asked = {
+    streamId: stream.streamId,
+    requestedBy: caller.name,
+    requestedAtMs: parts.clock.now(),
+    ...range,
+    requiredSize: await signedSizeFor(call, range, parts),
+  };
+  const jobId = parts.nextId();
+  const body = shownVerification(jobId, asked);
+  const job = {
+    jobId,
+    kind: 'Verification',
+    body: JSON.stringify(asked),
+    once: jobKeyOf(call, body, parts),
+  } as const;
+  const limits = { waitingMax: WAITING_MAX, doneMax: KEPT_MAX };
+  const enqueued = await parts.work.forTenant(tenant).enqueue(job, limits);
+  if (enqueued.status === 'KeyUsed') return repeated(firstAnswer(call, enqueued.used));
+  if (enqueued.status === 'Full') {
+    const message = `${WAITING_MAX} verifications of this tenant wait already.`;
+    throw new AuditError('SERVICE_UNAVAILABLE', message);
+  }
+  parts.wakeVerification();
+  return { kind: 'Accepted', body };
+}
+
+/** Of what `shownVerification` has made. */
+function repeated(answer: string) {
+  return { kind: 'Repeated', body: parseJson(answer) as StreamVerification } as const;
+}
+
+export interface RecomputeParts {
+  readonly trees: Pick<TreeReader, 'checkRange'>;
+  readonly signing: Pick<Signing, 'publicKeys'>;
+  readonly telemetry: Pick<Telemetry, 'error'>;
+}
+
+export function verificationWork(parts: RecomputeParts): KindOfWork {
+  const { telemetry } = parts;
+  return {
+    kind: 'Verification',
+    atOnce: AT_ONCE,
+    perLane: 1,
+    attemptsMax: 1,
+    async handle(job, { signal, progress }) {
+      const { tenant } = job;
+      const asked = askedIn(job);
+      const verdict = await recompute({ ...asked, tenant }, parts, (checkedEvents) => {
+        signal.throwIfAborted();
+        progress(progressText(checkedEvents));
+      });
+      if (verdict.fault !== undefined) {
+        const { streamId } = asked;
+        telemetry.error('a stream does not verify', new Error(verdict.fault.message), { tenant, streamId });
+      }
+      return { status: 'Done', result: resultText({ verdict }), keepMs: KEPT_MS };
+    },
+    outOfAttempts: () => ({
+      status: 'Done',
+      result: resultText({ failureReason: 'The stream could not be read.' }),
+      keepMs: KEPT_MS,
+    }),
+  };
+}
+
+async function recompute(
+  { tenant, streamId, fromIndex, endIndex, requiredSize }: Asked & { readonly tenant: string },
+  { trees, signing }: RecomputeParts,
+  onProgress: (checkedEvents: number) => void,
+): Promise<RangeVerdict> {
+  const wish = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+  const verdict = await trees.checkRange(wish, onProgress);
+  if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
+  const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
+  const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;
+  return { ...verdict, fault: { index, reason: 'KEY_UNKNOWN', message } };
+}
+
+/**
+ * The size of the smallest checkpoint that covers the range, when there is such a checkpoint: what has just been
+ * appended waits for it. A log that ended with a restore gets no more of them, and the verdict says what that leaves out.
+ */
+async function signedSizeFor(
+  call: Call,
+  { fromIndex, endIndex }: Range,
+  parts: VerificationParts,
+): Promise<number> {
+  const current = await treeOf(call, parts);
+  if (fromIndex === endIndex) return 0;
+  if (fromIndex >= current.firstIndex) {
+    await covering(call, endIndex - 1, parts);
+    return endIndex - current.firstIndex;
+  }
+  // A stream is never of two logs.
+  const ended = await parts.trees.tree(call.tenant!, fromIndex);
+  assert(ended !== undefined, 'what is in a stream is in a log');
+  return endIndex - ended.firstIndex;
+}
+
+function rangeOf({ firstIndex, endIndex }: StoredStream, range: InputOf<'streams.verify'>['range']): Range {
+  const [first, last] = [firstIndex + 1, endIndex];
+  const { fromSequence = first, toSequence = last } = range ?? {};
+  const details: ErrorDetail[] = [];
+  const refuse = (field: string, issue: string, value: number) =>
+    details.push({ field, issue, value: String(value) });
+  const isOutside = (sequence: number | undefined) =>
+    sequence !== undefined && (sequence < first || sequence > last);
+  const issue = 'must be a sequence of the stream';
+  if (isOutside(range?.fromSequence)) refuse('fromSequence', issue, fromSequence);
+  if (isOutside(range?.toSequence)) refuse('toSequence', issue, toSequence);
+  if (details.length === 0 && range?.toSequence !== undefined && toSequence < fromSequence) {
+    refuse('toSequence', 'must not be before fromSequence', toSequence);
+  }
+  if (details.length > 0) {
+    const has = last < first ? 'is empty' : `has the sequences ${first} to ${last}`;
+    const message = `The stream ${has}; ${fromSequence} to ${toSequence} is no part of it.`;
+    throw new AuditError('VALIDATION_FAILED', message, { details });
+  }
+  return { fromIndex: fromSequence - 1, endIndex: toSequence };
+}
