@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
 import { draftNotice } from '../streams/append/notice.ts';
+import type { CausedJob } from '../work/jobs.ts';
 import { commitmentOfRecord, type RecordContent, type RecordMacs } from './record-macs.ts';
 import type { ChangeRefusal, RecordKind, RecordOwner, StoredRecord } from './records.ts';
 
@@ -32,6 +33,8 @@ export interface ChangeWish {
   readonly correlationId: string;
   /** Used up in the same commit. */
   readonly once?: Once | undefined;
+  /** Work that it causes, stored in the same commit. */
+  readonly jobs?: readonly CausedJob[] | undefined;
 }
 
 export type ChangeResult =
@@ -56,7 +59,7 @@ export interface ChangeParts {
 
 export function createChange(parts: ChangeParts): Change {
   const { append, provide, macs, onChanged, clock, random, nextId } = parts;
-  return async ({ owner, writes, correlationId, once }) => {
+  return async ({ owner, writes, correlationId, once, jobs = [] }) => {
     await provide(owner);
     const records = writes.map(({ kind, id, version, content }) =>
       macs.make({ owner, kind, id, version, content }, random),
@@ -71,7 +74,7 @@ export function createChange(parts: ChangeParts): Change {
     });
     try {
       const tenant = owner as TenantId;
-      const result = await append({ tenant, drafts, records, atomic: true, once });
+      const result = await append({ tenant, drafts, records, jobs, atomic: true, once });
       return result.status === 'Done' ? { status: 'Done', records } : result;
     } finally {
       onChanged();

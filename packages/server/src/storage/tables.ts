@@ -334,6 +334,12 @@ export const TABLES = {
     rights: { Reader: READ, Projector: ALL },
     not: OF_THE_INDEX,
   },
+  outbox: {
+    of: 'Tenant',
+    only: 'SQLite',
+    rights: {},
+    not: 'jobs on their way to work.db',
+  },
   jobs: {
     of: 'Tenant',
     only: 'PostgreSQL',

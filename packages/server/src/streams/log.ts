@@ -12,6 +12,7 @@ import type {
 } from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../records/records.ts';
+import type { CausedJob } from '../work/jobs.ts';
 import type { AnchoredHead } from './anchor/anchor.ts';
 import type { Divergence } from './anchor/divergence.ts';
 
@@ -41,9 +42,11 @@ export interface Once {
   readonly note: string;
 }
 
-export interface AppendRequest extends Omit<EventsRequest, 'records'> {
+export interface AppendRequest extends Omit<EventsRequest, 'records' | 'jobs'> {
   /** Records that change with it; then the drafts are the notices that tell of them. */
   readonly records?: readonly StoredRecord[];
+  /** Work that it causes. */
+  readonly jobs?: readonly CausedJob[];
 }
 
 /** One that changes no record. */
@@ -51,6 +54,7 @@ export interface EventsRequest {
   readonly tenant: TenantId;
   readonly drafts: readonly Draft[];
   readonly records?: never;
+  readonly jobs?: never;
   /** All drafts are appended, or none. */
   readonly atomic: boolean;
   /** Used up in the same commit, and only when at least one draft was appended or recognised. */

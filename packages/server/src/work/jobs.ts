@@ -27,6 +27,9 @@ export interface NewJob {
   readonly dead?: { readonly reason: string; readonly attempts: number } | undefined;
 }
 
+/** A job that a change causes, in the same commit. */
+export type CausedJob = Pick<NewJob, 'jobId' | 'kind' | 'lane' | 'dueInMs' | 'body'>;
+
 export interface JobKey {
   readonly operation: OperationName;
   readonly key: string;

@@ -1,5 +1,6 @@
 // Every claim, by what it says: each backend is held to all of them.
 
+import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
@@ -38,4 +39,5 @@ export const ALL_CLAIMS = [
   workClaims,
   workTurnClaims,
   followClaims,
+  causedJobClaims,
 ].flatMap((claims) => Object.entries(claims));

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { AuditError } from '@tallystick/contract';
 import type { StoredRecord } from '../../records/records.ts';
+import type { CausedJob } from '../../work/jobs.ts';
 import type { AppendFault, AppendRequest, AppendResult, Draft, DraftOutcome } from '../../streams/log.ts';
 import { nextId } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
@@ -43,8 +44,16 @@ const stored: fc.Arbitrary<StoredRecord> = record({
   salt: bytes,
   mac: bytes,
 });
+const caused: fc.Arbitrary<CausedJob> = record({
+  jobId: text,
+  kind: fc.constantFrom('Rebuild', 'Verification'),
+  lane: text,
+  dueInMs: fc.nat(),
+  body: text,
+});
 const request: fc.Arbitrary<AppendRequest> = record({
   records: fc.array(stored, { maxLength: 2 }),
+  jobs: fc.array(caused, { maxLength: 2 }),
   tenant: fc.constantFrom('acme', 'other'),
   atomic: fc.boolean(),
   drafts: fc.array(draft, { maxLength: 5 }),

@@ -1,8 +1,9 @@
 // A pool of append requests as one message. The writer hashes and stores the bytes of the texts as they stand in it.
 
 import type { Classification, Duration, EventId, OperationName, TenantId } from '@tallystick/contract';
-import { type Kind, KINDS } from '@tallystick/evidence';
+import { type Kind, KINDS, parseJson } from '@tallystick/evidence';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
+import type { CausedJob } from '../../work/jobs.ts';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
 import type { TextBytes } from './commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
@@ -16,6 +17,7 @@ export interface PooledRequest {
   readonly clearance: Classification;
   readonly drafts: readonly PooledDraft[];
   readonly records: readonly StoredRecord[];
+  readonly jobs: readonly CausedJob[];
 }
 
 export interface PooledDraft {
@@ -36,6 +38,7 @@ export interface AppendPool {
 const ATOMIC = 1;
 const ONCE = 2;
 const RECORDS = 4;
+const JOBS = 8;
 const RETENTION = 1;
 const FINGERPRINT = 2;
 const SAME_RETENTION = 4;
@@ -53,9 +56,10 @@ export function encodePool(
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
   let before: Draft | undefined;
-  for (const { tenant, atomic, once, clearance = 'Public', drafts, records = [] } of requests) {
+  for (const { tenant, atomic, once, clearance = 'Public', drafts, records = [], jobs = [] } of requests) {
     out.text(tenant);
-    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | (records.length === 0 ? 0 : RECORDS));
+    const causes = (records.length === 0 ? 0 : RECORDS) | (jobs.length === 0 ? 0 : JOBS);
+    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | causes);
     out.u8(CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
@@ -64,6 +68,8 @@ export function encodePool(
       before = draft;
     }
     if (records.length > 0) writeRecords(out, records);
+    // Few, and seldom: they need no form of their own.
+    if (jobs.length > 0) out.text(JSON.stringify(jobs));
   }
   return out.buffer;
 }
@@ -96,6 +102,7 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
       clearance,
       drafts: listOf(message, () => (before = readDraft(message, before))),
       records: (flags & RECORDS) === 0 ? [] : listOf(message, () => readRecord(message)),
+      jobs: (flags & JOBS) === 0 ? [] : (parseJson(message.text()) as readonly CausedJob[]),
     };
   });
   return { requests, now };

@@ -4,6 +4,7 @@
 import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { First } from '../../repeats.ts';
 import type { StoredRecord } from '../../records/records.ts';
+import type { CausedJob } from '../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../streams/removal/removal.ts';
 import type { PooledDraft } from './append-message.ts';
@@ -53,6 +54,8 @@ export interface PoolTables<H extends Head = Head> {
   putStream(head: H, stream: NewStream): void;
   /** In the place of the version before. */
   putRecord(head: H, record: StoredRecord): void;
+  /** On its way to the store of jobs. */
+  putJob(head: H, job: CausedJob): void;
   putDeletion(head: H, deletion: Deletion): void;
   /** Takes the place of a key that has expired. */
   putUsedKey(head: H, once: Once, outcomes: readonly DraftOutcome[]): void;

@@ -65,6 +65,7 @@ export class PoolWriter<H extends Head> {
       this.#tables.putUsedKey(head, classedWith(once, recognized), outcomes);
     }
     for (const record of request.records) this.#tables.putRecord(head, record);
+    for (const job of request.jobs) this.#tables.putJob(head, job);
     for (const span of spans) {
       const notice = outcomes[request.drafts.findIndex(isPurge)];
       if (notice?.status === 'Appended')

@@ -50,9 +50,10 @@ const SHARED_MAX = 10_000;
 
 export function canBeAtOnce(open: readonly Numbered[]): boolean {
   return open.every(
-    ({ request: { once, drafts, records } }) =>
+    ({ request: { once, drafts, records, jobs } }) =>
       once === undefined &&
       records.length === 0 &&
+      jobs.length === 0 &&
       drafts.every((draft) => draft.sentFingerprint === undefined && !isPurge(draft)),
   );
 }

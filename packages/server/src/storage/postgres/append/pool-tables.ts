@@ -4,6 +4,7 @@
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
+import type { CausedJob, NewJob } from '../../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { PooledDraft, PooledRequest } from '../../pool/append-message.ts';
@@ -22,6 +23,8 @@ import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
 import { PoolRows } from './pool-rows.ts';
 import { RecordRows } from '../records/records.ts';
+import { valuesOf } from '../../work/job-tables.ts';
+import { JOB_STATEMENTS } from '../work/work.ts';
 
 // Each looked up by itself, which LIMIT makes sure of: a join might go through all that there is.
 const USED_KEYS = ofTenants(
@@ -54,6 +57,7 @@ export class PostgresPoolTables implements PoolTables {
   readonly #usedKeys = new Map<string, UsedKey>();
   readonly #ids = new Map<string, StoredId>();
   readonly #records = new RecordRows();
+  readonly #jobs: NewJob[] = [];
   readonly #deletions = new DeletionRows();
   readonly rows = new PoolRows();
 
@@ -107,6 +111,7 @@ export class PostgresPoolTables implements PoolTables {
   async write(transaction: Transaction): Promise<void> {
     if (!this.rows.isEmpty) await this.rows.write(transaction, this.#locked.heads.values());
     await this.#deletions.write(transaction);
+    for (const job of this.#jobs) await transaction.query(JOB_STATEMENTS.add, valuesOf(job));
     await this.#records.write(transaction);
   }
 
@@ -151,6 +156,10 @@ export class PostgresPoolTables implements PoolTables {
 
   isNameTaken(_: Head, record: StoredRecord): boolean {
     return this.#records.isNameTaken(record);
+  }
+
+  putJob({ tenantId: tenant }: Head, job: CausedJob): void {
+    this.#jobs.push({ ...job, tenant });
   }
 
   putRecord(_: Head, record: StoredRecord): void {

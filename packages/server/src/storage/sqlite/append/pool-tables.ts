@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
+import type { CausedJob } from '../../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
@@ -24,6 +25,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
   readonly #insertStream: StatementSync;
+  readonly #insertJob: StatementSync;
 
   constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
     this.#heads = heads;
@@ -42,6 +44,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
       `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms)
        VALUES (?, ?, ?, ?, ?, ?)`,
     );
+    this.#insertJob = db.prepare('INSERT INTO outbox (tenant, job_id, job) VALUES (?, ?, ?)');
     this.#insertStream = db.prepare(
       'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
     );
@@ -78,6 +81,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
     this.#records.put(tenant, record);
+  }
+
+  putJob({ tenant }: NumberedHead, job: CausedJob): void {
+    this.#insertJob.run(tenant, job.jobId, JSON.stringify(job));
   }
 
   isDeletedIn({ tenant }: NumberedHead, span: IndexSpan): boolean {

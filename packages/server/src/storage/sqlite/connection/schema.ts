@@ -192,4 +192,14 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (tenant, first_index)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Jobs that changes have caused, on their way to work.db: two files do not commit together.
+  CREATE TABLE outbox (
+    tenant INTEGER NOT NULL REFERENCES tenants,
+    job_id TEXT NOT NULL,
+    -- JSON.
+    job    TEXT NOT NULL,
+    PRIMARY KEY (tenant, job_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

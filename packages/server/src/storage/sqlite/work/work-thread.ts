@@ -4,9 +4,9 @@ import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../runtime/calls.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
-import { JobTables } from '../../work/job-tables.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { Follows } from './follow.ts';
+import { JobTablesWithOutbox } from './outbox.ts';
 import { WorkDatabase } from './work-database.ts';
 
 export interface WorkData {
@@ -19,7 +19,7 @@ const { directory, isAlone } = workerData as WorkData;
 const database = new WorkDatabase(directory, createSteadyTime(systemClock));
 if (isAlone) database.release();
 const journal = openJournalForReading(directory);
-const jobs = new JobTables(database);
+const jobs = new JobTablesWithOutbox({ directory, journal, database });
 
 serveCalls({ jobs, follows: new Follows(journal, database, jobs) }, () => {
   journal.close();

@@ -6,10 +6,10 @@ import type { Clock } from '../../../runtime/clock.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
 import { threadsBeside } from '../../../runtime/thread.ts';
 import type { WorkStore } from '../../../work/jobs.ts';
-import { JobTables } from '../../work/job-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { Follows } from './follow.ts';
+import { JobTablesWithOutbox } from './outbox.ts';
 import { WorkDatabase } from './work-database.ts';
 import type { WorkData } from './work-thread.ts';
 
@@ -51,7 +51,7 @@ function here({ directory, clock, exclusive }: WorkOptions): OpenWork {
   const database = new WorkDatabase(directory, createSteadyTime(clock));
   if (exclusive) database.release();
   const journal = openJournalForReading(directory);
-  const jobs = new JobTables(database);
+  const jobs = new JobTablesWithOutbox({ directory, journal, database });
   return {
     opened: Promise.resolve(),
     store: workStoreOn(callsHere(jobs)),

@@ -1,0 +1,65 @@
+// Jobs that changes have caused: committed to journal.db with the change, and taken over into work.db before anybody looks for
+// them there. Taking one over again changes nothing: it has its id.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { parseJson } from '@tallystick/evidence';
+import type { CausedJob, Claim, ClaimWish, Job, NewJob } from '../../../work/jobs.ts';
+import { textIn } from '../../rows/columns.ts';
+import { JobTables } from '../../work/job-tables.ts';
+import { inTransaction, openJournal } from '../connection/database.ts';
+import type { WorkDatabase } from './work-database.ts';
+
+export interface OutboxParts {
+  readonly directory: string;
+  /** For reading. */
+  readonly journal: DatabaseSync;
+  readonly database: WorkDatabase;
+}
+
+export class JobTablesWithOutbox extends JobTables<StatementSync> {
+  readonly #parts: OutboxParts;
+  readonly #waiting: StatementSync;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: OutboxParts) {
+    super(parts.database);
+    this.#parts = parts;
+    this.#waiting = parts.journal.prepare('SELECT tenant_id, job FROM outbox JOIN tenants USING (tenant)');
+  }
+
+  override async claim(wish: ClaimWish): Promise<Claim[]> {
+    await this.#takeOver();
+    return super.claim(wish);
+  }
+
+  override async find(tenant: string, jobId: string): Promise<Job | undefined> {
+    await this.#takeOver();
+    return super.find(tenant, jobId);
+  }
+
+  /** One at a time: nobody claims a job that is still in the outbox, or it might be taken over again when it is done. */
+  #takeOver(): Promise<void> {
+    this.#last = this.#last.catch(() => {}).then(() => this.#takeAll());
+    return this.#last;
+  }
+
+  async #takeAll(): Promise<void> {
+    const jobs = this.#waiting.all().map(jobIn);
+    if (jobs.length === 0) return;
+    await this.#parts.database.inTransaction('All', async (transaction) => {
+      for (const job of jobs) await this.add(transaction, job);
+    });
+    using db = openJournal(this.#parts.directory, { mayCreate: false });
+    const remove = db.prepare(
+      'DELETE FROM outbox WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?) AND job_id = ?',
+    );
+    inTransaction(db, () => {
+      for (const { tenant, jobId } of jobs) remove.run(tenant, jobId);
+    });
+  }
+}
+
+function jobIn(row: Readonly<Record<string, unknown>>): NewJob {
+  // Only a pool writes these texts, of a CausedJob.
+  return { ...(parseJson(textIn(row, 'job')) as CausedJob), tenant: textIn(row, 'tenant_id') };
+}
