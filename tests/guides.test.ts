@@ -41,13 +41,14 @@ it('docs/guides/verify.md does what it says', async () => {
   assert.match(next!, /^verified [^]*extends the checkpoint[^]*all 2 read[^]*known from before/m);
 });
 
-it('docs/operating/run.md verifies a stream as it says', async () => {
+it('docs/operating/run.md makes and suspends a tenant, and verifies a stream, as it says', async () => {
   await using service = await startByCommand('npm start --silent');
-  const [begin, look] = shellBlocks('docs/operating/run.md');
+  const [tenants, begin, look] = shellBlocks('docs/operating/run.md');
   const refusedLook = `( KEY=none\n${look} ) 2>&1 & LOOKING=$!
 for _ in $(seq 300); do kill -0 $LOOKING 2> /dev/null || break; sleep 0.2; done
 if kill $LOOKING 2> /dev/null; then echo 'it looks for ever'; fi`;
-  const [begun, ended, refused] = service.run([begin!, look!, refusedLook]);
+  const [changed, begun, ended, refused] = service.run([tenants!, begin!, look!, refusedLook]);
+  assert.match(changed!, /"tier":"Premium".*"version":1[^]*"status":"Suspended".*"version":2/);
   assert.match(begun!, /"operationId":"\w{26}","status":"(Pending|Processing|Completed)"/);
   assert.match(
     ended!,
