@@ -63,7 +63,7 @@ class World {
 
   async publish(): Promise<void> {
     await this.maker.publish();
-    this.size = (await this.maker.storage.tree.head(TENANT))?.latest?.size ?? 0;
+    this.size = (await this.maker.storage.tree.forTenant(TENANT).head())?.latest?.size ?? 0;
   }
 
   /** Some spans anywhere in what is signed, some of which were removed before. */
@@ -92,7 +92,9 @@ class World {
     const [event] = await log.forTenant(TENANT).events(index, index + 1, 1);
     if (event === undefined) return;
     const { eventId } = decodeEntry(event.entry);
-    const found = await tree.proveEvent(TENANT, { eventId, visible: CLASSIFICATIONS, preferred: [] });
+    const found = await tree
+      .forTenant(TENANT)
+      .proveEvent({ eventId, visible: CLASSIFICATIONS, preferred: [] });
     assert.ok(found !== undefined && !('fault' in found) && found.under !== undefined);
     const { entry, roots, content } = found.evidence;
     const isOpen = content !== undefined && 'texts' in content;

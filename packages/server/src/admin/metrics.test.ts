@@ -35,7 +35,7 @@ function build() {
     meter: createMeter(clock),
     storage: {
       log: { forTenant: () => assert.fail('nobody has written') },
-      tree: { head: () => Promise.resolve(undefined) },
+      tree: { forTenant: () => ({ head: () => Promise.resolve(undefined) }) },
     },
     sequencer: {
       figures: () => ({

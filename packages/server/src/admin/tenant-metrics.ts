@@ -4,11 +4,11 @@
 import type { Metric, TenantId } from '@tallystick/contract';
 import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
 import type { LogReader } from '../streams/log.ts';
-import type { TreeReader } from '../streams/tree.ts';
+import type { TreesWith } from '../streams/tree.ts';
 import { type Figures, gauge, sharedMetrics } from './metrics.ts';
 
 export interface TenantLogParts {
-  readonly storage: { readonly log: LogReader; readonly tree: Pick<TreeReader, 'head'> };
+  readonly storage: { readonly log: LogReader; readonly tree: TreesWith<'head'> };
   readonly checkpointer: Pick<Checkpointer, 'refusalOf'>;
 }
 
@@ -23,7 +23,7 @@ export async function tenantMetrics(
 /** How far the tenant's log is signed; a tenant that has not written yet has an empty one. */
 async function logMetrics(tenant: TenantId, { storage, checkpointer }: TenantLogParts): Promise<Metric[]> {
   // The checkpoint first: the log only grows, so what is counted afterwards is never smaller.
-  const head = await storage.tree.head(tenant);
+  const head = await storage.tree.forTenant(tenant).head();
   const [newest] =
     head === undefined ? [] : await storage.log.forTenant(tenant).streams({ before: undefined }, 1);
   const entries = head === undefined || newest === undefined ? 0 : newest.endIndex - head.firstIndex;

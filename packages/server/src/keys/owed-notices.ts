@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Sequencer } from '../streams/append/sequencer.ts';
-import type { TreeReader } from '../streams/tree.ts';
+import type { TreesWith } from '../streams/tree.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { noticeFor, outcomeOf, type Rotation } from './rotation.ts';
 
@@ -22,7 +22,7 @@ export interface OwedNotices {
 export interface OwedNoticesParts {
   /** Of rotations that count; the command line may add some while the service runs. Cheap when there is none. */
   readonly read: () => Promise<readonly OwedNotices[]>;
-  readonly trees: Pick<TreeReader, 'tree'>;
+  readonly trees: TreesWith<'tree'>;
   readonly refusalOf: (tenant: TenantId) => string | undefined;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly clock: Clock;
@@ -80,7 +80,7 @@ async function tellAll(
 async function tell(tenant: TenantId, rotation: Rotation, parts: OwedNoticesParts): Promise<boolean> {
   const { trees, sequencer, clock, random, telemetry } = parts;
   if (parts.refusalOf(tenant) !== undefined) return false;
-  const tree = await trees.tree(tenant);
+  const tree = await trees.forTenant(tenant).tree();
   if (tree === undefined) return false;
   const request = noticeFor({ tenant, origin: tree.origin }, rotation, random.uuid(), clock.now());
   const outcome = outcomeOf(await sequencer.append(request));

@@ -96,7 +96,7 @@ type Notice = NoticePayload<typeof KINDS.keyRotation>;
 
 /** The notices of a rotation in a tenant's log, read as a verifier does. */
 async function noticesOf({ storage }: World, tenant: string): Promise<Notice[]> {
-  const rows = await storage.tree.evidenceRange(tenant, 0, 100, 100);
+  const rows = await storage.tree.forTenant(tenant).evidenceRange(0, 100, 100);
   return rows.flatMap(({ entry, content }) => {
     if (decodeEntry(entry).kind !== KINDS.keyRotation) return [];
     assert.ok(content !== undefined && 'texts' in content);

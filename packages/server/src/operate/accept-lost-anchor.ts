@@ -106,7 +106,7 @@ function noticeFor(
 async function storedHeads({ tenant }: UnanchoredLog, parts: AcceptParts): Promise<AnchoredHead[] | string> {
   const { tree, log } = parts.storage;
   const heads: AnchoredHead[] = [];
-  for (let each = await tree.tree(tenant); each !== undefined; ) {
+  for (let each = await tree.forTenant(tenant).tree(); each !== undefined; ) {
     const { epoch, firstIndex } = each;
     const head = await signedHead(each, parts);
     if (head === 'Unsound')
@@ -118,7 +118,7 @@ async function storedHeads({ tenant }: UnanchoredLog, parts: AcceptParts): Promi
         return `the notice that ${each.origin} begins with cannot be read; restore an undamaged copy`;
       heads.push(formerHead(first.content.texts[1]));
     }
-    each = firstIndex === 0 ? undefined : await tree.tree(tenant, firstIndex - 1);
+    each = firstIndex === 0 ? undefined : await tree.forTenant(tenant).tree(firstIndex - 1);
   }
   return heads;
 }

@@ -35,7 +35,7 @@ async function entriesOf({ storage }: SignedLogs, tenant: string): Promise<numbe
 }
 
 async function rootOf({ storage }: SignedLogs, tenant: string, size: number): Promise<Uint8Array> {
-  return (await storage.tree.tree(tenant))!.root(size);
+  return (await storage.tree.forTenant(tenant).tree())!.root(size);
 }
 
 function refused(error: unknown): boolean {

@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { IndexSpan, RemovalStore } from '../streams/removal/removal.ts';
-import type { TreeReader } from '../streams/tree.ts';
+import type { TreesWith } from '../streams/tree.ts';
 import type { Purge } from './rows/purge-notice.ts';
 
 /** What each backend does in its own way. */
@@ -20,7 +20,7 @@ const DELETED = 1000;
 /** And so many in one question, which takes a fraction of a second. */
 const COUNTED = 50_000;
 
-export function removalOn(tables: RemovalTables, { head }: Pick<TreeReader, 'head'>): RemovalStore {
+export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): RemovalStore {
   return {
     deletions: tables.deletions,
     async countContents(tenant, spans) {
@@ -33,7 +33,10 @@ export function removalOn(tables: RemovalTables, { head }: Pick<TreeReader, 'hea
       return count;
     },
     async deleteContents(tenant, noticeIndex, fromIndex) {
-      const [purge, log] = await Promise.all([tables.purge(tenant, noticeIndex), head(tenant, noticeIndex)]);
+      const [purge, log] = await Promise.all([
+        tables.purge(tenant, noticeIndex),
+        trees.forTenant(tenant).head(noticeIndex),
+      ]);
       if (purge === undefined) throw new Error(`entry ${noticeIndex} of ${tenant} is no purge notice`);
       if (noticeIndex - log!.firstIndex >= (log!.latest?.size ?? 0))
         throw new Error(`no checkpoint of ${tenant} covers the purge notice ${noticeIndex} yet`);

@@ -165,7 +165,7 @@ async function shown(call: Call, stream: StoredStream, parts: StreamOperationPar
   assert(tenant !== undefined, 'a stream belongs to a tenant');
   const region = tenantRecord?.region ?? parts.region;
   const { firstIndex, endIndex, sealedAtMs, previousStreamId } = stream;
-  const tree = await parts.trees.tree(tenant, firstIndex);
+  const tree = await parts.trees.forTenant(tenant).tree(firstIndex);
   const isSealed = sealedAtMs !== undefined;
   const checkpoint = await (isSealed ? tree?.checkpoint(endIndex - tree.firstIndex) : tree?.latest());
   return {

@@ -212,13 +212,17 @@ export interface CosignedPortion {
 
 /** A part of a tenant's sequence; `endIndex` is the first outside. */
 export interface RangeWish {
-  readonly tenant: TenantId;
   readonly fromIndex: number;
   readonly endIndex: number;
   /** The one that the range is all or a part of: it must begin and end where the log says. */
   readonly streamId?: StreamId;
   /** The checkpoint that it is held against must be signed by one of these, and by no other under the log's name. */
   readonly publicKeys: readonly Uint8Array[];
+}
+
+/** The same, and whose it is. */
+export interface TenantRange extends RangeWish {
+  readonly tenant: TenantId;
 }
 
 export interface RangeVerdict {
@@ -247,26 +251,31 @@ export interface TreeReader {
     tenant: TenantId | undefined,
     index: number,
   ): Promise<{ readonly tenant: TenantId; readonly endIndex: number } | undefined>;
+  forTenant(tenant: TenantId): TenantTrees;
+}
+
+/** For those who need some of it. */
+export interface TreesWith<K extends keyof TenantTrees> {
+  forTenant(tenant: TenantId): Pick<TenantTrees, K>;
+}
+
+/** The logs of one tenant, as trees. */
+export interface TenantTrees {
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
   checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
   /** Undefined when there is no such event, or neither its classification nor the one that was hashed is among `visible`. */
-  proveEvent(tenant: TenantId, wish: ProofWish): Promise<ProvenEvent | AlteredEvent | undefined>;
+  proveEvent(wish: ProofWish): Promise<ProvenEvent | AlteredEvent | undefined>;
   /** Of the log that is written to now; to the newest checkpoint, where no size is given. Undefined for a tenant that is not there. */
-  proveGrowth(tenant: TenantId, from: number, to?: number): Promise<ProvenGrowth | undefined>;
+  proveGrowth(from: number, to?: number): Promise<ProvenGrowth | undefined>;
   /** Looks through so many checkpoints of a log, from the newest one below a size on. */
-  cosigned(tenant: TenantId, below: LogSize, limit: number): Promise<CosignedPortion>;
+  cosigned(below: LogSize, limit: number): Promise<CosignedPortion>;
   /** Of the events from `fromIndex` up to, not with, `endIndex`, in order; no more than `limit`. */
-  evidenceRange(
-    tenant: TenantId,
-    fromIndex: number,
-    endIndex: number,
-    limit: number,
-  ): Promise<StoredEvidence[]>;
+  evidenceRange(fromIndex: number, endIndex: number, limit: number): Promise<StoredEvidence[]>;
   /**
    * The log that holds an index of the tenant's sequence; the one that is written to now, where none is asked for.
    * Undefined for a tenant that is not there.
    */
-  tree(tenant: TenantId, index?: number): Promise<LogTree | undefined>;
+  tree(index?: number): Promise<LogTree | undefined>;
   /** The same log, with its newest checkpoint. */
-  head(tenant: TenantId, index?: number): Promise<LogHead | undefined>;
+  head(index?: number): Promise<LogHead | undefined>;
 }

@@ -84,7 +84,7 @@ async function openCheckpointed(stack: AsyncDisposableStack, directory: string, 
   await checkpointer.settle(storage.logOrigin);
   checkpointer.start();
   const fill = (tenant: string, count: number) => fillLog(storage, tenant, count);
-  const latest = async (tenant: string) => (await storage.tree.tree(tenant))?.latest();
+  const latest = async (tenant: string) => (await storage.tree.forTenant(tenant).tree())?.latest();
   const covers = async (tenant: string, size: number) =>
     checkpointer.covers(
       { tenant, size, deadline: new Deadline() },

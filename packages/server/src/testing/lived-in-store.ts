@@ -203,7 +203,7 @@ async function purge(config: Config, start: Start, directory: string): Promise<v
       cause: 'Retention' as const,
       ranges,
       count: await storage.removal.countContents('gamma', [span]),
-      subtrees: (await (await storage.tree.tree('gamma'))!.subtrees(ranges)).map(toBase64),
+      subtrees: (await (await storage.tree.forTenant('gamma').tree())!.subtrees(ranges)).map(toBase64),
     };
     const resource = { resourceType: 'Log', resourceId: 'gamma' };
     const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
@@ -234,7 +234,7 @@ async function append(storage: Storage, draft: Draft, nowMs: number): Promise<vo
 /** A witness has seen the newest checkpoint of beta. */
 async function cosign(config: Config): Promise<void> {
   await using storage = await openStorage(config, true);
-  const head = await storage.tree.head('beta');
+  const head = await storage.tree.forTenant('beta').head();
   const { size, note } = head!.latest!;
   const witness = await cosigner('witness.example.com/one', new Uint8Array(32).fill(7));
   const { text } = parseNote(note);

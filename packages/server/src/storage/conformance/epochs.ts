@@ -147,7 +147,10 @@ export const epochClaims: Claims = {
     assert.deepEqual(growth.faults, []);
     await publish(storage, growth);
     const rows = await place.rows('acme');
-    const [old, current] = await Promise.all([storage.tree.tree('acme', 2), storage.tree.tree('acme')]);
+    const [old, current] = await Promise.all([
+      storage.tree.forTenant('acme').tree(2),
+      storage.tree.forTenant('acme').tree(),
+    ]);
     assert.deepEqual([old!.origin, old!.epoch, old!.firstIndex], [ORIGIN, 0, 0]);
     assert.deepEqual([current!.origin, current!.epoch, current!.firstIndex], [`${ORIGIN}/1`, 1, 3]);
     for (const [tree, own] of [
@@ -292,7 +295,9 @@ export const epochClaims: Claims = {
     requireLog(rows.slice(5, 6), genesisOf(wish, `${ORIGIN}/2`));
     requireLog(rows.slice(6), genesisOf(anchoredAt(8, 6), `${ORIGIN}/7`));
     const origins = await Promise.all(
-      rows.map(async ({ index }) => (await storage.tree.tree('acme', index))!.origin.slice(ORIGIN.length)),
+      rows.map(async ({ index }) =>
+        (await storage.tree.forTenant('acme').tree(index))!.origin.slice(ORIGIN.length),
+      ),
     );
     assert.deepEqual(origins, ['', '', '', '/1', '/1', '/2', '/7', '/7', '/7']);
   },
@@ -315,7 +320,7 @@ export const epochClaims: Claims = {
     requireLog(await place.rows('acme'), genesisOf(anchoredAt(5), `${ORIGIN}/1`));
     const [stream] = await storage.log.forTenant('acme').streams({ before: undefined }, 2);
     assert.deepEqual(stream!.genesis, genesisOf(anchoredAt(5), `${ORIGIN}/1`));
-    assert.equal((await storage.tree.tree('acme', 0))!.epoch, 1);
+    assert.equal((await storage.tree.forTenant('acme').tree(0))!.epoch, 1);
   },
 
   async 'an event that is sent again is recognised at its place in the sequence, in whichever log it is'(

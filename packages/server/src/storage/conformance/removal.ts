@@ -38,7 +38,7 @@ const span = (firstIndex: number, endIndex: number): IndexSpan => ({ firstIndex,
 
 /** Of spans in the log that is written to now, all of it signed; the writer looks at nothing else of it. */
 async function purgeOf(storage: Storage, tenant: TenantId, spans: readonly IndexSpan[]): Promise<Draft> {
-  const tree = (await storage.tree.tree(tenant))!;
+  const tree = (await storage.tree.forTenant(tenant).tree())!;
   const ranges = spans.map(({ firstIndex, endIndex }): [number, number] => [
     firstIndex - tree.firstIndex,
     endIndex - tree.firstIndex,
@@ -92,7 +92,9 @@ async function contentsOf(storage: Storage, tenant: TenantId): Promise<string> {
 async function proven(storage: Storage, tenant: TenantId, index: number): Promise<ProvenEvent> {
   const [event] = await storage.log.forTenant(tenant).events(index, index + 1, 1);
   const { eventId } = decodeEntry(event!.entry);
-  const found = await storage.tree.proveEvent(tenant, { eventId, visible: CLASSIFICATIONS, preferred: [] });
+  const found = await storage.tree
+    .forTenant(tenant)
+    .proveEvent({ eventId, visible: CLASSIFICATIONS, preferred: [] });
   assert.ok(found !== undefined && !('fault' in found));
   return found;
 }
@@ -138,7 +140,7 @@ export const removalClaims: Claims = {
     const after = await proven(storage, 'acme', 4);
     assert.deepEqual(after.evidence, { ...before.evidence, content: purged });
     assert.deepEqual(
-      (await storage.tree.evidenceRange('acme', 2, 5, 9)).map(({ content }) => 'texts' in content!),
+      (await storage.tree.forTenant('acme').evidenceRange(2, 5, 9)).map(({ content }) => 'texts' in content!),
       [true, false, false],
     );
     assert.deepEqual(await storage.removal.deletions('acme', span(4, 100), 9), [

@@ -18,7 +18,9 @@ const idAt = async (place: Place, tenant: TenantId, index: number): Promise<Even
   decodeEntry((await place.rows(tenant))[index]!.entry).eventId;
 
 async function proven(storage: Storage, eventId: EventId, preferred: readonly LogSize[] = []) {
-  const found = await storage.tree.proveEvent('acme', { eventId, visible: CLASSIFICATIONS, preferred });
+  const found = await storage.tree
+    .forTenant('acme')
+    .proveEvent({ eventId, visible: CLASSIFICATIONS, preferred });
   assert.ok(found !== undefined && !('fault' in found));
   return found;
 }
@@ -38,7 +40,7 @@ async function publishAt(storage: Storage, sizes: readonly number[]): Promise<vo
 }
 
 async function cosign(storage: Storage, size: number, name: string): Promise<void> {
-  const tree = (await storage.tree.tree('acme'))!;
+  const tree = (await storage.tree.forTenant('acme').tree())!;
   const { note } = (await tree.checkpoint(size))!;
   const line = signatureLine({ name, keyId: '00000001', signature: new Uint8Array(72) });
   assert.deepEqual(
@@ -54,7 +56,7 @@ export const treeProofClaims: Claims = {
     await using storage = await openWith(place, 'acme');
     const sizes = [3, 256, 300, 700];
     await publishAt(storage, sizes);
-    const tree = (await storage.tree.tree('acme'))!;
+    const tree = (await storage.tree.forTenant('acme').tree())!;
     const roots = new Map<number, Uint8Array>();
     for (const size of sizes) roots.set(size, await tree.root(size));
     for (const index of [0, 2, 3, 255, 256, 299, 300, 699]) {
@@ -88,7 +90,7 @@ export const treeProofClaims: Claims = {
       textsOf(secret),
     );
     const isSeen = async (tenant: TenantId, visible: readonly (typeof CLASSIFICATIONS)[number][]) =>
-      (await storage.tree.proveEvent(tenant, { ...wish, visible })) !== undefined;
+      (await storage.tree.forTenant(tenant).proveEvent({ ...wish, visible })) !== undefined;
     assert.deepEqual(
       [await isSeen('acme', ['Public', 'Internal']), await isSeen('other', CLASSIFICATIONS)],
       [false, false],
@@ -108,7 +110,7 @@ export const treeProofClaims: Claims = {
     await place.alterContent('acme', 2, '{"payload":{}}');
     await place.removeContent('acme', 3);
     const wish = { eventId: altered, visible: CLASSIFICATIONS, preferred: [] };
-    const found = await storage.tree.proveEvent('acme', wish);
+    const found = await storage.tree.forTenant('acme').proveEvent(wish);
     assert.ok(found !== undefined && 'fault' in found);
     assert.deepEqual(Object.keys(found).toSorted(), ['fault', 'index']);
     assert.equal(found.index, 2);
@@ -118,11 +120,11 @@ export const treeProofClaims: Claims = {
 
   async 'that a log only grew is proven for all sizes that are signed, and for no others'(place) {
     await using storage = await openWith(place, 'acme');
-    assert.equal((await storage.tree.proveGrowth('acme', 1))?.proof, undefined);
-    assert.equal(await storage.tree.proveGrowth('nobody', 1), undefined);
+    assert.equal((await storage.tree.forTenant('acme').proveGrowth(1))?.proof, undefined);
+    assert.equal(await storage.tree.forTenant('nobody').proveGrowth(1), undefined);
     await publishAt(storage, [256, 600]);
     await fill(storage, 'acme', 5);
-    const tree = (await storage.tree.tree('acme'))!;
+    const tree = (await storage.tree.forTenant('acme').tree())!;
     for (const [from, to] of [
       [1, undefined],
       [255, 256],
@@ -132,7 +134,7 @@ export const treeProofClaims: Claims = {
       [512, 599],
       [600, 600],
     ] as const) {
-      const { head, proof } = (await storage.tree.proveGrowth('acme', from, to))!;
+      const { head, proof } = (await storage.tree.forTenant('acme').proveGrowth(from, to))!;
       assert.equal(head.latest?.size, 600);
       const size = to ?? 600;
       const { fromRoot, toRoot, hashes, checkpoint } = proof!;
@@ -146,7 +148,11 @@ export const treeProofClaims: Claims = {
       [1, 601],
       [601, undefined],
     ] as const) {
-      assert.equal((await storage.tree.proveGrowth('acme', from, to))?.proof, undefined, `${from} to ${to}`);
+      assert.equal(
+        (await storage.tree.forTenant('acme').proveGrowth(from, to))?.proof,
+        undefined,
+        `${from} to ${to}`,
+      );
     }
   },
 
@@ -159,8 +165,10 @@ export const treeProofClaims: Claims = {
     await cosign(storage, 2, 'witness.example/w1');
     await cosign(storage, 5, 'witness.example/w2');
     const look = async (below: number, limit: number, tenant = 'acme', epoch = 0) => {
-      const { cosigned, lookedTo } = await storage.tree.cosigned(tenant, { epoch, size: below }, limit);
-      const tree = (await storage.tree.tree('acme'))!;
+      const { cosigned, lookedTo } = await storage.tree
+        .forTenant(tenant)
+        .cosigned({ epoch, size: below }, limit);
+      const tree = (await storage.tree.forTenant('acme').tree())!;
       for (const each of cosigned) assert.deepEqual(each, await tree.checkpoint(each.size));
       return [cosigned.map(({ size }) => size), lookedTo];
     };
@@ -180,11 +188,14 @@ export const treeProofClaims: Claims = {
 
   async 'the head of a log is that of the log which holds an index, and says how far it is signed'(place) {
     await using storage = await openWith(place, 'acme');
-    const tree = (await storage.tree.tree('acme'))!;
+    const tree = (await storage.tree.forTenant('acme').tree())!;
     const log = { origin: tree.origin, epoch: 0, firstIndex: 0 };
-    assert.deepEqual(await storage.tree.head('acme'), { ...log, latest: undefined });
-    assert.equal(await storage.tree.head('nobody'), undefined);
+    assert.deepEqual(await storage.tree.forTenant('acme').head(), { ...log, latest: undefined });
+    assert.equal(await storage.tree.forTenant('nobody').head(), undefined);
     await publishAt(storage, [2, 5]);
-    assert.deepEqual(await storage.tree.head('acme', 1), { ...log, latest: await tree.checkpoint(5) });
+    assert.deepEqual(await storage.tree.forTenant('acme').head(1), {
+      ...log,
+      latest: await tree.checkpoint(5),
+    });
   },
 };

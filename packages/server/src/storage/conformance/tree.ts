@@ -64,7 +64,7 @@ export async function fill(storage: Storage, tenant: TenantId, count: number): P
 }
 
 async function treeOf(storage: Storage, tenant: TenantId): Promise<LogTree> {
-  const tree = await storage.tree.tree(tenant);
+  const tree = await storage.tree.forTenant(tenant).tree();
   assert.ok(tree !== undefined, `${tenant} has a tree`);
   return tree;
 }
@@ -82,7 +82,7 @@ export const treeClaims: Claims = {
     await using storage = await openWith(place, 'acme');
     assert.deepEqual(await storage.tree.standings(), []);
     assert.deepEqual(await readAll(storage), { grown: [], faults: [], hasMore: false });
-    assert.equal(await storage.tree.tree('nobody'), undefined);
+    assert.equal(await storage.tree.forTenant('nobody').tree(), undefined);
     assert.equal(await (await treeOf(storage, 'acme')).latest(), undefined);
   },
 

@@ -22,7 +22,7 @@ import {
   proveRange,
   verifyInclusion,
 } from '@tallystick/evidence';
-import type { RangeVerdict, RangeWish } from '../../streams/tree.ts';
+import type { RangeVerdict, TenantRange } from '../../streams/tree.ts';
 import { type Answer, answered, type Asking } from '../answers.ts';
 import type { LogPlace } from '../rows/log-place.ts';
 import type { TenantTrees } from '../tree/tenant-trees.ts';
@@ -47,7 +47,7 @@ export interface RangeStore<Log extends LogPlace<unknown>> extends TenantTrees<L
 }
 
 /** Whose keys are trusted is said apart. */
-export type RangeOf = Omit<RangeWish, 'publicKeys'>;
+export type RangeOf = Omit<TenantRange, 'publicKeys'>;
 
 /**
  * Gives how many events are checked; throws only what is no verdict. Needs no transaction: nothing that it holds the

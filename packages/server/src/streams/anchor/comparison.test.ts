@@ -55,12 +55,14 @@ async function compare(world: World) {
       async stopAt(tenant, size) {
         stops.push([tenant, size]);
       },
-      tree: async () =>
-        ({
-          firstIndex: 0,
-          root: async (size: number) => root(size),
-          latest: async () => undefined,
-        }) as unknown as LogTree,
+      forTenant: () => ({
+        tree: async () =>
+          ({
+            firstIndex: 0,
+            root: async (size: number) => root(size),
+            latest: async () => undefined,
+          }) as unknown as LogTree,
+      }),
     },
     telemetry: { warn: (message) => void warnings.push(message) },
     logOrigin: LOG_ORIGIN,

@@ -9,13 +9,13 @@
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
 import type { Telemetry } from '../../telemetry.ts';
-import type { GrownLog, Standing, TreeReader, TreeWriter } from '../tree.ts';
+import type { GrownLog, Standing, TreeWriter, TreesWith } from '../tree.ts';
 import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 import { findDivergence, type Divergence, divergenceAt, divergenceMessage, rootOf } from './divergence.ts';
 import { findUnanchored, type UnanchoredLog } from './unanchored.ts';
 
 export interface ComparisonParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & Pick<TreeReader, 'tree'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & TreesWith<'tree'>;
   readonly anchor: ReadAnchor;
   readonly telemetry: Pick<Telemetry, 'warn'>;
   /** The name of the installation, with which its origins begin. */
@@ -222,7 +222,7 @@ export class AnchorComparison {
       return undefined;
     }
     // What is stored was anchored before it was: the anchor is an older one, which `unanchored` tells.
-    const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
+    const root = await rootOf(await this.#parts.tree.forTenant(tenant).tree(), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory({ tenant, anchored, standing }, divergenceAt(anchored, root));
     return undefined;

@@ -3,7 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { CompactRange, equalBytes, EvidenceError, leafHash, toHex } from '@tallystick/evidence';
-import type { LogTree, TreeHead, TreeReader } from '../tree.ts';
+import type { LogTree, TreeHead, TreesWith } from '../tree.ts';
 import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 
 /** A size at which a log is not the one that was signed. */
@@ -24,10 +24,11 @@ const ENTRIES_AT_ONCE = 1000;
 export async function findDivergence(
   tenant: TenantId,
   history: AnchorHistory,
-  reader: Pick<TreeReader, 'tree'>,
+  reader: TreesWith<'tree'>,
 ): Promise<Divergence | undefined> {
+  const trees = reader.forTenant(tenant);
   let endIndex: number | undefined;
-  for (let log = await reader.tree(tenant); log !== undefined; ) {
+  for (let log = await trees.tree(); log !== undefined; ) {
     const heads = history.get(log.origin) ?? [];
     const signedSize = (await log.latest())?.size ?? 0;
     const entries = endIndex === undefined ? signedSize : endIndex - log.firstIndex;
@@ -38,7 +39,7 @@ export async function findDivergence(
       if (root === undefined || !equalBytes(root, head.root)) return divergenceAt(head, root);
     }
     endIndex = log.firstIndex;
-    log = endIndex === 0 ? undefined : await reader.tree(tenant, endIndex - 1);
+    log = endIndex === 0 ? undefined : await trees.tree(endIndex - 1);
   }
   return undefined;
 }

@@ -55,7 +55,8 @@ async function open(directory: string) {
     async sign(tenant: string, size: number) {
       await checkpointer.settle(logOrigin);
       checkpointer.start();
-      const isPublished = async () => ((await (await tree.tree(tenant))?.latest())?.size ?? 0) >= size;
+      const isPublished = async () =>
+        ((await (await tree.forTenant(tenant).tree())?.latest())?.size ?? 0) >= size;
       await checkpointer.covers({ tenant, size, deadline: new Deadline() }, isPublished);
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -287,7 +288,7 @@ test('another history that is not signed is found by reading it back', async () 
   assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 11, 5]]);
   await assert.rejects(recoverAll(directory), isOtherHistory(5));
   await using store = await open(directory);
-  assert.equal((await store.storage.tree.tree('acme'))!.epoch, 0);
+  assert.equal((await store.storage.tree.forTenant('acme').tree())!.epoch, 0);
 });
 
 test('a log of which the anchor is older than the store is not behind, and is not anchored so far', async () => {

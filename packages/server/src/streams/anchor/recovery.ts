@@ -11,11 +11,11 @@ import type { AnchorHistory, ReadAnchor } from './anchor.ts';
 import { AnchorComparison, type Disagreement } from './comparison.ts';
 import type { EpochResult, LogWriter } from '../log.ts';
 import { divergenceMessage } from './divergence.ts';
-import type { Growth, Standing, TreeReader, TreeWriter } from '../tree.ts';
+import type { Growth, Standing, TreeWriter, TreesWith } from '../tree.ts';
 import type { UnanchoredLog } from './unanchored.ts';
 
 export interface RecoveryParts {
-  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & Pick<TreeReader, 'tree'>;
+  readonly tree: Pick<TreeWriter, 'standings' | 'stopAt' | 'readGrowth'> & TreesWith<'tree'>;
   readonly log: Pick<LogWriter, 'beginEpoch'>;
   readonly tenants: Pick<TenantStore, 'ensure'>;
   readonly anchor: ReadAnchor;

@@ -47,7 +47,7 @@ async function open() {
         publish: (logs, nowMs) => tree.publish(logs, nowMs),
         newestSizes: (tenants) => tree.newestSizes(tenants),
         cosign: (checkpoints) => tree.cosign(checkpoints),
-        tree: (tenant) => tree.tree(tenant),
+        forTenant: (tenant) => tree.forTenant(tenant),
         async readGrowth() {
           const next = told.shift();
           if (next === undefined) await node.beforeRead();
@@ -87,7 +87,7 @@ async function open() {
   await fill();
   await checkpointer.settle(storage.logOrigin);
   checkpointer.start();
-  const signedSize = async () => (await (await tree.tree('acme'))?.latest())?.size;
+  const signedSize = async () => (await (await tree.forTenant('acme').tree())?.latest())?.size;
   await until(async () => (await signedSize()) === 5);
   const [standing] = await tree.standings();
   const stack = opening.move();

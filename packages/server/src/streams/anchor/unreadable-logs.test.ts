@@ -118,7 +118,7 @@ test("a checkpoint of another log is not shown as one of a tenant's own", async 
   await logs.publish();
   using db = new DatabaseSync(join(logs.directory, JOURNAL_FILE));
   db.exec(`UPDATE checkpoints SET note = ${OTHERS} ${OF_SIZE(3)}`);
-  const tree = (await logs.storage.tree.tree('acme'))!;
+  const tree = (await logs.storage.tree.forTenant('acme').tree())!;
   for (const read of [() => tree.latest(), () => tree.checkpoint(3)])
     await assert.rejects(read, /the checkpoint that is stored for size 3 of \S+acme is none of it/);
 });

@@ -56,7 +56,7 @@ test('a crash between the anchor and the store is made good by the next turn, an
   await store.covers('acme', 5);
   assert.equal(store.checkpointer.refusalOf('acme'), undefined);
   // What was anchored was signed, and is stored too.
-  assert.equal((await (await store.storage.tree.tree('acme'))!.checkpoint(3))?.size, 3);
+  assert.equal((await (await store.storage.tree.forTenant('acme').tree())!.checkpoint(3))?.size, 3);
   await store.close();
 });
 

@@ -16,10 +16,10 @@ import { AnchorComparison } from '../anchor/comparison.ts';
 import { contradictionOf } from '../anchor/divergence.ts';
 import { CheckpointWaiters } from './checkpoint-waiters.ts';
 import { COMPARING } from './refused-log.ts';
-import type { GrownLog, PublishedLog, Standing, TreeReader, TreeWriter } from '../tree.ts';
+import type { GrownLog, PublishedLog, Standing, TreeWriter, TreesWith } from '../tree.ts';
 
 export interface CheckpointerParts {
-  readonly tree: TreeWriter & Pick<TreeReader, 'tree'>;
+  readonly tree: TreeWriter & TreesWith<'tree'>;
   readonly anchor: Anchor;
   readonly signing: Pick<Signing, 'reload' | 'sign'>;
   readonly clock: Clock;

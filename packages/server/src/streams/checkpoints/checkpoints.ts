@@ -72,7 +72,7 @@ async function growthOf(
 ): Promise<ProvenGrowth> {
   const { tenant, tenantRecord } = call;
   assert(tenant !== undefined, 'a log belongs to a tenant');
-  const ask = () => parts.trees.proveGrowth(tenant, from, to);
+  const ask = () => parts.trees.forTenant(tenant).proveGrowth(from, to);
   let found = tenantRecord === undefined ? undefined : await ask();
   if (found === undefined) throw new AuditError('TENANT_NOT_FOUND', ERRORS.TENANT_NOT_FOUND.meaning);
   requireSound(tenant, parts.checkpointer);

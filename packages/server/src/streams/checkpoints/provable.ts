@@ -32,7 +32,7 @@ export type ProvableEvent = ProvenEvent & { readonly under: NonNullable<ProvenEv
 
 export async function treeOf({ tenant, tenantRecord }: Call, { trees, checkpointer }: CoverParts) {
   assert(tenant !== undefined, 'a log belongs to a tenant');
-  const tree = tenantRecord === undefined ? undefined : await trees.tree(tenant);
+  const tree = tenantRecord === undefined ? undefined : await trees.forTenant(tenant).tree();
   if (tree === undefined) throw new AuditError('TENANT_NOT_FOUND', ERRORS.TENANT_NOT_FOUND.meaning);
   requireSound(tenant, checkpointer);
   return tree;
@@ -49,7 +49,10 @@ export async function latestOf(call: Call, parts: CoverParts): Promise<ProvableL
   const tree = await treeOf(call, parts);
   const known = await tree.latest();
   if (known !== undefined) return { tree, checkpoint: known };
-  if ((await parts.trees.evidenceRange(call.tenant!, tree.firstIndex, tree.firstIndex + 1, 1)).length === 0) {
+  if (
+    (await parts.trees.forTenant(call.tenant!).evidenceRange(tree.firstIndex, tree.firstIndex + 1, 1))
+      .length === 0
+  ) {
     const note = parts.signing.sign({ origin: tree.origin, size: 0, root: EMPTY_ROOT });
     return { tree, checkpoint: { note, size: 0, publishedAtMs: 0 } };
   }
@@ -59,7 +62,8 @@ export async function latestOf(call: Call, parts: CoverParts): Promise<ProvableL
 /** The newest checkpoint of the log that holds this index of the tenant's sequence, once it covers the index. */
 export async function covering(call: Call, index: number, parts: CoverParts): Promise<ProvableLog> {
   const current = await treeOf(call, parts);
-  const tree = index < current.firstIndex ? (await parts.trees.tree(call.tenant!, index))! : current;
+  const tree =
+    index < current.firstIndex ? (await parts.trees.forTenant(call.tenant!).tree(index))! : current;
   const size = index - tree.firstIndex + 1;
   const known = await tree.latest();
   if (known !== undefined && known.size >= size) return { tree, checkpoint: known };
@@ -82,7 +86,8 @@ async function untilCovered(
         `restore the log goes on as ${current.origin}.`,
     );
   }
-  const isPublished = async () => ((await trees.head(tenant!, log.firstIndex))?.latest?.size ?? 0) >= size;
+  const isPublished = async () =>
+    ((await trees.forTenant(tenant!).head(log.firstIndex))?.latest?.size ?? 0) >= size;
   await checkpointer.covers({ tenant: tenant!, size, deadline }, isPublished);
 }
 
@@ -94,7 +99,8 @@ export async function proofOf(
 ): Promise<ProvableEvent | AlteredEvent | undefined> {
   const { trees, newestWitnessed, checkpointer } = parts;
   const tenant = call.tenant!;
-  const ask = () => trees.proveEvent(tenant, { eventId, visible, preferred: newestWitnessed.known(tenant) });
+  const ask = () =>
+    trees.forTenant(tenant).proveEvent({ eventId, visible, preferred: newestWitnessed.known(tenant) });
   let found = await ask();
   if (found === undefined) return undefined;
   requireSound(tenant, checkpointer);
@@ -102,7 +108,7 @@ export async function proofOf(
   const { evidence, head } = found;
   const size = evidence.index - head.firstIndex + 1;
   if (found.under === undefined) {
-    await untilCovered(call, { log: head, current: (await trees.head(tenant))!, size }, parts);
+    await untilCovered(call, { log: head, current: (await trees.forTenant(tenant).head())!, size }, parts);
     found = await ask();
   }
   if (await isWitnessedElsewhere(tenant, found, size, newestWitnessed)) found = await ask();

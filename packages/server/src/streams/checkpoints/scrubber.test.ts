@@ -30,12 +30,14 @@ function build(
       );
       return found && { tenant: found[0], endIndex: found[1] };
     },
-    async checkRange({ tenant, fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
-      asked.push(`${tenant} ${fromIndex}-${endIndex}`);
-      const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
-      if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;
-      return { ...SOUND, fault: { index: at, reason, message: `entry ${at}` } };
-    },
+    forTenant: (tenant: string) => ({
+      async checkRange({ fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
+        asked.push(`${tenant} ${fromIndex}-${endIndex}`);
+        const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
+        if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;
+        return { ...SOUND, fault: { index: at, reason, message: `entry ${at}` } };
+      },
+    }),
   };
   const telemetry = createTelemetry({
     clock,

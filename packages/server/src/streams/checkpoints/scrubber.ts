@@ -8,10 +8,10 @@ import type { Signing } from '../../keys/signing.ts';
 import { type Loop, startLoop } from '../../runtime/loop.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { TreeReader } from '../tree.ts';
+import type { TreeReader, TreesWith } from '../tree.ts';
 
 export interface ScrubberOptions {
-  readonly trees: Pick<TreeReader, 'checkRange' | 'nextLog'>;
+  readonly trees: Pick<TreeReader, 'nextLog'> & TreesWith<'checkRange'>;
   readonly signing: Pick<Signing, 'publicKeys'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -69,10 +69,9 @@ export function createScrubber({
     }
     const fromIndex = log.tenant === tenant ? index : 0;
     const endIndex = Math.min(log.endIndex, fromIndex + eventsMax);
-    const { fault, checkedEvents } = await trees.checkRange(
-      { tenant: log.tenant, fromIndex, endIndex, publicKeys: signing.publicKeys() },
-      () => {},
-    );
+    const { fault, checkedEvents } = await trees
+      .forTenant(log.tenant)
+      .checkRange({ fromIndex, endIndex, publicKeys: signing.publicKeys() }, () => {});
     // Where nothing is there at all, the log lies about its end, and the others would never have their turn.
     const isEmpty = checkedEvents === 0 && fault?.reason === 'TRUNCATED';
     [tenant, index] = [log.tenant, isEmpty ? log.endIndex : endIndex];

@@ -89,7 +89,7 @@ test('nothing is deleted before the notice is signed, and asking again finishes 
       covers: () => Promise.reject(new Error('nothing is signed at the moment')),
     },
     // The service signs by itself, sooner or later.
-    trees: { ...store.storage.tree, head: headAt(store, 10) },
+    trees: signedUpTo(store, 10),
   };
   await assert.rejects(remove(requestFor(span(2, 5)), partsOf(store, unsigned)), /nothing is signed/);
   assert.equal(await contentsOf(store), '..PPP......');
@@ -109,11 +109,19 @@ test('nothing is deleted before the notice is signed, and asking again finishes 
 });
 
 /** Says that no more than so many entries are signed. */
-function headAt({ storage }: Store, size: number): RemovalParts['trees']['head'] {
-  return async (...asked) => {
-    const head = await storage.tree.head(...asked);
-    const latest = head?.latest;
-    return head && { ...head, latest: latest && { ...latest, size: Math.min(size, latest.size) } };
+function signedUpTo({ storage }: Store, size: number): RemovalParts['trees'] {
+  return {
+    forTenant(tenant) {
+      const trees = storage.tree.forTenant(tenant);
+      return {
+        tree: (index) => trees.tree(index),
+        async head(index) {
+          const head = await trees.head(index);
+          const latest = head?.latest;
+          return head && { ...head, latest: latest && { ...latest, size: Math.min(size, latest.size) } };
+        },
+      };
+    },
   };
 }
 

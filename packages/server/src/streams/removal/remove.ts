@@ -13,7 +13,7 @@ import { draftNotice } from '../append/notice.ts';
 import { requireSound } from '../checkpoints/provable.ts';
 import type { Deletion, IndexSpan, RemovalStore } from './removal.ts';
 import type { Sequencer } from '../append/sequencer.ts';
-import type { LogTree, TreeReader } from '../tree.ts';
+import type { LogTree, TreesWith } from '../tree.ts';
 
 export interface RemovalRequest {
   readonly tenant: TenantId;
@@ -30,7 +30,7 @@ export interface RemovalRequest {
 
 export interface RemovalParts {
   readonly removal: RemovalStore;
-  readonly trees: Pick<TreeReader, 'tree' | 'head'>;
+  readonly trees: TreesWith<'tree' | 'head'>;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly checkpointer: Pick<Checkpointer, 'covers' | 'refusalOf'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -51,7 +51,7 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
   const { tenant, spans } = request;
   // In a log that is at fault, the content may be needed to find out what happened.
   requireSound(tenant, parts.checkpointer);
-  const tree = await parts.trees.tree(tenant);
+  const tree = await parts.trees.forTenant(tenant).tree();
   if (tree === undefined) throw new Error(`there is no tenant ${tenant}`);
   const { left, noticeIndexes } = await split(tenant, spans, parts.removal);
   for (const some of portionsOf(left, tree.firstIndex)) {
@@ -159,10 +159,11 @@ async function untilSigned(
   { tenant, deadline }: RemovalRequest,
   { trees, checkpointer }: RemovalParts,
 ): Promise<void> {
-  const head = await trees.head(tenant, noticeIndex);
+  const head = await trees.forTenant(tenant).head(noticeIndex);
   assert(head !== undefined, 'a notice is in a log');
   const size = noticeIndex - head.firstIndex + 1;
   if ((head.latest?.size ?? 0) >= size) return;
-  const isPublished = async () => ((await trees.head(tenant, noticeIndex))?.latest?.size ?? 0) >= size;
+  const isPublished = async () =>
+    ((await trees.forTenant(tenant).head(noticeIndex))?.latest?.size ?? 0) >= size;
   await checkpointer.covers({ tenant, size, deadline }, isPublished);
 }

@@ -23,7 +23,7 @@ import type { LogReader, StoredStream, UsedKey } from '../log.ts';
 import type { KeyTime } from '../append/once.ts';
 import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts';
 import { streamOf } from '../stream-operations.ts';
-import type { RangeVerdict, TreeReader } from '../tree.ts';
+import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
 import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
 
@@ -107,7 +107,7 @@ function repeated(answer: string) {
 }
 
 export interface RecomputeParts {
-  readonly trees: Pick<TreeReader, 'checkRange'>;
+  readonly trees: TreesWith<'checkRange'>;
   readonly signing: Pick<Signing, 'publicKeys'>;
   readonly telemetry: Pick<Telemetry, 'error'>;
 }
@@ -145,8 +145,8 @@ async function recompute(
   { trees, signing }: RecomputeParts,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {
-  const wish = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
-  const verdict = await trees.checkRange(wish, onProgress);
+  const wish = { streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+  const verdict = await trees.forTenant(tenant).checkRange(wish, onProgress);
   if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
   const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
   const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;
@@ -169,7 +169,7 @@ async function signedSizeFor(
     return endIndex - current.firstIndex;
   }
   // A stream is never of two logs.
-  const ended = await parts.trees.tree(call.tenant!, fromIndex);
+  const ended = await parts.trees.forTenant(call.tenant!).tree(fromIndex);
   assert(ended !== undefined, 'what is in a stream is in a log');
   return endIndex - ended.firstIndex;
 }

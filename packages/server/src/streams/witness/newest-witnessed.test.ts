@@ -16,16 +16,18 @@ function world(
   const newest = createNewestWitnessed({
     witnessed: { isWitnessed: (note) => note.endsWith('by 2') },
     trees: {
-      async cosigned(_, { size: below }, limit) {
-        asked.push(below);
-        await new Promise((resolve) => setImmediate(resolve));
-        const sizes = Array.from(
-          { length: Math.max(0, Math.min(limit, below - 1)) },
-          (_, i) => below - 1 - i,
-        );
-        const cosigned = sizes.filter((size) => cosigners.has(size)).map(checkpoint);
-        return { cosigned, lookedTo: sizes.at(-1) };
-      },
+      forTenant: () => ({
+        async cosigned({ size: below }, limit) {
+          asked.push(below);
+          await new Promise((resolve) => setImmediate(resolve));
+          const sizes = Array.from(
+            { length: Math.max(0, Math.min(limit, below - 1)) },
+            (_, i) => below - 1 - i,
+          );
+          const cosigned = sizes.filter((size) => cosigners.has(size)).map(checkpoint);
+          return { cosigned, lookedTo: sizes.at(-1) };
+        },
+      }),
     },
     limits: { portion: 10, ...limits },
     ...(others && { others }),
@@ -123,10 +125,12 @@ test('a look that fails is made again by whoever asks next', async () => {
   const newest = createNewestWitnessed({
     witnessed: { isWitnessed: () => false },
     trees: {
-      cosigned: () =>
-        isBroken
-          ? Promise.reject(new Error('no disk'))
-          : Promise.resolve({ cosigned: [], lookedTo: undefined }),
+      forTenant: () => ({
+        cosigned: () =>
+          isBroken
+            ? Promise.reject(new Error('no disk'))
+            : Promise.resolve({ cosigned: [], lookedTo: undefined }),
+      }),
     },
   });
   const latest = { size: 9, note: '', publishedAtMs: 1 };

@@ -7,7 +7,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
-import type { CosignedCheckpoint, LogHead, LogSize, TreeReader } from '../tree.ts';
+import type { CosignedCheckpoint, LogHead, LogSize, TreesWith } from '../tree.ts';
 import type { Witnessed } from './witnessed.ts';
 
 export interface NewestWitnessed {
@@ -21,7 +21,7 @@ export interface NewestWitnessed {
 
 export interface NewestWitnessedParts {
   readonly witnessed: Pick<Witnessed, 'isWitnessed'>;
-  readonly trees: Pick<TreeReader, 'cosigned'>;
+  readonly trees: TreesWith<'cosigned'>;
   readonly limits?: Partial<LookBackLimits>;
   /** Undefined: nobody else asks witnesses. */
   readonly others?: { readonly areThere: () => boolean; readonly clock: Pick<Clock, 'monotonicNs'> };
@@ -116,11 +116,9 @@ class RememberedWitnessed implements NewestWitnessed {
     const { portion, checkpointsMax } = this.#limits;
     let below = size;
     for (let looked = 0; looked < checkpointsMax && below > known; looked += portion) {
-      const { cosigned, lookedTo } = await this.#parts.trees.cosigned(
-        tenant,
-        { epoch, size: below },
-        portion,
-      );
+      const { cosigned, lookedTo } = await this.#parts.trees
+        .forTenant(tenant)
+        .cosigned({ epoch, size: below }, portion);
       const newest = cosigned.find(({ note }) => this.#parts.witnessed.isWitnessed(note));
       if (newest !== undefined) return newest.size;
       if (lookedTo === undefined) return 0;

@@ -101,7 +101,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     write: (line) => void told.push(JSON.parse(line) as Record<string, unknown>),
   });
   const random = { bytes: () => new Uint8Array(), uuid: () => '', fraction: () => 0.5 };
-  const trees = { tree: async (tenant: string) => treeOf(tenant) };
+  const trees = { forTenant: (tenant: string) => ({ tree: async () => treeOf(tenant) }) };
   const witnessing = createWitnessing({ policy, trees, writer: { cosign }, ask, clock, random, telemetry });
   witnessing.start();
   return {

@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
-import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from '../tree.ts';
+import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeWriter, TreesWith } from '../tree.ts';
 import { WitnessAlarms } from './alarms.ts';
 import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './answers.ts';
 import { Pauses } from './pauses.ts';
@@ -17,7 +17,7 @@ import { createWitnessed, type Witnessed } from './witnessed.ts';
 
 export interface WitnessingParts {
   readonly policy: WitnessPolicy;
-  readonly trees: Pick<TreeReader, 'tree'>;
+  readonly trees: TreesWith<'tree'>;
   readonly writer: Pick<TreeWriter, 'cosign'>;
   readonly ask: AskWitnesses;
   readonly clock: Clock;
@@ -106,7 +106,7 @@ class QueuedWitnessing implements Witnessing {
   async #turn(tenant: TenantId): Promise<TurnEnd> {
     this.#faults.take(tenant);
     try {
-      const tree = await this.#parts.trees.tree(tenant);
+      const tree = await this.#parts.trees.forTenant(tenant).tree();
       const checkpoint = await tree?.latest();
       const isOpen = checkpoint !== undefined && !this.#witnessed.isWitnessed(checkpoint.note);
       const end = tree !== undefined && isOpen ? await this.#submit(tenant, tree, checkpoint) : 'Done';

@@ -33,11 +33,10 @@ after(async () => {
 
 async function check(fromIndex: number, endIndex: number, streamId?: string) {
   const steps: number[] = [];
-  const wish = { tenant: 'acme', fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
-  const verdict = await node.tree.checkRange(
-    streamId === undefined ? wish : { ...wish, streamId },
-    (checked) => steps.push(checked),
-  );
+  const wish = { fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
+  const verdict = await node.tree
+    .forTenant('acme')
+    .checkRange(streamId === undefined ? wish : { ...wish, streamId }, (checked) => steps.push(checked));
   assert.deepEqual(
     steps,
     steps.toSorted((a, b) => a - b),
@@ -64,7 +63,7 @@ async function faultAfter(sql: string, fromIndex: number, endIndex: number, stre
 }
 
 it('a range of a log verifies whatever part it is, and each stream', async () => {
-  const size = (await (await node.tree.tree('acme'))!.latest())!.size;
+  const size = (await (await node.tree.forTenant('acme').tree())!.latest())!.size;
   for (const [from, end] of [
     [0, size],
     [0, 1],
@@ -108,9 +107,8 @@ it('a range of a stream is the stream that the log says', async () => {
 });
 
 it('a range is held against a checkpoint that is signed by a key that is known', async () => {
-  const wish = { tenant: 'acme', fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
-  const { fault } = await node.tree.checkRange(wish, () => {});
+  const wish = { fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
+  const { fault } = await node.tree.forTenant('acme').checkRange(wish, () => {});
   assert.equal(fault?.reason, 'KEY_UNKNOWN');
-  const nobody = { ...wish, tenant: 'nobody' };
-  assert.equal((await node.tree.checkRange(nobody, () => {})).fault?.reason, 'TRUNCATED');
+  assert.equal((await node.tree.forTenant('nobody').checkRange(wish, () => {})).fault?.reason, 'TRUNCATED');
 });

@@ -49,7 +49,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     assert.deepEqual(await publish(other), [['acme', 600]]);
     assert.deepEqual(await publish(one), [['acme', 600]]);
     assert.deepEqual(await storedSizes(place, 'acme'), [400, 600]);
-    const { note } = (await (await one.tree.tree('acme'))!.latest())!;
+    const { note } = (await (await one.tree.forTenant('acme').tree())!.latest())!;
     assert.deepEqual(parseCheckpoint(parseNote(note).text).root, await rootAt(place, 'acme', 600));
   });
 
@@ -77,7 +77,7 @@ describe('several nodes', { concurrency: 1 }, () => {
         'the larger ones came later',
       );
       for (const { size } of rows) {
-        const { note } = (await (await one.tree.tree(tenant))!.checkpoint(Number(size)))!;
+        const { note } = (await (await one.tree.forTenant(tenant).tree())!.checkpoint(Number(size)))!;
         assert.deepEqual(
           parseCheckpoint(parseNote(note).text).root,
           await rootAt(place, tenant, Number(size)),
@@ -152,13 +152,13 @@ describe('several nodes', { concurrency: 1 }, () => {
     await using other = place.start();
     await fill(one, 'acme', 1);
     await publish(one);
-    const { note, size } = (await (await one.tree.tree('acme'))!.latest())!;
+    const { note, size } = (await (await one.tree.forTenant('acme').tree())!.latest())!;
     const line = (name: string) => signatureLine({ name, keyId: '00000001', signature: new Uint8Array(72) });
     const cosign = ({ tree }: Node, name: string) =>
       tree.cosign([{ tenant: 'acme', epoch: 0, size, note: note + line(name) }]);
     const [first, second] = await Promise.all([cosign(one, 'w1'), cosign(other, 'w2')]);
     assert.notEqual(first[0], second[0], 'one of them comes too late');
-    const stored = (await (await one.tree.tree('acme'))!.latest())!.note;
+    const stored = (await (await one.tree.forTenant('acme').tree())!.latest())!.note;
     assert.equal(stored, note + line(first[0] === true ? 'w1' : 'w2'));
   });
 });
@@ -206,7 +206,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     await node.log.append([request('acme', [secret])], now());
     const isFound = async (visible: readonly Classification[]) => {
       const wish = { eventId: secret.eventId, visible, preferred: [] };
-      return (await node.tree.proveEvent('acme', wish)) !== undefined;
+      return (await node.tree.forTenant('acme').proveEvent(wish)) !== undefined;
     };
     for (const column of [3, 4, 32, 33, -1, -31, -32, 64]) {
       await place.raw('UPDATE entries SET classification = $1', [column]);
@@ -251,6 +251,6 @@ it('many logs that are behind are read in one turn, and all logs are gone throug
   assert.deepEqual(await node.tree.nextLog('tenant-000', 0), { tenant: 'tenant-000', endIndex: 1 });
   assert.deepEqual(await node.tree.nextLog('tenant-000', 1), { tenant: 'tenant-001', endIndex: 1 });
   assert.equal(await node.tree.nextLog('tenant-449', 1), undefined);
-  const [evidence] = await node.tree.evidenceRange('tenant-007', 0, 5, 5);
+  const [evidence] = await node.tree.forTenant('tenant-007').evidenceRange(0, 5, 5);
   assert.equal(evidence?.index, 0);
 });

@@ -3,7 +3,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
-import type { LogTree, TreeReader, TreeWriter } from '../../../streams/tree.ts';
+import { callsFor, type OfAny } from '../../../runtime/calls.ts';
+import type { LogTree, TenantTrees, TreeReader, TreeWriter } from '../../../streams/tree.ts';
 import { whenAnswered } from '../../answers.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
@@ -60,10 +61,12 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
   const signedLog = (tenant: TenantId, index: number | undefined) =>
     trees.signedLog(askedFor(tenant), tenant, index);
-  return {
-    nextLog: (tenant, index) => trees.nextLog(database, tenant, index),
-    checkRange: (wish, onProgress) =>
-      whenAnswered(checkRange(rangeStore(database, trees, wish.tenant), wish, trustedOf(wish)), onProgress),
+  const ofAny: OfAny<TenantTrees, TenantId> = {
+    checkRange: (tenant, wish, onProgress) =>
+      whenAnswered(
+        checkRange(rangeStore(database, trees, tenant), { ...wish, tenant }, trustedOf(wish)),
+        onProgress,
+      ),
     proveEvent: (tenant, wish) => proveEvent(tables, tenant, wish),
     proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
     cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
@@ -77,6 +80,10 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
       const found = await signedLog(tenant, index);
       return found && headOf(found.log, found.latest);
     },
+  };
+  return {
+    nextLog: (tenant, index) => trees.nextLog(database, tenant, index),
+    forTenant: (tenant) => callsFor(tenant, ofAny),
   };
 }
 

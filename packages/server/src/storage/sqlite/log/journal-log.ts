@@ -1,12 +1,15 @@
 // The log and its trees as ports, over a journal: wherever those are who write, read and check.
 
-import { type Calls, callsFor } from '../../../runtime/calls.ts';
+import type { TenantId } from '@tallystick/contract';
+import { type Calls, callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { LogReader, LogWriter } from '../../../streams/log.ts';
-import type { TreeReader, TreeWriter } from '../../../streams/tree.ts';
+import type { TenantTrees, TreeReader, TreeWriter } from '../../../streams/tree.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 import type { LogTables } from './log-tables.ts';
 import { publishedSizes, type TreeGrowth } from '../tree/tree-growth.ts';
 import { treeOf, type TreeReads } from '../tree/tree-reads.ts';
+
+type TreesOfAny = OfAny<TenantTrees, TenantId>;
 
 export interface JournalParts {
   readonly owner: Calls<JournalOwner>;
@@ -14,7 +17,7 @@ export interface JournalParts {
   readonly log: Calls<LogTables>;
   readonly trees: Calls<TreeReads>;
   readonly growth: Calls<TreeGrowth>;
-  readonly checkRange: TreeReader['checkRange'];
+  readonly checkRange: TreesOfAny['checkRange'];
 }
 
 export function logOf({ owner, append, log }: JournalParts): LogWriter & LogReader {
@@ -31,6 +34,19 @@ export function logOf({ owner, append, log }: JournalParts): LogWriter & LogRead
 }
 
 export function treeOn({ owner, trees, growth, checkRange }: JournalParts): TreeWriter & TreeReader {
+  const { head, proveEvent, proveGrowth, cosigned, evidenceRange } = trees;
+  const ofAny: TreesOfAny = {
+    checkRange,
+    async tree(tenant, index) {
+      const log = await trees.log(tenant, index);
+      return log === undefined ? undefined : treeOf(log, trees);
+    },
+    head,
+    proveEvent,
+    proveGrowth,
+    cosigned,
+    evidenceRange,
+  };
   return {
     standings: growth.standings,
     stopAt: growth.stopAt,
@@ -44,16 +60,7 @@ export function treeOn({ owner, trees, growth, checkRange }: JournalParts): Tree
     },
     newestSizes: async () => new Map(),
     cosign: owner.cosign,
-    checkRange,
-    async tree(tenant, index) {
-      const log = await trees.log(tenant, index);
-      return log === undefined ? undefined : treeOf(log, trees);
-    },
     nextLog: trees.nextLog,
-    head: trees.head,
-    proveEvent: trees.proveEvent,
-    proveGrowth: trees.proveGrowth,
-    cosigned: trees.cosigned,
-    evidenceRange: trees.evidenceRange,
+    forTenant: (tenant) => callsFor(tenant, ofAny),
   };
 }

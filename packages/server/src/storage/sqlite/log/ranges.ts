@@ -1,8 +1,9 @@
 // Ranges that are recomputed on request: a long one in steps, so that several go on side by side.
 
 import type { DatabaseSync } from 'node:sqlite';
-import type { Calls } from '../../../runtime/calls.ts';
-import type { RangeVerdict, RangeWish, TreeReader } from '../../../streams/tree.ts';
+import type { TenantId } from '@tallystick/contract';
+import type { Calls, OfAny } from '../../../runtime/calls.ts';
+import type { RangeVerdict, TenantRange, TenantTrees } from '../../../streams/tree.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../fsck/range.ts';
 
@@ -24,7 +25,7 @@ export class RangeChecks {
     this.#logOrigin = logOrigin;
   }
 
-  begin(wish: RangeWish): number {
+  begin(wish: TenantRange): number {
     this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, wish, trustedOf(wish)));
     return this.#lastNumber;
   }
@@ -41,10 +42,12 @@ export class RangeChecks {
 }
 
 /** `start` gives the checks to use for one range. */
-export function checksBy(start: () => Promise<Calls<RangeChecks>>): TreeReader['checkRange'] {
-  return async (wish, onProgress) => {
+export function checksBy(
+  start: () => Promise<Calls<RangeChecks>>,
+): OfAny<TenantTrees, TenantId>['checkRange'] {
+  return async (tenant, wish, onProgress) => {
     const ranges = await start();
-    const number = await ranges.begin(wish);
+    const number = await ranges.begin({ ...wish, tenant });
     for (;;) {
       const { checkedEvents, verdict } = await ranges.step(number);
       if (verdict !== undefined) return verdict;
