@@ -3,24 +3,24 @@
 
 import { ok as assert } from 'node:assert/strict';
 
-export type Answer<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 
 /** Gives promises, which are to be waited for, and how far it has come, where it says so. */
-export type Asking<T, Progress = never> = Generator<Promise<unknown> | Progress, T, unknown>;
+export type Resumable<T, Progress = never> = Generator<Promise<unknown> | Progress, T, unknown>;
 
-export function* answered<T>(answer: Answer<T>): Asking<T> {
+export function* awaited<T>(answer: Awaitable<T>): Resumable<T> {
   return answer instanceof Promise ? ((yield answer) as T) : answer;
 }
 
 /** Of a store that answers at once. */
-export function atOnce<T>(asking: Asking<T>): T {
+export function runSync<T>(asking: Resumable<T>): T {
   const step = asking.next();
   assert(step.done === true, 'the store answers at once');
   return step.value;
 }
 
-export async function whenAnswered<T, Progress>(
-  asking: Asking<T, Progress>,
+export async function runAsync<T, Progress>(
+  asking: Resumable<T, Progress>,
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<T> {
   let step = asking.next();
@@ -35,7 +35,7 @@ export async function whenAnswered<T, Progress>(
 }
 
 /** What could not be answered is thrown where it was asked for. */
-async function goOn<T, Progress>(asking: Asking<T, Progress>, promise: Promise<unknown>) {
+async function goOn<T, Progress>(asking: Resumable<T, Progress>, promise: Promise<unknown>) {
   let answer: unknown;
   try {
     answer = await promise;

@@ -142,10 +142,10 @@ export type EpochResult =
   | ({ readonly status: 'OtherHistory' } & Divergence);
 
 /** A request with records may be refused for them. */
-export type AppendAnswer = AppendResult | ChangeRefusal | AppendFault;
+export type AppendOutcome = AppendResult | ChangeRefusal | AppendFault;
 
 /** By place in the pool, what is decided. */
-export type OnHeld = (decided: ReadonlyMap<number, AppendAnswer>) => void;
+export type OnHeld = (decided: ReadonlyMap<number, AppendOutcome>) => void;
 
 export interface LogWriter {
   /**
@@ -156,7 +156,7 @@ export interface LogWriter {
    * by somebody else for a moment, `onHeld` is told once what of the others is decided and durable; it is among the results,
    * too.
    */
-  append(requests: readonly AppendRequest[], now: AppendTime, onHeld?: OnHeld): Promise<AppendAnswer[]>;
+  append(requests: readonly AppendRequest[], now: AppendTime, onHeld?: OnHeld): Promise<AppendOutcome[]>;
   /**
    * Seals the tenant's open stream, if it is the one that is named: a notice becomes its last entry and the next stream
    * opens, in one commit with the key. An append does the same by itself when a stream has reached its age or its size.

@@ -164,7 +164,7 @@ export interface LogSize {
   readonly size: number;
 }
 
-export interface ProofWish {
+export interface ProofRequest {
   readonly eventId: EventId;
   readonly visible: readonly Classification[];
   /** Checkpoints of the tenant's logs; the one of the event's log is taken, if it covers the event. Else the newest. */
@@ -211,7 +211,7 @@ export interface CosignedPortion {
 }
 
 /** A part of a tenant's sequence; `endIndex` is the first outside. */
-export interface RangeWish {
+export interface RangeRequest {
   readonly tenant: TenantId;
   readonly fromIndex: number;
   readonly endIndex: number;
@@ -248,9 +248,9 @@ export interface TreeReader {
     index: number,
   ): Promise<{ readonly tenant: TenantId; readonly endIndex: number } | undefined>;
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
-  checkRange(wish: RangeWish, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
+  checkRange(request: RangeRequest, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
   /** Undefined when there is no such event, or neither its classification nor the one that was hashed is among `visible`. */
-  proveEvent(tenant: TenantId, wish: ProofWish): Promise<ProvenEvent | AlteredEvent | undefined>;
+  proveEvent(tenant: TenantId, request: ProofRequest): Promise<ProvenEvent | AlteredEvent | undefined>;
   /** Of the log that is written to now; to the newest checkpoint, where no size is given. Undefined for a tenant that is not there. */
   proveGrowth(tenant: TenantId, from: number, to?: number): Promise<ProvenGrowth | undefined>;
   /** Looks through so many checkpoints of a log, from the newest one below a size on. */

@@ -13,7 +13,7 @@ import {
   toBase64,
   verifyInclusion,
 } from '@tallystick/evidence';
-import type { AppendAnswer, Draft } from '../../streams/log.ts';
+import type { AppendOutcome, Draft } from '../../streams/log.ts';
 import type { IndexSpan } from '../../streams/removal/removal.ts';
 import type { ProvenEvent } from '../../streams/tree.ts';
 import type { Storage } from '../storage.ts';
@@ -26,7 +26,7 @@ import {
   now,
   NOW_MS,
   openWith,
-  type Place,
+  type TestInstallation,
   placedIn,
   request,
   soundContent,
@@ -106,7 +106,7 @@ function requireProof(given: ProvenEvent, entry: Uint8Array): void {
 }
 
 /** Ten events of acme under a checkpoint, and five of another tenant. */
-async function signedLogs(place: Place): Promise<Storage> {
+async function signedLogs(place: TestInstallation): Promise<Storage> {
   const storage = await openWith(place, 'acme', 'other');
   await fill(storage, 'acme', 10);
   await fill(storage, 'other', 5);
@@ -114,7 +114,7 @@ async function signedLogs(place: Place): Promise<Storage> {
   return storage;
 }
 
-function requireFault(answer: AppendAnswer | undefined, message: RegExp): void {
+function requireFault(answer: AppendOutcome | undefined, message: RegExp): void {
   assert.ok(answer?.status === 'Faulty', answer?.status);
   assert.match(answer.error.message, message);
 }

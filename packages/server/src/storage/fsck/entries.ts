@@ -48,7 +48,7 @@ export interface WalkStart {
 const NO_CONTENT = -1;
 
 /** What is costly to make, and shared by all logs, one at a time. */
-export class WalkDesk {
+export class WalkResources {
   readonly checks: Checks;
   readonly pool = new HashPool();
   readonly values: LotValues;
@@ -60,14 +60,14 @@ export class WalkDesk {
 }
 
 export class EntryWalk {
-  readonly #desk: WalkDesk;
+  readonly #resources: WalkResources;
   readonly #firstIndex: number;
   #nextIndex: number;
   #previous: Uint8Array;
   #lastReceivedAtMs = 0;
 
-  constructor(desk: WalkDesk, { firstIndex, nextIndex, previous }: WalkStart) {
-    this.#desk = desk;
+  constructor(resources: WalkResources, { firstIndex, nextIndex, previous }: WalkStart) {
+    this.#resources = resources;
     this.#firstIndex = firstIndex;
     this.#nextIndex = nextIndex;
     this.#previous = previous;
@@ -80,16 +80,16 @@ export class EntryWalk {
 
   /** Takes the rows that follow and gives each to `use`; throws EvidenceError at the first that does not fit. */
   take(rows: readonly LogRow[], use: (sound: SoundEntry) => void): void {
-    const { values } = this.#desk;
+    const { values } = this.#resources;
     const places: number[] = [];
     const unreadable = this.#addValues(rows, places);
     values.run();
-    const leavesAt = hashLeaves(this.#desk.pool, places.length, (i) => rows[i]!.entry);
+    const leavesAt = hashLeaves(this.#resources.pool, places.length, (i) => rows[i]!.entry);
     for (let i = 0; i < places.length; i++) {
       const index = this.#nextIndex;
       let sound: SoundEntry;
       try {
-        sound = this.#sound(rows[i]!, this.#desk.pool.digest(leavesAt + i * HASH_BYTES), places[i]!);
+        sound = this.#sound(rows[i]!, this.#resources.pool.digest(leavesAt + i * HASH_BYTES), places[i]!);
       } catch (error) {
         throw error instanceof EvidenceError ? atIndex(error, index) : error;
       }
@@ -101,7 +101,7 @@ export class EntryWalk {
 
   /** Adds a place for every row up to the first that cannot be read at all, whose fault is given. */
   #addValues(rows: readonly LogRow[], places: number[]): EvidenceError | undefined {
-    const { values } = this.#desk;
+    const { values } = this.#resources;
     values.begin(rows.length);
     try {
       for (const [i, row] of rows.entries()) {
@@ -125,7 +125,7 @@ export class EntryWalk {
   }
 
   #sound(row: LogRow, leaf: Uint8Array, place: number): SoundEntry {
-    const { checks, values } = this.#desk;
+    const { checks, values } = this.#resources;
     if (checks.has('leaves') && !equalBytes(leaf, row.leaf))
       throw fault('LEAF_MISMATCH', 'is not what was hashed');
     const { kind, index, receivedAtMs, previousAt, contentAt } = readLink(row.entry, 0);

@@ -19,9 +19,9 @@ import {
   TILE_WIDTH,
   toBase64,
 } from '@tallystick/evidence';
-import { answered, type Asking } from '../answers.ts';
-import type { LogPlace } from '../rows/log-place.ts';
-import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
+import { awaited, type Resumable } from '../answers.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
+import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { ToldDeletions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
@@ -33,7 +33,7 @@ import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
 import type { StreamRows } from './streams.ts';
 
 export interface LogParts<Tenant> {
-  readonly desk: WalkDesk;
+  readonly resources: WalkResources;
   readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
   readonly records: ToldRecords;
@@ -52,7 +52,7 @@ export interface Beginning {
 }
 
 export interface LogFacts<Tenant> {
-  readonly place: LogPlace<Tenant>;
+  readonly place: LogIdentity<Tenant>;
   /** Undefined for the first log of a tenant. */
   readonly beginning: Beginning | undefined;
   /** The epoch that goes on after this log, if there is one. */
@@ -105,7 +105,7 @@ export class LogCheck<Tenant> {
     const { place } = facts;
     this.#parts = parts;
     this.#facts = facts;
-    this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
+    this.#walk = new EntryWalk(parts.resources, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
     const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, explainedBy: [] };
@@ -118,21 +118,21 @@ export class LogCheck<Tenant> {
   }
 
   /** Before any of its entries. */
-  *begin(): Asking<void> {
-    this.counts.signedSize = yield* answered(this.#parts.tree.newestSize(this.#facts.place));
+  *begin(): Resumable<void> {
+    this.counts.signedSize = yield* awaited(this.#parts.tree.newestSize(this.#facts.place));
     yield* this.#checkpoints.have(1);
     this.#setStop();
   }
 
-  *take(rows: readonly LogRow[]): Asking<void> {
+  *take(rows: readonly LogRow[]): Resumable<void> {
     // With one more of each, by which it is seen where the next one comes.
     yield* this.#checkpoints.have(rows.length + 1);
     yield* this.#parts.streams.have(rows.length + 1);
-    if (this.#parts.desk.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
+    if (this.#parts.resources.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
     this.#walk.take(rows, this.#use);
   }
 
-  *#readTileHashes(count: number): Asking<void> {
+  *#readTileHashes(count: number): Resumable<void> {
     this.#tileHashes.clear();
     const { size } = this.#range;
     const end = Math.min(size + count, this.counts.signedSize);
@@ -140,31 +140,31 @@ export class LogCheck<Tenant> {
       const [from, to] = [Math.floor(size / width), Math.floor(end / width)];
       if (from >= to) continue;
       const found = this.#parts.tree.tileHashes(this.#facts.place, level, from, to);
-      this.#tileHashes.set(level, yield* answered(found));
+      this.#tileHashes.set(level, yield* awaited(found));
     }
   }
 
   /** The log has ended; throws what is only known then. */
-  *end(): Asking<void> {
-    const { tree, desk } = this.#parts;
+  *end(): Resumable<void> {
+    const { tree, resources } = this.#parts;
     const { place, heads, beginning } = this.#facts;
     // The row of an epoch alone explains nothing: whoever can put a store back can write one.
     if (beginning !== undefined && this.counts.entries === 0)
       throw fault('NOTICE_INVALID', `${place.origin} has no entry that says why it was begun`);
     const unmet = this.#checkpoints.next;
-    if (desk.checks.has('checkpoints') && unmet !== undefined) this.#unmetCheckpoint(unmet);
-    if (desk.checks.has('anchor')) {
+    if (resources.checks.has('checkpoints') && unmet !== undefined) this.#unmetCheckpoint(unmet);
+    if (resources.checks.has('anchor')) {
       yield* this.#requireReached(heads.slice(this.#headsMet));
       this.#requireAnchored();
     }
     this.#requireAnySigned();
-    const tileRows = yield* answered(tree.tileHashCount(place));
-    if (desk.checks.has('tiles') && tileRows !== this.counts.tiles)
+    const tileRows = yield* awaited(tree.tileHashCount(place));
+    if (resources.checks.has('tiles') && tileRows !== this.counts.tiles)
       throw fault(
         'PROOF_INVALID',
         `there are ${tileRows} hashes of tiles; ${this.counts.tiles} are of full tiles`,
       );
-    if (!desk.checks.has('deletions')) return;
+    if (!resources.checks.has('deletions')) return;
     this.#purged.close();
     try {
       this.counts.explainedBy = this.#deletions.explain();
@@ -195,7 +195,8 @@ export class LogCheck<Tenant> {
   /** A log after a restore begins with the notice that names the checkpoint which its genesis names, others do not. */
   #beginning(notice: Notice | undefined, receivedAtMs: number): void {
     const { place, beginning } = this.#facts;
-    if (this.#parts.desk.checks.has('streams')) this.#parts.streams.begin(place.firstIndex, receivedAtMs);
+    if (this.#parts.resources.checks.has('streams'))
+      this.#parts.streams.begin(place.firstIndex, receivedAtMs);
     const epoch = notice?.kind === KINDS.newEpoch ? notice.payload : undefined;
     const isAsSaid =
       beginning === undefined ? epoch === undefined : epoch !== undefined && agree(epoch, beginning);
@@ -203,7 +204,7 @@ export class LogCheck<Tenant> {
   }
 
   #notice(notice: Notice, receivedAtMs: number): void {
-    const { desk, streams } = this.#parts;
+    const { resources, streams } = this.#parts;
     // One that is not signed yet explains nothing: whoever can delete rows can append a notice too.
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
@@ -213,11 +214,11 @@ export class LogCheck<Tenant> {
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return;
     const { firstIndex: logBegin } = this.#facts.place;
-    if (desk.checks.has('streams'))
+    if (resources.checks.has('streams'))
       streams.sealed(notice.payload, { index: notice.index + logBegin, logBegin, receivedAtMs });
     const size = notice.index + 1;
     if (
-      desk.checks.has('checkpoints') &&
+      resources.checks.has('checkpoints') &&
       size <= this.counts.signedSize &&
       this.#checkpoints.next?.size !== size
     )
@@ -230,7 +231,7 @@ export class LogCheck<Tenant> {
 
   readonly #completed = (level: number, place: number, hash: Uint8Array): void => {
     if (this.#isBare) this.#purged.completed(level, place, hash);
-    if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.desk.checks.has('tiles')) return;
+    if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.resources.checks.has('tiles')) return;
     const last = (place + 1) * 2 ** level - 1;
     if (last >= this.counts.signedSize) return;
     const found = this.#tileHashes.get(level / TILE_HEIGHT)?.get(place);
@@ -243,16 +244,16 @@ export class LogCheck<Tenant> {
   #stop(): void {
     const { size } = this.#range;
     const root = this.#range.root();
-    const { desk } = this.#parts;
+    const { resources } = this.#parts;
     const { heads } = this.#facts;
     const checkpoint = this.#checkpoints.next;
     if (checkpoint?.size === size) {
-      if (desk.checks.has('checkpoints')) this.#requireSigned(checkpoint, root);
+      if (resources.checks.has('checkpoints')) this.#requireSigned(checkpoint, root);
       this.#checkpoints.take();
     }
     for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
       // No epoch excuses this: it may say that entries are lost, not that there are others.
-      if (desk.checks.has('anchor') && !equalBytes(head.root, root))
+      if (resources.checks.has('anchor') && !equalBytes(head.root, root))
         throw this.#otherHistory('FORK', size, head.how);
     }
     this.#confirmedSize = size;
@@ -291,7 +292,7 @@ export class LogCheck<Tenant> {
    * others in between are lost, one of those did, and it named what was anchored: a head that somebody has seen is not
    * excused by what is not there.
    */
-  *#requireReached(unmet: readonly RememberedHead[]): Asking<void> {
+  *#requireReached(unmet: readonly RememberedHead[]): Resumable<void> {
     for (const head of unmet) {
       if (!head.mustBeReached) continue;
       // As any notice that is not signed yet: whoever can put a store back can append one.
@@ -300,11 +301,11 @@ export class LogCheck<Tenant> {
     }
   }
 
-  *#isNextSigned(): Asking<boolean> {
+  *#isNextSigned(): Resumable<boolean> {
     const { next, place } = this.#facts;
     if (next === undefined) return false;
     const { tenant } = place;
-    return (yield* answered(this.#parts.tree.newestSize({ tenant, epoch: next.epoch }))) > 0;
+    return (yield* awaited(this.#parts.tree.newestSize({ tenant, epoch: next.epoch }))) > 0;
   }
 
   #isNamed(head: RememberedHead): boolean {
@@ -317,7 +318,7 @@ export class LogCheck<Tenant> {
   /** Whoever hands in a key wants to know that it has signed; of a log without a checkpoint it says nothing. */
   #requireAnySigned(): void {
     const { entries, signedSize } = this.counts;
-    if (!this.#notes.mustBeGiven || !this.#parts.desk.checks.has('checkpoints')) return;
+    if (!this.#notes.mustBeGiven || !this.#parts.resources.checks.has('checkpoints')) return;
     if (entries === 0 || signedSize > 0) return;
     throw fault(
       'KEY_UNKNOWN',
@@ -337,11 +338,11 @@ export class LogCheck<Tenant> {
   }
 
   /** No fault that is excused, but the operator who has just recovered is told what is missing. */
-  *#lost(head: RememberedHead): Asking<Error> {
+  *#lost(head: RememberedHead): Resumable<Error> {
     const { place, next } = this.#facts;
     const { size, how } = head;
     const isBegun =
-      next !== undefined && (yield* answered(this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex)));
+      next !== undefined && (yield* awaited(this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex)));
     if (!isBegun || !this.#isNamed(head)) return this.#rollback(size, how);
     const { entries } = this.counts;
     return fault(

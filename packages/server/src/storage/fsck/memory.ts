@@ -24,7 +24,7 @@ export async function readAnchorHistoryAt(place: string): Promise<AnchorHistory 
   }
 }
 
-export interface AnchorReadings {
+export interface AnchorSnapshots {
   readonly before: Heads;
   readonly behind: Heads;
   /** All that the anchor still knows: what of it the store has must be the same, however far the newest is ahead. */
@@ -33,14 +33,14 @@ export interface AnchorReadings {
 
 export interface Remembered {
   /** Undefined: the anchor is missing; an error: it is damaged. */
-  readonly anchor: AnchorReadings | EvidenceError | undefined;
+  readonly anchor: AnchorSnapshots | EvidenceError | undefined;
   /** Checkpoints that were seen before. */
   readonly seen: readonly AnchoredHead[];
 }
 
 export function createMemory(remembered: Remembered): Memory {
   const { seen } = remembered;
-  const anchor = readingsIn(remembered);
+  const anchor = snapshotsIn(remembered);
   return {
     heads(origin) {
       const heads: RememberedHead[] = seen.filter((head) => head.origin === origin).map(asSeen);
@@ -60,7 +60,7 @@ export function createMemory(remembered: Remembered): Memory {
 
 /** All that somebody remembers, as far as there must be a log of it. */
 export function headsRemembered(remembered: Remembered): RememberedHead[] {
-  const anchored = readingsIn(remembered)?.before.values() ?? [];
+  const anchored = snapshotsIn(remembered)?.before.values() ?? [];
   return [...Array.from(anchored, asAnchored), ...remembered.seen.map(asSeen)];
 }
 
@@ -85,10 +85,10 @@ export function anchorFault({ anchor }: Remembered, isSigned: boolean): Evidence
 }
 
 /** A start makes an empty one where it is missing. */
-function hasHeads(anchor: AnchorReadings | undefined): anchor is AnchorReadings {
+function hasHeads(anchor: AnchorSnapshots | undefined): anchor is AnchorSnapshots {
   return anchor !== undefined && anchor.behind.size > 0;
 }
 
-function readingsIn({ anchor }: Remembered): AnchorReadings | undefined {
+function snapshotsIn({ anchor }: Remembered): AnchorSnapshots | undefined {
   return anchor instanceof EvidenceError ? undefined : anchor;
 }

@@ -14,7 +14,7 @@ export interface FoundLogs {
   readonly fault: StoreFault | undefined;
 }
 
-export interface MissingWish {
+export interface MissingLogsOptions {
   readonly logOrigin: string;
   /** This tenant alone. */
   readonly tenant: string | undefined;
@@ -23,19 +23,19 @@ export interface MissingWish {
 /** One fault for each of them; a tenant that has a fault already is left out. */
 export function missingLogs(
   heads: readonly RememberedHead[],
-  wish: MissingWish,
+  options: MissingLogsOptions,
   found: readonly FoundLogs[],
 ): StoreFault[] {
   const byTenant = new Map(found.map((each) => [each.tenant, each]));
   const missing = new Map<string, StoreFault>();
   for (const head of heads) {
-    const log = logNamed(head.origin, wish.logOrigin);
-    const isLookedAt = wish.tenant === undefined || wish.tenant === log?.tenant;
+    const log = logNamed(head.origin, options.logOrigin);
+    const isLookedAt = options.tenant === undefined || options.tenant === log?.tenant;
     // The anchor may know more than was asked for; whoever hands in a checkpoint wants it compared.
     if (!isLookedAt && head.how === 'anchored') continue;
     const own = log && byTenant.get(log.tenant);
     if (own?.fault !== undefined) continue;
-    if (own !== undefined && isThereOrDeclared(head, log!.epoch, own, wish.logOrigin)) continue;
+    if (own !== undefined && isThereOrDeclared(head, log!.epoch, own, options.logOrigin)) continue;
     const tenant = isLookedAt ? log?.tenant : undefined;
     if (!missing.has(head.origin))
       missing.set(head.origin, storeFault(tenant, isLookedAt ? notThere(head) : notLookedAt(head)));

@@ -4,7 +4,7 @@
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
-import type { Answer } from '../answers.ts';
+import type { Awaitable } from '../answers.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
 import type { StreamRow } from './stream-row.ts';
@@ -26,7 +26,7 @@ export interface EpochRow {
   readonly previousCheckpoint: string;
 }
 
-export type RecordPlace = Pick<StoredRecord, 'kind' | 'id'>;
+export type RecordReference = Pick<StoredRecord, 'kind' | 'id'>;
 
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
@@ -44,54 +44,62 @@ export interface LogEnd {
 /** What is stored of the tree of a log beside its entries. */
 export interface TreeRows<Tenant> {
   /** Of the newest checkpoint; 0 without one. */
-  newestSize(log: LogOf<Tenant>): Answer<number>;
+  newestSize(log: LogOf<Tenant>): Awaitable<number>;
   /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
-  checkpoints(log: LogOf<Tenant>, after: number | undefined, limit: number): Answer<readonly CheckpointRow[]>;
+  checkpoints(
+    log: LogOf<Tenant>,
+    after: number | undefined,
+    limit: number,
+  ): Awaitable<readonly CheckpointRow[]>;
   /** By place, those from one to another, the second one outside. */
   tileHashes(
     log: LogOf<Tenant>,
     level: number,
     from: number,
     end: number,
-  ): Answer<ReadonlyMap<number, Uint8Array>>;
-  tileHashCount(log: LogOf<Tenant>): Answer<number>;
+  ): Awaitable<ReadonlyMap<number, Uint8Array>>;
+  tileHashCount(log: LogOf<Tenant>): Awaitable<number>;
   /** In the tenant's sequence. */
-  hasEntryAt(tenant: Tenant, index: number): Answer<boolean>;
+  hasEntryAt(tenant: Tenant, index: number): Awaitable<boolean>;
 }
 
 export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   /** The name of all logs; undefined where the store does not say it. */
-  logOrigin(): Answer<string | undefined>;
+  logOrigin(): Awaitable<string | undefined>;
   /** About how many entries there are. */
-  entriesTotal(): Answer<number>;
+  entriesTotal(): Awaitable<number>;
   /** A portion of those behind one, in an order of its own; none at the end. */
   tenants(
     after: StoredTenant<Tenant> | undefined,
     only: string | undefined,
-  ): Answer<readonly StoredTenant<Tenant>[]>;
+  ): Awaitable<readonly StoredTenant<Tenant>[]>;
   /** Entries from one index of the tenant's sequence to another, both included and both left open if need be: a lot of the
    * first of them, and none at the end. */
-  lot(tenant: Tenant, first: number | undefined, last: number | undefined): Answer<readonly LogRow[]>;
+  lot(tenant: Tenant, first: number | undefined, last: number | undefined): Awaitable<readonly LogRow[]>;
   /** Those after the first log, in order: one for each restore. */
-  epochs(tenant: Tenant): Answer<readonly EpochRow[]>;
+  epochs(tenant: Tenant): Awaitable<readonly EpochRow[]>;
   /** The epochs that checkpoints and hashes of tiles speak of. */
-  epochsNamed(tenant: Tenant): Answer<readonly number[]>;
+  epochsNamed(tenant: Tenant): Awaitable<readonly number[]>;
   /** So many of those that begin behind an index of the tenant's sequence. */
-  streams(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly StreamRow[]>;
+  streams(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly StreamRow[]>;
   /** So many of those behind one, in the order of kind and id. */
-  records(tenant: Tenant, after: RecordPlace | undefined, limit: number): Answer<readonly StoredRecord[]>;
+  records(
+    tenant: Tenant,
+    after: RecordReference | undefined,
+    limit: number,
+  ): Awaitable<readonly StoredRecord[]>;
   /** So many of those that begin behind an index of the tenant's sequence. */
-  deletions(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly Deletion[]>;
+  deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
   /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
-  requireEnd(tenant: Tenant, end: LogEnd): Answer<void>;
+  requireEnd(tenant: Tenant, end: LogEnd): Awaitable<void>;
   /** Of no tenant, and looked at before all logs: each throws EvidenceError. */
-  readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Answer<void> }[];
+  readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Awaitable<void> }[];
   /** Throws EvidenceError at the first row of a tenant that is not there. */
-  requireKnownTenants(): Answer<void>;
+  requireKnownTenants(): Awaitable<void>;
   /** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
-  requireNoStrayContent(met: number | undefined): Answer<void>;
+  requireNoStrayContent(met: number | undefined): Awaitable<void>;
   /** What is in the schema, is no evidence, and why. */
-  notEvidence(): Answer<Readonly<Record<string, string>>>;
+  notEvidence(): Awaitable<Readonly<Record<string, string>>>;
   /** The fault that an error stands for; throws the error itself if it is none of the data. */
   faultOf(error: unknown): EvidenceError;
 }

@@ -3,7 +3,7 @@
 // far as they touch it, and the first stream of all begins with the first entry.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Asking } from '../answers.ts';
+import type { Resumable } from '../answers.ts';
 import { fault } from './store-fault.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
@@ -19,9 +19,9 @@ export interface BoundaryEntry {
 /** What is asked of the log. All indexes are those of the tenant's sequence. */
 export interface BoundaryLog {
   /** Undefined where there is none. Throws EvidenceError for one that is not what was signed. */
-  entryAt(index: number): Asking<BoundaryEntry | undefined>;
+  entryAt(index: number): Resumable<BoundaryEntry | undefined>;
   /** The place of the first entry of the log that holds an index. */
-  logBeginOf(index: number): Asking<number>;
+  logBeginOf(index: number): Resumable<number>;
 }
 
 /** What was gone through of the stream. */
@@ -46,7 +46,7 @@ export function* requireBounds(
   { first, before, own, next }: StreamsAround,
   walked: Walked,
   log: BoundaryLog,
-): Asking<void> {
+): Resumable<void> {
   if (first === undefined || own === undefined)
     throw fault('TRUNCATED', `there is no row of stream ${streamId}`);
   if (first.firstIndex !== 0) throw noneBegins(0);
@@ -63,7 +63,7 @@ export function* requireBounds(
 }
 
 /** Of a stream, and with that the end of the one before it. */
-function* requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): Asking<void> {
+function* requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): Resumable<void> {
   const { firstIndex } = row;
   const entryBefore = firstIndex === 0 ? undefined : yield* log.entryAt(firstIndex - 1);
   if (entryBefore?.seal !== undefined) {

@@ -2,7 +2,7 @@
 // with the ids, places and times that the notices say, and no other. Rows are read as the notices come.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Answer, Asking } from '../answers.ts';
+import type { Awaitable, Resumable } from '../answers.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
@@ -13,12 +13,12 @@ export class StreamRows {
   #count = 0;
 
   /** `read` gives so many rows of the tenant that begin behind an index, in order. */
-  constructor(read: (after: number | undefined, limit: number) => Answer<readonly StreamRow[]>) {
+  constructor(read: (after: number | undefined, limit: number) => Awaitable<readonly StreamRow[]>) {
     this.#rows = new ReadAhead((after, limit) => read(after?.firstIndex, limit));
   }
 
   /** So many can be met now. */
-  have(count: number): Asking<void> {
+  have(count: number): Resumable<void> {
     return this.#rows.have(count);
   }
 
@@ -50,7 +50,7 @@ export class StreamRows {
   }
 
   /** The log has ended. */
-  *end(entries: number): Asking<void> {
+  *end(entries: number): Resumable<void> {
     yield* this.#rows.have(1);
     const row = this.#advance();
     if (row === undefined) return;

@@ -111,7 +111,7 @@ export async function loadSigningKeys(directory: string): Promise<SigningKeys | 
   });
 }
 
-export interface RotationWish {
+export interface RotationOptions {
   readonly overlapMs: number;
   readonly nowMs: number;
   readonly nextId: () => string;
@@ -136,10 +136,10 @@ export interface PlannedRotation {
  */
 export async function rotateSigningKey(
   directory: string,
-  wish: RotationWish,
+  options: RotationOptions,
   announce: (planned: PlannedRotation) => Promise<void>,
 ): Promise<SigningKeys> {
-  const { overlapMs, nowMs } = wish;
+  const { overlapMs, nowMs } = options;
   if (!Number.isSafeInteger(overlapMs) || overlapMs < 0)
     throw new StartError(`the overlap is ${overlapMs} ms; it is 0 or more`);
   const folder = join(directory, SIGNING_KEYS_FOLDER);
@@ -153,7 +153,7 @@ export async function rotateSigningKey(
     );
   }
   const n = keys.length + 1;
-  const { next, plan, following } = await orStartError(folder, () => planned(folder, n, wish));
+  const { next, plan, following } = await orStartError(folder, () => planned(folder, n, options));
   const { previousSignsUntilMs, noticeId, plannedAtMs } = plan;
   const overlapEndsAtMs = previousSignsUntilMs;
   await announce({ previous: keys[0], next, overlapEndsAtMs, noticeId, plannedAtMs });
@@ -184,7 +184,7 @@ export async function lastRotation(directory: string): Promise<PlannedRotation |
 }
 
 /** The n-th key and its plan, which are made if they are not there yet, and where a plan that follows it would be. */
-async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationWish) {
+async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationOptions) {
   const next = await addKeyFile(folder, n);
   const wanted: RotationPlan = {
     fingerprint: next.fingerprint,

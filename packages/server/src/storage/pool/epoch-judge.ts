@@ -52,7 +52,7 @@ export interface ReadEntry {
   readonly leaf: Uint8Array;
 }
 
-export interface ReadNote {
+export interface ReadCheckpoint {
   readonly size: number;
   readonly note: string;
 }
@@ -203,7 +203,7 @@ function* requireChain(tenantId: TenantId, log: JudgedLog, entries: number): Jud
 }
 
 function* signedOf(tenantId: TenantId, log: JudgedLog): Judging<AnchoredHead[]> {
-  const notes = (yield { verb: 'Notes', log }) as readonly ReadNote[];
+  const notes = (yield { verb: 'Notes', log }) as readonly ReadCheckpoint[];
   return notes.map(({ size, note }) => {
     const head = headIn(note);
     if (head?.origin === log.origin && head.size === size) return head;

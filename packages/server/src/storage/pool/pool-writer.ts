@@ -7,7 +7,7 @@ import { EvidenceError, KINDS } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
 import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
 import type {
-  AppendAnswer,
+  AppendOutcome,
   AppendResult,
   AppendTime,
   DraftOutcome,
@@ -45,7 +45,7 @@ export class PoolWriter<H extends Head> {
     this.streams = new StreamWriter(tables, options);
   }
 
-  append(request: PooledRequest, given: Given): AppendAnswer {
+  append(request: PooledRequest, given: Given): AppendOutcome {
     const head = this.#tables.head(request.tenant);
     if (head === undefined) {
       return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };

@@ -1,7 +1,7 @@
 // Appends through a writer that may be in another thread: a pool goes as one buffer that changes hands and comes back with
 // the results in it, to be used again.
 
-import type { AppendAnswer, AppendRequest, LogWriter } from '../../streams/log.ts';
+import type { AppendOutcome, AppendRequest, LogWriter } from '../../streams/log.ts';
 import { encodePool } from './append-message.ts';
 import { decodeResults } from './append-results.ts';
 
@@ -41,7 +41,7 @@ export function appendsBy(
 function decidedIn(
   { places, decided }: HeldPool,
   requests: readonly AppendRequest[],
-): Map<number, AppendAnswer> {
+): Map<number, AppendOutcome> {
   const results = decodeResults(
     decided,
     places.map((place) => requests[place]!),

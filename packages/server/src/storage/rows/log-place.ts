@@ -6,7 +6,7 @@ import type { LogHead, StoredCheckpoint } from '../../streams/tree.ts';
 import { numberOf, textIn } from './columns.ts';
 
 /** One log of a tenant: all of it, or what came after a restore. */
-export interface LogPlace<Tenant = TenantId> {
+export interface LogIdentity<Tenant = TenantId> {
   /** As the database calls it. */
   readonly tenant: Tenant;
   readonly epoch: number;
@@ -27,11 +27,11 @@ export interface Beginning {
 }
 
 /** The first log of a tenant, where no beginning is given. */
-export function placeOf(
+export function identityOf(
   tenant: TenantId,
   logOrigin: string,
   beginning?: Beginning,
-): Omit<LogPlace, 'tenant'> {
+): Omit<LogIdentity, 'tenant'> {
   const { epoch, firstIndex } = beginning ?? { epoch: 0, firstIndex: 0 };
   const origin = originOf({ tenant, epoch }, logOrigin);
   const genesis =
@@ -40,7 +40,7 @@ export function placeOf(
 }
 
 export function headOf(
-  { origin, epoch, firstIndex }: LogPlace<unknown>,
+  { origin, epoch, firstIndex }: LogIdentity<unknown>,
   latest: StoredCheckpoint | undefined,
 ): LogHead {
   return { origin, epoch, firstIndex, latest };
@@ -57,7 +57,7 @@ export function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined
 
 /** Throws EvidenceError for one of another log or size: it is not to be shown as one of this. */
 export function ofLog(
-  { origin }: Pick<LogPlace, 'origin'>,
+  { origin }: Pick<LogIdentity, 'origin'>,
   checkpoint: StoredCheckpoint | undefined,
 ): StoredCheckpoint | undefined {
   if (checkpoint === undefined || checkpoint.note.startsWith(`${origin}\n${checkpoint.size}\n`))

@@ -7,7 +7,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
-import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
+import { type LogRow, type TestInstallation, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../pool/commitments.ts';
 import { watched } from '../conformance/watched.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true }));
 /** The kinds of what was asked and answered. */
 const seen = { inProcess: new Set<string>(), withThreads: new Set<string>() };
 
-function placeFor(threads: boolean): Place {
+function placeFor(threads: boolean): TestInstallation {
   const directory = mkdtempSync(join(folder, 'data-'));
   const raw = () => openRunningJournal(directory);
   return {

@@ -16,9 +16,9 @@ import {
 } from '@tallystick/evidence';
 import type { Standing, StoredCheckpoint } from '../../streams/tree.ts';
 import type { TreeState } from './growing-tree.ts';
-import type { LogPlace } from '../rows/log-place.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
 
-type Place = LogPlace<unknown>;
+type Place = LogIdentity<unknown>;
 
 /** What a stored checkpoint says; undefined for one that cannot be read. Its signature is for others to verify. */
 export function headIn(note: string): Pick<Checkpoint, 'size' | 'root'> | undefined {

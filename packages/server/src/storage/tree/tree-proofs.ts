@@ -17,41 +17,41 @@ import {
 } from '@tallystick/evidence';
 import type {
   AlteredEvent,
-  ProofWish,
+  ProofRequest,
   ProvenEvent,
   ProvenGrowth,
   StoredCheckpoint,
   StoredEvidence,
 } from '../../streams/tree.ts';
-import { type Answer, answered, type Asking } from '../answers.ts';
-import { headOf, type LogPlace } from '../rows/log-place.ts';
+import { type Awaitable, awaited, type Resumable } from '../answers.ts';
+import { headOf, type LogIdentity } from '../rows/log-place.ts';
 import type { TenantTrees } from './tenant-trees.ts';
 
-type Place = LogPlace<unknown>;
+type Place = LogIdentity<unknown>;
 
 /** Answers from one state of the store for as long as one proof takes. */
 export interface ProofStore<Log extends Place> extends TenantTrees<Log> {
   /** One whose text says a class among those that are visible is given too, whatever its column says. */
-  evidence(wish: ProofWish): Answer<StoredEvidence | AlteredEvent | undefined>;
+  evidence(request: ProofRequest): Awaitable<StoredEvidence | AlteredEvent | undefined>;
 }
 
 export function* proveEvent<Log extends Place>(
   store: ProofStore<Log>,
   tenant: TenantId,
-  wish: ProofWish,
-): Asking<ProvenEvent | AlteredEvent | undefined> {
-  const evidence = yield* answered(store.evidence(wish));
+  request: ProofRequest,
+): Resumable<ProvenEvent | AlteredEvent | undefined> {
+  const evidence = yield* awaited(store.evidence(request));
   if (evidence === undefined || 'fault' in evidence) return evidence;
-  const log = yield* answered(store.log(evidence.index));
+  const log = yield* awaited(store.log(evidence.index));
   if (log === undefined) throw new Error(`${tenant} has an event and no log`);
   const { index } = decodeEntry(evidence.entry);
   // No checkpoint may ever cover the place that it was moved to.
   if (index !== evidence.index - log.firstIndex)
     return { index: evidence.index, fault: `its entry is of ${index}` };
-  const head = headOf(log, yield* answered(store.latest(log)));
+  const head = headOf(log, yield* awaited(store.latest(log)));
   const least = index + 1;
-  const wanted = wish.preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
-  const known = wanted === undefined ? undefined : yield* answered(store.checkpoint(log, wanted.size));
+  const wanted = request.preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
+  const known = wanted === undefined ? undefined : yield* awaited(store.checkpoint(log, wanted.size));
   const checkpoint = known ?? head.latest;
   if (checkpoint === undefined || checkpoint.size < least) return { head, evidence, under: undefined };
   try {
@@ -67,10 +67,10 @@ export function* proveGrowth<Log extends Place>(
   store: TenantTrees<Log>,
   from: number,
   wantedTo: number | undefined,
-): Asking<ProvenGrowth | undefined> {
-  const log = yield* answered(store.log());
+): Resumable<ProvenGrowth | undefined> {
+  const log = yield* awaited(store.log());
   if (log === undefined) return undefined;
-  const head = headOf(log, yield* answered(store.latest(log)));
+  const head = headOf(log, yield* awaited(store.latest(log)));
   const newest = head.latest?.size ?? 0;
   const to = wantedTo ?? newest;
   if (from < 1 || from > to || to > newest) return { head, proof: undefined };
@@ -80,8 +80,8 @@ export function* proveGrowth<Log extends Place>(
     toRoot: treeRoot(to, read).slice(),
     hashes: inOneBuffer(proveConsistency(from, to, read)),
   }));
-  const proof = yield* answered(made);
-  const checkpoint = to === newest ? head.latest : yield* answered(store.checkpoint(log, to));
+  const proof = yield* awaited(made);
+  const checkpoint = to === newest ? head.latest : yield* awaited(store.checkpoint(log, to));
   if (checkpoint !== undefined && !equalBytes(rootIn(checkpoint), proof.toRoot)) {
     throw new EvidenceError(
       'ROOT_MISMATCH',
@@ -97,11 +97,11 @@ function* inclusion<Log extends Place>(
   log: Log,
   { entry }: StoredEvidence,
   checkpoint: StoredCheckpoint,
-): Asking<Uint8Array[]> {
+): Resumable<Uint8Array[]> {
   const { index } = decodeEntry(entry);
   const { size } = checkpoint;
   const made = store.made(log, size, (read) => inOneBuffer(proveInclusion(index, size, read)));
-  const hashes = yield* answered(made);
+  const hashes = yield* awaited(made);
   verifyInclusion({ leaf: leafHash(entry), index, size, proof: hashes, root: rootIn(checkpoint) });
   return hashes;
 }

@@ -25,7 +25,7 @@ import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { JobTurns } from './job-turns.ts';
+import { JobClaimer } from './job-turns.ts';
 
 /** How many are woken or swept at once. */
 const PORTION = 1000;
@@ -33,12 +33,12 @@ const PORTION = 1000;
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
-  readonly #turns: JobTurns<S>;
+  readonly #turns: JobClaimer<S>;
 
   constructor(database: JobDatabase<S>) {
     this.#database = database;
     this.#statements = database.statements;
-    this.#turns = new JobTurns(database);
+    this.#turns = new JobClaimer(database);
   }
 
   enqueue(tenant: TenantId, job: Omit<NewJob, 'tenant'>, limits: JobLimits = {}): Promise<Enqueued> {
@@ -159,9 +159,9 @@ export class JobTables<S> {
     });
   }
 
-  async claim(wish: ClaimWish): Promise<Claim[]> {
+  async claim(request: ClaimWish): Promise<Claim[]> {
     await this.#wake();
-    return this.#turns.claim(wish);
+    return this.#turns.claim(request);
   }
 
   /** A lease that is over lets the job wait for its next holder. */

@@ -36,7 +36,7 @@ export interface Affected {
 }
 
 /** How much was read back of what was not signed yet. */
-export interface ReadingBack {
+export interface ReadBackProgress {
   readonly entries: number;
   readonly entriesTotal: number;
 }
@@ -44,7 +44,7 @@ export interface ReadingBack {
 /** Who is refused by the service, for the reasons for which it refuses them. */
 export async function findAffected(
   parts: RecoveryParts,
-  onProgress: (progress: ReadingBack) => void = () => {},
+  onProgress: (progress: ReadBackProgress) => void = () => {},
 ): Promise<Affected> {
   const comparison = await AnchorComparison.make(parts);
   const tell = readingBack(comparison.standings, onProgress);
@@ -78,7 +78,7 @@ function byTenant(one: { readonly tenant: TenantId }, other: { readonly tenant: 
 }
 
 /** Each portion names the logs that it has come further in, and how far. */
-function readingBack(standings: readonly Standing[], onProgress: (progress: ReadingBack) => void) {
+function readingBack(standings: readonly Standing[], onProgress: (progress: ReadBackProgress) => void) {
   const logs = standings.filter(({ fault }) => fault === undefined);
   const signed = new Map(logs.map(({ tenant, checkpoint }) => [tenant, checkpoint?.size ?? 0]));
   const read = new Map<TenantId, number>();

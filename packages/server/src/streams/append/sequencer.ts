@@ -9,7 +9,7 @@
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ChangeRefusal } from '../../records/records.ts';
-import type { AppendAnswer, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from '../log.ts';
+import type { AppendOutcome, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from '../log.ts';
 import { refusedLog } from '../checkpoints/refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
@@ -238,7 +238,7 @@ class PoolingSequencer implements Sequencer {
       this.#unanswered -= 1;
       this.#count(waiting.request, waiting.bytes, -1);
     };
-    const answer = (waiting: Waiting, result: AppendAnswer | undefined) => {
+    const answer = (waiting: Waiting, result: AppendOutcome | undefined) => {
       leave(waiting);
       settle(waiting, result);
     };
@@ -291,7 +291,7 @@ function busy(message: string): AuditError {
 }
 
 /** A fault of a single request is ours, not the caller's: it is reported, and shown as INTERNAL_ERROR. */
-function settle({ resolve, reject }: Waiting, result: AppendAnswer | undefined): void {
+function settle({ resolve, reject }: Waiting, result: AppendOutcome | undefined): void {
   if (result === undefined) reject(new Error('the log gave no result for a request'));
   else if (result.status === 'Faulty') reject(result.error);
   else resolve(result);

@@ -61,7 +61,7 @@ export interface Checkpointer extends AsyncDisposable {
    * Resolves when a checkpoint of at least this size is published; rejects when the time is over, and at once while none
    * can be made. `isPublished` is asked once, after which nothing is missed any more.
    */
-  covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
+  covers(request: CoverRequest, isPublished: () => Promise<boolean>): Promise<void>;
   figures(): CheckpointerFigures;
   /** False once it could not make any time and again, until it has, or for a minute or two; for good once it has ended. */
   isAble(): boolean;
@@ -73,7 +73,7 @@ export interface CheckpointerFigures {
   readonly failure: unknown;
 }
 
-export interface CoverWish {
+export interface CoverRequest {
   readonly tenant: TenantId;
   readonly size: number;
   readonly deadline: Deadline;
@@ -185,7 +185,7 @@ class TurningCheckpointer implements Checkpointer {
     if (this.#waiters.tenants().length > 0) this.#loop?.wake();
   }
 
-  covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
+  covers({ tenant, size, deadline }: CoverRequest, isPublished: () => Promise<boolean>): Promise<void> {
     const waiter = this.#waiters.add(tenant, size, deadline.signal);
     this.#loop?.wake();
     this.#parts.onWanted?.();

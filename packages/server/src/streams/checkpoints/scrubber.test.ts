@@ -5,7 +5,7 @@ import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { createScrubber } from './scrubber.ts';
-import type { RangeVerdict, RangeWish } from '../tree.ts';
+import type { RangeVerdict, RangeRequest } from '../tree.ts';
 
 const SOUND: RangeVerdict = {
   checkedEvents: 0,
@@ -30,7 +30,7 @@ function build(
       );
       return found && { tenant: found[0], endIndex: found[1] };
     },
-    async checkRange({ tenant, fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
+    async checkRange({ tenant, fromIndex, endIndex }: RangeRequest): Promise<RangeVerdict> {
       asked.push(`${tenant} ${fromIndex}-${endIndex}`);
       const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
       if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;

@@ -16,15 +16,15 @@ interface Wish {
   readonly key?: string;
 }
 
-/** With a wish it is posted. */
-async function ask(tenant: string, path: string, wish?: Wish, service: TestApp = app) {
+/** With a request it is posted. */
+async function ask(tenant: string, path: string, request?: Wish, service: TestApp = app) {
   const headers = new Headers({ 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant });
-  if (wish?.key !== undefined) headers.set('Idempotency-Key', wish.key);
-  if (wish?.body !== undefined) headers.set('Content-Type', 'application/json');
+  if (request?.key !== undefined) headers.set('Idempotency-Key', request.key);
+  if (request?.body !== undefined) headers.set('Content-Type', 'application/json');
   const response = await fetch(`${service.url}/api/v1${path}`, {
-    method: wish === undefined ? 'GET' : 'POST',
+    method: request === undefined ? 'GET' : 'POST',
     headers,
-    ...(wish?.body === undefined ? {} : { body: JSON.stringify(wish.body) }),
+    ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
   });
   const body = (await response.json()) as StreamVerification &
     List<EventStream> & { error?: { code: string; details?: { field: string }[] } };

@@ -145,8 +145,8 @@ async function recompute(
   { trees, signing }: RecomputeParts,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {
-  const wish = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
-  const verdict = await trees.checkRange(wish, onProgress);
+  const request = { tenant, streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+  const verdict = await trees.checkRange(request, onProgress);
   if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
   const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
   const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;

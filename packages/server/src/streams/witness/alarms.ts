@@ -4,7 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { WitnessAnswer } from './answers.ts';
+import type { WitnessResponse } from './answers.ts';
 
 /** A witness that follows none of ten thousand logs is told of once in a while, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
@@ -13,7 +13,7 @@ export class WitnessAlarms {
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
   /** By tenant: the answer of each witness that contradicts our log. */
-  readonly #alarms = new Map<TenantId, Map<string, WitnessAnswer['outcome']>>();
+  readonly #alarms = new Map<TenantId, Map<string, WitnessResponse['outcome']>>();
   readonly #refusalToldMs = new Map<string, number>();
 
   constructor(clock: Clock, telemetry: Telemetry) {
@@ -26,15 +26,15 @@ export class WitnessAlarms {
     return this.#alarms.size;
   }
 
-  take(tenant: TenantId, report: WitnessAnswer): void {
+  take(tenant: TenantId, report: WitnessResponse): void {
     const { witness, outcome } = report;
     if (outcome === 'Ahead' || outcome === 'Inconsistent') this.#raise(tenant, report);
     else if (outcome === 'Cosigned') this.#clear(tenant, witness);
     else if (outcome === 'Refused' || outcome === 'Failed') this.#tellRefusal(tenant, report);
   }
 
-  #raise(tenant: TenantId, { witness, outcome, message }: WitnessAnswer): void {
-    const ofLog = this.#alarms.get(tenant) ?? new Map<string, WitnessAnswer['outcome']>();
+  #raise(tenant: TenantId, { witness, outcome, message }: WitnessResponse): void {
+    const ofLog = this.#alarms.get(tenant) ?? new Map<string, WitnessResponse['outcome']>();
     this.#alarms.set(tenant, ofLog);
     if (ofLog.get(witness) === outcome) return;
     ofLog.set(witness, outcome);
@@ -47,7 +47,7 @@ export class WitnessAlarms {
     if (ofLog?.delete(witness) && ofLog.size === 0) this.#alarms.delete(tenant);
   }
 
-  #tellRefusal(tenant: TenantId, { witness, message }: WitnessAnswer): void {
+  #tellRefusal(tenant: TenantId, { witness, message }: WitnessResponse): void {
     const nowMs = this.#clock.monotonicNs() / 1e6;
     const toldMs = this.#refusalToldMs.get(witness);
     if (toldMs !== undefined && nowMs - toldMs < REFUSALS_TOLD_EVERY_MS) return;

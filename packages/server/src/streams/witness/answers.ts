@@ -10,16 +10,16 @@ export type AskWitnesses = (asking: {
   /** What each witness had last, from one call to the next. */
   readonly sizes: Map<string, number>;
   readonly signal: AbortSignal;
-}) => Promise<WitnessAnswers>;
+}) => Promise<WitnessResponses>;
 
-export interface WitnessAnswers {
+export interface WitnessResponses {
   /** With the cosignatures that were had and have verified. */
   readonly note: string;
   readonly isQuorum: boolean;
-  readonly reports: readonly WitnessAnswer[];
+  readonly reports: readonly WitnessResponse[];
 }
 
-export interface WitnessAnswer {
+export interface WitnessResponse {
   readonly witness: string;
   /** Failed: it answered, and not in a way that can be used. Unreachable: it did not answer. */
   readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'Unreachable' | 'NotAsked';

@@ -13,7 +13,7 @@ import {
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import type { CosignedCheckpoint, LogTree } from '../tree.ts';
-import type { AskWitnesses, WitnessAnswer } from './answers.ts';
+import type { AskWitnesses, WitnessResponse } from './answers.ts';
 import { createWitnessing } from './witnessing.ts';
 
 const seed = (text: string) => sha256(new TextEncoder().encode(text));
@@ -24,7 +24,7 @@ const both = await parsePolicy(`${lines}group g all a b\nquorum g\n`);
 const nobody = await parsePolicy(`${lines}quorum none\n`);
 
 type Name = keyof typeof keys;
-type Outcome = WitnessAnswer['outcome'];
+type Outcome = WitnessResponse['outcome'];
 
 const never = (): Promise<LogTree> => Promise.reject(new Error('not asked here'));
 const lineBy = (name: string, keyId: string) => ({ name, keyId, signature: new Uint8Array(72).fill(1) });
@@ -58,7 +58,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     consistency: () =>
       seen.hasProofs ? Promise.resolve([EMPTY_ROOT]) : Promise.reject(new Error('no proof')),
   });
-  const answerOf = (witness: Name, tenant: string): WitnessAnswer => {
+  const answerOf = (witness: Name, tenant: string): WitnessResponse => {
     const outcome = script(witness, tenant);
     return { witness, outcome, message: `${witness} says ${outcome}` };
   };
@@ -75,7 +75,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     await new Promise((resolve) => setImmediate(resolve));
     seen.atOnce--;
     const reports = names.map(
-      (name): WitnessAnswer =>
+      (name): WitnessResponse =>
         isProven ? answerOf(name, tenant) : { witness: name, outcome: 'Failed', message: 'no proof' },
     );
     const cosigned = reports.filter(({ outcome }) => outcome === 'Cosigned').map(({ witness }) => witness);

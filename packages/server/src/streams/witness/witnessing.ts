@@ -10,7 +10,7 @@ import type { Telemetry } from '../../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
 import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeReader, TreeWriter } from '../tree.ts';
 import { WitnessAlarms } from './alarms.ts';
-import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './answers.ts';
+import type { AskWitnesses, WitnessResponse, WitnessResponses } from './answers.ts';
 import { Pauses } from './pauses.ts';
 import { type TurnEnd, WitnessQueue } from './queue.ts';
 import { createWitnessed, type Witnessed } from './witnessed.ts';
@@ -133,7 +133,7 @@ class QueuedWitnessing implements Witnessing {
         fault = error;
         throw error;
       });
-    let answers: WitnessAnswers;
+    let answers: WitnessResponses;
     try {
       answers = await ask({ note, prove, policy: only(policy, asked), sizes, signal: this.#stop.signal });
     } catch (error) {
@@ -182,7 +182,7 @@ class QueuedWitnessing implements Witnessing {
   }
 
   /** No answer at all says something about the witness; an error only about this witness and this log. */
-  #learn(tenant: TenantId, reports: readonly WitnessAnswer[], { refusals, isOurFault }: Learning): void {
+  #learn(tenant: TenantId, reports: readonly WitnessResponse[], { refusals, isOurFault }: Learning): void {
     const { telemetry } = this.#parts;
     let isSomebodyBack = false;
     for (const report of reports) {

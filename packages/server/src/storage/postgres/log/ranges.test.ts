@@ -33,9 +33,9 @@ after(async () => {
 
 async function check(fromIndex: number, endIndex: number, streamId?: string) {
   const steps: number[] = [];
-  const wish = { tenant: 'acme', fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
+  const request = { tenant: 'acme', fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
   const verdict = await node.tree.checkRange(
-    streamId === undefined ? wish : { ...wish, streamId },
+    streamId === undefined ? request : { ...request, streamId },
     (checked) => steps.push(checked),
   );
   assert.deepEqual(
@@ -108,9 +108,9 @@ it('a range of a stream is the stream that the log says', async () => {
 });
 
 it('a range is held against a checkpoint that is signed by a key that is known', async () => {
-  const wish = { tenant: 'acme', fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
-  const { fault } = await node.tree.checkRange(wish, () => {});
+  const request = { tenant: 'acme', fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
+  const { fault } = await node.tree.checkRange(request, () => {});
   assert.equal(fault?.reason, 'KEY_UNKNOWN');
-  const nobody = { ...wish, tenant: 'nobody' };
+  const nobody = { ...request, tenant: 'nobody' };
   assert.equal((await node.tree.checkRange(nobody, () => {})).fault?.reason, 'TRUNCATED');
 });

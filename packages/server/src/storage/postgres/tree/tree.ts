@@ -4,10 +4,10 @@
 import type { TenantId } from '@tallystick/contract';
 import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
 import type { LogTree, TreeReader, TreeWriter } from '../../../streams/tree.ts';
-import { whenAnswered } from '../../answers.ts';
+import { runAsync } from '../../answers.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
-import { headOf, type LogPlace, ofLog } from '../../rows/log-place.ts';
+import { headOf, type LogIdentity, ofLog } from '../../rows/log-place.ts';
 import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
@@ -62,9 +62,12 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
     trees.signedLog(askedFor(tenant), tenant, index);
   return {
     nextLog: (tenant, index) => trees.nextLog(database, tenant, index),
-    checkRange: (wish, onProgress) =>
-      whenAnswered(checkRange(rangeStore(database, trees, wish.tenant), wish, trustedOf(wish)), onProgress),
-    proveEvent: (tenant, wish) => proveEvent(tables, tenant, wish),
+    checkRange: (request, onProgress) =>
+      runAsync(
+        checkRange(rangeStore(database, trees, request.tenant), request, trustedOf(request)),
+        onProgress,
+      ),
+    proveEvent: (tenant, request) => proveEvent(tables, tenant, request),
     proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
     cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
     evidenceRange: (tenant, fromIndex, endIndex, limit) =>
@@ -80,7 +83,7 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   };
 }
 
-function treeOf(database: Database, trees: TreeTables, log: LogPlace): LogTree {
+function treeOf(database: Database, trees: TreeTables, log: LogIdentity): LogTree {
   const { origin, epoch, firstIndex, tenant } = log;
   const asked = askedAlone(database, readerOf(tenant));
   return {

@@ -2,12 +2,12 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
-import { beginLog, type EpochRead, judgeEpoch, type ReadNote } from '../../pool/epoch-judge.ts';
+import { beginLog, type EpochRead, judgeEpoch, type ReadCheckpoint } from '../../pool/epoch-judge.ts';
 import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
 import type { StreamWriter } from '../../pool/stream-writer.ts';
 import { textIn } from '../../rows/columns.ts';
 import type { NumberedHead } from './heads.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 export interface EpochWriterOptions extends OwnNoticesOptions {
   readonly logOrigin: string;
@@ -45,10 +45,10 @@ export class EpochWriter {
   #read(read: EpochRead, { tenant }: EpochRequest): unknown {
     if (read.verb === 'Log') return this.#trees.log(tenant, read.index);
     // A log that was given by the line above.
-    const log = read.log as LogPlace;
+    const log = read.log as LogIdentity;
     if (read.verb === 'Entries') return this.#trees.entries(log, read.index, read.count);
     return this.#notes
       .all(log.tenant, log.epoch)
-      .map((row): ReadNote => ({ size: Number(row['size']), note: textIn(row, 'note') }));
+      .map((row): ReadCheckpoint => ({ size: Number(row['size']), note: textIn(row, 'note') }));
   }
 }

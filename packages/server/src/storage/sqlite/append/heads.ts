@@ -9,7 +9,7 @@ import type { Head } from '../../pool/head.ts';
 import { type EntryAt, readHead } from '../../pool/read-head.ts';
 import { orTenantFault } from '../../pool/tenant-fault.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 export interface NumberedHead extends Head {
   /** The tenant's number. */
@@ -84,7 +84,7 @@ export class Heads {
     });
   }
 
-  #read(tenantId: TenantId, log: LogPlace): NumberedHead {
+  #read(tenantId: TenantId, log: LogIdentity): NumberedHead {
     const { tenant } = log;
     const newest = this.#newest.get(tenant);
     const stream = newest === undefined ? undefined : this.#stream.get(tenant);

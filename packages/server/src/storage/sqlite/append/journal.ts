@@ -6,7 +6,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type {
-  AppendAnswer,
+  AppendOutcome,
   AppendTime,
   EpochRequest,
   EpochResult,
@@ -31,7 +31,7 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly logOrigin: string;
 }
 
-type Result = AppendAnswer;
+type Result = AppendOutcome;
 
 export class Journal {
   readonly #db: DatabaseSync;

@@ -5,7 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { StoredCheckpoint } from '../../../streams/tree.ts';
 import { ColumnError, numberOrNone } from '../../rows/columns.ts';
 import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows/copied-tables.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 interface Source {
   readonly from: string;
@@ -64,16 +64,16 @@ export class CopiedRows {
   }
 
   /** The log that holds this index of the tenant's sequence. */
-  log(tenant: TenantId, index: number): LogPlace | undefined {
+  log(tenant: TenantId, index: number): LogIdentity | undefined {
     return this.#trees.log(tenant, index);
   }
 
   /** Where the log begins that follows upon this one, after a restore. */
-  nextBegin({ tenant, epoch }: LogPlace): number | undefined {
+  nextBegin({ tenant, epoch }: LogIdentity): number | undefined {
     return numberOrNone(this.#nextBegin.get(tenant, epoch), 'first_index');
   }
 
-  latest(log: LogPlace): StoredCheckpoint | undefined {
+  latest(log: LogIdentity): StoredCheckpoint | undefined {
     return this.#trees.latest(log);
   }
 

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
-import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
+import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
@@ -19,9 +19,9 @@ import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
 const TENANTS_AT_ONCE = 1000;
 
 /** Whoever calls it has begun a transaction, so that all of it sees one state. */
-export function checkJournal(db: DatabaseSync, wish: FsckWish): Generator<FsckProgress, FsckReport> {
+export function checkJournal(db: DatabaseSync, options: FsckOptions): Generator<FsckProgress, FsckReport> {
   // It answers at once, so there is never anything to wait for.
-  return fsck(rowsOf(db), wish) as Generator<FsckProgress, FsckReport>;
+  return fsck(rowsOf(db), options) as Generator<FsckProgress, FsckReport>;
 }
 
 function rowsOf(db: DatabaseSync): StoredRows<number> {

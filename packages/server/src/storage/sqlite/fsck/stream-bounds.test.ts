@@ -28,11 +28,11 @@ function build(count: number, more = 2) {
   const streams = { ...STREAMS, sealAfterEvents: 3 };
   const journal = new Journal(db, { logOrigin: 'x', streams, nextId, random, committer });
   const append = (drafts: number) => {
-    const wish = request(
+    const appendRequest = request(
       'acme',
       Array.from({ length: drafts }, () => draftOf({ classification: 'Internal' })),
     );
-    const pool = decodePool(encodePool([wish], now()));
+    const pool = decodePool(encodePool([appendRequest], now()));
     journal.append(pool, committer.make(pool.requests));
   };
   append(count);
@@ -49,8 +49,8 @@ type Built = ReturnType<typeof build>;
 /** Of each stream what the verification says, and what is wrong with it at first sight. */
 function saidOf({ db, streams }: Built) {
   return streams().map(({ streamId, firstIndex, endIndex, fault }) => {
-    const wish = { tenant: 'acme', fromIndex: firstIndex, endIndex, streamId };
-    for (const steps = checkRange(db, 'x', wish); ; ) {
+    const range = { tenant: 'acme', fromIndex: firstIndex, endIndex, streamId };
+    for (const steps = checkRange(db, 'x', range); ; ) {
       const step = steps.next();
       if (step.done !== true) continue;
       const found = step.value.fault;

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Calls } from '../../../runtime/calls.ts';
-import type { RangeVerdict, RangeWish, TreeReader } from '../../../streams/tree.ts';
+import type { RangeVerdict, RangeRequest, TreeReader } from '../../../streams/tree.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../fsck/range.ts';
 
@@ -24,8 +24,8 @@ export class RangeChecks {
     this.#logOrigin = logOrigin;
   }
 
-  begin(wish: RangeWish): number {
-    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, wish, trustedOf(wish)));
+  begin(request: RangeRequest): number {
+    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, request, trustedOf(request)));
     return this.#lastNumber;
   }
 
@@ -42,9 +42,9 @@ export class RangeChecks {
 
 /** `start` gives the checks to use for one range. */
 export function checksBy(start: () => Promise<Calls<RangeChecks>>): TreeReader['checkRange'] {
-  return async (wish, onProgress) => {
+  return async (request, onProgress) => {
     const ranges = await start();
-    const number = await ranges.begin(wish);
+    const number = await ranges.begin(request);
     for (;;) {
       const { checkedEvents, verdict } = await ranges.step(number);
       if (verdict !== undefined) return verdict;

@@ -17,12 +17,12 @@ import {
   unsignedTree,
 } from '../../tree/signed-tree.ts';
 import { type EntryRun, EntryRows, requireWhole } from '../append/entry-rows.ts';
-import { type LogPlace, TreeTables } from './tree-tables.ts';
+import { type LogIdentity, TreeTables } from './tree-tables.ts';
 
 /** A log on its way: what was read of it, and where it stands. */
 interface Growing {
   readonly tenantId: TenantId;
-  readonly log: LogPlace;
+  readonly log: LogIdentity;
   readonly tree: GrowingTree;
 }
 
@@ -202,7 +202,7 @@ export class TreeGrowth {
   }
 
   /** The tree as it was last signed, made again from what is stored: it must still have the root that was signed. */
-  #publishedState(log: LogPlace): TreeState {
+  #publishedState(log: LogIdentity): TreeState {
     const latest = this.#tables.latest(log);
     if (latest === undefined) return unsignedTree(log);
     const { size } = latest;
