@@ -1,4 +1,4 @@
-// What a bundle is made of, read from the logs of one tenant in a store of any kind.
+// The contents of a bundle, read from the logs of one tenant on any backend.
 
 import type { StreamId } from '@tallystick/contract';
 import type { StoredStream } from '../streams/log.ts';
@@ -7,23 +7,23 @@ import type { Awaitable } from './answers.ts';
 import type { LogIdentity } from './rows/log-place.ts';
 import type { TenantTrees } from './tree/tenant-trees.ts';
 
-/** Indexes are those of the tenant's sequence, unless they are said to be of the log. */
+/** Indexes are those of the tenant's sequence unless stated otherwise. */
 export interface BundleStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
   stream(streamId: StreamId): Awaitable<StoredStream | undefined>;
-  /** The first index behind this log: where the next one begins, or the tenant's sequence ends. */
+  /** The first index after this log: where the next one begins, or the tenant's sequence ends. */
   endOf(log: Log): Awaitable<number>;
-  /** As they are stored, whatever that is: those from one index to another, the second one outside. */
+  /** The rows from `first` to `end` (exclusive), unchecked. */
   evidence(first: number, end: number): Awaitable<readonly StoredEvidence[]>;
-  /** So many entries from an index of the log on, as they are stored. */
+  /** `count` entries from an index of the log on, as they are stored. */
   entries(log: Log, index: number, count: number): Awaitable<readonly { readonly entry: Uint8Array }[]>;
-  /** With which the log says that it began, after a restore. */
+  /** The checkpoint with which the log began after a restore. */
   previousCheckpoint(log: Log): Awaitable<string | undefined>;
 }
 
-/** A store that is open for whoever makes bundles. */
+/** An open store from which bundles are made. */
 export interface OpenBundleStore<Log extends LogIdentity<unknown>> extends AsyncDisposable {
-  /** What is read last is newest. */
+  /** Reads the newest committed state. */
   readonly now: BundleStore<Log>;
-  /** Of one state, from here on until it is disposed. */
+  /** Reads one fixed state until it is disposed. */
   inOneState(): Awaitable<BundleStore<Log>>;
 }

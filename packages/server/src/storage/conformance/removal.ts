@@ -202,10 +202,13 @@ export const removalClaims: Claims = {
     for (const index of [1, 5, 7, 8]) await place.removeContent('acme', index);
     assert.equal(await contentsOf(storage, 'acme'), '.?.P.?.??..');
     assert.equal((await proven(storage, 'acme', 5)).evidence.content, undefined);
-    await assert.rejects(storage.removal.deleteContents('acme', 2, 0), /entry 2 of acme is no purge notice/);
+    await assert.rejects(
+      storage.removal.deleteContents('acme', 2, 0),
+      /entry 2 of acme is not a purge notice/,
+    );
     await assert.rejects(
       storage.removal.deleteContents('acme', 99, 0),
-      /entry 99 of acme is no purge notice/,
+      /entry 99 of acme is not a purge notice/,
     );
     await deleteAll(storage, 'acme', noticeIndex);
     assert.deepEqual(

@@ -1,18 +1,18 @@
-// Tells the operator when a witness has seen another log under our name, once for each log and witness until that witness
-// cosigns the log again; and, now and then, when one refuses to cosign.
+// Alerts the operator when a witness has seen another log under our name, once per log and witness until that witness
+// cosigns the log again; and, at intervals, when one refuses to cosign.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { WitnessResponse } from './answers.ts';
 
-/** A witness that follows none of ten thousand logs is told of once in a while, not ten thousand times. */
+/** A witness that follows none of ten thousand logs is reported at intervals, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
 
 export class WitnessAlarms {
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
-  /** By tenant: the answer of each witness that contradicts our log. */
+  /** By tenant: the outcome of each witness that contradicts our log. */
   readonly #alarms = new Map<TenantId, Map<string, WitnessResponse['outcome']>>();
   readonly #refusalToldMs = new Map<string, number>();
 
@@ -21,7 +21,7 @@ export class WitnessAlarms {
     this.#telemetry = telemetry;
   }
 
-  /** How many logs are contradicted. */
+  /** The number of contradicted logs. */
   logs(): number {
     return this.#alarms.size;
   }
