@@ -120,7 +120,7 @@ test('an unusable place is refused, and its directory is not created', async () 
   assert.deepEqual(readdirSync(directory.path), []);
   await assert.rejects(openOwnAnchor('/dev/null'), /it is not a file/);
   writeFileSync(directory.file, 'something else\n');
-  await assert.rejects(openOwnAnchor(directory.path), /line 1 .* no anchor/);
+  await assert.rejects(openOwnAnchor(directory.path), /line 1 .* not an anchor/);
   writeFileSync(directory.file, '');
   await assert.rejects(openOwnAnchor(directory.path), StartError);
   assert.equal(readFileSync(directory.file, 'utf8'), '');

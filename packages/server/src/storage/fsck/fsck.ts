@@ -1,6 +1,6 @@
-// Verifies a store: everything in it that is evidence, tenant by tenant, against itself, against the keys that sign and
-// against what is remembered outside. Sees one state, also while the service goes on; changes nothing; holds one lot of
-// entries at a time. After a fault it goes on with the next tenant. The same judge for every database.
+// Verifies a store: all evidence in it, tenant by tenant, against itself, the signing keys and the remembered heads. It
+// reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
+// it continues with the next tenant. The same code checks every backend.
 
 import { type Awaitable, awaited, type Resumable } from '../answers.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
@@ -15,9 +15,9 @@ import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
 export interface FsckOptions {
   readonly keys: readonly TrustedKey[];
   readonly remembered: Remembered;
-  /** This one alone; what is of no tenant is then left out. */
+  /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;
-  /** All of them, but for tests. */
+  /** All checks, except in tests. */
   readonly checks?: Checks;
   readonly resources?: WalkResources;
 }
@@ -28,7 +28,7 @@ export interface TenantReport extends FoundLogs {
 }
 
 export interface FsckReport {
-  /** Those of no tenant first. */
+  /** Faults of the whole store first. */
   readonly faults: readonly StoreFault[];
   readonly tenants: readonly TenantReport[];
   readonly notEvidence: Readonly<Record<string, string>>;
@@ -36,11 +36,11 @@ export interface FsckReport {
 
 export interface FsckProgress {
   readonly entries: number;
-  /** About how many there are. */
+  /** An estimate. */
   readonly entriesTotal: number;
 }
 
-/** All that `store` reads must be of one state. */
+/** All reads of `store` must come from one state. */
 export function* fsck<Tenant>(
   store: StoredRows<Tenant>,
   options: FsckOptions,
@@ -105,7 +105,7 @@ function* checkTenants<Tenant>(
   }
 }
 
-/** The same, with what `progressOf` makes of each number that it gives. */
+/** The same steps, with their progress converted by `progressOf`. */
 function* counted<T>(
   steps: Resumable<T, number>,
   progressOf: (count: number) => FsckProgress,
@@ -138,14 +138,14 @@ function* anchorFaults<Tenant>(
   const logOrigin = yield* orNone(store, () => store.logOrigin());
   return [
     ...(own === undefined ? [] : [storeFault(undefined, own)]),
-    // Without a name of its logs the store has that fault already.
+    // A store without a log name already has that fault.
     ...(logOrigin === undefined
       ? []
       : missingLogs(headsRemembered(remembered), { logOrigin, tenant }, tenants)),
   ];
 }
 
-/** What cannot be read is told of elsewhere. */
+/** Unreadable rows are reported elsewhere. */
 function* orNone<T>(
   { faultOf }: Pick<StoredRows<unknown>, 'faultOf'>,
   read: () => Awaitable<T>,

@@ -1,6 +1,6 @@
-// A part of one tenant's log, for whoever asks while the service runs: entries and values of the range are recomputed,
-// and lead, with the stored hashes around them, to the root of the newest checkpoint. Content that is gone must be under
-// a notice, wherever in the log that stands. Where it is a part of a stream, that must be one by the log.
+// Verifies a part of one tenant's log while the service runs: entries and values of the range are recomputed, and must
+// lead, with the stored hashes around them, to the root of the newest checkpoint. Missing content must be explained by
+// a notice anywhere in the log. If the range is a part of a stream, the stream must match the log.
 
 import {
   type Checkpoint,
@@ -33,26 +33,27 @@ import { NoteReader, type TrustedKey } from './notes.ts';
 import { fault } from './store-fault.ts';
 import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
 
-/** What a range is read from; of the tenant of the request alone. Indexes are those of the tenant's sequence. */
+/** The data that a range is verified with, of the requested tenant only. Indexes are those of the tenant's sequence. */
 export interface RangeStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
-  /** Where the log begins that follows upon this one, after a restore. */
+  /** The first index of the log that follows this one after a restore. */
   nextBegin(log: Log): Awaitable<number | undefined>;
-  /** Those from one index to another, both included: as many of the first of them as are read at once. */
+  /** The rows from `first` to `last` (inclusive); the backend may return only the first of them. */
   rows(log: Log, first: number, last: number): Awaitable<readonly LogRow[]>;
-  /** The entry alone, whatever its content is. */
+  /** The entry alone, without its content. */
   entry(log: Log, index: number): Awaitable<Uint8Array | undefined>;
   streamsAround(streamId: string): Awaitable<StreamsAround>;
-  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+  /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
 }
 
-/** Whose keys are trusted is said apart. */
+/** Trusted keys are passed separately. */
 export type RangeOf = Omit<RangeRequest, 'publicKeys'>;
 
 /**
- * Gives how many events are checked; throws only what is no verdict. Needs no transaction: nothing that it holds the
- * range against ever changes, and what is purged meanwhile was signed before. With `keys` the checkpoint must be signed
- * by one of them; without, whoever asks has to verify its signature: what it says could be anybody's.
+ * Yields the number of checked events; throws only errors that are not a verdict. Needs no transaction: nothing that
+ * the range is compared with ever changes, and content that is purged meanwhile was signed before. With `keys`, one of
+ * them must have signed the checkpoint; without, the caller must verify the signature, since anybody could have written
+ * it.
  */
 export function* checkRange<Log extends LogIdentity<unknown>>(
   store: RangeStore<Log>,
@@ -77,7 +78,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   readonly #keys: readonly TrustedKey[] | undefined;
   readonly #resources = new WalkResources(ALL_CHECKS);
   #deletions = new Deletions();
-  /** The one that is looked at; a range may reach from one into the next, where the tenant went on after a restore. */
+  /** The current log; a range may continue into the next one, if the tenant continued after a restore. */
   #log: Log | undefined;
   /** In the tenant's sequence. */
   #firstSealAt: number | undefined;
@@ -126,7 +127,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   *#requireStream(): Resumable<void> {
     const { streamId, endIndex } = this.#request;
     if (streamId === undefined || this.#log === undefined) return;
-    // Faults of boundaries are told by the tenant's sequence, not by a log.
+    // Faults of boundaries use indexes of the tenant's sequence, not of a log.
     this.#log = undefined;
     const rows = yield* awaited(this.#store.streamsAround(streamId));
     const boundaryAt = this.#boundaryAt.bind(this);
@@ -162,13 +163,13 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     return { logBegin: log.firstIndex, receivedAtMs: entry.receivedAtMs, seal };
   }
 
-  /** Of an empty range there is the head alone to look at. */
+  /** An empty range has only the head to check. */
   *#takeHead(index: number): Resumable<void> {
     this.#log = yield* awaited(this.#store.log(index));
     if (this.#log !== undefined) this.#head = yield* this.#headOf(this.#log);
   }
 
-  /** What of the range is in one log. */
+  /** The part of the range in one log. */
   *#part(log: Log, fromIndex: number, endIndex: number): Resumable<void, number> {
     this.#head = yield* this.#headOf(log);
     const begin = fromIndex - log.firstIndex;
@@ -177,7 +178,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       nextIndex: begin,
       previous: yield* this.#leafBefore(log, begin),
     });
-    // What comes behind the newest checkpoint hangs on the chain alone.
+    // Only the chain covers entries after the newest checkpoint.
     const range = new CompactRange(Math.min(begin, this.#head.size));
     for (let from = fromIndex; from < endIndex; ) {
       const rows = yield* awaited(this.#store.rows(log, from, endIndex - 1));
@@ -228,7 +229,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     throw fault('ROOT_MISMATCH', message, range.begin);
   }
 
-  /** Looks through the rest of the log for the purges that explain what is gone; more may be signed by now. */
+  /** Searches the rest of the log for purges that explain missing content; more may be signed by now. */
   *#explain(log: Log, judged: number): Resumable<void, number> {
     const head = yield* this.#headOf(log);
     const last = log.firstIndex + head.size - 1;
@@ -245,7 +246,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     this.#deletions.explain();
   }
 
-  /** A notice counts only if it is what was signed. */
+  /** A notice counts only if it is signed and unchanged. */
   *#purgeIn(log: Log, head: Head, row: LogRow): Resumable<Notice | undefined> {
     const entry = decodeEntry(row.entry);
     if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= head.size) return undefined;
@@ -257,7 +258,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     }
   }
 
-  /** What an entry says if it is a notice; throws where it is not what was signed, as far as that goes. */
+  /** The notice in an entry, if it is one; throws if it differs from the signed one, as far as it is signed. */
   *#signedNotice(log: Log, { size, root }: Head, entry: Entry, row: LogRow): Resumable<Notice | undefined> {
     const { index, kind } = entry;
     if (index < size) {

@@ -1,8 +1,9 @@
-// Rows that are met one after the other, and are read before: so whoever meets them need not wait in the middle of its work.
+// Rows that are needed one after the other and read in advance, so that the caller does not wait in the middle of its
+// work.
 
 import { type Awaitable, awaited, type Resumable } from '../answers.ts';
 
-/** As many at once as are worth a statement. */
+/** The number of rows per statement. */
 const PORTION = 512;
 
 export class ReadAhead<T> {
@@ -11,12 +12,12 @@ export class ReadAhead<T> {
   #at = 0;
   #isAll = false;
 
-  /** `read` gives as many as it is asked for behind one, fewer only at the end. */
+  /** `read` returns `limit` rows after a given one, fewer only at the end. */
   constructor(read: (after: T | undefined, limit: number) => Awaitable<readonly T[]>) {
     this.#read = read;
   }
 
-  /** So many more can be taken now, or all that there are. */
+  /** Makes at least `count` more rows available, or all that are left. */
   *have(count: number): Resumable<void> {
     while (!this.#isAll && this.#rows.length - this.#at < count) {
       const found = yield* awaited(this.#read(this.#rows.at(-1), PORTION));
@@ -26,7 +27,7 @@ export class ReadAhead<T> {
     }
   }
 
-  /** The one that is taken next. */
+  /** The row that is taken next. */
   get next(): T | undefined {
     return this.#rows[this.#at];
   }

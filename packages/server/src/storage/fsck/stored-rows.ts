@@ -1,5 +1,5 @@
-// What the verifier of a store reads of it, whatever the database is: rows as they are stored, in order and in portions, and
-// no row can hide from it by what it holds. All of it comes from one state of the store.
+// The rows that the store verifier reads on any backend: as they are stored, in order and in portions, and no row can
+// escape by its contents. All of them come from one state of the store.
 
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
@@ -10,7 +10,7 @@ import type { LogRow } from './log-row.ts';
 import type { StreamRow } from './stream-row.ts';
 
 export interface StoredTenant<Tenant> {
-  /** As the database calls it. */
+  /** As the database identifies it. */
   readonly tenant: Tenant;
   readonly tenantId: string;
 }
@@ -34,24 +34,24 @@ export interface LogOf<Tenant> {
   readonly epoch: number;
 }
 
-/** Where the log of a tenant ends, by what was recomputed of it. */
+/** The recomputed end of a tenant's log. */
 export interface LogEnd {
   /** In the tenant's sequence. */
   readonly nextIndex: number;
   readonly leaf: Uint8Array | undefined;
 }
 
-/** What is stored of the tree of a log beside its entries. */
+/** The stored tree of a log, besides its entries. */
 export interface TreeRows<Tenant> {
-  /** Of the newest checkpoint; 0 without one. */
+  /** The size of the newest checkpoint; 0 if there is none. */
   newestSize(log: LogOf<Tenant>): Awaitable<number>;
-  /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
+  /** At most `limit` checkpoints after a size; without a size, from the first row on, even if its size is invalid. */
   checkpoints(
     log: LogOf<Tenant>,
     after: number | undefined,
     limit: number,
   ): Awaitable<readonly CheckpointRow[]>;
-  /** By place, those from one to another, the second one outside. */
+  /** By index, from `from` to `end` (exclusive). */
   tileHashes(
     log: LogOf<Tenant>,
     level: number,
@@ -64,11 +64,11 @@ export interface TreeRows<Tenant> {
 }
 
 export interface StoredRows<Tenant> extends TreeRows<Tenant> {
-  /** The name of all logs; undefined where the store does not say it. */
+  /** The name of all logs; undefined if the store does not have it. */
   logOrigin(): Awaitable<string | undefined>;
-  /** About how many entries there are. */
+  /** An estimate of the number of entries. */
   entriesTotal(): Awaitable<number>;
-  /** A portion of those behind one, in an order of its own; none at the end. */
+  /** A portion after a given tenant, in the backend's order; empty at the end. */
   tenants(
     after: StoredTenant<Tenant> | undefined,
     only: string | undefined,
@@ -76,30 +76,30 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   /** Entries from one index of the tenant's sequence to another, both included and both left open if need be: a lot of the
    * first of them, and none at the end. */
   lot(tenant: Tenant, first: number | undefined, last: number | undefined): Awaitable<readonly LogRow[]>;
-  /** Those after the first log, in order: one for each restore. */
+  /** The epochs after the first log, in order: one per restore. */
   epochs(tenant: Tenant): Awaitable<readonly EpochRow[]>;
-  /** The epochs that checkpoints and hashes of tiles speak of. */
+  /** The epochs that checkpoints and tile hashes refer to. */
   epochsNamed(tenant: Tenant): Awaitable<readonly number[]>;
-  /** So many of those that begin behind an index of the tenant's sequence. */
+  /** At most `limit` streams that begin after an index of the tenant's sequence. */
   streams(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly StreamRow[]>;
-  /** So many of those behind one, in the order of kind and id. */
+  /** At most `limit` records after a given one, in the order of kind and id. */
   records(
     tenant: Tenant,
     after: RecordReference | undefined,
     limit: number,
   ): Awaitable<readonly StoredRecord[]>;
-  /** So many of those that begin behind an index of the tenant's sequence. */
+  /** At most `limit` deletions that begin after an index of the tenant's sequence. */
   deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
-  /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
+  /** Throws EvidenceError if the store also keeps the end of the log elsewhere, and it differs. */
   requireEnd(tenant: Tenant, end: LogEnd): Awaitable<void>;
-  /** Of no tenant, and looked at before all logs: each throws EvidenceError. */
+  /** Checks of the whole store, before all logs: each throws EvidenceError. */
   readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Awaitable<void> }[];
-  /** Throws EvidenceError at the first row of a tenant that is not there. */
+  /** Throws EvidenceError at the first row of a missing tenant. */
   requireKnownTenants(): Awaitable<void>;
-  /** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
+  /** Throws EvidenceError; `met` is the number of contents that were found with their entries, undefined if unknown. */
   requireNoStrayContent(met: number | undefined): Awaitable<void>;
-  /** What is in the schema, is no evidence, and why. */
+  /** The parts of the schema that are not evidence, with the reason. */
   notEvidence(): Awaitable<Readonly<Record<string, string>>>;
-  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+  /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
 }

@@ -1,4 +1,4 @@
-// All that is stored of one tenant: its log, or its logs where it went on after restores, each under its own origin.
+// Checks all stored data of one tenant: its log, or its logs if it continued after restores, each under its own origin.
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
@@ -14,7 +14,7 @@ import { ToldRecords } from './records.ts';
 import type { EpochRow, RecordReference, StoredRows, StoredTenant } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
-/** What is remembered of logs outside of the store, by origin. */
+/** Heads that are remembered outside the store, by origin. */
 export interface Memory {
   heads(origin: string): readonly RememberedHead[];
   /** Undefined: the anchor is not compared. */
@@ -35,7 +35,7 @@ export interface CheckedLog extends LogCounts {
 
 export interface TenantResult {
   readonly streams: number;
-  /** The heads that its logs say they go on from. */
+  /** The heads that its logs say they continue from. */
   readonly named: readonly AnchoredHead[];
 }
 
@@ -50,8 +50,8 @@ export class TenantCheck<Tenant> {
   }
 
   /**
-   * Yields how many entries were looked at, and adds every log that it comes to; throws EvidenceError at the first that
-   * does not fit. `logs` says then how far it came.
+   * Yields the number of checked entries, and adds every log that it reaches to `logs`, which shows the progress when
+   * it throws EvidenceError at the first fault.
    */
   *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
     const { store, resources, keys } = this.#parts;
@@ -111,7 +111,7 @@ export class TenantCheck<Tenant> {
     told.end();
   }
 
-  /** Numbers may be left out: those of logs that a restore has lost. */
+  /** Numbers may be missing: those of logs that a restore has lost. */
   *#requireEpochs(tenant: Tenant, epochs: readonly EpochRow[]): Resumable<void> {
     let before = { epoch: 0, firstIndex: 0 };
     for (const row of epochs) {

@@ -76,7 +76,7 @@ test('the first key is created once, for its owner only, and leaves no other fil
 test('of processes that start for the first time at once, one creates the key and all use it', async () => {
   using data = place();
   const program = `
-    import { openSigningKeys } from ${JSON.stringify(new URL('keys/signing-key-files.ts', import.meta.url).href)};
+    import { openSigningKeys } from ${JSON.stringify(new URL('signing-key-files.ts', import.meta.url).href)};
     while (Date.now() < Number(process.argv[1]));
     const store = await openSigningKeys(${JSON.stringify(data.path)}, Date.now());
     process.stdout.write(store.keys()[0].fingerprint);`;
@@ -147,7 +147,7 @@ test('of concurrent rotations one succeeds, and the others fail with a message',
   const results = await Promise.allSettled(Array.from({ length: 6 }, () => rotate(data.path, HOUR, NOW + 1)));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const result of results) {
-    if (result.status === 'rejected') refusal(/by another just now|signs until/)(result.reason);
+    if (result.status === 'rejected') refusal(/by another process|signs until/)(result.reason);
   }
   assert.equal((await fingerprints(data.path)).length, 2);
 });
@@ -212,7 +212,7 @@ test('keys that are exchanged while the service runs are refused, and it keeps i
   await rotate(other.path, HOUR, NOW);
   rmSync(data.folder, { recursive: true });
   renameSync(other.folder, data.folder);
-  await assert.rejects(store.reload(), refusal(/not those of before/));
+  await assert.rejects(store.reload(), refusal(/were exchanged/));
   assert.equal(store.keys(), before);
 });
 
@@ -248,17 +248,17 @@ test('a file that is no key, another key, or no record is refused and left uncha
       .toString();
   const { publicKey } = generateKeyPairSync('ed25519');
   const cases: [string, string, RegExp][] = [
-    ['0001.pem', '', /no Ed25519 private key/],
-    ['0001.pem', 'nonsense', /no Ed25519 private key/],
-    ['0001.pem', pem('x25519'), /no Ed25519 private key/],
-    ['0001.pem', publicKey.export({ format: 'pem', type: 'spki' }).toString(), /no Ed25519 private key/],
+    ['0001.pem', '', /not an Ed25519 private key/],
+    ['0001.pem', 'nonsense', /not an Ed25519 private key/],
+    ['0001.pem', pem('x25519'), /not an Ed25519 private key/],
+    ['0001.pem', publicKey.export({ format: 'pem', type: 'spki' }).toString(), /not an Ed25519 private key/],
     [
       '0001.pem',
       pem('ed25519'),
       /not the key of its record; put back the one with the fingerprint [0-9a-f]{64}/,
     ],
-    ['0001.json', '{}', /no record of a signing key/],
-    ['0001.json', '', /no record of a signing key/],
+    ['0001.json', '{}', /not a record of a signing key/],
+    ['0001.json', '', /not a record of a signing key/],
   ];
   for (const [name, content, message] of cases) {
     const right = readFileSync(data.file(name));
@@ -269,7 +269,7 @@ test('a file that is no key, another key, or no record is refused and left uncha
   }
   await rotate(data.path, 0, NOW);
   cpSync(data.file('0001.json'), data.file('0002.json'));
-  await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0002\.json is no record/));
+  await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0002\.json is not a record/));
 });
 
 test('keys that others than the owner can read are refused with the command that repairs it', async () => {
@@ -357,7 +357,7 @@ test('a plan whose overlap ends before the key counts is replaced, with other no
   // One attempt continues with the second plan while another finds it expired, too, and makes a third.
   const later = late + HOUR + 1;
   const overtaken = attempt(late + 9, () => assert.rejects(attempt(later, cut), /cut short/));
-  await assert.rejects(overtaken, refusal(/changed by another just now/));
+  await assert.rejects(overtaken, refusal(/changed by another process/));
   const keys = await attempt(later + 9, async () => {});
   assert.equal(keys[1]?.signsUntilMs, later + HOUR);
 });

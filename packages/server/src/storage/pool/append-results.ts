@@ -1,5 +1,5 @@
-// The results of a pool of append requests as one message, the answer to append-message. Event ids are not sent
-// back: whoever asked has them.
+// The results of a pool of append requests as one message, the response to append-message. Event ids are not sent back:
+// the sender has them.
 
 import { AuditError, type ErrorCode } from '@tallystick/contract';
 import type { AppendOutcome, AppendRequest, DraftOutcome } from '../../streams/log.ts';
@@ -64,7 +64,7 @@ function readResult(message: ByteReader, request: AppendRequest): AppendOutcome 
   }
 }
 
-/** The code is that of an AuditError, empty for any other; the cause is for the diagnostics, empty for none. */
+/** The code of an AuditError, empty for any other error; the cause is for diagnostics, and may be empty. */
 function writeFault(out: ByteWriter, error: Error): void {
   out.text(error instanceof AuditError ? error.code : '');
   out.text(error.message);

@@ -1,4 +1,4 @@
-// Whose turn it is: tenants take turns, and so do the lanes of a tenant, each found by one look at an index.
+// Claims jobs fairly: tenants take turns, and so do the lanes of a tenant, with one index lookup each.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Claim, ClaimWish, Job } from '../../work/jobs.ts';
@@ -41,7 +41,7 @@ export class JobClaimer<S> {
     return claims;
   }
 
-  /** Beginning behind the one who came last. */
+  /** Starts after the last one. */
   async #tenantsInTurn({ kind, max }: ClaimWish): Promise<TenantId[]> {
     const last = this.#lastTurns.get(kind) ?? '';
     const { allTenants, tenantsInTurn } = this.#statements;
@@ -74,7 +74,7 @@ export class JobClaimer<S> {
     request: ClaimWish,
   ): Promise<Claim[]> {
     const turn = `${request.kind}\n${tenant}`;
-    // The lane without a name comes before all others.
+    // The unnamed lane comes before all others.
     const last = this.#lastTurns.get(turn) ?? '';
     const lanes = await this.#lanesInTurn(transaction, tenant, request, last);
     const claims: Claim[] = [];

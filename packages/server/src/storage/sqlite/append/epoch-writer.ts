@@ -1,4 +1,4 @@
-// Begins a new log after a restore, where pool/epoch-judge.ts says that it is called for.
+// Begins a new log after a restore, if pool/epoch-judge.ts allows it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
@@ -31,7 +31,7 @@ export class EpochWriter {
     this.#notes.setReadBigInts(true);
   }
 
-  /** In the transaction in which the head was read. */
+  /** Runs in the transaction in which the head was read. */
   begin(request: EpochRequest, head: NumberedHead, nowMs: number): EpochResult {
     const judging = judgeEpoch(request, head, this.#options.logOrigin);
     let step = judging.next();
@@ -44,7 +44,7 @@ export class EpochWriter {
 
   #read(read: EpochRead, { tenant }: EpochRequest): unknown {
     if (read.verb === 'Log') return this.#trees.log(tenant, read.index);
-    // A log that was given by the line above.
+    // The line above returned this log.
     const log = read.log as LogIdentity;
     if (read.verb === 'Entries') return this.#trees.entries(log, read.index, read.count);
     return this.#notes

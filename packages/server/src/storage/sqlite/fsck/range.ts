@@ -1,4 +1,4 @@
-// Ranges of logs in the journal, for whoever verifies them.
+// Verifies ranges of logs in the journal.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { RangeVerdict } from '../../../streams/tree.ts';
@@ -11,7 +11,7 @@ import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
 
-/** Yields how many events are checked; throws only what is no verdict. */
+/** Yields the number of checked events; throws only errors that are not a verdict. */
 export function checkRange(
   db: DatabaseSync,
   logOrigin: string,
@@ -29,7 +29,7 @@ export function checkRange(
     streamsAround: (streamId) => streamsAround(db, tenant, streamId),
     faultOf,
   };
-  // It answers at once, so there is never anything to wait for.
+  // SQLite is synchronous, so it never yields a promise.
   return range.checkRange(store, request, keys) as Generator<number, RangeVerdict>;
 }
 

@@ -1,4 +1,4 @@
-// What a bundle is made of, from a journal.
+// The contents of a bundle, from a journal.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';

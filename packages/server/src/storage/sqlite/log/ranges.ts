@@ -1,4 +1,4 @@
-// Ranges that are recomputed on request: a long one in steps, so that several go on side by side.
+// Ranges that are recomputed on request: a long one in steps, so that several run side by side.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Calls } from '../../../runtime/calls.ts';
@@ -6,7 +6,7 @@ import type { RangeVerdict, RangeRequest, TreeReader } from '../../../streams/tr
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../fsck/range.ts';
 
-/** How far a range has come; with the verdict at its end. */
+/** The progress of a range; includes the verdict at its end. */
 interface RangeStep {
   readonly checkedEvents: number;
   readonly verdict?: RangeVerdict;
@@ -31,7 +31,7 @@ export class RangeChecks {
 
   step(number: number): RangeStep {
     const range = this.#ranges.get(number)!;
-    // One that ends or fails in this step is not kept.
+    // A range that ends or fails in this step is not kept.
     this.#ranges.delete(number);
     const next = range.next();
     if (next.done === true) return { checkedEvents: next.value.checkedEvents, verdict: next.value };
@@ -40,7 +40,7 @@ export class RangeChecks {
   }
 }
 
-/** `start` gives the checks to use for one range. */
+/** `start` returns the checks to use for one range. */
 export function checksBy(start: () => Promise<Calls<RangeChecks>>): TreeReader['checkRange'] {
   return async (request, onProgress) => {
     const ranges = await start();

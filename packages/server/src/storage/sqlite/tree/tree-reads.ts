@@ -1,4 +1,4 @@
-// What is asked of trees, by whichever thread reads: each method is called there, with a log by its place.
+// Reads of trees, for any reading thread: each method runs there, with a log by its identity.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -21,7 +21,7 @@ import { EvidenceTables } from '../log/evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { type LogIdentity, TreeTables } from './tree-tables.ts';
 
-/** 4 MB: the tiles that all proofs of some logs share, and those of events that are near each other. */
+/** 4 MB: the tiles that all proofs of some logs share, and those of neighbouring events. */
 const TILES_REMEMBERED_MAX = 256;
 
 export class TreeReads {

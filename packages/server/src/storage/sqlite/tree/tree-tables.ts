@@ -1,5 +1,5 @@
-// Reads of the tree, on whatever connection: checkpoints as they are stored, tiles and proofs out of the entries and
-// the hashes of full tiles. Nothing of a log is shown beyond its newest checkpoint.
+// Reads of the tree, on any connection: stored checkpoints, and tiles and proofs from the entries and the hashes of
+// full tiles. Nothing is shown beyond a log's newest checkpoint.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -27,10 +27,10 @@ import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, headOf, type LogIdentity as LogIdentityOf, identityOf } from '../../rows/log-place.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 
-/** Tenants have a number here. */
+/** SQLite identifies tenants by number. */
 export type LogIdentity = LogIdentityOf<number>;
 
-/** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
+/** Begins every signature line; the signer's name and a space follow. */
 const SIGNATURE = `char(10) || '\u2014 '`;
 
 export class TreeTables {
@@ -46,7 +46,7 @@ export class TreeTables {
   readonly #entries: StatementSync;
   readonly #tileHashes: StatementSync;
 
-  /** With a memory, tiles are read once for many proofs: not for whoever wants to know what is stored now. */
+  /** With a memory, tiles are read once for many proofs. Do not use it to check the stored state. */
   constructor(db: DatabaseSync, logOrigin: string, memory?: TileMemory) {
     this.#logOrigin = logOrigin;
     this.#memory = memory;
@@ -68,7 +68,7 @@ export class TreeTables {
          iif(instr(replace(note, ${SIGNATURE} || ?3 || ' ', ''), ${SIGNATURE}), note, NULL) AS note
        FROM checkpoints WHERE tenant = ?1 AND epoch = ?2 AND size < ?4 ORDER BY size DESC LIMIT ?5`,
     );
-    // They would throw an error that is none of the data for a number that is too large.
+    // Otherwise a number that is too large would throw an unrelated error.
     for (const statement of [this.#log, this.#nextLog, this.#newest, this.#checkpoint, this.#cosigned])
       statement.setReadBigInts(true);
     const entries =
@@ -86,7 +86,7 @@ export class TreeTables {
     );
   }
 
-  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
+  /** The log that holds this index of the tenant's sequence; without an index, the current log. */
   log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogIdentity | undefined {
     const row = this.#log.get(tenantId, index);
     if (row === undefined) return undefined;
@@ -104,7 +104,7 @@ export class TreeTables {
       : { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'end_index') };
   }
 
-  /** The name under which a log of the tenant is signed, whether it has that one or not. */
+  /** The name under which a log of the tenant is signed, whether it exists or not. */
   originOf(tenantId: TenantId, epoch: number): string {
     return originOf({ tenant: tenantId, epoch }, this.#logOrigin);
   }
@@ -139,7 +139,7 @@ export class TreeTables {
     };
   }
 
-  /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
+  /** The bytes of a tile or of an entry bundle that some published size has; undefined if there is none. */
   tile(log: LogIdentity, tile: Tile): Uint8Array | undefined {
     const size = this.latest(log)?.size ?? 0;
     const { from, to } = tileSizes(tile);
@@ -169,7 +169,7 @@ export class TreeTables {
     return ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read));
   }
 
-  /** A reader of the tree at one size, which must not be larger than what is stored of it. */
+  /** A reader of the tree at one size, which must be stored. */
   hashes(log: LogIdentity, size: number): HashReader {
     const read: TileReader = ({ level, index, width }) => this.#hashTile(log, level, index, width);
     const memory = this.#memory;
@@ -178,7 +178,7 @@ export class TreeTables {
       : tileHashReader(size, read, { memory, log: log.origin });
   }
 
-  /** So many entries from an index of the log on, as they are stored. */
+  /** `count` entries from an index of the log on, as they are stored. */
   entries(log: LogIdentity, index: number, count: number): { entry: Uint8Array; leaf: Uint8Array }[] {
     const from = log.firstIndex + index;
     return this.#entries
@@ -192,7 +192,7 @@ export class TreeTables {
 
   #hashTile(log: LogIdentity, level: number, index: number, width: number): Uint8Array {
     const begin = index * TILE_WIDTH;
-    // Joined by SQLite: a row at a time costs more than the hashing.
+    // Joined by SQLite: reading row by row costs more than the hashing.
     const row =
       level === 0
         ? this.#leaves.get(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
@@ -201,7 +201,7 @@ export class TreeTables {
   }
 }
 
-/** What is asked of the logs of one tenant. */
+/** The reads of one tenant's logs. */
 export function tenantTrees(tables: TreeTables, tenant: TenantId): TenantTrees<LogIdentity> {
   return {
     log: (index) => tables.log(tenant, index),
