@@ -262,7 +262,7 @@ describe('a service with witnesses', () => {
       await until('the known log is cosigned', async () => (await acme.statusOf(sent)) === 'Witnessed');
     }
     assert.ok(front.refused() >= 13, `${front.refused()} requests for unknown logs`);
-    const isRested = ({ message }: Record<string, unknown>) => message === 'a witness gives no answer';
+    const isRested = ({ message }: Record<string, unknown>) => message === 'a witness does not answer';
     assert.deepEqual(app.lines.filter(isRested), [], 'and the witness was never given up');
   });
 

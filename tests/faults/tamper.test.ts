@@ -11,7 +11,7 @@ import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
 import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/checks.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from '../../packages/server/src/storage/sqlite/fsck/columns.ts';
-import { WalkDesk } from '../../packages/server/src/storage/fsck/entries.ts';
+import { WalkResources } from '../../packages/server/src/storage/fsck/entries.ts';
 import type { StoreFault } from '../../packages/server/src/storage/fsck/store-fault.ts';
 import { newestIn } from '../../packages/server/src/storage/anchor/format.ts';
 import { readAnchorHistoryAt, type Heads } from '../../packages/server/src/storage/fsck/memory.ts';
@@ -28,7 +28,7 @@ const NAMED_CHANGES = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED_ROWS];
 const SEED = Number(process.env['SEED'] ?? 20260102);
 const SAMPLE = 300;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
-const desk = new WalkDesk(ALL_CHECKS);
+const desk = new WalkResources(ALL_CHECKS);
 
 interface Bench {
   readonly store: MadeStore;

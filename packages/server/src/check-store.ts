@@ -23,7 +23,7 @@ import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { faultOf, isDamage } from './storage/sqlite/fsck/damage.ts';
-import { type AnchorReadings, readAnchorHistoryAt } from './storage/fsck/memory.ts';
+import { type AnchorSnapshots, readAnchorHistoryAt } from './storage/fsck/memory.ts';
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor/anchor.ts';
 
@@ -175,7 +175,7 @@ function requireTenant(isThere: boolean, tenant: string | undefined): void {
   if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
 
-type Reading = AnchorReadings['history'] | EvidenceError;
+type Reading = AnchorSnapshots['history'] | EvidenceError;
 
 async function readingOf(place: string): Promise<Reading> {
   try {
@@ -186,7 +186,7 @@ async function readingOf(place: string): Promise<Reading> {
   }
 }
 
-function readingsOf(before: Reading, behind: Reading): AnchorReadings | EvidenceError | undefined {
+function readingsOf(before: Reading, behind: Reading): AnchorSnapshots | EvidenceError | undefined {
   if (behind === undefined || behind instanceof EvidenceError) return behind;
   // The service may have made it meanwhile.
   if (before instanceof EvidenceError) return before;

@@ -3,7 +3,7 @@
 
 import { KINDS } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
-import type { AppendAnswer, AppendRequest, LogWriter } from '../streams/log.ts';
+import type { AppendOutcome, AppendRequest, LogWriter } from '../streams/log.ts';
 import type { Meter } from './meter.ts';
 
 export type Appender = Pick<LogWriter, 'append' | 'probe'>;
@@ -28,7 +28,7 @@ export function measureLog(
   };
 }
 
-function eventsIn({ drafts }: AppendRequest, result: AppendAnswer | undefined): number {
+function eventsIn({ drafts }: AppendRequest, result: AppendOutcome | undefined): number {
   if (result?.status !== 'Done') return 0;
   let events = 0;
   for (const [i, { kind }] of drafts.entries()) {

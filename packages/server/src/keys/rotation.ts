@@ -6,7 +6,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import { type Clock, instant } from '../runtime/clock.ts';
-import type { AppendAnswer, AppendRequest, LogWriter } from '../streams/log.ts';
+import type { AppendOutcome, AppendRequest, LogWriter } from '../streams/log.ts';
 import { draftNotice } from '../streams/append/notice.ts';
 import type { Standing, TreeWriter } from '../streams/tree.ts';
 import { type SigningKey, verifierKeys } from './signing-keys.ts';
@@ -99,7 +99,7 @@ export function noticeFor(
 }
 
 /** `Appended` or `Duplicate`, or why it is neither. */
-export function outcomeOf(result: AppendAnswer | undefined): string {
+export function outcomeOf(result: AppendOutcome | undefined): string {
   if (result?.status === 'Faulty') return result.error.message;
   const [outcome] = result?.status === 'Done' ? result.outcomes : [];
   return outcome?.status ?? 'the log gave no result';

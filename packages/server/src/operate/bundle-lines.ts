@@ -17,13 +17,13 @@ import {
   proveRange,
   readNotice,
 } from '@tallystick/evidence';
-import { answered, type Asking } from '../storage/answers.ts';
+import { awaited, type Resumable } from '../storage/answers.ts';
 import type { BundleStore } from '../storage/bundle-store.ts';
-import type { LogPlace } from '../storage/rows/log-place.ts';
+import type { LogIdentity } from '../storage/rows/log-place.ts';
 import type { StoredCheckpoint, StoredEvidence } from '../streams/tree.ts';
 
 /** A range of one log under one of its checkpoints. */
-export interface CoveredRange<Log extends LogPlace<unknown>> {
+export interface CoveredRange<Log extends LogIdentity<unknown>> {
   readonly tenant: TenantId;
   readonly log: Log;
   readonly checkpoint: StoredCheckpoint;
@@ -35,7 +35,7 @@ export interface CoveredRange<Log extends LogPlace<unknown>> {
 const LOT = 256;
 const LOT_OF_ENTRIES = 4096;
 
-export class BundleLines<Log extends LogPlace<unknown>> {
+export class BundleLines<Log extends LogIdentity<unknown>> {
   readonly #store: BundleStore<Log>;
   readonly #withholdContent: boolean;
   readonly #range: CoveredRange<Log>;
@@ -50,10 +50,10 @@ export class BundleLines<Log extends LogPlace<unknown>> {
   }
 
   /** Throws EvidenceError where the store does not give a bundle that verifies. */
-  *all(): Asking<void, Uint8Array> {
+  *all(): Resumable<void, Uint8Array> {
     const { log, checkpoint, from, to } = this.#range;
     const { origin } = log;
-    const named = from === 0 ? yield* answered(this.#store.previousCheckpoint(log)) : undefined;
+    const named = from === 0 ? yield* awaited(this.#store.previousCheckpoint(log)) : undefined;
     const previous = named === undefined ? {} : { previousCheckpoint: named };
     const { size } = checkpoint;
     yield this.#writer.header({ origin, size, from, to, filter: null, complete: true, ...previous });
@@ -65,12 +65,12 @@ export class BundleLines<Log extends LogPlace<unknown>> {
     if (this.#deletions.count > 0) yield* this.#noticesBehind();
     this.#deletions.explain();
     const proof = this.#store.made(log, size, (read) => proveRange(from, to, size, read));
-    yield this.#writer.trailer(yield* answered(proof), checkpoint.note);
+    yield this.#writer.trailer(yield* awaited(proof), checkpoint.note);
   }
 
-  *#evidence(from: number, to: number): Asking<readonly StoredEvidence[]> {
+  *#evidence(from: number, to: number): Resumable<readonly StoredEvidence[]> {
     const { firstIndex } = this.#range.log;
-    const rows = yield* answered(this.#store.evidence(firstIndex + from, firstIndex + to));
+    const rows = yield* awaited(this.#store.evidence(firstIndex + from, firstIndex + to));
     if (rows.length === to - from) return rows;
     throw new EvidenceError('TRUNCATED', `there are ${rows.length} of ${to - from} entries from ${from} on`);
   }
@@ -96,24 +96,24 @@ export class BundleLines<Log extends LogPlace<unknown>> {
   }
 
   /** Those that explain what is gone here and stand behind the range; a notice never stands before what it explains. */
-  *#noticesBehind(): Asking<void, Uint8Array> {
+  *#noticesBehind(): Resumable<void, Uint8Array> {
     const { log, checkpoint, to } = this.#range;
     const { size } = checkpoint;
     for (let at = to; at < size; at += LOT_OF_ENTRIES) {
       const lot = this.#store.entries(log, at, Math.min(LOT_OF_ENTRIES, size - at));
-      for (const { entry: bytes } of yield* answered(lot)) {
+      for (const { entry: bytes } of yield* awaited(lot)) {
         const { kind, index } = decodeEntry(bytes);
         if (kind !== KINDS.purge && kind !== KINDS.redaction) continue;
         const line = yield* this.#noticeLine(index);
         if (line === undefined) continue;
         const made = this.#store.made(log, size, (read) => proveInclusion(index, size, read));
-        yield this.#writer.notice({ ...line, inclusion: yield* answered(made) });
+        yield this.#writer.notice({ ...line, inclusion: yield* awaited(made) });
       }
     }
   }
 
   /** Undefined for one that is about other entries. */
-  *#noticeLine(index: number): Asking<EntryLine | undefined> {
+  *#noticeLine(index: number): Resumable<EntryLine | undefined> {
     const [{ entry, content } = { entry: new Uint8Array() }] = yield* this.#evidence(index, index + 1);
     if (content === undefined || 'purgedAtMs' in content)
       throw new EvidenceError('NOTICE_INVALID', `notice ${index} has no content`);

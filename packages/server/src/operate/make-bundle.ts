@@ -9,9 +9,9 @@ import type { Config } from '../config/settings.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
 import { systemClock, wait } from '../runtime/clock.ts';
 import { StartError } from '../start-error.ts';
-import type { Asking } from '../storage/answers.ts';
+import type { Resumable } from '../storage/answers.ts';
 import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
-import type { LogPlace } from '../storage/rows/log-place.ts';
+import type { LogIdentity } from '../storage/rows/log-place.ts';
 import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { openBundleStore as openJournalStore } from '../storage/sqlite/log/bundle-store.ts';
 import { BundleLines, type CoveredRange } from './bundle-lines.ts';
@@ -55,7 +55,7 @@ export async function openBundle(config: Config, wish: BundleWish): Promise<Open
   return openIn(await openBundleStore(place, wish.tenant), dataDirectory, wish);
 }
 
-async function openIn<Log extends LogPlace<unknown>>(
+async function openIn<Log extends LogIdentity<unknown>>(
   opened: OpenBundleStore<Log>,
   dataDirectory: string,
   wish: BundleWish,
@@ -88,7 +88,7 @@ interface WantedRange<Log> {
   readonly to: number;
 }
 
-async function waitForCheckpoint<Log extends LogPlace<unknown>>(
+async function waitForCheckpoint<Log extends LogIdentity<unknown>>(
   store: BundleStore<Log>,
   wish: BundleWish,
 ): Promise<void> {
@@ -104,7 +104,7 @@ async function waitForCheckpoint<Log extends LogPlace<unknown>>(
 }
 
 /** As much of what is wanted as there is, whether a checkpoint covers it or not. */
-async function wantedRange<Log extends LogPlace<unknown>>(
+async function wantedRange<Log extends LogIdentity<unknown>>(
   store: BundleStore<Log>,
   { tenant, part }: BundleWish,
 ): Promise<WantedRange<Log>> {
@@ -124,7 +124,7 @@ async function wantedRange<Log extends LogPlace<unknown>>(
   return { log, from: from - log.firstIndex, to: to - log.firstIndex };
 }
 
-async function coveredRange<Log extends LogPlace<unknown>>(
+async function coveredRange<Log extends LogIdentity<unknown>>(
   store: BundleStore<Log>,
   wish: BundleWish,
 ): Promise<CoveredRange<Log> & { readonly uncovered: number }> {
@@ -146,7 +146,7 @@ async function coveredRange<Log extends LogPlace<unknown>>(
 const PORTION_BYTES = 65_536;
 
 async function* linesOf(
-  lines: Asking<void, Uint8Array>,
+  lines: Resumable<void, Uint8Array>,
   tenant: TenantId,
 ): AsyncGenerator<readonly Uint8Array[]> {
   let portion: Uint8Array[] = [];

@@ -18,7 +18,7 @@ import {
   beginEpoch,
   findAffected,
   type NewEpoch,
-  type ReadingBack,
+  type ReadBackProgress,
 } from '../streams/anchor/recovery.ts';
 import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
@@ -41,7 +41,7 @@ export interface Recovery extends Affected, AsyncDisposable {
 /** Throws ConfigError, and StartError also while the service runs. */
 export async function openRecovery(
   config: Config,
-  onProgress?: (progress: ReadingBack) => void,
+  onProgress?: (progress: ReadBackProgress) => void,
 ): Promise<Recovery> {
   requireServable(config);
   requireData(config);

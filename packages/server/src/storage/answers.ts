@@ -1,46 +1,46 @@
-// What is read of a store and decided, written once for stores that answer at once and for those that answer later: a
-// generator gives whatever it has to wait for, and goes on with what comes of it. On SQLite it never has to.
+// Store logic that is written once for synchronous and asynchronous backends: a generator yields each promise that it
+// has to wait for and resumes with its result. On SQLite it never has to wait.
 
 import { ok as assert } from 'node:assert/strict';
 
-export type Answer<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 
-/** Gives promises, which are to be waited for, and how far it has come, where it says so. */
-export type Asking<T, Progress = never> = Generator<Promise<unknown> | Progress, T, unknown>;
+/** Yields promises to wait for, and its progress if it reports any. */
+export type Resumable<T, Progress = never> = Generator<Promise<unknown> | Progress, T, unknown>;
 
-export function* answered<T>(answer: Answer<T>): Asking<T> {
+export function* awaited<T>(answer: Awaitable<T>): Resumable<T> {
   return answer instanceof Promise ? ((yield answer) as T) : answer;
 }
 
-/** Of a store that answers at once. */
-export function atOnce<T>(asking: Asking<T>): T {
-  const step = asking.next();
+/** Runs it on a synchronous store. */
+export function runSync<T>(steps: Resumable<T>): T {
+  const step = steps.next();
   assert(step.done === true, 'the store answers at once');
   return step.value;
 }
 
-export async function whenAnswered<T, Progress>(
-  asking: Asking<T, Progress>,
+export async function runAsync<T, Progress>(
+  steps: Resumable<T, Progress>,
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<T> {
-  let step = asking.next();
+  let step = steps.next();
   while (step.done !== true) {
-    if (step.value instanceof Promise) step = await goOn(asking, step.value);
+    if (step.value instanceof Promise) step = await resume(steps, step.value);
     else {
       onProgress(step.value);
-      step = asking.next();
+      step = steps.next();
     }
   }
   return step.value;
 }
 
-/** What could not be answered is thrown where it was asked for. */
-async function goOn<T, Progress>(asking: Asking<T, Progress>, promise: Promise<unknown>) {
+/** A rejection is thrown where the generator yielded the promise. */
+async function resume<T, Progress>(steps: Resumable<T, Progress>, promise: Promise<unknown>) {
   let answer: unknown;
   try {
     answer = await promise;
   } catch (error) {
-    return asking.throw(error);
+    return steps.throw(error);
   }
-  return asking.next(answer);
+  return steps.next(answer);
 }

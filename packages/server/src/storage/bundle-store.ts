@@ -1,29 +1,29 @@
-// What a bundle is made of, read from the logs of one tenant in a store of any kind.
+// The contents of a bundle, read from the logs of one tenant on any backend.
 
 import type { StreamId } from '@tallystick/contract';
 import type { StoredStream } from '../streams/log.ts';
 import type { StoredEvidence } from '../streams/tree.ts';
-import type { Answer } from './answers.ts';
-import type { LogPlace } from './rows/log-place.ts';
+import type { Awaitable } from './answers.ts';
+import type { LogIdentity } from './rows/log-place.ts';
 import type { TenantTrees } from './tree/tenant-trees.ts';
 
-/** Indexes are those of the tenant's sequence, unless they are said to be of the log. */
-export interface BundleStore<Log extends LogPlace<unknown>> extends TenantTrees<Log> {
-  stream(streamId: StreamId): Answer<StoredStream | undefined>;
-  /** The first index behind this log: where the next one begins, or the tenant's sequence ends. */
-  endOf(log: Log): Answer<number>;
-  /** As they are stored, whatever that is: those from one index to another, the second one outside. */
-  evidence(first: number, end: number): Answer<readonly StoredEvidence[]>;
-  /** So many entries from an index of the log on, as they are stored. */
-  entries(log: Log, index: number, count: number): Answer<readonly { readonly entry: Uint8Array }[]>;
-  /** With which the log says that it began, after a restore. */
-  previousCheckpoint(log: Log): Answer<string | undefined>;
+/** Indexes are those of the tenant's sequence unless stated otherwise. */
+export interface BundleStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
+  stream(streamId: StreamId): Awaitable<StoredStream | undefined>;
+  /** The first index after this log: where the next one begins, or the tenant's sequence ends. */
+  endOf(log: Log): Awaitable<number>;
+  /** The rows from `first` to `end` (exclusive), unchecked. */
+  evidence(first: number, end: number): Awaitable<readonly StoredEvidence[]>;
+  /** `count` entries from an index of the log on, as they are stored. */
+  entries(log: Log, index: number, count: number): Awaitable<readonly { readonly entry: Uint8Array }[]>;
+  /** The checkpoint with which the log began after a restore. */
+  previousCheckpoint(log: Log): Awaitable<string | undefined>;
 }
 
-/** A store that is open for whoever makes bundles. */
-export interface OpenBundleStore<Log extends LogPlace<unknown>> extends AsyncDisposable {
-  /** What is read last is newest. */
+/** An open store from which bundles are made. */
+export interface OpenBundleStore<Log extends LogIdentity<unknown>> extends AsyncDisposable {
+  /** Reads the newest committed state. */
   readonly now: BundleStore<Log>;
-  /** Of one state, from here on until it is disposed. */
-  inOneState(): Answer<BundleStore<Log>>;
+  /** Reads one fixed state until it is disposed. */
+  inOneState(): Awaitable<BundleStore<Log>>;
 }

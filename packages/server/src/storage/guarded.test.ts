@@ -29,7 +29,7 @@ function setUp() {
   return { failures, port: guarded(new Port(), recordsMessage, (error) => void failures.push(error)) };
 }
 
-test('a port answers as it did before, with what its methods need of it', async () => {
+test('a guarded port works as before, including `this`', async () => {
   const { port, failures } = setUp();
   assert.equal(port.name, 'port');
   assert.equal(port.freshMs(), 7);
@@ -38,7 +38,7 @@ test('a port answers as it did before, with what its methods need of it', async 
   assert.deepEqual(failures, []);
 });
 
-test('a failure is SERVICE_UNAVAILABLE, says whether something may have been written, and is told with its cause', async () => {
+test('a failure is SERVICE_UNAVAILABLE, says whether something may have been written, and is reported with its cause', async () => {
   const { port, failures } = setUp();
   const read = { code: 'SERVICE_UNAVAILABLE', message: 'Keys and tenants cannot be read at the moment.' };
   await assert.rejects(port.find('broken'), read);

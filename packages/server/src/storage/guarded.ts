@@ -1,4 +1,4 @@
-// A port whose failures are SERVICE_UNAVAILABLE: callers learn that it could not be done, the operator learns why.
+// A port whose failures become SERVICE_UNAVAILABLE: callers learn that the call failed, the operator learns why.
 
 import { AuditError } from '@tallystick/contract';
 

@@ -1,4 +1,4 @@
-// What an installation is called: settled by its first start, in the rows of `meta`, and frozen.
+// The name of an installation: fixed by its first start, in the rows of `meta`.
 
 import { StartError } from '../start-error.ts';
 
@@ -10,7 +10,7 @@ export interface Installation {
 }
 
 export interface WantedInstallation {
-  /** Undefined: whatever it is, and for a new installation a name that follows from its id. */
+  /** Undefined: keep the current one; a new installation gets a name derived from its id. */
   readonly logOrigin: string | undefined;
   readonly nextId: () => string;
 }
@@ -20,7 +20,7 @@ export function newInstallation({ logOrigin, nextId }: WantedInstallation): Inst
   return { installationId, logOrigin: logOrigin ?? `tallystick.local/${installationId}` };
 }
 
-/** The installation that `meta` tells of; undefined before the first start. */
+/** The installation stored in `meta`; undefined before the first start. */
 export function installationIn(
   rows: readonly { readonly [column: string]: unknown }[],
 ): Installation | undefined {
@@ -31,7 +31,7 @@ export function installationIn(
   return { installationId, logOrigin };
 }
 
-/** Throws StartError when another name is wanted than the one that is settled. */
+/** Throws StartError if another name is configured than the fixed one. */
 export function requireOrigin({ logOrigin }: Installation, wanted: WantedInstallation): void {
   if (wanted.logOrigin === undefined || wanted.logOrigin === logOrigin) return;
   throw new StartError(

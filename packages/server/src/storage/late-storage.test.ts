@@ -44,6 +44,6 @@ test('before it is open everything is SERVICE_UNAVAILABLE, afterwards it is the 
   rmSync(directory, { recursive: true });
 });
 
-test('one that was never opened is closed without a word', async () => {
+test('a storage that was never opened closes without an error', async () => {
   await createLateStorage()[Symbol.asyncDispose]();
 });

@@ -1,5 +1,5 @@
-// A storage that can be handed out before it is open: the service listens first and opens its data afterwards. Until
-// then every call of it is SERVICE_UNAVAILABLE; the gateway lets nobody come so far.
+// A storage that can be passed around before it is open: the service listens first and opens its data afterwards. Until
+// then every call gives SERVICE_UNAVAILABLE; the gateway rejects requests before they get here.
 
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
@@ -9,7 +9,7 @@ type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'work' | 'f
 export interface LateStorage
   extends Pick<Storage, LatePort | 'logOrigin' | 'nodes' | 'answers'>,
     AsyncDisposable {
-  /** From now on it is that one, which is closed with this one. */
+  /** All calls go to this one from now on; it is closed with this. */
   use(opened: Storage): void;
 }
 
@@ -28,7 +28,7 @@ export function createLateStorage(): LateStorage {
     keyUses: port('keyUses'),
     work: port('work', { forTenant: failAtOnce }),
     follows: port('follows'),
-    // Health is asked from the first moment on.
+    // Health is queried from the start.
     index: port('index', { forTenant: failAtOnce, isDamaged: () => false }),
     get logOrigin() {
       if (opened === undefined) throw isStarting();

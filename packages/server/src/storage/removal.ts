@@ -1,23 +1,23 @@
-// Removing content, whatever the database: what goes is what a purge notice says, read from the log and held against its hashes,
-// and only once a checkpoint covers that notice. A row of deletions is not enough: an intruder who can add rows must
-// not be able to have content deleted.
+// Removes content on any backend: exactly the content that a purge notice names, read from the log and compared with
+// its hashes, and only once a checkpoint covers the notice. A deletions row is not enough: an intruder who can add rows
+// must not be able to have content deleted.
 
 import type { TenantId } from '@tallystick/contract';
 import type { IndexSpan, RemovalStore } from '../streams/removal/removal.ts';
 import type { TreesWith } from '../streams/tree.ts';
 import type { Purge } from './rows/purge-notice.ts';
 
-/** What each backend does in its own way. */
+/** The part that each backend implements. */
 export interface RemovalTables extends Pick<RemovalStore, 'deletions' | 'countContents'> {
-  /** Undefined unless there is a purge notice at this index, and it is what was hashed. */
+  /** Undefined unless there is a purge notice at this index that matches its hash. */
   purge(tenant: TenantId, noticeIndex: number): Promise<Purge | undefined>;
-  /** Those of the events of the spans, in one commit. */
+  /** Deletes the content of all events in the spans, in one commit. */
   deleteContents(tenant: TenantId, spans: readonly IndexSpan[]): Promise<void>;
 }
 
-/** So many entries are gone through in one commit: no append waits long for it. */
+/** The number of entries per commit: no append waits long for it. */
 const DELETED = 1000;
-/** And so many in one question, which takes a fraction of a second. */
+/** The number of entries per query, which takes a fraction of a second. */
 const COUNTED = 50_000;
 
 export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): RemovalStore {
@@ -37,7 +37,7 @@ export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): Remo
         tables.purge(tenant, noticeIndex),
         trees.forTenant(tenant).head(noticeIndex),
       ]);
-      if (purge === undefined) throw new Error(`entry ${noticeIndex} of ${tenant} is no purge notice`);
+      if (purge === undefined) throw new Error(`entry ${noticeIndex} of ${tenant} is not a purge notice`);
       if (noticeIndex - log!.firstIndex >= (log!.latest?.size ?? 0))
         throw new Error(`no checkpoint of ${tenant} covers the purge notice ${noticeIndex} yet`);
       const portion = portionOf(purge.spans, fromIndex, DELETED);
@@ -47,7 +47,7 @@ export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): Remo
   };
 }
 
-/** So many entries of the spans, from an index on; none at the end. */
+/** At most this number of entries of the spans, from an index on; none at the end. */
 function portionOf(spans: readonly IndexSpan[], fromIndex: number, entries: number): IndexSpan[] {
   const portion: IndexSpan[] = [];
   let left = entries;

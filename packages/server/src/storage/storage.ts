@@ -1,4 +1,4 @@
-// What a backend provides. Each port lives with the noun that needs it; here they are put together.
+// The interface of a backend. Each port lives with the noun that needs it; this file combines them.
 
 import type { TenantId } from '@tallystick/contract';
 import type { KeyUseStore } from '../access/key-uses.ts';
@@ -27,12 +27,12 @@ export interface Storage extends AsyncDisposable {
   readonly work: WorkStore;
   readonly follows: FollowStore;
   readonly index: EventIndex & FollowerWork;
-  /** How this process takes part among others on the same store; undefined: it is alone. */
+  /** The membership of this process among the nodes on the same store; undefined if it is alone. */
   readonly nodes: Nodes | undefined;
-  /** The key that signs in this store, by its fingerprint: that of the first who asks. */
+  /** The fingerprint of the key that signs in this store: the first call decides. */
   settleSigner(fingerprint: string): Promise<string>;
-  /** An operator has seen to these logs while no node ran: what nodes have said of them before does not count any more. */
+  /** An operator has handled these logs while no node ran: earlier refusals no longer count. */
   forgetRefusals(tenants: readonly TenantId[]): Promise<void>;
-  /** Resolves soon if the store can be asked; for a store in this process that is always so. */
+  /** Resolves soon if the store is reachable; a store in this process always is. */
   answers(): Promise<void>;
 }

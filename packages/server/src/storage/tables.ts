@@ -1,23 +1,26 @@
-// The catalogue of tables, of both backends: what each has, who may do what with it on PostgreSQL, whether it is copied, and
-// what of it is evidence. Rights, copies and the verifier of a store are made from it, so that a table which is added cannot be
-// forgotten in one of them. Columns have the same names in both backends, but that SQLite calls a tenant by a number.
-// Evidence is what the verifier recomputes from the entries, or holds against what was signed: a change of it is found. All
-// else is named in its report, so that nobody takes "verified" for more than it says.
+// The catalogue of tables of both backends: columns, rights on PostgreSQL, whether a table is copied, and which of it
+// is evidence. Rights, copies and the store verifier are derived from it, so that a new table cannot be forgotten in
+// one of them. Columns have the same names in both backends, except that SQLite refers to a tenant by number. Evidence
+// is everything that the verifier recomputes from the entries, or compares with signed data: a change is found.
+// Everything else is named in its report, so that "verified" is not taken for more than it says.
 
 export type Backend = 'SQLite' | 'PostgreSQL';
 
-/** Of PostgreSQL; SQLite has one for texts, one for integers and one for bytes. `!`: never null. `=`: made by the database. */
+/**
+ * PostgreSQL types; SQLite has one for texts, one for integers and one for bytes. `!`: never null. `=`: made by the
+ * database.
+ */
 type ColumnType = `${'text' | 'bytea' | 'smallint' | 'integer' | 'bigint'}${'' | '!' | '!='}`;
 
 export interface Column {
   readonly type: ColumnType;
-  /** What it is held against; undefined where it is no evidence. */
+  /** The data that it is compared with; undefined if it is not evidence. */
   readonly evidence?: string;
-  /** Why it is no evidence. */
+  /** Why it is not evidence. */
   readonly not?: string;
   /** The only backend that has it. */
   readonly only?: Backend;
-  /** Made by each backend from other columns, so it is not copied. */
+  /** Each backend derives it from other columns, so it is not copied. */
   readonly isMade?: true;
 }
 
@@ -28,19 +31,19 @@ export type Role = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' 
 export type Rights = Partial<Record<Role, readonly Right[]>>;
 
 export interface Table {
-  /** Whose rows it has: each of one tenant, or all of the installation. */
+  /** Whether each row belongs to one tenant, or all to the installation. */
   readonly of: 'Tenant' | 'Installation';
   readonly only?: Backend;
   readonly rights: Rights;
   /** Why none of it is evidence. */
   readonly not?: string;
-  /** No two rows share it; rows are copied in this order. Undefined: the table is not copied. */
+  /** Unique per row; rows are copied in this order. Undefined: the table is not copied. */
   readonly key?: readonly string[];
-  /** What PostgreSQL keeps unique, if it is not the key alone. */
+  /** The unique columns on PostgreSQL, if they differ from the key. */
   readonly unique?: readonly string[];
-  /** Of tables that are evidence or are copied. */
+  /** Set for tables that are evidence or are copied. */
   readonly columns?: Readonly<Record<string, Column>>;
-  /** The column that says where in the log a row of evidence belongs. */
+  /** The column with the index in the log that a row of evidence belongs to. */
   readonly place?: string;
 }
 
@@ -226,7 +229,7 @@ export const TABLES = {
       },
     },
   },
-  // What was removed under which notice: made with the notice, and found by the index of an event. Nobody changes it.
+  // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.
   deletions: {
     of: 'Tenant',
     rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
@@ -241,7 +244,7 @@ export const TABLES = {
   },
   checkpoints: {
     of: 'Tenant',
-    // A checkpoint gains signatures, so its row is changed; whether it may is for the code, and for the verifier.
+    // A checkpoint gains signatures, so its row is updated; the code and the verifier check that.
     rights: { Writer: READ, Reader: READ, Projector: CHANGE, Verifier: READ },
     key: ['tenant_id', 'epoch', 'size'],
     place: 'size',
@@ -285,7 +288,7 @@ export const TABLES = {
       outcomes: { type: 'bytea!' },
     },
   },
-  // Where each log ends; SQLite makes it of the entries. The last one that is copied.
+  // The end of each log; SQLite derives it from the entries. Copied last.
   heads: {
     of: 'Tenant',
     only: 'PostgreSQL',
@@ -306,9 +309,9 @@ export const TABLES = {
   refused_logs: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    // Whoever begins a new log lets go of what was said of the one before.
+    // A new log discards the findings about the previous one.
     rights: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
-    not: 'what nodes have found; whoever verifies finds it again',
+    not: 'findings of nodes; every verification finds them again',
   },
   views: {
     of: 'Tenant',
@@ -354,18 +357,18 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, Table>>;
 
-/** By table, those of a backend. */
+/** The tables of a backend by name. */
 export function tablesOf(backend: Backend): [name: string, table: Table][] {
   const all: [string, Table][] = Object.entries(TABLES);
   return all.filter(([, { only }]) => only === undefined || only === backend);
 }
 
-/** By name, as the backend calls it. */
+/** The columns by their names in the backend. */
 export function columnsOf({ columns = {} }: Table, backend: Backend): [name: string, column: Column][] {
   return Object.entries(columns).filter(([, { only }]) => only === undefined || only === backend);
 }
 
-/** Tables of evidence whose rows name a tenant, each with the column that says where in the log a row belongs. */
+/** Tables of evidence whose rows name a tenant, each with the column of the index in the log. */
 export function placesOf(backend: Backend): [name: string, place: string][] {
   return tablesOf(backend).flatMap(([name, table]): [string, string][] => {
     const hasTenant = columnsOf(table, backend).some(([column]) => column === 'tenant_id');

@@ -1,5 +1,5 @@
-// Rows of streams that somebody changed in the store, past the service, and entries that are gone: what readers and
-// verifications say of it, through the whole service, on the real store.
+// Stream rows that were changed in the store behind the service's back, and deleted entries: the tests check what
+// readers and verifications report, with the whole service and a real store.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,7 +46,7 @@ async function verdictOf(tenant: string, streamId: string) {
   }
 }
 
-/** `$tenant` is the tenant's number; triggers that stand in the way are taken off for as long as it takes. */
+/** `$tenant` is the tenant's number. Triggers that block the statements are dropped for that time. */
 function change(tenant: string, ...statements: string[]): void {
   using db = openRunningJournal(app.dataDirectory);
   const number = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?').get(tenant)!['tenant'];
@@ -60,18 +60,18 @@ function change(tenant: string, ...statements: string[]): void {
 }
 
 let forged = 0;
-/** The id of a stream that nobody has made. */
+/** The id of a stream that does not exist. */
 const forgedId = () => `01M7GTJ5PZNQPSF014AQ2B0P${String(10 + forged++)}`;
 const REPORT = 'a stream is not what the log says';
 const ROWS = 'WHERE tenant = $tenant';
 
 interface Alteration {
-  /** How many events each stream has. Behind each but the last comes its seal notice. */
+  /** The number of events per stream. A seal notice follows each stream but the last. */
   readonly counts: readonly number[];
   readonly statements: readonly string[];
-  /** By its place: what the verification of that stream says. */
+  /** The expected message of the verification, by position of the stream. */
   readonly faults: Readonly<Record<number, RegExp>>;
-  /** Those that are not shown, by their place. */
+  /** The positions of the streams that are not shown. */
   readonly notShown: readonly number[];
 }
 
@@ -187,7 +187,7 @@ for (const [i, [what, alteration]] of Object.entries(ALTERATIONS).entries()) {
   });
 }
 
-test('a stream that nobody has made is not verified, wherever it begins', async () => {
+test('a forged stream is not verified, wherever it begins', async () => {
   await fill('forged', 9);
   for (const [index, says] of [
     [4, /LEAF_MISMATCH 5 no notice says that stream \w+ begins at 4/],
@@ -236,7 +236,7 @@ async function walk(tenant: string, first: string, by: 'next' | 'previous', clea
   return pages;
 }
 
-test('no page has a gap: one that lacks an entry of the store is refused, and names it to the operator', async () => {
+test('a page that lacks a stored entry is refused, and the entry is reported to the operator', async () => {
   const [streamId] = await fill('gap', 18);
   const path = `${pathOf(streamId!)}/events`;
   const last = ((await ask('gap', `${path}?limit=10`)).body as List<StreamEvent>).links.next!;

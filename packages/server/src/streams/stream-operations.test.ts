@@ -1,4 +1,4 @@
-// What a stream shows of itself, through the whole service, on the real store.
+// The metadata of a stream, with the whole service and a real store.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ test("a stream's metadata names the region of the instance", async () => {
   assert.deepEqual(await metadataOf(app), three({ region: 'eu-central' }));
 });
 
-test('or the region that the tenant is pinned to, and none where there is none', async () => {
+test('or the region that the tenant is pinned to, and none if there is none', async () => {
   await using app = await startTestApp({}, { authenticate: believeClearance });
   assert.deepEqual(await metadataOf(app), three({}));
   await ask(app, '/admin/tenants/acme', 'PUT', { region: 'us' });

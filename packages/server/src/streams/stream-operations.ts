@@ -1,6 +1,6 @@
-// The operations on streams themselves: list, get, seal. What a stream says of its hash chain is under a checkpoint: a
-// sealed one under that of its end, the open one under the newest. Until there is one, it says so: there is no
-// `checkpoint`, `treeSize` is 0, and `rootHash` that of the empty tree.
+// The operations on streams: list, get, seal. The hash chain of a stream is shown under a checkpoint: that of its end
+// if it is sealed, the newest if it is open. Before there is one, `checkpoint` is absent, `treeSize` is 0, and
+// `rootHash` is that of the empty tree.
 
 import { ok as assert } from 'node:assert/strict';
 import {
@@ -27,13 +27,13 @@ export interface StreamOperationParts extends KeyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
   readonly telemetry: Pick<Telemetry, 'error'>;
-  /** Where this instance is; undefined: nowhere in particular. */
+  /** The region of this instance; undefined if none is set. */
   readonly region: string | undefined;
 }
 
 type SealAnswer = Answer<'streams.seal'>;
 
-/** As a rule the checkpoint of a stream's end comes within this time. */
+/** The checkpoint of a stream's end usually comes within this time. */
 const CHECKPOINT_MS_MAX = 2000;
 
 export function createStreamOperations(parts: StreamOperationParts) {
@@ -54,14 +54,14 @@ export function createStreamOperations(parts: StreamOperationParts) {
   };
 }
 
-/** The stream of that name, if the tenant has it. */
+/** The stream with this id, if the tenant has it. */
 export async function streamOf(call: Call, streamId: StreamId, log: LogReader): Promise<StoredStream> {
   const stream = await logOf(call, log)?.stream(streamId);
   if (stream === undefined) throw new AuditError('STREAM_NOT_FOUND', ERRORS.STREAM_NOT_FOUND.meaning);
   return stream;
 }
 
-/** Nothing is shown of a stream that the log does not have: whoever changed its row would decide what is in it. */
+/** A stream that contradicts the log is not shown: an intruder who changed its row would decide what is in it. */
 export function requireSoundStream(
   { tenant, correlation: { requestId } }: Call,
   { streamId, fault }: StoredStream,
@@ -73,7 +73,7 @@ export function requireSoundStream(
   throw error;
 }
 
-/** Undefined for a tenant that nobody knows: it has no log. */
+/** Undefined for an unknown tenant, which has no log. */
 export function logOf({ tenant, tenantRecord }: Call, log: LogReader): TenantLog | undefined {
   return tenant === undefined || tenantRecord === undefined ? undefined : log.forTenant(tenant);
 }
@@ -145,7 +145,7 @@ async function seal(call: Call, streamId: StreamId, parts: StreamOperationParts)
   }
 }
 
-/** With the checkpoint of its end if that comes soon; the stream is sealed all the same if it does not. */
+/** Includes the checkpoint of its end if that comes soon; the stream is sealed in any case. */
 async function sealed(call: Call, streamId: StreamId, parts: StreamOperationParts): Promise<SealAnswer> {
   const { endIndex } = await streamOf(call, streamId, parts.log);
   const tooLate = () => new AuditError('SERVICE_UNAVAILABLE', 'No checkpoint covers the stream yet.');

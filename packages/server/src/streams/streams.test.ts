@@ -1,4 +1,4 @@
-// Streams, proofs and the files of the log through the whole service, on the real store.
+// Streams, proofs and the log files, with the whole service and a real store.
 
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
@@ -81,7 +81,7 @@ async function streamsOf(tenant: string, query = ''): Promise<List<EventStream>>
   return (await ask(`/event-streams${query}`, { tenant })).body();
 }
 
-/** Waits until a checkpoint covers so many entries. */
+/** Waits until a checkpoint covers this number of entries. */
 async function checkpointOf(tenant: string, size: number): Promise<Checkpoint> {
   for (;;) {
     const latest: Checkpoint = (await ask('/checkpoints/latest', { tenant })).body();
@@ -90,7 +90,7 @@ async function checkpointOf(tenant: string, size: number): Promise<Checkpoint> {
   }
 }
 
-test('a new event is proven at once, in both forms, and a stranger can verify it', async () => {
+test('a new event is proven at once, in both forms, and a third party can verify it', async () => {
   const eventId = await ingested('proofs', { payload: { iban: 'SK31' } });
   const json = await ask(`/audit-events/${eventId}/proof`, { tenant: 'proofs' });
   const text = await ask(`/audit-events/${eventId}/proof`, {
@@ -118,7 +118,7 @@ test('a new event is proven at once, in both forms, and a stranger can verify it
   );
 });
 
-test('what a reader may not see is closed in the proof, which holds all the same', async () => {
+test('fields that a reader may not see are closed in the proof, which still verifies', async () => {
   const of = (eventId: string, clearance: Classification) =>
     ask(`/audit-events/${eventId}/proof`, { tenant: 'closed', clearance });
   const confidential = await ingested('closed', {
@@ -136,7 +136,7 @@ test('what a reader may not see is closed in the proof, which holds all the same
   assert.equal((await of(secret, 'Internal')).code, '404 EVENT_NOT_FOUND');
   assert.doesNotMatch((await of(secret, 'Confidential')).text, /payload/);
   assert.equal((await of(secret, 'Secret')).status, 200);
-  // Both that were shown it are in the log.
+  // Both reads are recorded in the log.
   const { streamId } = (await streamsOf('closed')).data[0]!;
   const readsIn = async () =>
     (await ask(`/event-streams/${streamId}/events`, { tenant: 'closed' })).text.match(/Read\.SecretEvent/g)
@@ -145,7 +145,7 @@ test('what a reader may not see is closed in the proof, which holds all the same
   assert.equal(await readsIn(), 3, 'the page showed the secret too');
 });
 
-test('the log is served in tiles that a stranger can recompute', async () => {
+test('the log is served in tiles that a third party can recompute', async () => {
   await fill('tiles', 700);
   const { treeSize, rootHash } = await checkpointOf('tiles', 700);
   const get = (path: string) => ask(`/log/t/tiles/${path}`, { tenant: 'tiles' });
@@ -297,10 +297,10 @@ test('while nothing can be signed, proofs are refused at once and a stream is se
   const seals = [await call('POST', `${path}/seal`, 'k1'), await call('POST', `${path}/seal`, 'k1')];
   const shown = await call('GET', path);
   // An operation is given 35 seconds.
-  assert.ok(performance.now() - beganMs < 30_000, 'nobody waits for what cannot come');
+  assert.ok(performance.now() - beganMs < 30_000, 'callers do not wait for a checkpoint that cannot come');
   for (const { status, body } of [...seals, shown]) {
     const { checkpoint, treeSize, rootHash } = body.hashChain;
-    // Those of a smaller tree would not be those of its end.
+    // The hashes of a smaller tree would not be those of its end.
     assert.deepEqual([status, body.status, checkpoint, treeSize], [200, 'Sealed', undefined, 0]);
     assert.equal(rootHash, toHex(EMPTY_ROOT));
   }
@@ -348,7 +348,7 @@ test('the pages of a stream are gap-free for every reader, and walk both ways', 
   );
 });
 
-test('a text proof is a tlog-proof that knows nothing of us', async () => {
+test('a text proof is a tlog-proof without extensions of ours', async () => {
   const eventId = await ingested('tlog');
   const { text } = await ask(`/audit-events/${eventId}/proof`, {
     tenant: 'tlog',
@@ -359,7 +359,7 @@ test('a text proof is a tlog-proof that knows nothing of us', async () => {
   await verifyTlogProof(parseTlogProof(text), { leaf, origin: verifiers[0]!.name, verifiers });
 });
 
-test('a value that was changed in the store is not handed out as a proof', async () => {
+test('a value that was changed in the store is not proven', async () => {
   const eventId = await ingested('changed', { payload: { amount: 1 } });
   const prove = async () => (await ask(`/audit-events/${eventId}/proof`, { tenant: 'changed' })).code;
   assert.equal(await prove(), '200');

@@ -1,4 +1,4 @@
-// The operations on streams and on the log as a whole, put together from what they need.
+// Composes the operations on streams and on the log as a whole.
 
 import { createCheckpointOperations, type CheckpointParts } from './checkpoints/checkpoints.ts';
 import { createLogFiles } from './checkpoints/log-files.ts';

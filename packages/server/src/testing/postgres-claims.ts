@@ -4,7 +4,7 @@ import { Pool } from 'pg';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { SEED_BYTES } from '../storage/pool/commitments.ts';
-import { type LogRow, type Place, STREAMS } from '../storage/conformance/claims.ts';
+import { type LogRow, type TestInstallation, STREAMS } from '../storage/conformance/claims.ts';
 import { SCHEMA } from '../storage/postgres/connection/database.ts';
 import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';
 
@@ -16,7 +16,10 @@ export interface ClaimedOptions {
 }
 
 /** The backend on a database whose tables are there and empty; `url` is that of a superuser. */
-export function placeAt(url: string, { threads, users }: ClaimedOptions = {}): Place & AsyncDisposable {
+export function placeAt(
+  url: string,
+  { threads, users }: ClaimedOptions = {},
+): TestInstallation & AsyncDisposable {
   const as = (user: string) => Object.assign(new URL(url), { username: user }).href;
   // Some connections, however much is asked for at once: the server has an end of them.
   const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });

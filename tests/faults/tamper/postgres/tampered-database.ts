@@ -7,7 +7,7 @@ import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connect
 import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
 import { ROLES } from '../../../../packages/server/src/storage/postgres/schema/rights.ts';
 import { ALL_CHECKS, type Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
-import { WalkDesk } from '../../../../packages/server/src/storage/fsck/entries.ts';
+import { WalkResources } from '../../../../packages/server/src/storage/fsck/entries.ts';
 import { readAnchorAt } from '../../../../packages/server/src/storage/anchor/file-anchor.ts';
 import type { Heads } from '../../../../packages/server/src/storage/fsck/memory.ts';
 import type { TrustedKey } from '../../../../packages/server/src/storage/fsck/notes.ts';
@@ -24,7 +24,7 @@ export interface Look {
   readonly tenant?: string | undefined;
 }
 
-const desk = new WalkDesk(ALL_CHECKS);
+const desk = new WalkResources(ALL_CHECKS);
 
 export class TamperedDatabase implements AsyncDisposable {
   readonly made: MadeDatabase;

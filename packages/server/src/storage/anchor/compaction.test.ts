@@ -33,7 +33,7 @@ const LIMIT_BYTES = 16 * 1024 * 1024;
 
 const large = largeFiles();
 
-/** Files of just under and just over the limit, whose newest heads need little of it, and the size that comes next. */
+/** Files just below and just above the limit, whose newest heads need little of it, and the next size. */
 function largeFiles(): { under: string; over: string; size: number } {
   const texts = [FIRST_LINE];
   let closing = FIRST_LINE;
@@ -46,7 +46,7 @@ function largeFiles(): { under: string; over: string; size: number } {
   }
 }
 
-test('a file that has grown far beyond its newest heads is made small, and goes on', async () => {
+test('a file that has grown far beyond its newest heads is compacted and stays in use', async () => {
   using directory = folder();
   const { size } = large;
   writeFileSync(directory.file, large.under, { mode: 0o600 });
@@ -67,7 +67,7 @@ test('a file that has grown far beyond its newest heads is made small, and goes 
   assert.deepEqual(heads[77], head(size, 'audit.example.com/t/tenant-77'));
 });
 
-test('a large file is made small when it is opened, unless its newest heads need a quarter of it', async () => {
+test('a large file is compacted when it is opened, unless its newest heads need a quarter of it', async () => {
   using directory = folder();
   writeFileSync(directory.file, large.over);
   assert.deepEqual((await headsIn(directory.path)).slice(0, 2), manyHeads(large.size).slice(0, 2));

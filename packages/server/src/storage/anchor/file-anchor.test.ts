@@ -49,7 +49,7 @@ function headsOf(file: string): AnchoredHead[] {
   return [...readAnchor(readFileSync(file)).heads.values()];
 }
 
-test('is made empty, for its owner alone, and stays so until something is anchored', async () => {
+test('is created empty, readable by its owner only, and stays empty until something is anchored', async () => {
   using directory = folder();
   for (let start = 0; start < 2; start++) {
     await using anchor = await openOwnAnchor(directory.path);
@@ -67,7 +67,7 @@ test('is made empty, for its owner alone, and stays so until something is anchor
   assert.equal(anchor.heads().size, 1);
 });
 
-test('knows what was anchored before the newest, also of an earlier start', async () => {
+test('knows older heads, also those of an earlier start', async () => {
   using directory = folder();
   for (const sizes of [
     [1, 2],
@@ -87,7 +87,7 @@ test('knows what was anchored before the newest, also of an earlier start', asyn
   );
 });
 
-test('many at a time that make it leave one whole file', async () => {
+test('concurrent creation leaves one complete file', async () => {
   using directory = folder();
   const anchors = await Promise.all(Array.from({ length: 8 }, () => openOwnAnchor(directory.path)));
   for (const anchor of anchors) await anchor[Symbol.asyncDispose]();
@@ -108,7 +108,7 @@ test('the place is a directory, a file, or a link to a file', async () => {
   assert.deepEqual(readdirSync(join(directory.path, 'sub')), [ANCHOR_FILE]);
 });
 
-test('a place that cannot be used is refused, and its directory is not made', async () => {
+test('an unusable place is refused, and its directory is not created', async () => {
   using directory = folder();
   for (const place of ['missing/anchor', 'missing/']) {
     await assert.rejects(openOwnAnchor(join(directory.path, place)), (error) => {
@@ -118,15 +118,15 @@ test('a place that cannot be used is refused, and its directory is not made', as
     });
   }
   assert.deepEqual(readdirSync(directory.path), []);
-  await assert.rejects(openOwnAnchor('/dev/null'), /it is no file/);
+  await assert.rejects(openOwnAnchor('/dev/null'), /it is not a file/);
   writeFileSync(directory.file, 'something else\n');
-  await assert.rejects(openOwnAnchor(directory.path), /line 1 .* no anchor/);
+  await assert.rejects(openOwnAnchor(directory.path), /line 1 .* not an anchor/);
   writeFileSync(directory.file, '');
   await assert.rejects(openOwnAnchor(directory.path), StartError);
   assert.equal(readFileSync(directory.file, 'utf8'), '');
 });
 
-test('what was appended is there after every restart, the newest of each origin', async () => {
+test('appended heads survive every restart, the newest of each origin', async () => {
   using directory = folder();
   for (const size of [1, 2, 3]) {
     await using anchor = await openOwnAnchor(directory.path);
@@ -135,7 +135,7 @@ test('what was appended is there after every restart, the newest of each origin'
   assert.deepEqual(await headsIn(directory.path), [head(3), head(7, 'b')]);
 });
 
-test('never goes back and never forks, and of such an append nothing is anchored', async () => {
+test('never goes back and never forks, and such an append anchors nothing', async () => {
   using directory = folder();
   await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(5)]);
@@ -143,7 +143,7 @@ test('never goes back and never forks, and of such an append nothing is anchored
   const other = head(9, 'other');
   await assert.rejects(
     anchor.append([other, head(4)]),
-    /t\/acme is anchored at size 5, and cannot go back to 4/,
+    /t\/acme is anchored at size 5; it cannot go back to 4/,
   );
   await assert.rejects(
     anchor.append([other, head(5, ORIGIN, 6)]),
@@ -159,7 +159,7 @@ test('never goes back and never forks, and of such an append nothing is anchored
   assert.deepEqual([...anchor.heads().values()], [head(6), other]);
 });
 
-test('keeps what it was given, whatever becomes of the bytes', async () => {
+test('keeps copies of the heads, even if the caller changes the bytes', async () => {
   using directory = folder();
   await using anchor = await openOwnAnchor(directory.path);
   const given = head(1);
@@ -168,7 +168,7 @@ test('keeps what it was given, whatever becomes of the bytes', async () => {
   assert.deepEqual([...anchor.heads().values()], [head(1)]);
 });
 
-test('appends at the same time go one after the other', async () => {
+test('concurrent appends run one after the other', async () => {
   using directory = folder();
   {
     await using anchor = await openOwnAnchor(directory.path);
@@ -180,7 +180,7 @@ test('appends at the same time go one after the other', async () => {
   assert.deepEqual(await headsIn(directory.path), [head(50)]);
 });
 
-test('a record that was cut at any byte is cut away, and the next append follows what is left', async () => {
+test('a record that is cut at any byte is removed, and the next append follows the rest', async () => {
   using directory = folder();
   {
     await using anchor = await openOwnAnchor(directory.path);
@@ -238,7 +238,7 @@ for (const [method, code] of [
         await assert.rejects(anchor.append([head(2), head(2, 'b')]), { code });
       }
       assert.deepEqual([...anchor.heads().values()], [head(1)]);
-      // The first try to mend it fails too.
+      // The first repair attempt fails too.
       {
         using _ = await failing('truncate', code);
         await assert.rejects(anchor.append([head(3)]), { code });
@@ -248,7 +248,7 @@ for (const [method, code] of [
     assert.deepEqual(await headsIn(directory.path), [head(3)]);
   });
 
-  test(`${code} in ${method}, then an end: the file opens as before or after`, async () => {
+  test(`${code} in ${method}, then a crash: the file opens as before or after`, async () => {
     using directory = folder();
     {
       await using anchor = await openOwnAnchor(directory.path);
@@ -269,7 +269,7 @@ test('one append is one fsync, however many heads', async () => {
   assert.equal(counted.calls(), 1);
 });
 
-test('a file that vanished, moved or was replaced fails the append, and is not made anew', async () => {
+test('a file that vanished, moved or was replaced fails the append, and is not created again', async () => {
   using directory = folder();
   await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(1)]);
@@ -313,7 +313,7 @@ test('a file that another process wrote to or cut fails the append, and keeps wh
   await assert.rejects(first.append([head(2)]), /changed by another process/);
 });
 
-test('a service that is alone again knows what nodes have anchored, and writes its own file', async () => {
+test('a service that is alone again knows the heads of the nodes, and writes its own file', async () => {
   using directory = folder();
   {
     await using own = await openOwnAnchor(directory.path);

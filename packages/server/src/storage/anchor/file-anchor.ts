@@ -1,10 +1,10 @@
-// The anchor: a file that this process appends to (own-file.ts), and those that others have written beside it, which it reads
-// (files.ts). A service on SQLite is alone, and its file is `anchor`, by default in the data directory; nodes that serve from
-// one database share a directory in which each has `anchor-<name>`. No two processes append to one file: on NFS they would
-// overwrite each other.
+// The anchor: a file that this process appends to (own-file.ts), and the files of other processes beside it, which it
+// reads (files.ts). A service on SQLite is alone, and its file is `anchor`, by default in the data directory; nodes
+// that serve one database share a directory in which each has `anchor-<name>`. No two processes append to one file: on
+// NFS they would overwrite each other.
 //
-// Each node has the lock of its name (`lock-<name>.db`), so that no two have the same, and shares `lock.db`, which
-// a process that must be alone locks exclusively.
+// Each node holds the lock of its name (`lock-<name>.db`), so that names are unique, and shares `lock.db`, which a
+// process that must be alone locks exclusively.
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,13 +18,16 @@ import { type FileHeads, type FileHistory, findForks, mergeHistories } from './m
 import { openOwnAnchorFile, type OwnAnchorFile } from './own-file.ts';
 
 export interface NodesAnchorOptions {
-  /** Must be there: one that is missing is most likely a disk that is not mounted. */
+  /** Must exist: a missing directory is most likely an unmounted disk. */
   readonly directory: string;
   /** The name of this node. */
   readonly node: string;
 }
 
-/** Of one node of several. A fork does not fail it: only the log with the fork is refused. Throws StartError. */
+/**
+ * The anchor of one of several nodes. A fork does not fail the node: only the log with the fork is refused. Throws
+ * StartError.
+ */
 export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): Promise<Anchor> {
   await requireDirectory(directory);
   await using opening = new AsyncDisposableStack();
@@ -42,16 +45,16 @@ export async function openNodesAnchor({ directory, node }: NodesAnchorOptions): 
 }
 
 /**
- * Of a service or a command that is alone; `place` is its file, or a directory. Nodes may have served these logs from a
- * database and anchored them in that directory: a store that theirs was copied from must not go on behind their backs.
- * Throws StartError.
+ * The anchor of a service or command that is alone; `place` is its file, or a directory. Nodes may have served these
+ * logs from a database and anchored them in that directory: the store that their database was copied from must not
+ * continue unnoticed. Throws StartError.
  */
 export async function openOwnAnchor(place: string): Promise<Anchor> {
   const own = await openOwnAnchorFile(place);
   return opened(new FileAnchor(place, own, own));
 }
 
-/** Only reads, also while a service writes; an anchor that is not there is empty. Throws StartError. */
+/** Only reads, also while a service writes; a missing anchor is empty. Throws StartError. */
 export function readAnchorAt(place: string): Promise<ReadAnchor> {
   return opened(new FileAnchor(place));
 }
@@ -62,12 +65,12 @@ async function opened(anchor: FileAnchor): Promise<FileAnchor> {
     return anchor;
   } catch (error) {
     await anchor[Symbol.asyncDispose]();
-    // Reading has named the file already.
+    // The message already names the file.
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
-/** Locks out every node until it is disposed; throws StartError where one runs. */
+/** Locks out every node until it is disposed; throws StartError if one is running. */
 export function takeAnchorAlone(directory: string): Disposable {
   const heldMessage = `another instance is running on the anchor in ${directory}: stop every node first`;
   return takeProcessLock(join(directory, LOCK_FILE), 'Alone', heldMessage);
@@ -90,7 +93,7 @@ class FileAnchor implements Anchor {
   readonly #others: AnchorFiles;
   readonly #own: OwnAnchorFile | undefined;
   readonly #parts: AsyncDisposable | undefined;
-  /** The newest of all files. Once read, a head stays known whatever becomes of its file while this process runs. */
+  /** The newest heads of all files. A head that was read once stays while this process runs, even if its file changes. */
   readonly #heads = new Map<string, AnchoredHead>();
   readonly #forks = new Map<string, string>();
   #last: Promise<unknown> = Promise.resolve();
@@ -163,14 +166,14 @@ class FileAnchor implements Anchor {
   }
 
   async #append(wanted: readonly AnchoredHead[]): Promise<void> {
-    if (this.#own === undefined) throw new Error('this anchor was opened to be read only');
+    if (this.#own === undefined) throw new Error('this anchor was opened for reading only');
     await this.#refresh();
     const heads = this.#newHeads(wanted, this.#own.heads);
     await this.#own.append(heads);
     for (const head of heads) this.#know(head);
   }
 
-  /** Copies of those that have to be appended; throws if one of them contradicts any that is anchored. */
+  /** Copies of the heads to append; throws if one of them contradicts an anchored head. */
   #newHeads(wanted: readonly AnchoredHead[], own: ReadonlyMap<string, AnchoredHead>): AnchoredHead[] {
     const heads = new Map<string, AnchoredHead>();
     const inOrder: AnchoredHead[] = [];
@@ -181,12 +184,12 @@ class FileAnchor implements Anchor {
       for (const anchored of [newest, before])
         if (anchored?.size === size && !equalBytes(anchored.root, root))
           throw new Error(`${origin} is anchored at size ${size} with another root: this would be a fork`);
-      // Another node has anchored more of it, and waits for its disk before that counts. One that is as large is anchored
-      // here as well: nobody knows whether theirs has come to the disk yet.
+      // Another node has anchored more, which counts once it is on its disk. A head of equal size is anchored here as
+      // well, since it is unknown whether theirs is on a disk yet.
       const isLate = newest !== undefined && newest.size > size && (own.get(origin)?.size ?? -1) < size;
       if (isLate || before?.size === size) continue;
       if (before !== undefined && before.size > size)
-        throw new Error(`${origin} is anchored at size ${before.size}, and cannot go back to ${size}`);
+        throw new Error(`${origin} is anchored at size ${before.size}; it cannot go back to ${size}`);
       const head = { origin, size, root: root.slice() };
       heads.set(origin, head);
       inOrder.push(head);

@@ -1,6 +1,6 @@
-// The files of an anchor, as one reads them that another process may be writing: `anchor`, of a service or a command that is
-// alone, and `anchor-<name>` of each node. A file is read as a whole at first, and from then on what was added. Its owner may
-// append at the same moment, or replace the file by a smaller one: an incomplete record is read the next time.
+// Reads the files of an anchor while other processes may write them: `anchor` of a service or command that is alone,
+// and `anchor-<name>` of each node. A file is first read completely, then only its additions. Its owner may append
+// meanwhile, or replace the file by a smaller one: an incomplete record is read the next time.
 
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ import type { FileHeads, FileHistory } from './merge.ts';
 
 export const ANCHOR_FILE = 'anchor';
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** Its owner may cut and write while it is read: if it is still damaged after this many, it is damaged. */
+/** The owner may truncate and write during a read: a file is damaged if it still is after this many attempts. */
 const ATTEMPTS = 3;
 
 export function anchorFileOf(node: string): string {
-  if (!NODE_NAME.test(node)) throw new Error(`${JSON.stringify(node)} is no name of a node`);
+  if (!NODE_NAME.test(node)) throw new Error(`${JSON.stringify(node)} is not a valid node name`);
   return `${ANCHOR_FILE}-${node}`;
 }
 
@@ -24,7 +24,7 @@ export function isAnchorFile(name: string): boolean {
   return name === ANCHOR_FILE || (name.startsWith(prefix) && NODE_NAME.test(name.slice(prefix.length)));
 }
 
-/** Why an anchor cannot be used, and what to do, for people. */
+/** Tells the operator why an anchor cannot be used, and what to do. */
 export function anchorTrouble(path: string, cause: unknown): string {
   const why =
     cause instanceof AnchorDamage
@@ -33,7 +33,7 @@ export function anchorTrouble(path: string, cause: unknown): string {
   return `cannot use the anchor ${path}: ${why}`;
 }
 
-/** The paths of all files of an anchor, which is a file or a directory. One that is missing has none, or is an error. */
+/** The paths of all files of an anchor, which is a file or a directory. A missing anchor has none, or is an error. */
 export async function anchorFilesAt(place: string, mustExist = false): Promise<string[]> {
   try {
     const found = await stat(place).catch(mustExist ? undefined : undefinedIfMissing);
@@ -41,7 +41,7 @@ export async function anchorFilesAt(place: string, mustExist = false): Promise<s
     const paths: string[] = [];
     for (const entry of await readdir(place, { withFileTypes: true })) {
       const path = join(place, entry.name);
-      // A folder of such a name is a draft that the owner of a file writes.
+      // A folder with such a name is a draft of a file's owner.
       const isFile = entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path)));
       if (isFile && isAnchorFile(entry.name)) paths.push(path);
     }
@@ -90,15 +90,15 @@ export class AnchorFiles {
     this.#except = except;
   }
 
-  /** There was no file when they were last read. */
+  /** There was no file at the last read. */
   get areMissing(): boolean {
     return this.#areMissing;
   }
 
   /**
-   * Gives `take` the heads that were added since the last call, if there are any, together with the newest that were known of
-   * each file before. A file that is gone, or was put back to an earlier state, takes nothing away. Where a file cannot be
-   * read it rejects, and says which; then all that is new is still new the next time.
+   * Passes new heads to `take`, if there are any, with the newest known heads of each file before them. A file that is
+   * gone, or was put back to an earlier state, removes nothing. Rejects with the path if a file is unreadable; all new
+   * heads are then passed again the next time.
    */
   async readNew(
     take: (news: readonly FileHistory[], known: readonly FileHeads[]) => void | Promise<void>,
@@ -110,7 +110,7 @@ export class AnchorFiles {
     for (const [path, reading] of read) this.#known.set(path, withNews(this.#known.get(path), reading));
   }
 
-  /** All heads of all files as they are now. */
+  /** All current heads of all files. */
   async readAll(): Promise<FileHistory[]> {
     return (await this.#read(() => undefined)).map(asHistory);
   }
@@ -132,7 +132,7 @@ function asHistory([path, { history }]: readonly [string, Reading]): FileHistory
   return { path, history };
 }
 
-/** Keeps the same map: there may be ten thousand heads in it, and one that is new. */
+/** Updates the map in place: it may hold ten thousand heads, of which one is new. */
 function withNews(
   before: KnownFile | undefined,
   { heads: added, bytes, closing, state }: Reading,
@@ -145,7 +145,7 @@ function withNews(
   return { heads, bytes, closing, state };
 }
 
-/** Undefined where nothing is new. */
+/** Undefined if there is nothing new. */
 async function readPatiently(path: string, before: KnownFile | undefined): Promise<Reading | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -159,7 +159,7 @@ async function readPatiently(path: string, before: KnownFile | undefined): Promi
 }
 
 async function readOnce(path: string, before: KnownFile | undefined): Promise<Reading | undefined> {
-  // Opened, not only looked at: on NFS an open shows all that others have closed or synced.
+  // Opened, not only checked by stat: on NFS an open shows everything that others have closed or synced.
   await using handle = await open(path);
   const { dev, ino, size, mtimeNs } = await handle.stat({ bigint: true });
   const state = { dev, ino, size, mtimeNs };
@@ -169,7 +169,7 @@ async function readOnce(path: string, before: KnownFile | undefined): Promise<Re
     if (isSameFile && size > before.state.size)
       return { ...readAnchor(await bytesOf(handle, before.bytes, size), before), state };
   } catch (error) {
-    // Its owner may have cut away what was read, because it had come to no disk, and written something else.
+    // The owner may have removed bytes that were read here but never synced, and written something else.
     if (!(error instanceof AnchorDamage)) throw error;
   }
   return { ...readAnchor(await bytesOf(handle, 0, size)), state };

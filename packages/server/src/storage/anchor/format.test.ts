@@ -29,7 +29,7 @@ const APPENDS = [[head(1), head(7, 'b')], [head(2)], [head(3), head(9, 'b'), hea
 const { whole: WHOLE, ends: ENDS } = fileOf(APPENDS);
 const LAST_AT = ENDS.at(-2)!;
 
-test('the form is the one at the head of its file', () => {
+test('the format is the one described in format.ts', () => {
   const { whole } = fileOf([[head(1)], [head(2)]]);
   assert.equal(
     whole.toString(),
@@ -63,7 +63,7 @@ test('reads all heads of every origin that are in whole records, ascending', () 
   assert.throws(() => readAnchor(Buffer.from(`${FIRST_LINE}x\n`)), AnchorDamage);
 });
 
-test('a last record that is cut at any byte is left away whole', () => {
+test('a last record that is cut at any byte is ignored', () => {
   for (let length = LAST_AT; length < WHOLE.length; length++) {
     const { heads, bytes } = readAnchor(WHOLE.subarray(0, length));
     assert.equal(bytes, LAST_AT, `cut at ${length}`);
@@ -90,7 +90,7 @@ test('damage names its line', () => {
       assert.ok(error instanceof AnchorDamage);
       return error.line;
     }
-    throw new Error('nothing was found');
+    throw new Error('no damage was found');
   };
   assert.equal(
     lineOf((text) => text.replace('anchor/1', 'anchor/2')),
@@ -114,7 +114,7 @@ test('damage names its line', () => {
   );
 });
 
-test('a record that is taken out, put twice or moved is found', () => {
+test('a removed, repeated or moved record is found', () => {
   const [first, second, third] = APPENDS.map((_, i) => WHOLE.subarray(ENDS[i], ENDS[i + 1]));
   const start = WHOLE.subarray(0, ENDS[0]);
   for (const records of [
@@ -142,7 +142,7 @@ test('a record that says another number of heads is refused, although its checks
   assert.throws(() => readAnchor(Buffer.from(text)), /line 3 is not the checksum/);
 });
 
-test('sectors of the last record that never reached the disk make it one that was cut', () => {
+test('unwritten sectors make the last record an incomplete one', () => {
   const many = Array.from({ length: 40 }, (_, i) => head(i + 1, `audit.example.com/t/tenant-${i}`));
   const { whole, ends } = fileOf([[head(1)], many]);
   const recordAt = ends[1]!;
@@ -151,7 +151,7 @@ test('sectors of the last record that never reached the disk make it one that wa
     torn.fill(0, Math.max(recordAt, sector * 512), Math.min(whole.length, (sector + 1) * 512));
     assert.equal(readAnchor(torn).bytes, recordAt, `sector ${sector}`);
   }
-  // Anywhere else, zeros are damage: another record follows, or they are no whole sector.
+  // Anywhere else, zeros are damage: another record follows, or they do not fill a sector.
   const followed = Buffer.concat([whole, whole.subarray(recordAt)]).fill(0, 1024, 1536);
   assert.throws(() => readAnchor(followed), AnchorDamage);
   assert.throws(() => readAnchor(Buffer.from(whole).fill(0, 1024, 1500)), AnchorDamage);
@@ -165,7 +165,7 @@ test('refuses heads that the form cannot hold', () => {
   assert.throws(() => headLine({ ...head(1), root: new Uint8Array(31) }), /31 bytes/);
 });
 
-test(`what is written is read the same, and any cut gives a state of before (seed ${SEED})`, () => {
+test(`written heads are read back, and any cut gives an earlier state (seed ${SEED})`, () => {
   const origins = fc.constantFrom('=a', '==', 'a', 'b/t/c', '~');
   const growths = fc.array(
     fc.array(fc.tuple(origins, fc.integer({ min: 1, max: 2 ** 40 })), { minLength: 1 }),

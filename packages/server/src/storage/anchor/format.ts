@@ -1,14 +1,13 @@
-// The form of the anchor file: lines of ASCII that a person can read and check. After its first line come records,
-// one per append, each of them head lines and a line that closes it:
+// The format of the anchor file: lines of ASCII that a person can read and check. Records follow the first line, one per
+// append. Each consists of head lines and a closing line:
 //
 //   tallystick-anchor/1
 //   <origin> <size> <base64 of the root>
-//   = <number of head lines> <hex SHA-256 of everything from the line that closes the record before, or from the
-//     first line of the file, up to and with the space before this checksum>
+//   = <number of head lines> <hex SHA-256 of everything from the previous closing line, or from the first line
+//     of the file, up to and including the space before this checksum>
 //
-// so that each checksum covers the one before it. Sizes of one origin ascend. A record that a crash cut short is told
-// from one that was changed: it is the last, and the beginning of a record, or has runs of zeros in the place of
-// blocks that were never written. All other faults name their line.
+// Thus each checksum covers the previous one. Sizes of one origin ascend. A record that a crash has cut short is the last
+// one, and is a prefix of a record, or has runs of zeros for unwritten blocks. All other faults name their line.
 
 import { hash } from 'node:crypto';
 import { HASH_BYTES } from '@tallystick/evidence';
@@ -19,10 +18,10 @@ export const FIRST_LINE = 'tallystick-anchor/1\n';
 const ORIGIN = /^[\x21-\x7e]+$/;
 const HEAD_LINE = /^([\x21-\x7e]+) (0|[1-9]\d{0,15}) ([A-Za-z0-9+/]{43}=)$/;
 const CLOSING_LINE = /^= ([1-9]\d*) ([0-9a-f]{64})$/;
-/** What these two can begin with. */
+/** The prefixes of these two lines. */
 const CUT_CLOSING = /^= ([1-9]\d*( [0-9a-f]{0,64})?)?$/;
 const CUT_HEAD = /^[\x21-\x7e]+( ((0|[1-9]\d{0,15})( ([A-Za-z0-9+/]{0,43}|[A-Za-z0-9+/]{43}=))?)?)?$/;
-/** No disk writes less than this at a time. */
+/** Disks do not write less than this at a time. */
 const SECTOR_BYTES = 512;
 
 export interface AnchorContent {
@@ -30,11 +29,11 @@ export interface AnchorContent {
   readonly heads: ReadonlyMap<string, AnchoredHead>;
   /** All by origin, ascending. */
   readonly history: AnchorHistory;
-  /** Where its last whole record begins; where it has none, the first line. */
+  /** The offset of the last complete record, or of the first line if there is none. */
   readonly lastAt: number;
-  /** How long the file is, up to the end of its last whole record. */
+  /** The length of the file up to the end of its last complete record. */
   readonly bytes: number;
-  /** The line that closes the last record, or the first line of the file: what the next checksum begins with. */
+  /** The last closing line, or the first line of the file: the next checksum begins with it. */
   readonly closing: string;
 }
 
@@ -74,23 +73,23 @@ export function formatAnchor(heads: readonly AnchoredHead[]): string {
   return heads.length === 0 ? FIRST_LINE : FIRST_LINE + formatRecord(heads, FIRST_LINE).text;
 }
 
-/** Up to where a file was read. */
+/** The position up to which a file was read. */
 export type AnchorPosition = Pick<AnchorContent, 'heads' | 'bytes' | 'closing'>;
 
 const START: AnchorPosition = { heads: new Map(), bytes: FIRST_LINE.length, closing: FIRST_LINE };
 
 /**
- * Reads a whole file, or the bytes that follow what was read before; then lines are counted from there. An incomplete last
- * record is left out if a crash can have cut it short. Throws AnchorDamage for all other faults.
+ * Reads a whole file, or the bytes after an earlier position; lines are then counted from there. An incomplete last
+ * record is ignored if a crash can have caused it. Throws AnchorDamage for all other faults.
  */
 export function readAnchor(bytes: Buffer, before?: AnchorPosition): AnchorContent {
   if (before !== undefined) {
-    // Reading resumes as it starts: behind the line that the next checksum covers.
+    // Reading resumes as it starts: after the line that the next checksum covers.
     const covered = Buffer.concat([Buffer.from(before.closing, 'latin1'), bytes]);
     return new AnchorReader(covered, before).read();
   }
   if (!bytes.subarray(0, FIRST_LINE.length).equals(Buffer.from(FIRST_LINE)))
-    throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is no anchor of this version`);
+    throw new AnchorDamage(1, `is not ${FIRST_LINE.trim()}: this is not an anchor of this version`);
   return new AnchorReader(bytes, START).read();
 }
 
@@ -99,16 +98,16 @@ class AnchorReader {
   readonly #text: string;
   readonly #known: AnchorPosition['heads'];
   readonly #history = new Map<string, AnchoredHead[]>();
-  /** Where the first of these bytes is in the file. */
+  /** The offset of these bytes in the file. */
   readonly #fromAt: number;
   #line = 1;
   #at: number;
-  /** Where the checksum of the record that is read now begins. */
+  /** The offset at which the checksum of the current record begins. */
   #closingAt = 0;
 
   constructor(bytes: Buffer, before: AnchorPosition) {
     this.#bytes = bytes;
-    // One character per byte, so that places in the text are places in the bytes.
+    // One character per byte, so that offsets in the text are offsets in the bytes.
     this.#text = bytes.toString('latin1');
     this.#at = before.closing.length;
     this.#fromAt = before.bytes - this.#at;
@@ -132,7 +131,7 @@ class AnchorReader {
     };
   }
 
-  /** False when the file ends inside the record; its heads count only when it is whole. */
+  /** False if the file ends inside the record; its heads count only if it is complete. */
   #readRecord(): boolean {
     const firstLine = this.#line + 1;
     const heads: AnchoredHead[] = [];
@@ -200,8 +199,8 @@ function isBeginning(line: string): boolean {
 }
 
 /**
- * Blocks of one append reach the disk in any order. What has not come there reads as zeros, in whole sectors up to the
- * beginning or the end of the record; and as it is one append, nothing closes a record but its end.
+ * Blocks of one append reach the disk in any order. Unwritten ones read as zeros, in whole sectors up to the beginning
+ * or the end of the record. Since a record is one append, only its end closes it.
  */
 function hasUnwrittenBlock(bytes: Buffer, recordAt: number, fromAt: number): boolean {
   const closingAt = bytes.indexOf('\n= ', recordAt);

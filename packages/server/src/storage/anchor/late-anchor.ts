@@ -1,4 +1,4 @@
-// An anchor that can be handed out before it is open, like the storage beside it.
+// An anchor that can be passed around before it is open, like the storage beside it.
 
 import { AuditError } from '@tallystick/contract';
 import type { Anchor } from '../../streams/anchor/anchor.ts';

@@ -14,7 +14,7 @@ function file(path: string, ...heads: AnchoredHead[]): FileHistory {
   return { path, history: Map.groupBy(heads, ({ origin }) => origin) };
 }
 
-test('files of nodes are told from drafts, locks and all else that lies in the directory', () => {
+test('files of nodes are distinguished from drafts, locks and other files in the directory', () => {
   for (const node of ['a', 'node-1', 'audit.example.com', 'A_b.c-d', 'x'.repeat(64)]) {
     assert.equal(anchorFileOf(node), `anchor-${node}`);
     assert.ok(isAnchorFile(anchorFileOf(node)), node);
@@ -33,7 +33,7 @@ test('files of nodes are told from drafts, locks and all else that lies in the d
   for (const node of ['', '../a', '-a', 'a b', 'x'.repeat(65)]) assert.throws(() => anchorFileOf(node), node);
 });
 
-test('heads of all files are put in order, each once', () => {
+test('heads of all files are merged in order, each once', () => {
   const files = [
     file('a', head(1), head(5), head(2, 2, 'b')),
     file('b', head(3), head(5), head(9)),
@@ -50,7 +50,7 @@ test('heads of all files are put in order, each once', () => {
   assert.deepEqual(findForks(files), new Map());
 });
 
-test('two roots of one size are a fork, of which both are kept', () => {
+test('two roots of one size are a fork, and both are kept', () => {
   const files = [
     file('a', head(1), head(5), head(8)),
     file('b', head(5, 55), head(8)),
@@ -64,7 +64,7 @@ test('two roots of one size are a fork, of which both are kept', () => {
   assert.match(message, /acme .* 5 entries .* root (05)+ in a and root (37)+ in b/);
 });
 
-test('what is new is held against the newest that was known of each file', () => {
+test('new heads are compared with the newest known head of each file', () => {
   const known = [
     { path: 'a', heads: new Map([[ORIGIN, head(5)]]) },
     { path: 'b', heads: new Map([[ORIGIN, head(7)]]) },

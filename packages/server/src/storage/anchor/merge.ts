@@ -1,10 +1,10 @@
-// Puts together the heads that several files hold. Of an origin the largest head counts, whichever node has anchored it. Two
-// heads of one size with different roots are a fork: two histories were signed, and nothing here tells which is the right one.
+// Merges the heads of several files. For each origin the largest head of any node counts. Two heads of one size with
+// different roots are a fork: two histories were signed, and nothing here tells which one is right.
 
 import { equalBytes, toHex } from '@tallystick/evidence';
 import type { AnchoredHead, AnchorHistory } from '../../streams/anchor/anchor.ts';
 
-/** All that a file has, or the part that is new; `path` is for people. */
+/** All heads of a file, or the new ones; `path` is for messages. */
 export interface FileHistory {
   readonly path: string;
   readonly history: AnchorHistory;
@@ -42,7 +42,7 @@ function mergedHeads(ones: readonly AnchoredHead[], others: readonly AnchoredHea
 }
 
 /**
- * Compares new heads with one another and with the newest that were known of each file. Gives the first fork of each origin,
+ * Compares new heads with one another and with the newest known heads of each file. Describes the first fork of each origin
  * for people.
  */
 export function findForks(

@@ -54,7 +54,7 @@ function newest(anchor: Anchor): AnchoredHead | undefined {
   return anchor.heads().get(ORIGIN);
 }
 
-test('nodes write files of their own at the same time, and each knows what all have', async () => {
+test('nodes write their own files concurrently, and each knows the heads of all', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   await using b = await directory.open('b');
@@ -85,7 +85,7 @@ test('the file of a service that was alone before is read, and never written aga
   assert.deepEqual((await anchor.history()).get(ORIGIN), [head(5), head(7)]);
 });
 
-test('what others have is known after a refresh, and is looked at before anything is appended', async () => {
+test('heads of other nodes are known after a refresh, and are read before an append', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   await using b = await directory.open('b');
@@ -94,11 +94,11 @@ test('what others have is known after a refresh, and is looked at before anythin
   await a.refresh();
   assert.deepEqual(newest(a), head(4));
   await b.append([head(8)]);
-  // Left out, and no error: another node has anchored more of it.
+  // Skipped without an error: another node has anchored more.
   await a.append([head(6), head(2, 2, 'mine')]);
   assert.deepEqual(headsIn(directory.file('a')), [head(2, 2, 'mine')]);
   assert.deepEqual(newest(a), head(8));
-  // As large as theirs: it is anchored here as well, since only they know whether theirs is on a disk.
+  // Equal to theirs: it is anchored here as well, since only they know whether theirs is on a disk.
   await a.append([head(8)]);
   assert.deepEqual(a.heads().get(ORIGIN), head(8));
   assert.deepEqual(headsIn(directory.file('a')), [head(2, 2, 'mine'), head(8)]);
@@ -107,18 +107,18 @@ test('what others have is known after a refresh, and is looked at before anythin
   assert.deepEqual(newest(b), head(12));
 });
 
-test('what this node has anchored itself does not go back', async () => {
+test('the head that a node has anchored itself does not go back', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   await using b = await directory.open('b');
   await a.append([head(5)]);
-  await assert.rejects(a.append([head(4)]), /anchored at size 5, and cannot go back to 4/);
+  await assert.rejects(a.append([head(4)]), /anchored at size 5; it cannot go back to 4/);
   await b.append([head(9)]);
-  await assert.rejects(a.append([head(2, 2, 'x'), head(4)]), /anchored at size 5, and cannot go back to 4/);
+  await assert.rejects(a.append([head(2, 2, 'x'), head(4)]), /anchored at size 5; it cannot go back to 4/);
   assert.deepEqual(headsIn(directory.file('a')), [head(5)]);
 });
 
-test('a head with another root than any node has anchored is rejected, with all others of the append', async () => {
+test('a head with another root than that of any node is rejected, with all others of the append', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   await using b = await directory.open('b');
@@ -129,7 +129,7 @@ test('a head with another root than any node has anchored is rejected, with all 
   assert.equal(a.forks().size, 0);
 });
 
-test('a fork between two files is told by every node, of its origin alone, also at a start', async () => {
+test('a fork between two files is reported by every node, for its origin only, also at a start', async () => {
   using directory = folder();
   const [a, b] = [await directory.open('a'), await directory.open('b')];
   await a.append([head(5), head(1, 1, 'x')]);
@@ -143,7 +143,7 @@ test('a fork between two files is told by every node, of its origin alone, also 
   );
   await assert.rejects(a.append([head(8)]), /two histories of .*acme were signed/);
   await a.append([head(3, 3, 'x')]);
-  // Also when both have gone on since, with whatever.
+  // Also after both have continued with other heads.
   await a[Symbol.asyncDispose]();
   await b[Symbol.asyncDispose]();
   const [one, two] = [formatRecord([head(5)], FIRST_LINE), formatRecord([head(5, 55)], FIRST_LINE)];
@@ -175,7 +175,7 @@ test('a record that another node is just writing is read when it is whole', asyn
   }
 });
 
-test('what its owner has cut away and written anew is read anew, and what was known stays', async () => {
+test('a part that its owner removes and rewrites is read again, and known heads stay', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   const one = formatRecord([head(1)], FIRST_LINE);
@@ -183,7 +183,7 @@ test('what its owner has cut away and written anew is read anew, and what was kn
   writeFileSync(directory.file('b'), FIRST_LINE + one.text + lost.text);
   await a.refresh();
   assert.equal(newest(a)?.size, 4);
-  // Its disk had refused it: it is of the same length, and follows upon the record before.
+  // Its disk had refused the first: this one has the same length and the same predecessor.
   const instead = formatRecord([head(3)], one.closing);
   assert.equal(instead.text.length, lost.text.length);
   const more = formatRecord([head(6)], instead.closing);
@@ -199,7 +199,7 @@ test('what its owner has cut away and written anew is read anew, and what was kn
   assert.equal(a.forks().size, 0);
 });
 
-test('a file that another node has made small is read as the new one', async () => {
+test('a file that another node has compacted is read again', async () => {
   using directory = folder();
   await using a = await directory.open('a');
   const records = formatRecord([head(1)], FIRST_LINE);
@@ -212,7 +212,7 @@ test('a file that another node has made small is read as the new one', async () 
   writeFileSync(directory.file('b'), formatAnchor([head(2), head(1, 1, 'x')]));
   await a.refresh();
   assert.deepEqual(a.heads().get('x'), head(1, 1, 'x'));
-  // The draft that it writes is a folder beside it.
+  // A draft is a folder beside the file.
   mkdirSync(join(directory.path, 'anchor-b.draft-AAAAAA'));
   await a.refresh();
 });
@@ -259,12 +259,12 @@ test('a file that does not change is not read', async () => {
   assert.equal(reads.calls(), 0);
   await b.append([head(2)]);
   await assert.rejects(a.refresh(), /anchor-b: EIO/);
-  // What could not be read is read the next time.
+  // A file that could not be read is read the next time.
   await a.refresh();
   assert.equal(newest(a)?.size, 2);
 });
 
-test('two nodes with one name are refused, whichever process they are in; the name is free when one has ended', async () => {
+test('a second node with the same name is refused in any process; the name is free once the first has ended', async () => {
   using directory = folder();
   const held = (error: unknown) => {
     assert.ok(error instanceof StartError);
@@ -288,7 +288,7 @@ test('two nodes with one name are refused, whichever process they are in; the na
   await a.append([head(2)]);
 });
 
-test('whoever must be alone is, or is told who is there', async () => {
+test('an exclusive process gets the anchor alone, or learns that a node is running', async () => {
   using directory = folder();
   {
     await using nodes = new AsyncDisposableStack();
@@ -334,7 +334,7 @@ test('a copy of a file beside it changes nothing', async () => {
   assert.equal(a.forks().size, 0);
 });
 
-test('however nodes take turns, each knows the largest after a refresh, and so does who starts', async () => {
+test('in any order of appends, each node knows the largest heads after a refresh, and so does a new one', async () => {
   const step = fc.record({
     node: fc.constantFrom('a', 'b', 'c'),
     act: fc.constantFrom('append', 'append', 'refresh', 'restart'),
@@ -374,7 +374,7 @@ test('however nodes take turns, each knows the largest after a refresh, and so d
   );
 });
 
-/** Says `open` or why not, and stays until it is killed. */
+/** Prints `open` or the reason of its failure, and runs until it is killed. */
 function nodeProcess(directory: string, node: string): ChildProcess {
   const module = new URL('./file-anchor.ts', import.meta.url).href;
   const code = `

@@ -1,6 +1,7 @@
-// The file that this process appends to. An append is one write and one fsync for all heads, and counts only if the file is
-// still the one at its path. What a crash cut short is cut away when the file is opened; any other damage is refused. A file
-// that has grown far beyond what its newest heads need is replaced by one that holds only those. Calls must not overlap.
+// The file that this process appends to. An append is one write and one fsync for all heads, and counts only if the
+// file is still the one at its path. An incomplete last record is removed when the file is opened; any other damage is
+// refused. A file that has grown far beyond its newest heads is replaced by one with only those. Calls must not
+// overlap.
 
 import { type FileHandle, open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -14,8 +15,8 @@ const COMPACT_ABOVE_BYTES = 16 * 1024 * 1024;
 const COMPACT_ABOVE_TIMES = 4;
 
 /**
- * `place` is the file, or a directory in which it is called `anchor`. A file that is not there is made, empty; the
- * directory must be there, because one that is missing is most likely a disk that is not mounted. Throws StartError.
+ * `place` is the file, or a directory in which it is called `anchor`. A missing file is created empty. The directory
+ * must exist: a missing one is most likely an unmounted disk. Throws StartError.
  */
 export async function openOwnAnchorFile(place: string): Promise<OwnAnchorFile> {
   let path = place;
@@ -47,19 +48,19 @@ async function requireFile(path: string): Promise<void> {
     found = await stat(path);
   }
   // A read of a device or a pipe may never end.
-  if (!found.isFile()) throw new Error('it is no file');
+  if (!found.isFile()) throw new Error('it is not a file');
 }
 
 export class OwnAnchorFile implements AsyncDisposable {
-  /** As it was named; the file itself may be elsewhere, behind a link. */
+  /** The path as configured; the file itself may be elsewhere, behind a link. */
   readonly path: string;
   readonly #target: string;
   readonly #heads: Map<string, AnchoredHead>;
   #file: FileHandle;
-  /** Up to the end of the last whole record. */
+  /** Up to the end of the last complete record. */
   #bytes: number;
   #closing: string;
-  /** How many bytes behind the last whole record may be those of an append that failed. */
+  /** The number of bytes after the last complete record that a failed append may have left. */
   #doubtfulBytes = 0;
   /** The file at the path may be the compacted one, which holds the same heads. */
   #isReplaced = false;
@@ -81,14 +82,14 @@ export class OwnAnchorFile implements AsyncDisposable {
     return this.#heads;
   }
 
-  /** Read anew: most starts do without, and need not keep it in memory. */
+  /** Read on demand: most starts do not need it, and it would use memory. */
   async history(): Promise<AnchorHistory> {
     return readAnchor(await readFile(this.#target)).history;
   }
 
   /**
-   * Bytes behind the last whole record are of an append that was never answered. That record itself may be one whose
-   * fsync failed: then it can be read, is on no disk, and would be missing under the next one unless written again.
+   * Bytes after the last complete record belong to an append that was never acknowledged. The fsync of that record may
+   * have failed: it is then readable but on no disk, and must be written again before another record follows.
    */
   async secureTail(lastRecord: Buffer): Promise<void> {
     await writeAt(this.#file, lastRecord, this.#bytes - lastRecord.length);
@@ -96,7 +97,10 @@ export class OwnAnchorFile implements AsyncDisposable {
     await this.#compactIfLarge();
   }
 
-  /** The heads must be larger than those of their origins before. After a failure the next append settles what is there. */
+  /**
+   * The heads must be larger than the earlier ones of their origins. After a failure, the next append repairs the file
+   * first.
+   */
   async append(heads: readonly AnchoredHead[]): Promise<void> {
     if (heads.length === 0) return;
     await this.#settle();
@@ -118,7 +122,7 @@ export class OwnAnchorFile implements AsyncDisposable {
     await this.#file.close();
   }
 
-  /** A write or an fsync that failed may have left anything, and what it left may be in memory only. */
+  /** A failed write or fsync may have left anything, possibly in memory only. */
   async #settle(): Promise<void> {
     if (this.#isReplaced) await this.#reopen();
     if (this.#doubtfulBytes === 0) return;
@@ -134,7 +138,7 @@ export class OwnAnchorFile implements AsyncDisposable {
     await syncFolder(dirname(this.#target));
   }
 
-  /** A head that went into a file that was deleted, moved or replaced meanwhile is not anchored: nobody finds it. */
+  /** A head in a file that was deleted, moved or replaced meanwhile is not anchored: no reader finds it. */
   async #requireInPlace(): Promise<void> {
     const [ours, found] = await Promise.all([
       this.#file.stat({ bigint: true }),
@@ -162,8 +166,8 @@ export class OwnAnchorFile implements AsyncDisposable {
       await replaceFile(this.#target, compact);
       await this.#reopen();
     } catch {
-      // Everything is anchored nevertheless. A fault that lasts shows at the next append, which settles this first;
-      // and where only the folder cannot be written to, the file just grows.
+      // Everything is anchored nevertheless. A lasting fault shows at the next append, which repairs this first. If
+      // only the folder is not writable, the file just grows.
       this.#compactAboveBytes = 2 * this.#bytes;
     }
   }
@@ -188,7 +192,7 @@ export class OwnAnchorFile implements AsyncDisposable {
   }
 }
 
-/** A disk that is almost full takes a part. */
+/** A disk that is almost full accepts a part of the data. */
 async function writeAt(file: FileHandle, data: Buffer, position: number): Promise<void> {
   for (let done = 0; done < data.length; ) {
     const { bytesWritten } = await file.write(data, done, data.length - done, position + done);

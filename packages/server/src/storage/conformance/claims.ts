@@ -22,7 +22,7 @@ import type { Deletion } from '../../streams/removal/removal.ts';
 import type { Storage } from '../storage.ts';
 
 /** One installation of the backend under test; what it kept is there when it is opened again. */
-export interface Place {
+export interface TestInstallation {
   /** With STREAMS where nothing else is said. */
   open(streams?: Partial<StreamLimits>): Promise<Storage>;
   /** The stored rows of a tenant's log by index, read without the code under test. */
@@ -44,7 +44,7 @@ export interface LogRow {
   readonly seeds: readonly [Uint8Array, Uint8Array];
 }
 
-export type Claims = Readonly<Record<string, (place: Place) => Promise<void>>>;
+export type Claims = Readonly<Record<string, (place: TestInstallation) => Promise<void>>>;
 
 /** What the service does by itself. */
 export const STREAMS: StreamLimits = { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 };
@@ -112,7 +112,7 @@ export function once(key: string, more: Partial<Once> = {}): Once {
 }
 
 /** Storage with these tenants in it. */
-export async function openWith(place: Place, ...tenants: TenantId[]): Promise<Storage> {
+export async function openWith(place: TestInstallation, ...tenants: TenantId[]): Promise<Storage> {
   const storage = await place.open();
   for (const tenant of tenants) await storage.tenants.ensure(tenant, NOW_MS);
   return storage;

@@ -26,7 +26,7 @@ import {
   now,
   NOW_MS,
   openWith,
-  type Place,
+  type TestInstallation,
   placedIn,
   request,
 } from './claims.ts';
@@ -45,8 +45,8 @@ const anchoredAt = (size: number, epoch = 0, tenant: TenantId = 'acme'): EpochRe
   },
 });
 
-async function begin(storage: Storage, wish: EpochRequest) {
-  const result: EpochResult = await storage.log.beginEpoch(wish, now());
+async function begin(storage: Storage, epochRequest: EpochRequest) {
+  const result: EpochResult = await storage.log.beginEpoch(epochRequest, now());
   assert.equal(result.status, 'Begun');
   return result;
 }
@@ -74,7 +74,7 @@ const genesisOf = ({ anchored }: EpochRequest, origin: string) =>
   epochGenesisHash(origin, formatCheckpoint(anchored));
 
 /** Three entries under a checkpoint. */
-async function signedLog(place: Place): Promise<Storage> {
+async function signedLog(place: TestInstallation): Promise<Storage> {
   const storage = await openWith(place, 'acme', 'other');
   await fill(storage, 'acme', 3);
   await fill(storage, 'other', 2);
@@ -84,10 +84,10 @@ async function signedLog(place: Place): Promise<Storage> {
 
 export const epochClaims: Claims = {
   async 'a log that is behind its anchor goes on under a new name, and says so first'(place) {
-    const wish = anchoredAt(5);
+    const epochRequest = anchoredAt(5);
     {
       await using storage = await signedLog(place);
-      const begun = await begin(storage, wish);
+      const begun = await begin(storage, epochRequest);
       assert.deepEqual([begun.origin, begun.restoredSize, begun.notice.index], [`${ORIGIN}/1`, 3, 3]);
       const [placed] = placedIn(await append(storage, request('acme', [draftOf()])));
       assert.equal(placed!.index, 4, 'the sequence goes on');
@@ -100,7 +100,7 @@ export const epochClaims: Claims = {
       [0, 1, 2, 3, 4, 5, 6],
     );
     requireLog(rows.slice(0, 3), genesisHash(ORIGIN));
-    requireLog(rows.slice(3), genesisOf(wish, `${ORIGIN}/1`));
+    requireLog(rows.slice(3), genesisOf(epochRequest, `${ORIGIN}/1`));
     assert.equal(decodeEntry(rows[3]!.entry).kind, KINDS.newEpoch);
     assert.deepEqual(payloadOf(rows[3]!), {
       previousOrigin: ORIGIN,
@@ -170,10 +170,10 @@ export const epochClaims: Claims = {
   async 'it begins a stream of its own; the one before ends without a seal, and seals count in their log'(
     place,
   ) {
-    const wish = anchoredAt(5);
+    const epochRequest = anchoredAt(5);
     {
       await using storage = await signedLog(place);
-      await begin(storage, wish);
+      await begin(storage, epochRequest);
     }
     await using storage = await place.open();
     await fill(storage, 'acme', 1);
@@ -192,13 +192,13 @@ export const epochClaims: Claims = {
         [6, 7],
       ],
     );
-    assert.deepEqual(streams[1]!.genesis, genesisOf(wish, `${ORIGIN}/1`));
+    assert.deepEqual(streams[1]!.genesis, genesisOf(epochRequest, `${ORIGIN}/1`));
     assert.deepEqual(streams[2]!.genesis, rows[5]!.leaf);
     assert.deepEqual(streams[0]!.head, rows[2]!.leaf);
     assert.equal(streams[1]!.previousStreamId, streams[0]!.streamId);
     const { firstIndex, lastIndex } = payloadOf(rows[5]!) as { firstIndex: number; lastIndex: number };
     assert.deepEqual([firstIndex, lastIndex], [0, 2]);
-    requireLog(rows.slice(3), genesisOf(wish, `${ORIGIN}/1`));
+    requireLog(rows.slice(3), genesisOf(epochRequest, `${ORIGIN}/1`));
   },
 
   async 'where the last entry before is a seal, the stream that it opened is the one'(place) {
@@ -206,8 +206,8 @@ export const epochClaims: Claims = {
     const log = storage.log.forTenant('acme');
     const [open] = await log.streams({ before: undefined }, 1);
     await storage.log.seal({ tenant: 'acme', streamId: open!.streamId }, now());
-    const wish = anchoredAt(9);
-    await begin(storage, wish);
+    const epochRequest = anchoredAt(9);
+    await begin(storage, epochRequest);
     await fill(storage, 'acme', 1);
     const streams = await log.streams({ after: undefined }, 10);
     assert.deepEqual(
@@ -217,14 +217,15 @@ export const epochClaims: Claims = {
         [4, 6],
       ],
     );
-    assert.deepEqual(streams[1]!.genesis, genesisOf(wish, `${ORIGIN}/1`));
+    assert.deepEqual(streams[1]!.genesis, genesisOf(epochRequest, `${ORIGIN}/1`));
   },
 
   async 'it is not begun where the store has what was anchored, nor for a log of somebody else'(place) {
     await using storage = await signedLog(place);
     const rows = await place.rows('acme');
     const has = { origin: ORIGIN, size: 2, root: rootOf(rows.slice(0, 2)) };
-    const status = async (wish: EpochRequest) => (await storage.log.beginEpoch(wish, now())).status;
+    const status = async (epochRequest: EpochRequest) =>
+      (await storage.log.beginEpoch(epochRequest, now())).status;
     assert.equal(await status({ tenant: 'acme', anchored: has }), 'NotNeeded');
     assert.equal(
       await status({ tenant: 'acme', anchored: { ...has, size: 3, root: rootOf(rows) } }),
@@ -247,7 +248,7 @@ export const epochClaims: Claims = {
     await using storage = await signedLog(place);
     await fill(storage, 'acme', 4);
     const rows = await place.rows('acme');
-    const result = async (wish: EpochRequest) => storage.log.beginEpoch(wish, now());
+    const result = async (epochRequest: EpochRequest) => storage.log.beginEpoch(epochRequest, now());
     const headAt = (size: number, root = rootOf(rows.slice(0, size))) => ({ origin: ORIGIN, size, root });
     for (const size of [1, 5, 7]) {
       const parted = {
@@ -273,16 +274,16 @@ export const epochClaims: Claims = {
   },
 
   async 'it can happen again and again, also before anything of the last log came back'(place) {
-    let wish = anchoredAt(5);
+    let epochRequest = anchoredAt(5);
     {
       await using storage = await signedLog(place);
-      await begin(storage, wish);
+      await begin(storage, epochRequest);
     }
     {
       await using storage = await place.open();
       await fill(storage, 'acme', 1);
-      wish = anchoredAt(40, 1);
-      const second = await begin(storage, wish);
+      epochRequest = anchoredAt(40, 1);
+      const second = await begin(storage, epochRequest);
       assert.deepEqual([second.origin, second.restoredSize], [`${ORIGIN}/2`, 2]);
     }
     // The copy that comes back is older than the epoch that was anchored: its number is not given twice.
@@ -292,7 +293,7 @@ export const epochClaims: Claims = {
     await fill(storage, 'acme', 2);
     const rows = await place.rows('acme');
     requireLog(rows.slice(3, 5), genesisOf(anchoredAt(5), `${ORIGIN}/1`));
-    requireLog(rows.slice(5, 6), genesisOf(wish, `${ORIGIN}/2`));
+    requireLog(rows.slice(5, 6), genesisOf(epochRequest, `${ORIGIN}/2`));
     requireLog(rows.slice(6), genesisOf(anchoredAt(8, 6), `${ORIGIN}/7`));
     const origins = await Promise.all(
       rows.map(async ({ index }) =>

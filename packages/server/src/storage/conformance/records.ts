@@ -136,19 +136,19 @@ export const recordClaims: Claims = {
     let held = recordOf('acme');
     await append(storage, changeOf([held]));
     for (let version = 2; version <= 4; version++) {
-      const wishes = Array.from({ length: 100 }, (_, i) => nextVersion(held, { state: `by ${i}` }));
+      const changes = Array.from({ length: 100 }, (_, i) => nextVersion(held, { state: `by ${i}` }));
       // Some share a pool, the others come at the same time.
-      const pools = Array.from({ length: 20 }, (_, i) => wishes.slice(5 * i, 5 * i + 5));
+      const pools = Array.from({ length: 20 }, (_, i) => changes.slice(5 * i, 5 * i + 5));
       const answers = await Promise.all(
         pools.map((pool) =>
           storage.log.append(
-            pool.map((wish) => changeOf([wish])),
+            pool.map((change) => changeOf([change])),
             now(),
           ),
         ),
       );
       const results = answers.flat();
-      const winners = wishes.filter((_, i) => results[i]!.status === 'Done');
+      const winners = changes.filter((_, i) => results[i]!.status === 'Done');
       assert.equal(winners.length, 1);
       for (const result of results)
         if (result.status !== 'Done') assert.deepEqual(result, { status: 'Stale', id: held.id, version });
@@ -224,7 +224,7 @@ export const recordClaims: Claims = {
       changeOf([recordOf('acme'), nextVersion(nextVersion(old))], { once: once('k', OF_KEYS) }),
       changeOf([nextVersion(old), recordOf('acme', { id: old.id })]),
     ];
-    for (const wish of half) assert.equal((await append(storage, wish)).status, 'Stale');
+    for (const change of half) assert.equal((await append(storage, change)).status, 'Stale');
     const acme = storage.records.forOwner('acme');
     assert.deepEqual(await acme.list('ApiKey'), [old]);
     assert.equal((await place.rows('acme')).length, 1);

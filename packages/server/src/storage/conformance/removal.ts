@@ -13,7 +13,7 @@ import {
   toBase64,
   verifyInclusion,
 } from '@tallystick/evidence';
-import type { AppendAnswer, Draft } from '../../streams/log.ts';
+import type { AppendOutcome, Draft } from '../../streams/log.ts';
 import type { IndexSpan } from '../../streams/removal/removal.ts';
 import type { ProvenEvent } from '../../streams/tree.ts';
 import type { Storage } from '../storage.ts';
@@ -26,7 +26,7 @@ import {
   now,
   NOW_MS,
   openWith,
-  type Place,
+  type TestInstallation,
   placedIn,
   request,
   soundContent,
@@ -108,7 +108,7 @@ function requireProof(given: ProvenEvent, entry: Uint8Array): void {
 }
 
 /** Ten events of acme under a checkpoint, and five of another tenant. */
-async function signedLogs(place: Place): Promise<Storage> {
+async function signedLogs(place: TestInstallation): Promise<Storage> {
   const storage = await openWith(place, 'acme', 'other');
   await fill(storage, 'acme', 10);
   await fill(storage, 'other', 5);
@@ -116,7 +116,7 @@ async function signedLogs(place: Place): Promise<Storage> {
   return storage;
 }
 
-function requireFault(answer: AppendAnswer | undefined, message: RegExp): void {
+function requireFault(answer: AppendOutcome | undefined, message: RegExp): void {
   assert.ok(answer?.status === 'Faulty', answer?.status);
   assert.match(answer.error.message, message);
 }
@@ -204,10 +204,13 @@ export const removalClaims: Claims = {
     for (const index of [1, 5, 7, 8]) await place.removeContent('acme', index);
     assert.equal(await contentsOf(storage, 'acme'), '.?.P.?.??..');
     assert.equal((await proven(storage, 'acme', 5)).evidence.content, undefined);
-    await assert.rejects(storage.removal.deleteContents('acme', 2, 0), /entry 2 of acme is no purge notice/);
+    await assert.rejects(
+      storage.removal.deleteContents('acme', 2, 0),
+      /entry 2 of acme is not a purge notice/,
+    );
     await assert.rejects(
       storage.removal.deleteContents('acme', 99, 0),
-      /entry 99 of acme is no purge notice/,
+      /entry 99 of acme is not a purge notice/,
     );
     await deleteAll(storage, 'acme', noticeIndex);
     assert.deepEqual(

@@ -15,7 +15,7 @@ import {
 } from '@tallystick/evidence';
 import type { StoredStream, StreamLimits } from '../../streams/log.ts';
 import type { Storage } from '../storage.ts';
-import { type LogRow, openWith, type Place } from './claims.ts';
+import { type LogRow, openWith, type TestInstallation } from './claims.ts';
 import { recompute } from './log-chain.ts';
 
 const ORIGIN = 'audit.example.com';
@@ -26,7 +26,11 @@ const FAR = Number.MAX_SAFE_INTEGER;
 export type Shape = [events: number, cause: string | undefined];
 
 /** All streams of a tenant's log, oldest first. */
-export async function shapesOf(place: Place, storage: Storage, tenant: TenantId): Promise<Shape[]> {
+export async function shapesOf(
+  place: TestInstallation,
+  storage: Storage,
+  tenant: TenantId,
+): Promise<Shape[]> {
   const log = storage.log.forTenant(tenant);
   const streams = await log.streams({ after: undefined }, FAR);
   const rows = await place.rows(tenant);
@@ -50,7 +54,7 @@ export async function shapesOf(place: Place, storage: Storage, tenant: TenantId)
 }
 
 export async function openLimited(
-  place: Place,
+  place: TestInstallation,
   streams: Partial<StreamLimits>,
   ...tenants: TenantId[]
 ): Promise<Storage> {

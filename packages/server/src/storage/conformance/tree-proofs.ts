@@ -11,10 +11,10 @@ import {
 } from '@tallystick/evidence';
 import type { LogSize, ProvenEvent } from '../../streams/tree.ts';
 import type { Storage } from '../storage.ts';
-import { append, type Claims, draftOf, openWith, type Place, request, textsOf } from './claims.ts';
+import { append, type Claims, draftOf, openWith, type TestInstallation, request, textsOf } from './claims.ts';
 import { fill, publish, readAll } from './tree.ts';
 
-const idAt = async (place: Place, tenant: TenantId, index: number): Promise<EventId> =>
+const idAt = async (place: TestInstallation, tenant: TenantId, index: number): Promise<EventId> =>
   decodeEntry((await place.rows(tenant))[index]!.entry).eventId;
 
 async function proven(storage: Storage, eventId: EventId, preferred: readonly LogSize[] = []) {
@@ -62,8 +62,8 @@ export const treeProofClaims: Claims = {
     for (const index of [0, 2, 3, 255, 256, 299, 300, 699]) {
       const eventId = await idAt(place, 'acme', index);
       for (const preferred of [undefined, ...sizes, 100]) {
-        const wishes = preferred === undefined ? [] : [{ epoch: 0, size: preferred }];
-        const found = await proven(storage, eventId, [{ epoch: 1, size: 700 }, ...wishes]);
+        const logSizes = preferred === undefined ? [] : [{ epoch: 0, size: preferred }];
+        const found = await proven(storage, eventId, [{ epoch: 1, size: 700 }, ...logSizes]);
         const isTaken = preferred !== undefined && preferred > index && sizes.includes(preferred);
         assert.equal(found.under?.checkpoint.size, isTaken ? preferred : 700, `${index} under ${preferred}`);
         assert.equal(found.evidence.index, index);
@@ -79,7 +79,7 @@ export const treeProofClaims: Claims = {
     await using storage = await openWith(place, 'acme', 'other');
     const secret = draftOf({ payload: { a: 1 } }, { classification: 'Secret' });
     await append(storage, request('acme', [secret]));
-    const wish = { eventId: secret.eventId, preferred: [] };
+    const proofRequest = { eventId: secret.eventId, preferred: [] };
     const before = await proven(storage, secret.eventId);
     assert.deepEqual([before.under, before.head.latest], [undefined, undefined]);
     await publish(storage, await readAll(storage));
@@ -90,7 +90,7 @@ export const treeProofClaims: Claims = {
       textsOf(secret),
     );
     const isSeen = async (tenant: TenantId, visible: readonly (typeof CLASSIFICATIONS)[number][]) =>
-      (await storage.tree.forTenant(tenant).proveEvent({ ...wish, visible })) !== undefined;
+      (await storage.tree.forTenant(tenant).proveEvent({ ...proofRequest, visible })) !== undefined;
     assert.deepEqual(
       [await isSeen('acme', ['Public', 'Internal']), await isSeen('other', CLASSIFICATIONS)],
       [false, false],
@@ -109,8 +109,8 @@ export const treeProofClaims: Claims = {
     const [altered, removed] = [await idAt(place, 'acme', 2), await idAt(place, 'acme', 3)];
     await place.alterContent('acme', 2, '{"payload":{}}');
     await place.removeContent('acme', 3);
-    const wish = { eventId: altered, visible: CLASSIFICATIONS, preferred: [] };
-    const found = await storage.tree.forTenant('acme').proveEvent(wish);
+    const proofRequest = { eventId: altered, visible: CLASSIFICATIONS, preferred: [] };
+    const found = await storage.tree.forTenant('acme').proveEvent(proofRequest);
     assert.ok(found !== undefined && 'fault' in found);
     assert.deepEqual(Object.keys(found).toSorted(), ['fault', 'index']);
     assert.equal(found.index, 2);

@@ -25,7 +25,7 @@ import {
   type LogRow,
   NOW_MS,
   openWith,
-  type Place,
+  type TestInstallation,
   request,
 } from './claims.ts';
 
@@ -70,7 +70,7 @@ async function treeOf(storage: Storage, tenant: TenantId): Promise<LogTree> {
 }
 
 const leavesOf = (rows: readonly LogRow[]) => rows.map(({ entry }) => leafHash(entry));
-const rootOf = async (place: Place, tenant: TenantId, size: number) =>
+const rootOf = async (place: TestInstallation, tenant: TenantId, size: number) =>
   CompactRange.of(0, leavesOf(await place.rows(tenant)).slice(0, size)).root();
 const sizesIn = ({ heads }: GrownLog) => heads.map(({ size }) => size);
 const byTenant = ([one]: readonly unknown[], [other]: readonly unknown[]) =>

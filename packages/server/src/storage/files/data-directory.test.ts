@@ -9,14 +9,14 @@ import { storageCheck, openDataDirectory } from './data-directory.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-data-'));
 after(() => rmSync(folder, { recursive: true }));
 
-test('the data directory is made for its owner alone, and opened again as it is', async () => {
+test('the data directory is created for its owner only, and reopened unchanged', async () => {
   const directory = join(folder, 'deep', 'data');
   await openDataDirectory(directory);
   await openDataDirectory(directory);
   assert.equal(statSync(directory).mode & 0o777, 0o700);
 });
 
-test('a place that cannot be a directory is one clear line', async () => {
+test('a place that cannot be a directory gives a one-line error', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   for (const directory of [file, join(file, 'below')]) {
@@ -31,7 +31,7 @@ test('a place that cannot be a directory is one clear line', async () => {
   }
 });
 
-test('a place whose parent is there and takes no directory is refused, not tried for ever', async () => {
+test('a place whose parent accepts no directory is refused, not retried forever', async () => {
   await assert.rejects(
     openDataDirectory('/proc/tallystick/data'),
     /^StartError: cannot use the data directory/,

@@ -1,4 +1,4 @@
-// The one directory in which everything is kept. Made at first start, for its owner alone.
+// The directory for all data. It is created at the first start, for its owner only.
 
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import type { Check } from '../../admin/health.ts';
 import { StartError } from '../../start-error.ts';
 
-/** Makes the directory if need be; throws StartError when it cannot be used. */
+/** Creates the directory if it is missing; throws StartError if it cannot be used. */
 export async function openDataDirectory(directory: string): Promise<void> {
   try {
     await makeDirectory(resolve(directory));
@@ -21,7 +21,7 @@ export async function openDataDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Not by Node's own recursive way, which never ends where a directory cannot be made although its parent is there. */
+/** Node's recursive mkdir never returns if a directory cannot be created although its parent exists. */
 async function makeDirectory(directory: string): Promise<void> {
   const make = () => mkdir(directory, { mode: 0o700 });
   try {
@@ -38,7 +38,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
-/** `database` is where there is one besides the data directory. */
+/** `database` is set if there is one besides the data directory. */
 export function storageCheck(directory: string, database?: { readonly answers: () => Promise<void> }): Check {
   return {
     name: 'storage',
@@ -58,6 +58,6 @@ export function storageCheck(directory: string, database?: { readonly answers: (
 async function assertUsable(directory: string): Promise<void> {
   const found = await stat(directory);
   if (!found.isDirectory())
-    throw Object.assign(new Error(`${directory} is no directory`), { code: 'ENOTDIR' });
+    throw Object.assign(new Error(`${directory} is not a directory`), { code: 'ENOTDIR' });
   await access(directory, constants.W_OK | constants.X_OK);
 }

@@ -1,7 +1,7 @@
-// moved.json in a data directory: its log was copied elsewhere, or is being copied, and must not go on here. Two stores
-// that went on under one name would be a fork. The service and every command that could write refuse such a directory
-// until the file is gone; that is for people to do, who know that the other one was never served. Keys and anchor stay in
-// the directory, and belong to the other store then.
+// moved.json in a data directory: its log was copied elsewhere, or is being copied, and must not continue here. Two stores
+// that continue under one name would be a fork. The service and every writing command refuse such a directory until an
+// operator, who knows that the copy was never served, removes the file. Keys and anchor stay in the directory, and belong
+// to the copy then.
 //
 //   {"state":"Copying"|"Moved","to":<where, without a credential>,"copyId":<ULID>,"at":<time>}
 
@@ -16,12 +16,12 @@ export const MOVED_FILE = 'moved.json';
 export interface Move {
   readonly state: 'Copying' | 'Moved';
   readonly to: string;
-  /** Tells whether what is found at the other place came from here, and from the state in which this is now. */
+  /** Shows whether the copy at the other place came from here, and from the current state. */
   readonly copyId: string;
   readonly at: string;
 }
 
-/** Throws StartError for a file that says nothing. */
+/** Throws StartError for an unreadable file. */
 export function readMove(directory: string): Move | undefined {
   const path = join(directory, MOVED_FILE);
   let text: string;
@@ -36,12 +36,12 @@ export function readMove(directory: string): Move | undefined {
   throw new StartError(`${path} says that the data was copied elsewhere, and cannot be read`);
 }
 
-/** On the disk when this resolves. */
+/** Durable when this resolves. */
 export function writeMove(directory: string, { state, to, copyId, at }: Move): Promise<void> {
   return replaceFile(join(directory, MOVED_FILE), `${JSON.stringify({ state, to, copyId, at })}\n`);
 }
 
-/** Throws StartError for a directory whose log goes on elsewhere, or may. */
+/** Throws StartError for a directory whose log continues elsewhere, or may. */
 export function requireNotMoved(directory: string): void {
   const move = readMove(directory);
   if (move === undefined) return;

@@ -21,7 +21,7 @@ function folder(): Disposable & { path: string; file: string } {
   return { path, file: join(path, 'file'), [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-test('a file is added once, for its owner alone, and never replaced', async () => {
+test('a file is added once, for its owner only, and never replaced', async () => {
   using directory = folder();
   assert.equal(await addFile(directory.file, 'one'), true);
   assert.equal(await addFile(directory.file, 'two'), false);
@@ -30,7 +30,7 @@ test('a file is added once, for its owner alone, and never replaced', async () =
   assert.deepEqual(readdirSync(directory.path), ['file']);
 });
 
-test('of many that add it at the same time one does, whole', async () => {
+test('of concurrent attempts one adds the complete file', async () => {
   using directory = folder();
   const contents = Array.from({ length: 10 }, (_, i) => `${i}`.repeat(10_000));
   const added = await Promise.all(contents.map((content) => addFile(directory.file, content)));
@@ -39,7 +39,7 @@ test('of many that add it at the same time one does, whole', async () => {
   assert.deepEqual(readdirSync(directory.path), ['file']);
 });
 
-test('a file that cannot be synced does not come into its place, nor is its draft left', async () => {
+test('a file that cannot be synced is not put in place, and its draft is removed', async () => {
   using directory = folder();
   for (const put of [addFile, replaceFile]) {
     using _ = await failing('sync', 'EIO');
@@ -63,7 +63,7 @@ test('file and folder are synced, in this order', async () => {
   assert.equal(readFileSync(directory.file, 'utf8'), 'new');
 });
 
-test('what a kill has left of a draft is removed once it is old, and nothing else', async () => {
+test('a draft that a kill left behind is removed once it is old, and nothing else', async () => {
   using directory = folder();
   const NOW_MS = Date.now();
   const old = new Date(NOW_MS - 11 * 60_000);

@@ -1,5 +1,5 @@
-// Files that appear whole or not at all, for their owner alone: written beside their place, synced, and only then put
-// there. What a crash leaves behind is a folder with a draft in it, which nothing reads; `removeDrafts` takes it away.
+// Files that appear completely or not at all, for their owner only: written beside their place, synced, and only then
+// put there. A crash leaves a folder with a draft, which nothing reads; `removeDrafts` removes it.
 
 import { link, lstat, mkdtemp, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,11 +9,11 @@ const DRAFT = 'draft';
 const DRAFT_FOLDER = /\.draft-[A-Za-z0-9]{6}$/;
 const DRAFT_MS_MAX = 10 * 60_000;
 
-/** False if there is one already, which is left as it is. */
+/** False if the file exists already, which is left unchanged. */
 export function addFile(path: string, content: string | Uint8Array): Promise<boolean> {
   return withDraft(path, content, async (draft) => {
     try {
-      // Unlike a rename, a link never replaces what is there.
+      // Unlike a rename, a link never replaces an existing file.
       await link(draft, path);
       return true;
     } catch (error) {
@@ -23,14 +23,14 @@ export function addFile(path: string, content: string | Uint8Array): Promise<boo
   });
 }
 
-/** Where it fails the old file is there or the new one, and which of them a crash would leave is not known. */
+/** After a failure, either the old or the new file is there, and it is unknown which of them a crash would leave. */
 export function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   return withDraft(path, content, (draft) => rename(draft, path));
 }
 
 /**
- * Removes what crashes have left of drafts in a folder that is ours; it may hold secrets. Others may be writing there:
- * a draft lives for milliseconds, so one that is not old is theirs.
+ * Removes drafts that crashes have left in our folder; they may hold secrets. Another process may be writing there: a
+ * draft lives for milliseconds, so only old ones are removed.
  */
 export async function removeDrafts(folder: string, nowMs: number): Promise<void> {
   for (const name of await namesIn(folder)) {
@@ -59,13 +59,13 @@ async function withDraft<T>(
   content: string | Uint8Array,
   place: (draft: string) => Promise<T>,
 ): Promise<T> {
-  // A folder of its own, because its name is unique and it lets nobody else in.
+  // A folder, because its name is unique and other users have no access.
   const folder = await mkdtemp(`${path}.draft-`);
   try {
     const draft = join(folder, DRAFT);
     await writeSynced(draft, content);
     const placed = await place(draft);
-    // Also when another's file is there: whoever put it there may not have come to this yet.
+    // Also if another process added the file: it may not have synced the folder yet.
     await syncFolder(dirname(path));
     return placed;
   } finally {

@@ -1,12 +1,11 @@
-// The checks of which the verification of a store consists. All of them run; a test takes one away to see that the
-// change which it is there for is then missed.
+// The checks of a store verification. All of them run; a test disables one to show that its change is then missed.
 
 export const CHECKS = [
-  /** The database's own, of pages and indexes. */
+  /** The database's own check of pages and indexes. */
   'file',
-  /** Tables, columns, indexes and triggers are those that this program makes. */
+  /** Tables, columns, indexes and triggers match the schema of this program. */
   'schema',
-  /** Rows of tenants that are not there, contents without an entry. */
+  /** Rows of missing tenants, and contents without an entry. */
   'strays',
   'leaves',
   'chain',
@@ -15,9 +14,9 @@ export const CHECKS = [
   'classification',
   'deletions',
   'streams',
-  /** Where a log ends, if there is a row that says it. */
+  /** The end of a log, if a row states it. */
   'heads',
-  /** Records are what their notices commit to. */
+  /** Records match the commitments in their notices. */
   'records',
   'tiles',
   'checkpoints',

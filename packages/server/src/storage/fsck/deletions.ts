@@ -1,5 +1,5 @@
-// What the store says was removed under which notice, against the purge notices of the tenant's logs: each range of each notice
-// has its row, and there is no other. Whether content that is gone is explained at all is judged by the notices alone.
+// Compares the deletion rows with the purge notices of the tenant's logs: each range of each notice has its row, and
+// there is no other. Only the notices decide whether missing content is explained.
 
 import { KINDS, type Notice } from '@tallystick/evidence';
 import type { Deletion } from '../../streams/removal/removal.ts';
@@ -7,10 +7,10 @@ import { fault } from './store-fault.ts';
 
 /** The ranges of a tenant's purge notices, in indexes of its sequence. */
 export class ToldDeletions {
-  /** By its range; the value is the notice's index. */
+  /** Range to index of its notice. */
   readonly #told = new Map<string, number>();
 
-  /** `logFirstIndex` is that of the log of the notice, in the tenant's sequence. */
+  /** `logFirstIndex` is the first index of the notice's log in the tenant's sequence. */
   notice({ kind, index, payload }: Notice, logFirstIndex: number): void {
     if (kind !== KINDS.purge) return;
     for (const [from, to] of payload.ranges)
@@ -20,19 +20,19 @@ export class ToldDeletions {
       );
   }
 
-  /** Each row once; throws EvidenceError. */
+  /** Called once per row; throws EvidenceError. */
   require(deletion: Deletion): void {
     const name = nameOf(deletion);
     if (this.#told.get(name) !== deletion.noticeIndex)
       throw fault(
         'GAP_UNEXPLAINED',
-        `a row says that ${name} was removed under the notice at index ${deletion.noticeIndex}, and no notice there says so: somebody has put or changed it`,
+        `a row says that ${name} was removed under the notice at index ${deletion.noticeIndex}, and no notice there says so: the row was inserted or changed by hand`,
         deletion.firstIndex,
       );
     this.#told.delete(name);
   }
 
-  /** After the last row: throws EvidenceError where one is missing. */
+  /** Called after the last row; throws EvidenceError if one is missing. */
   end(): void {
     for (const [name, index] of this.#told)
       throw fault(

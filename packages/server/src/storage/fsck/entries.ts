@@ -1,6 +1,6 @@
-// One log as it is read back, entry by entry: each is what was hashed, stands where it says, names the leaf before it,
-// was not received before that one, and its values lead to its content hash. Nothing that the store says of itself is
-// believed. Memory is that of one lot.
+// Reads back one log, entry by entry: each must match its hash, have the right index, name the previous leaf, not be
+// received before that one, and have values that lead to its content hash. No column is trusted. Memory use is that of
+// one lot.
 
 import {
   contentOf,
@@ -25,30 +25,30 @@ import { atIndex, fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './log-row.ts';
 import { canonicalText, LotValues } from './values.ts';
 
-/** What an entry turned out to be. */
+/** A checked entry. */
 export interface SoundEntry {
   readonly index: number;
   readonly receivedAtMs: number;
   /** Recomputed. */
   readonly leaf: Uint8Array;
-  /** The entry itself, where its content is gone. */
+  /** The decoded entry, if its content is deleted. */
   readonly deleted: Entry | undefined;
   readonly notice: Notice | undefined;
 }
 
-/** Where in a log the walk begins. */
+/** The position in a log at which the walk begins. */
 export interface WalkStart {
-  /** The place of the log's first entry in the tenant's sequence. */
+  /** The index of the log's first entry in the tenant's sequence. */
   readonly firstIndex: number;
-  /** The index in the log of the entry that comes next, and the leaf that it must name. */
+  /** The index in the log of the next entry, and the leaf that it must name. */
   readonly nextIndex: number;
   readonly previous: Uint8Array;
 }
 
 const NO_CONTENT = -1;
 
-/** What is costly to make, and shared by all logs, one at a time. */
-export class WalkDesk {
+/** Resources that are costly to create; all logs share them, one at a time. */
+export class WalkResources {
   readonly checks: Checks;
   readonly pool = new HashPool();
   readonly values: LotValues;
@@ -60,36 +60,36 @@ export class WalkDesk {
 }
 
 export class EntryWalk {
-  readonly #desk: WalkDesk;
+  readonly #resources: WalkResources;
   readonly #firstIndex: number;
   #nextIndex: number;
   #previous: Uint8Array;
   #lastReceivedAtMs = 0;
 
-  constructor(desk: WalkDesk, { firstIndex, nextIndex, previous }: WalkStart) {
-    this.#desk = desk;
+  constructor(resources: WalkResources, { firstIndex, nextIndex, previous }: WalkStart) {
+    this.#resources = resources;
     this.#firstIndex = firstIndex;
     this.#nextIndex = nextIndex;
     this.#previous = previous;
   }
 
-  /** The index in the log of the entry that comes next. */
+  /** The index in the log of the next entry. */
   get nextIndex(): number {
     return this.#nextIndex;
   }
 
-  /** Takes the rows that follow and gives each to `use`; throws EvidenceError at the first that does not fit. */
+  /** Checks the next rows and passes each to `use`; throws EvidenceError at the first that does not fit. */
   take(rows: readonly LogRow[], use: (sound: SoundEntry) => void): void {
-    const { values } = this.#desk;
+    const { values } = this.#resources;
     const places: number[] = [];
     const unreadable = this.#addValues(rows, places);
     values.run();
-    const leavesAt = hashLeaves(this.#desk.pool, places.length, (i) => rows[i]!.entry);
+    const leavesAt = hashLeaves(this.#resources.pool, places.length, (i) => rows[i]!.entry);
     for (let i = 0; i < places.length; i++) {
       const index = this.#nextIndex;
       let sound: SoundEntry;
       try {
-        sound = this.#sound(rows[i]!, this.#desk.pool.digest(leavesAt + i * HASH_BYTES), places[i]!);
+        sound = this.#sound(rows[i]!, this.#resources.pool.digest(leavesAt + i * HASH_BYTES), places[i]!);
       } catch (error) {
         throw error instanceof EvidenceError ? atIndex(error, index) : error;
       }
@@ -99,13 +99,13 @@ export class EntryWalk {
     if (unreadable !== undefined) throw atIndex(unreadable, this.#nextIndex);
   }
 
-  /** Adds a place for every row up to the first that cannot be read at all, whose fault is given. */
+  /** Adds the values of every row up to the first unreadable one, whose fault is returned. */
   #addValues(rows: readonly LogRow[], places: number[]): EvidenceError | undefined {
-    const { values } = this.#desk;
+    const { values } = this.#resources;
     values.begin(rows.length);
     try {
       for (const [i, row] of rows.entries()) {
-        // One that stands at another's place is told as that, whatever is in it.
+        // A wrong position is reported before any fault of the content.
         this.#requirePlace(row, this.#nextIndex + i);
         if (row.entry.length !== ENTRY_BYTES)
           throw fault('MALFORMED', `is ${row.entry.length} bytes, not ${ENTRY_BYTES}`);
@@ -125,7 +125,7 @@ export class EntryWalk {
   }
 
   #sound(row: LogRow, leaf: Uint8Array, place: number): SoundEntry {
-    const { checks, values } = this.#desk;
+    const { checks, values } = this.#resources;
     if (checks.has('leaves') && !equalBytes(leaf, row.leaf))
       throw fault('LEAF_MISMATCH', 'is not what was hashed');
     const { kind, index, receivedAtMs, previousAt, contentAt } = readLink(row.entry, 0);
@@ -146,7 +146,7 @@ export class EntryWalk {
   }
 }
 
-/** Of an event whose content is gone the roots are left, and must still lead to its content hash. */
+/** For an event without content, the roots remain, and must still lead to its content hash. */
 function deletedEntry({ entry: bytes, root1, root2 }: LogRow): Entry {
   const entry = decodeEntry(bytes);
   if (isNotice(entry.kind)) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
@@ -157,7 +157,7 @@ function deletedEntry({ entry: bytes, root1, root2 }: LogRow): Entry {
   return entry;
 }
 
-/** What was hashed, and so what the notice says. */
+/** The content matches its hash, so the notice is authentic. */
 export function noticeIn(entry: Entry, { text1, text2, seeds }: RowContent): Notice {
   const shown = openTexts(
     [canonicalText(text1), canonicalText(text2)],

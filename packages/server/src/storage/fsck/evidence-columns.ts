@@ -1,17 +1,17 @@
-// What of the tables of a store is evidence, column by column, and why the rest is not, as tables.ts says it.
+// The columns that are evidence, and the reasons why others are not, from tables.ts.
 
 import { type Backend, columnsOf, tablesOf } from '../tables.ts';
 
-/** Parts of columns that are evidence otherwise, and why these are none. */
+/** Parts of evidence columns that are not evidence themselves, with the reason. */
 const PARTS_NOT: Readonly<Record<string, string>> = {
   'meta.value (all but log_origin)': 'facts about the installation that no log speaks of',
-  'entries.classification (content purged)': 'who might see what is gone for everybody',
+  'entries.classification (content purged)': 'the classification of content that is gone',
   'contents.seeds (of an empty group)': 'salts of units that are not there',
   'streams.stream_id (first of a log, not sealed)': 'no notice names it before one seals it',
-  'checkpoints.note (cosignatures)': 'for whoever holds the keys of the witnesses',
+  'checkpoints.note (cosignatures)': 'verified with the keys of the witnesses',
 };
 
-/** By table, the columns that are evidence and what they are held against. */
+/** By table: the evidence columns, and the data that they are compared with. */
 export type EvidenceColumns = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export function evidenceColumns(backend: Backend): EvidenceColumns {
@@ -24,7 +24,7 @@ export function evidenceColumns(backend: Backend): EvidenceColumns {
   return found;
 }
 
-/** By table, or by `<table>.<column>` of one that is evidence otherwise, why it is none. */
+/** By table, or by `<table>.<column>`: why it is not evidence. */
 export type NotEvidence = Readonly<Record<string, string>>;
 
 export function notEvidence(backend: Backend, parts: NotEvidence = {}): NotEvidence {
@@ -37,7 +37,7 @@ export function notEvidence(backend: Backend, parts: NotEvidence = {}): NotEvide
   return found;
 }
 
-/** Of the columns of a schema, by `<table>.<column>`: those that are no evidence, and why. */
+/** Of the columns of a schema, by `<table>.<column>`: those that are not evidence, and why. */
 export function notEvidenceAmong(
   columns: readonly string[],
   evidence: EvidenceColumns,
@@ -53,7 +53,7 @@ export function notEvidenceAmong(
   return found;
 }
 
-/** SQLite has the number of the tenant in its place. */
+/** SQLite has the number of the tenant instead. */
 function nameIn(table: string, column: string, backend: Backend): string {
   return backend === 'SQLite' && column === 'tenant_id' && table !== 'tenants' ? 'tenant' : column;
 }

@@ -1,10 +1,10 @@
-// Verifies a store: everything in it that is evidence, tenant by tenant, against itself, against the keys that sign and
-// against what is remembered outside. Sees one state, also while the service goes on; changes nothing; holds one lot of
-// entries at a time. After a fault it goes on with the next tenant. The same judge for every database.
+// Verifies a store: all evidence in it, tenant by tenant, against itself, the signing keys and the remembered heads. It
+// reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
+// it continues with the next tenant. The same code checks every backend.
 
-import { type Answer, answered, type Asking } from '../answers.ts';
+import { type Awaitable, awaited, type Resumable } from '../answers.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
-import { WalkDesk } from './entries.ts';
+import { WalkResources } from './entries.ts';
 import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';
 import { type FoundLogs, missingLogs } from './missing-logs.ts';
 import type { TrustedKey } from './notes.ts';
@@ -12,14 +12,14 @@ import { fault, type StoreFault, storeFault } from './store-fault.ts';
 import type { StoredRows, StoredTenant } from './stored-rows.ts';
 import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
 
-export interface FsckWish {
+export interface FsckOptions {
   readonly keys: readonly TrustedKey[];
   readonly remembered: Remembered;
-  /** This one alone; what is of no tenant is then left out. */
+  /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;
-  /** All of them, but for tests. */
+  /** All checks, except in tests. */
   readonly checks?: Checks;
-  readonly desk?: WalkDesk;
+  readonly resources?: WalkResources;
 }
 
 export interface TenantReport extends FoundLogs {
@@ -28,7 +28,7 @@ export interface TenantReport extends FoundLogs {
 }
 
 export interface FsckReport {
-  /** Those of no tenant first. */
+  /** Faults of the whole store first. */
   readonly faults: readonly StoreFault[];
   readonly tenants: readonly TenantReport[];
   readonly notEvidence: Readonly<Record<string, string>>;
@@ -36,19 +36,22 @@ export interface FsckReport {
 
 export interface FsckProgress {
   readonly entries: number;
-  /** About how many there are. */
+  /** An estimate. */
   readonly entriesTotal: number;
 }
 
-/** All that `store` reads must be of one state. */
-export function* fsck<Tenant>(store: StoredRows<Tenant>, wish: FsckWish): Asking<FsckReport, FsckProgress> {
-  const { checks = ALL_CHECKS, tenant: only } = wish;
+/** All reads of `store` must come from one state. */
+export function* fsck<Tenant>(
+  store: StoredRows<Tenant>,
+  options: FsckOptions,
+): Resumable<FsckReport, FsckProgress> {
+  const { checks = ALL_CHECKS, tenant: only } = options;
   const faults: StoreFault[] = [];
   const tenants: TenantReport[] = [];
-  function* look(check: Check, work: () => Answer<void>): Asking<void> {
+  function* look(check: Check, work: () => Awaitable<void>): Resumable<void> {
     if (!checks.has(check)) return;
     try {
-      yield* answered(work());
+      yield* awaited(work());
     } catch (error) {
       faults.push(storeFault(undefined, store.faultOf(error)));
     }
@@ -56,7 +59,7 @@ export function* fsck<Tenant>(store: StoredRows<Tenant>, wish: FsckWish): Asking
   for (const each of store.ofTheWhole) yield* look(each.check, each.look);
   if (only === undefined) yield* look('strays', () => store.requireKnownTenants());
   try {
-    yield* checkTenants(store, wish, tenants);
+    yield* checkTenants(store, options, tenants);
   } catch (error) {
     faults.push(storeFault(undefined, store.faultOf(error)));
   }
@@ -66,24 +69,24 @@ export function* fsck<Tenant>(store: StoredRows<Tenant>, wish: FsckWish): Asking
     const met = tenants.flatMap(({ logs }) => logs).reduce((sum, { values }) => sum + values, 0);
     yield* look('strays', () => store.requireNoStrayContent(isAllMet ? met : undefined));
   }
-  if (checks.has('anchor')) faults.push(...(yield* anchorFaults(store, wish, tenants)));
+  if (checks.has('anchor')) faults.push(...(yield* anchorFaults(store, options, tenants)));
   const notEvidence = (yield* orNone(store, () => store.notEvidence())) ?? {};
   return { faults, tenants, notEvidence };
 }
 
 function* checkTenants<Tenant>(
   store: StoredRows<Tenant>,
-  { keys, remembered, tenant: only, checks = ALL_CHECKS, desk = new WalkDesk(checks) }: FsckWish,
+  { keys, remembered, tenant: only, checks = ALL_CHECKS, resources = new WalkResources(checks) }: FsckOptions,
   reports: TenantReport[],
-): Asking<void, FsckProgress> {
-  const logOrigin = yield* answered(store.logOrigin());
+): Resumable<void, FsckProgress> {
+  const logOrigin = yield* awaited(store.logOrigin());
   if (logOrigin === undefined)
     throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
-  const check = new TenantCheck({ store, desk, logOrigin, keys, memory: createMemory(remembered) });
-  const entriesTotal = yield* answered(store.entriesTotal());
+  const check = new TenantCheck({ store, resources, logOrigin, keys, memory: createMemory(remembered) });
+  const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
   for (let last: StoredTenant<Tenant> | undefined; ; ) {
-    const portion = yield* answered(store.tenants(last, only));
+    const portion = yield* awaited(store.tenants(last, only));
     if (portion.length === 0) return;
     for (const stored of portion) {
       const logs: CheckedLog[] = [];
@@ -102,11 +105,11 @@ function* checkTenants<Tenant>(
   }
 }
 
-/** The same, with what `progressOf` makes of each number that it gives. */
+/** The same steps, with their progress converted by `progressOf`. */
 function* counted<T>(
-  steps: Asking<T, number>,
+  steps: Resumable<T, number>,
   progressOf: (count: number) => FsckProgress,
-): Asking<T, FsckProgress> {
+): Resumable<T, FsckProgress> {
   for (let step = steps.next(); ; ) {
     if (step.done === true) return step.value;
     if (typeof step.value === 'number') {
@@ -127,28 +130,28 @@ function* counted<T>(
 
 function* anchorFaults<Tenant>(
   store: StoredRows<Tenant>,
-  { remembered, tenant }: FsckWish,
+  { remembered, tenant }: FsckOptions,
   tenants: readonly TenantReport[],
-): Asking<StoreFault[]> {
+): Resumable<StoreFault[]> {
   const isSigned = tenants.some(({ logs }) => logs.some(({ signedSize }) => signedSize > 0));
   const own = anchorFault(remembered, isSigned);
   const logOrigin = yield* orNone(store, () => store.logOrigin());
   return [
     ...(own === undefined ? [] : [storeFault(undefined, own)]),
-    // Without a name of its logs the store has that fault already.
+    // A store without a log name already has that fault.
     ...(logOrigin === undefined
       ? []
       : missingLogs(headsRemembered(remembered), { logOrigin, tenant }, tenants)),
   ];
 }
 
-/** What cannot be read is told of elsewhere. */
+/** Unreadable rows are reported elsewhere. */
 function* orNone<T>(
   { faultOf }: Pick<StoredRows<unknown>, 'faultOf'>,
-  read: () => Answer<T>,
-): Asking<T | undefined> {
+  read: () => Awaitable<T>,
+): Resumable<T | undefined> {
   try {
-    return yield* answered(read());
+    return yield* awaited(read());
   } catch (error) {
     faultOf(error);
     return undefined;

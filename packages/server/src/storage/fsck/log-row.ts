@@ -1,7 +1,7 @@
-// A row of the log as the verifier of a store reads it: an entry with its content, whatever the database is.
+// A row of the log as the store verifier reads it on any backend: an entry with its content.
 
 export interface LogRow {
-  /** The column `leaf_index`: the place in the tenant's sequence. */
+  /** The column `leaf_index`: the index in the tenant's sequence. */
   readonly sequenceIndex: number;
   readonly classification: number;
   readonly entry: Uint8Array;

@@ -1,6 +1,6 @@
-// One log, all of it: what entries.ts finds of its entries, and beyond that the tree over them. Hashes of tiles,
-// checkpoints, streams, deletions and anchored heads are held against the tree as it grows, each at its own size. What a
-// lot of entries can meet is read before the lot is gone through.
+// Checks one whole log: its entries (entries.ts) and the tree over them. Tile hashes, checkpoints, streams, deletions
+// and anchored heads are compared with the tree as it grows, each at its own size. The rows that a lot of entries may
+// need are read before the lot.
 
 import {
   type AcceptedAnchorLoss,
@@ -19,9 +19,9 @@ import {
   TILE_WIDTH,
   toBase64,
 } from '@tallystick/evidence';
-import { answered, type Asking } from '../answers.ts';
-import type { LogPlace } from '../rows/log-place.ts';
-import { EntryWalk, type SoundEntry, type WalkDesk } from './entries.ts';
+import { awaited, type Resumable } from '../answers.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
+import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { ToldDeletions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
@@ -33,7 +33,7 @@ import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
 import type { StreamRows } from './streams.ts';
 
 export interface LogParts<Tenant> {
-  readonly desk: WalkDesk;
+  readonly resources: WalkResources;
   readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
   readonly records: ToldRecords;
@@ -41,42 +41,42 @@ export interface LogParts<Tenant> {
   readonly keys: readonly TrustedKey[];
 }
 
-/** What an epoch says of the log before it: how that one was anchored, and how much of it was left. */
+/** The facts of an epoch about the previous log: its anchored head, and how much of it was left. */
 export interface Beginning {
   /** The text that the genesis names. */
   readonly previousCheckpoint: string;
-  /** The only log that it may go on from. */
+  /** The only log that it may continue. */
   readonly previousOrigin: string;
-  /** How many entries the log before has here; undefined where that one is not here at all. */
+  /** The number of stored entries of the previous log; undefined if that log is not stored. */
   readonly previousEntries: number | undefined;
 }
 
 export interface LogFacts<Tenant> {
-  readonly place: LogPlace<Tenant>;
+  readonly place: LogIdentity<Tenant>;
   /** Undefined for the first log of a tenant. */
   readonly beginning: Beginning | undefined;
-  /** The epoch that goes on after this log, if there is one. */
+  /** The epoch that continues after this log, if there is one. */
   readonly next: EpochRow | undefined;
   /** Ascending by size. */
   readonly heads: readonly RememberedHead[];
-  /** As far as the anchor went after this state was looked at; undefined: the anchor is not compared. */
+  /** The anchored size as read after this state; undefined: the anchor is not compared. */
   readonly anchoredSize: number | undefined;
 }
 
 export interface LogCounts {
   entries: number;
   values: number;
-  /** Without their content, which a later notice explains. */
+  /** Entries without content that a later notice explains. */
   deleted: number;
-  /** Without their content, and no notice that was read explains it: where a fault cuts the log short, it may be none yet. */
+  /** Entries without content that no notice explains so far; a log that is cut short by a fault may lack the notice. */
   unexplained: number;
-  /** The indexes of the notices that explain what is deleted, in this log. */
+  /** The indexes in this log of the notices that explain deletions. */
   explainedBy: readonly number[];
   tiles: number;
   checkpoints: number;
-  /** Of the newest checkpoint. */
+  /** The size of the newest checkpoint. */
   signedSize: number;
-  /** What its notices say of anchors that were lost: nothing here tells whether the log was put back before them. */
+  /** Accepted anchor losses in its notices: it is unknown whether the log was put back before them. */
   readonly anchorLosses: AcceptedAnchorLoss[];
 }
 
@@ -89,14 +89,14 @@ export class LogCheck<Tenant> {
   readonly #deletions = new Deletions();
   readonly #purged = new PurgedSubtrees();
   readonly #checkpoints: ReadAhead<CheckpointRow>;
-  /** Those of the tiles that are full with the lot, by level and place. */
+  /** The hashes of the tiles that the lot completes, by level and index. */
   readonly #tileHashes = new Map<number, ReadonlyMap<number, Uint8Array>>();
   #headsMet = 0;
-  /** The size of the next checkpoint or head to be met. */
+  /** The size of the next checkpoint or head. */
   #nextStop = 0;
-  /** Up to here all was under a root that was signed or remembered. */
+  /** Up to this size, all entries are under a signed or remembered root. */
   #confirmedSize = 0;
-  /** Whether the leaf that is appended now has nothing to show: its content is gone, or it is a notice. */
+  /** Whether the leaf that is being appended has no content to count: its content is gone, or it is a notice. */
   #isBare = false;
   #lastLeaf: Uint8Array | undefined;
   readonly counts: LogCounts;
@@ -105,34 +105,34 @@ export class LogCheck<Tenant> {
     const { place } = facts;
     this.#parts = parts;
     this.#facts = facts;
-    this.#walk = new EntryWalk(parts.desk, { ...place, nextIndex: 0, previous: place.genesis });
+    this.#walk = new EntryWalk(parts.resources, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
     const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, explainedBy: [] };
     this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
   }
 
-  /** Of the last entry, recomputed; undefined without one. */
+  /** The recomputed leaf of the last entry; undefined if there is none. */
   get lastLeaf(): Uint8Array | undefined {
     return this.#lastLeaf;
   }
 
-  /** Before any of its entries. */
-  *begin(): Asking<void> {
-    this.counts.signedSize = yield* answered(this.#parts.tree.newestSize(this.#facts.place));
+  /** Called before the first entry. */
+  *begin(): Resumable<void> {
+    this.counts.signedSize = yield* awaited(this.#parts.tree.newestSize(this.#facts.place));
     yield* this.#checkpoints.have(1);
     this.#setStop();
   }
 
-  *take(rows: readonly LogRow[]): Asking<void> {
-    // With one more of each, by which it is seen where the next one comes.
+  *take(rows: readonly LogRow[]): Resumable<void> {
+    // One row more than needed shows where the next one comes.
     yield* this.#checkpoints.have(rows.length + 1);
     yield* this.#parts.streams.have(rows.length + 1);
-    if (this.#parts.desk.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
+    if (this.#parts.resources.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
     this.#walk.take(rows, this.#use);
   }
 
-  *#readTileHashes(count: number): Asking<void> {
+  *#readTileHashes(count: number): Resumable<void> {
     this.#tileHashes.clear();
     const { size } = this.#range;
     const end = Math.min(size + count, this.counts.signedSize);
@@ -140,31 +140,31 @@ export class LogCheck<Tenant> {
       const [from, to] = [Math.floor(size / width), Math.floor(end / width)];
       if (from >= to) continue;
       const found = this.#parts.tree.tileHashes(this.#facts.place, level, from, to);
-      this.#tileHashes.set(level, yield* answered(found));
+      this.#tileHashes.set(level, yield* awaited(found));
     }
   }
 
-  /** The log has ended; throws what is only known then. */
-  *end(): Asking<void> {
-    const { tree, desk } = this.#parts;
+  /** Called at the end of the log; throws the faults that are only known then. */
+  *end(): Resumable<void> {
+    const { tree, resources } = this.#parts;
     const { place, heads, beginning } = this.#facts;
-    // The row of an epoch alone explains nothing: whoever can put a store back can write one.
+    // The row of an epoch alone explains nothing: an intruder who can put a store back can write one.
     if (beginning !== undefined && this.counts.entries === 0)
       throw fault('NOTICE_INVALID', `${place.origin} has no entry that says why it was begun`);
     const unmet = this.#checkpoints.next;
-    if (desk.checks.has('checkpoints') && unmet !== undefined) this.#unmetCheckpoint(unmet);
-    if (desk.checks.has('anchor')) {
+    if (resources.checks.has('checkpoints') && unmet !== undefined) this.#unmetCheckpoint(unmet);
+    if (resources.checks.has('anchor')) {
       yield* this.#requireReached(heads.slice(this.#headsMet));
       this.#requireAnchored();
     }
     this.#requireAnySigned();
-    const tileRows = yield* answered(tree.tileHashCount(place));
-    if (desk.checks.has('tiles') && tileRows !== this.counts.tiles)
+    const tileRows = yield* awaited(tree.tileHashCount(place));
+    if (resources.checks.has('tiles') && tileRows !== this.counts.tiles)
       throw fault(
         'PROOF_INVALID',
         `there are ${tileRows} hashes of tiles; ${this.counts.tiles} are of full tiles`,
       );
-    if (!desk.checks.has('deletions')) return;
+    if (!resources.checks.has('deletions')) return;
     this.#purged.close();
     try {
       this.counts.explainedBy = this.#deletions.explain();
@@ -192,10 +192,11 @@ export class LogCheck<Tenant> {
     this.#deletions.deleted(entry, true);
   }
 
-  /** A log after a restore begins with the notice that names the checkpoint which its genesis names, others do not. */
+  /** A log after a restore begins with the notice that names the checkpoint in its genesis; other logs do not. */
   #beginning(notice: Notice | undefined, receivedAtMs: number): void {
     const { place, beginning } = this.#facts;
-    if (this.#parts.desk.checks.has('streams')) this.#parts.streams.begin(place.firstIndex, receivedAtMs);
+    if (this.#parts.resources.checks.has('streams'))
+      this.#parts.streams.begin(place.firstIndex, receivedAtMs);
     const epoch = notice?.kind === KINDS.newEpoch ? notice.payload : undefined;
     const isAsSaid =
       beginning === undefined ? epoch === undefined : epoch !== undefined && agree(epoch, beginning);
@@ -203,8 +204,8 @@ export class LogCheck<Tenant> {
   }
 
   #notice(notice: Notice, receivedAtMs: number): void {
-    const { desk, streams } = this.#parts;
-    // One that is not signed yet explains nothing: whoever can delete rows can append a notice too.
+    const { resources, streams } = this.#parts;
+    // An unsigned notice explains nothing: an intruder who can delete rows can append a notice too.
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
     this.#parts.records.notice(notice);
@@ -213,11 +214,11 @@ export class LogCheck<Tenant> {
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return;
     const { firstIndex: logBegin } = this.#facts.place;
-    if (desk.checks.has('streams'))
+    if (resources.checks.has('streams'))
       streams.sealed(notice.payload, { index: notice.index + logBegin, logBegin, receivedAtMs });
     const size = notice.index + 1;
     if (
-      desk.checks.has('checkpoints') &&
+      resources.checks.has('checkpoints') &&
       size <= this.counts.signedSize &&
       this.#checkpoints.next?.size !== size
     )
@@ -230,7 +231,7 @@ export class LogCheck<Tenant> {
 
   readonly #completed = (level: number, place: number, hash: Uint8Array): void => {
     if (this.#isBare) this.#purged.completed(level, place, hash);
-    if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.desk.checks.has('tiles')) return;
+    if (level === 0 || level % TILE_HEIGHT !== 0 || !this.#parts.resources.checks.has('tiles')) return;
     const last = (place + 1) * 2 ** level - 1;
     if (last >= this.counts.signedSize) return;
     const found = this.#tileHashes.get(level / TILE_HEIGHT)?.get(place);
@@ -243,16 +244,16 @@ export class LogCheck<Tenant> {
   #stop(): void {
     const { size } = this.#range;
     const root = this.#range.root();
-    const { desk } = this.#parts;
+    const { resources } = this.#parts;
     const { heads } = this.#facts;
     const checkpoint = this.#checkpoints.next;
     if (checkpoint?.size === size) {
-      if (desk.checks.has('checkpoints')) this.#requireSigned(checkpoint, root);
+      if (resources.checks.has('checkpoints')) this.#requireSigned(checkpoint, root);
       this.#checkpoints.take();
     }
     for (let head = heads[this.#headsMet]; head?.size === size; head = heads[++this.#headsMet]) {
-      // No epoch excuses this: it may say that entries are lost, not that there are others.
-      if (desk.checks.has('anchor') && !equalBytes(head.root, root))
+      // No epoch excuses this: it can explain lost entries, but not different ones.
+      if (resources.checks.has('anchor') && !equalBytes(head.root, root))
         throw this.#otherHistory('FORK', size, head.how);
     }
     this.#confirmedSize = size;
@@ -270,12 +271,12 @@ export class LogCheck<Tenant> {
     this.counts.checkpoints++;
   }
 
-  /** One of a size that the log does not have; it says most about itself first. */
+  /** A checkpoint of a size that the log does not have. Faults of the checkpoint itself are reported first. */
   #unmetCheckpoint(row: CheckpointRow): void {
     throw this.#rollback(this.#signed(row).size, 'signed');
   }
 
-  /** What the checkpoint says, which is signed and of the size that it is stored for. */
+  /** The contents of the checkpoint, which must be signed and have the stored size. */
   #signed({ size, note }: CheckpointRow): Pick<Checkpoint, 'size' | 'root'> {
     const signed = this.#notes.read(note, size === this.counts.signedSize);
     if (signed.size !== size)
@@ -287,24 +288,23 @@ export class LogCheck<Tenant> {
   }
 
   /**
-   * Every head that the log does not reach is of a restore that went on openly: the log after this one names it. Where
-   * others in between are lost, one of those did, and it named what was anchored: a head that somebody has seen is not
-   * excused by what is not there.
+   * Every head that the log does not reach must belong to a restore that continued openly: the next log names it. If
+   * logs in between are lost, one of them named the anchored head; a head that was seen is not excused by a lost log.
    */
-  *#requireReached(unmet: readonly RememberedHead[]): Asking<void> {
+  *#requireReached(unmet: readonly RememberedHead[]): Resumable<void> {
     for (const head of unmet) {
       if (!head.mustBeReached) continue;
-      // As any notice that is not signed yet: whoever can put a store back can append one.
+      // The notice must be signed: an intruder who can put a store back can append one.
       if (this.#isNamed(head) && (yield* this.#isNextSigned())) continue;
       throw yield* this.#lost(head);
     }
   }
 
-  *#isNextSigned(): Asking<boolean> {
+  *#isNextSigned(): Resumable<boolean> {
     const { next, place } = this.#facts;
     if (next === undefined) return false;
     const { tenant } = place;
-    return (yield* answered(this.#parts.tree.newestSize({ tenant, epoch: next.epoch }))) > 0;
+    return (yield* awaited(this.#parts.tree.newestSize({ tenant, epoch: next.epoch }))) > 0;
   }
 
   #isNamed(head: RememberedHead): boolean {
@@ -314,10 +314,10 @@ export class LogCheck<Tenant> {
     return isSameHead(parseCheckpoint(next.previousCheckpoint), head);
   }
 
-  /** Whoever hands in a key wants to know that it has signed; of a log without a checkpoint it says nothing. */
+  /** A given key must have signed the log; a log without a checkpoint proves nothing about it. */
   #requireAnySigned(): void {
     const { entries, signedSize } = this.counts;
-    if (!this.#notes.mustBeGiven || !this.#parts.desk.checks.has('checkpoints')) return;
+    if (!this.#notes.mustBeGiven || !this.#parts.resources.checks.has('checkpoints')) return;
     if (entries === 0 || signedSize > 0) return;
     throw fault(
       'KEY_UNKNOWN',
@@ -326,7 +326,7 @@ export class LogCheck<Tenant> {
     );
   }
 
-  /** What is anchored is never smaller than what is stored; else the anchor itself was put back, or is another one. */
+  /** The anchored size is never smaller than the stored one; otherwise the anchor was put back or exchanged. */
   #requireAnchored(): void {
     const { anchoredSize } = this.#facts;
     if (anchoredSize === undefined || anchoredSize >= this.counts.signedSize) return;
@@ -336,12 +336,12 @@ export class LogCheck<Tenant> {
     );
   }
 
-  /** No fault that is excused, but the operator who has just recovered is told what is missing. */
-  *#lost(head: RememberedHead): Asking<Error> {
+  /** This is not excused, but an operator who has just recovered learns which entries are missing. */
+  *#lost(head: RememberedHead): Resumable<Error> {
     const { place, next } = this.#facts;
     const { size, how } = head;
     const isBegun =
-      next !== undefined && (yield* answered(this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex)));
+      next !== undefined && (yield* awaited(this.#parts.tree.hasEntryAt(place.tenant, next.firstIndex)));
     if (!isBegun || !this.#isNamed(head)) return this.#rollback(size, how);
     const { entries } = this.counts;
     return fault(
@@ -369,7 +369,7 @@ export class LogCheck<Tenant> {
 function agree(epoch: NoticePayload<typeof KINDS.newEpoch>, beginning: Beginning): boolean {
   const { origin, size, root } = parseCheckpoint(beginning.previousCheckpoint);
   const { previousEntries } = beginning;
-  // Where the log before has all that was anchored of it, or something else, none may go on after it.
+  // If the previous log has everything that was anchored, or something else, no log may follow it.
   const restored = previousEntries ?? 0;
   return (
     restored < size &&

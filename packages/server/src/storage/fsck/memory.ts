@@ -1,6 +1,6 @@
-// What is remembered of the logs outside of the database: heads in the anchor, and checkpoints that whoever asks has
-// seen before. The anchor of a running service moves on, so it is read twice: heads from before the database was looked
-// at must be in it, and what the database has signed must be in the anchor as it was read behind.
+// Heads that are remembered outside the database: those in the anchor, and checkpoints that the caller has seen. The
+// anchor of a running service grows, so it is read twice: heads from before the database was read must be in it, and
+// signed checkpoints of the database must be in the anchor as it was read afterwards.
 
 import { EvidenceError } from '@tallystick/evidence';
 import type { AnchoredHead, AnchorHistory } from '../../streams/anchor/anchor.ts';
@@ -13,7 +13,7 @@ import type { Memory } from './tenant.ts';
 
 export type Heads = ReadonlyMap<string, AnchoredHead>;
 
-/** All heads that the files of an anchor hold. Undefined where there is none; throws EvidenceError for one that is damaged. */
+/** All heads in the files of an anchor. Undefined if there is none; throws EvidenceError if it is damaged. */
 export async function readAnchorHistoryAt(place: string): Promise<AnchorHistory | undefined> {
   try {
     const files = await new AnchorFiles(place).readAll();
@@ -24,23 +24,23 @@ export async function readAnchorHistoryAt(place: string): Promise<AnchorHistory 
   }
 }
 
-export interface AnchorReadings {
+export interface AnchorSnapshots {
   readonly before: Heads;
   readonly behind: Heads;
-  /** All that the anchor still knows: what of it the store has must be the same, however far the newest is ahead. */
+  /** All heads that the anchor still has: the store must agree with them at every size that it reaches. */
   readonly history?: AnchorHistory;
 }
 
 export interface Remembered {
   /** Undefined: the anchor is missing; an error: it is damaged. */
-  readonly anchor: AnchorReadings | EvidenceError | undefined;
-  /** Checkpoints that were seen before. */
+  readonly anchor: AnchorSnapshots | EvidenceError | undefined;
+  /** Checkpoints that the caller has seen. */
   readonly seen: readonly AnchoredHead[];
 }
 
 export function createMemory(remembered: Remembered): Memory {
   const { seen } = remembered;
-  const anchor = readingsIn(remembered);
+  const anchor = snapshotsIn(remembered);
   return {
     heads(origin) {
       const heads: RememberedHead[] = seen.filter((head) => head.origin === origin).map(asSeen);
@@ -51,16 +51,16 @@ export function createMemory(remembered: Remembered): Memory {
       for (const head of anchor?.history?.get(origin) ?? [])
         if (head.size !== before?.size && head.size !== behind?.size)
           heads.push({ ...head, how: 'anchored', mustBeReached: false });
-      // Nothing can be said of the empty tree.
+      // The empty tree has nothing to compare.
       return heads.filter(({ size }) => size > 0).sort((a, b) => a.size - b.size);
     },
     anchoredSize: (origin) => (hasHeads(anchor) ? (anchor.behind.get(origin)?.size ?? 0) : undefined),
   };
 }
 
-/** All that somebody remembers, as far as there must be a log of it. */
+/** All remembered heads that require a log. */
 export function headsRemembered(remembered: Remembered): RememberedHead[] {
-  const anchored = readingsIn(remembered)?.before.values() ?? [];
+  const anchored = snapshotsIn(remembered)?.before.values() ?? [];
   return [...Array.from(anchored, asAnchored), ...remembered.seen.map(asSeen)];
 }
 
@@ -72,11 +72,11 @@ function asSeen(head: AnchoredHead): RememberedHead {
   return { ...head, how: 'seen', mustBeReached: true };
 }
 
-/** What is wrong with the anchor itself, once it is known whether anything was signed. */
+/** The fault of the anchor itself, once it is known whether anything was signed. */
 export function anchorFault({ anchor }: Remembered, isSigned: boolean): EvidenceError | undefined {
   if (anchor instanceof EvidenceError) return anchor;
   if (hasHeads(anchor) || !isSigned) return undefined;
-  // Whoever took it away could have put the store back to an earlier state as well.
+  // An intruder who removed it could have put the store back as well.
   const what = anchor === undefined ? 'there is no anchor' : 'there is no anchor but an empty one';
   return fault(
     'HISTORY_UNPROVEN',
@@ -84,11 +84,11 @@ export function anchorFault({ anchor }: Remembered, isSigned: boolean): Evidence
   );
 }
 
-/** A start makes an empty one where it is missing. */
-function hasHeads(anchor: AnchorReadings | undefined): anchor is AnchorReadings {
+/** A start creates an empty one if it is missing. */
+function hasHeads(anchor: AnchorSnapshots | undefined): anchor is AnchorSnapshots {
   return anchor !== undefined && anchor.behind.size > 0;
 }
 
-function readingsIn({ anchor }: Remembered): AnchorReadings | undefined {
+function snapshotsIn({ anchor }: Remembered): AnchorSnapshots | undefined {
   return anchor instanceof EvidenceError ? undefined : anchor;
 }

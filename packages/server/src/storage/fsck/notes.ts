@@ -1,6 +1,6 @@
-// A stored checkpoint, as the verifier of a store reads it: of the right log, and signed by keys of this service alone
-// or beside witnesses. Stricter than a reader of checkpoints must be, so that no byte of it can change unseen: a
-// signature under the log's own name is by a known key, and what is under another name has the form of a cosignature.
+// A stored checkpoint, as the store verifier reads it: of the right log, and signed by keys of this service, alone or
+// together with witnesses. It is stricter than a reader of checkpoints has to be, so that every change is found: a
+// signature under the log's own name must be by a known key, and any other must have the form of a cosignature.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import {
@@ -17,11 +17,14 @@ import { fault } from './store-fault.ts';
 export interface TrustedKey {
   /** The 32 bytes of RFC 8032. */
   readonly publicKey: Uint8Array;
-  /** Handed in by whoever asks, not found beside the data: the newest checkpoint of each log must bear one of these. */
+  /**
+   * Given by the caller, not found beside the data: the newest checkpoint of each log must have a signature of such a
+   * key.
+   */
   readonly isGiven: boolean;
 }
 
-/** Keys of the service itself, which lie beside the data. */
+/** The service's own keys, which are stored beside the data. */
 export function trustedOf({ publicKeys }: { readonly publicKeys: readonly Uint8Array[] }): TrustedKey[] {
   return publicKeys.map((publicKey) => ({ publicKey, isGiven: false }));
 }
@@ -33,7 +36,7 @@ interface NamedKey extends TrustedKey {
 export class NoteReader {
   readonly #origin: string;
   readonly #keys = new Map<string, NamedKey>();
-  /** The newest checkpoint must bear a key that was handed in. */
+  /** The newest checkpoint must be signed by a given key. */
   readonly mustBeGiven: boolean;
 
   constructor(origin: string, keys: readonly TrustedKey[]) {
@@ -46,20 +49,23 @@ export class NoteReader {
     }
   }
 
-  /** What the checkpoint says; throws EvidenceError. */
+  /** The contents of the checkpoint; throws EvidenceError. */
   read(note: string, isNewest: boolean): Pick<Checkpoint, 'size' | 'root'> {
     const { text, signatures } = parseNote(note);
     const { origin, size, root, extensions } = parseCheckpoint(text);
     if (origin !== this.#origin)
       throw fault('ORIGIN_MISMATCH', `a checkpoint is of the log ${JSON.stringify(origin)}`);
     if (extensions.length > 0)
-      throw fault('MALFORMED', `the checkpoint of size ${size} has lines that are none of ours`);
+      throw fault('MALFORMED', `the checkpoint of size ${size} has unknown extension lines`);
     let ours = 0;
     let given = 0;
     for (const { name, keyId: id, signature } of signatures) {
       if (name !== this.#origin) {
         if (signature.length === COSIGNATURE_BYTES) continue;
-        throw fault('MALFORMED', `the checkpoint of size ${size} has a signature that is no cosignature`);
+        throw fault(
+          'MALFORMED',
+          `the checkpoint of size ${size} has a foreign signature that is not a cosignature`,
+        );
       }
       const known = this.#keys.get(id);
       if (known === undefined)

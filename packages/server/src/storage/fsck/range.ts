@@ -1,6 +1,6 @@
-// A part of one tenant's log, for whoever asks while the service runs: entries and values of the range are recomputed,
-// and lead, with the stored hashes around them, to the root of the newest checkpoint. Content that is gone must be under
-// a notice, wherever in the log that stands. Where it is a part of a stream, that must be one by the log.
+// Verifies a part of one tenant's log while the service runs: entries and values of the range are recomputed, and must
+// lead, with the stored hashes around them, to the root of the newest checkpoint. Missing content must be explained by
+// a notice anywhere in the log. If the range is a part of a stream, the stream must match the log.
 
 import {
   type Checkpoint,
@@ -23,43 +23,44 @@ import {
   verifyInclusion,
 } from '@tallystick/evidence';
 import type { RangeVerdict, TenantRange } from '../../streams/tree.ts';
-import { type Answer, answered, type Asking } from '../answers.ts';
-import type { LogPlace } from '../rows/log-place.ts';
+import { type Awaitable, awaited, type Resumable } from '../answers.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
 import type { TenantTrees } from '../tree/tenant-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
-import { EntryWalk, noticeIn, type SoundEntry, WalkDesk } from './entries.ts';
+import { EntryWalk, noticeIn, type SoundEntry, WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { fault } from './store-fault.ts';
 import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
 
-/** What a range is read from; of the tenant of the wish alone. Indexes are those of the tenant's sequence. */
-export interface RangeStore<Log extends LogPlace<unknown>> extends TenantTrees<Log> {
-  /** Where the log begins that follows upon this one, after a restore. */
-  nextBegin(log: Log): Answer<number | undefined>;
-  /** Those from one index to another, both included: as many of the first of them as are read at once. */
-  rows(log: Log, first: number, last: number): Answer<readonly LogRow[]>;
-  /** The entry alone, whatever its content is. */
-  entry(log: Log, index: number): Answer<Uint8Array | undefined>;
-  streamsAround(streamId: string): Answer<StreamsAround>;
-  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+/** The data that a range is verified with, of the requested tenant only. Indexes are those of the tenant's sequence. */
+export interface RangeStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
+  /** The first index of the log that follows this one after a restore. */
+  nextBegin(log: Log): Awaitable<number | undefined>;
+  /** The rows from `first` to `last` (inclusive); the backend may return only the first of them. */
+  rows(log: Log, first: number, last: number): Awaitable<readonly LogRow[]>;
+  /** The entry alone, without its content. */
+  entry(log: Log, index: number): Awaitable<Uint8Array | undefined>;
+  streamsAround(streamId: string): Awaitable<StreamsAround>;
+  /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
 }
 
-/** Whose keys are trusted is said apart. */
+/** Trusted keys are passed separately. */
 export type RangeOf = Omit<TenantRange, 'publicKeys'>;
 
 /**
- * Gives how many events are checked; throws only what is no verdict. Needs no transaction: nothing that it holds the
- * range against ever changes, and what is purged meanwhile was signed before. With `keys` the checkpoint must be signed
- * by one of them; without, whoever asks has to verify its signature: what it says could be anybody's.
+ * Yields the number of checked events; throws only errors that are not a verdict. Needs no transaction: nothing that
+ * the range is compared with ever changes, and content that is purged meanwhile was signed before. With `keys`, one of
+ * them must have signed the checkpoint; without, the caller must verify the signature, since anybody could have written
+ * it.
  */
-export function* checkRange<Log extends LogPlace<unknown>>(
+export function* checkRange<Log extends LogIdentity<unknown>>(
   store: RangeStore<Log>,
-  wish: RangeOf,
+  request: RangeOf,
   keys?: readonly TrustedKey[],
-): Asking<RangeVerdict, number> {
-  const check = new RangeCheck(store, wish, keys);
+): Resumable<RangeVerdict, number> {
+  const check = new RangeCheck(store, request, keys);
   try {
     yield* check.run();
     return check.verdict();
@@ -71,13 +72,13 @@ export function* checkRange<Log extends LogPlace<unknown>>(
 
 type Head = Pick<Checkpoint, 'size' | 'root'>;
 
-class RangeCheck<Log extends LogPlace<unknown>> {
+class RangeCheck<Log extends LogIdentity<unknown>> {
   readonly #store: RangeStore<Log>;
-  readonly #wish: RangeOf;
+  readonly #request: RangeOf;
   readonly #keys: readonly TrustedKey[] | undefined;
-  readonly #desk = new WalkDesk(ALL_CHECKS);
+  readonly #resources = new WalkResources(ALL_CHECKS);
   #deletions = new Deletions();
-  /** The one that is looked at; a range may reach from one into the next, where the tenant went on after a restore. */
+  /** The current log; a range may continue into the next one, if the tenant continued after a restore. */
   #log: Log | undefined;
   /** In the tenant's sequence. */
   #firstSealAt: number | undefined;
@@ -85,9 +86,9 @@ class RangeCheck<Log extends LogPlace<unknown>> {
   #checked = 0;
   #expiredBefore = 0;
 
-  constructor(store: RangeStore<Log>, wish: RangeOf, keys: readonly TrustedKey[] | undefined) {
+  constructor(store: RangeStore<Log>, request: RangeOf, keys: readonly TrustedKey[] | undefined) {
     this.#store = store;
-    this.#wish = wish;
+    this.#request = request;
     this.#keys = keys;
   }
 
@@ -106,13 +107,13 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     };
   }
 
-  *run(): Asking<void, number> {
-    const { tenant, fromIndex, endIndex } = this.#wish;
+  *run(): Resumable<void, number> {
+    const { tenant, fromIndex, endIndex } = this.#request;
     if (fromIndex === endIndex) yield* this.#takeHead(fromIndex);
     for (let from = fromIndex; from < endIndex; ) {
-      const log = yield* answered(this.#store.log(from));
+      const log = yield* awaited(this.#store.log(from));
       if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${tenant}`);
-      const next = yield* answered(this.#store.nextBegin(log));
+      const next = yield* awaited(this.#store.nextBegin(log));
       const end = Math.min(endIndex, next ?? endIndex);
       this.#log = log;
       this.#expiredBefore += this.#deletions.count;
@@ -123,12 +124,12 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     yield* this.#requireStream();
   }
 
-  *#requireStream(): Asking<void> {
-    const { streamId, endIndex } = this.#wish;
+  *#requireStream(): Resumable<void> {
+    const { streamId, endIndex } = this.#request;
     if (streamId === undefined || this.#log === undefined) return;
-    // Faults of boundaries are told by the tenant's sequence, not by a log.
+    // Faults of boundaries use indexes of the tenant's sequence, not of a log.
     this.#log = undefined;
-    const rows = yield* answered(this.#store.streamsAround(streamId));
+    const rows = yield* awaited(this.#store.streamsAround(streamId));
     const boundaryAt = this.#boundaryAt.bind(this);
     const logAt = this.#logAt.bind(this);
     yield* requireBounds(
@@ -144,15 +145,15 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     );
   }
 
-  *#logAt(index: number): Asking<Log> {
-    const log = yield* answered(this.#store.log(index));
-    if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${this.#wish.tenant}`);
+  *#logAt(index: number): Resumable<Log> {
+    const log = yield* awaited(this.#store.log(index));
+    if (log === undefined) throw fault('TRUNCATED', `there is no tenant ${this.#request.tenant}`);
     return log;
   }
 
-  *#boundaryAt(index: number): Asking<BoundaryEntry | undefined> {
+  *#boundaryAt(index: number): Resumable<BoundaryEntry | undefined> {
     const log = yield* this.#logAt(index);
-    const [row] = yield* answered(this.#store.rows(log, index, index));
+    const [row] = yield* awaited(this.#store.rows(log, index, index));
     if (row === undefined) return undefined;
     const entry = decodeEntry(row.entry);
     if (entry.index !== index - log.firstIndex)
@@ -162,25 +163,25 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     return { logBegin: log.firstIndex, receivedAtMs: entry.receivedAtMs, seal };
   }
 
-  /** Of an empty range there is the head alone to look at. */
-  *#takeHead(index: number): Asking<void> {
-    this.#log = yield* answered(this.#store.log(index));
+  /** An empty range has only the head to check. */
+  *#takeHead(index: number): Resumable<void> {
+    this.#log = yield* awaited(this.#store.log(index));
     if (this.#log !== undefined) this.#head = yield* this.#headOf(this.#log);
   }
 
-  /** What of the range is in one log. */
-  *#part(log: Log, fromIndex: number, endIndex: number): Asking<void, number> {
+  /** The part of the range in one log. */
+  *#part(log: Log, fromIndex: number, endIndex: number): Resumable<void, number> {
     this.#head = yield* this.#headOf(log);
     const begin = fromIndex - log.firstIndex;
-    const walk = new EntryWalk(this.#desk, {
+    const walk = new EntryWalk(this.#resources, {
       firstIndex: log.firstIndex,
       nextIndex: begin,
       previous: yield* this.#leafBefore(log, begin),
     });
-    // What comes behind the newest checkpoint hangs on the chain alone.
+    // Only the chain covers entries after the newest checkpoint.
     const range = new CompactRange(Math.min(begin, this.#head.size));
     for (let from = fromIndex; from < endIndex; ) {
-      const rows = yield* answered(this.#store.rows(log, from, endIndex - 1));
+      const rows = yield* awaited(this.#store.rows(log, from, endIndex - 1));
       if (rows.length === 0) break;
       walk.take(rows, (sound) => this.#use(sound, range));
       yield this.#checked;
@@ -201,8 +202,8 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
   }
 
-  *#headOf(log: Log): Asking<Head> {
-    const latest = yield* answered(this.#store.latest(log));
+  *#headOf(log: Log): Resumable<Head> {
+    const latest = yield* awaited(this.#store.latest(log));
     if (latest === undefined) return { size: 0, root: EMPTY_ROOT };
     const { origin, size, root } = parseCheckpoint(parseNote(latest.note).text);
     if (origin !== log.origin || size !== latest.size)
@@ -211,29 +212,29 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     return { size, root };
   }
 
-  *#leafBefore(log: Log, index: number): Asking<Uint8Array> {
+  *#leafBefore(log: Log, index: number): Resumable<Uint8Array> {
     if (index === 0) return log.genesis;
-    const before = yield* answered(this.#store.entry(log, log.firstIndex + index - 1));
+    const before = yield* awaited(this.#store.entry(log, log.firstIndex + index - 1));
     if (before === undefined) throw fault('TRUNCATED', `entry ${index - 1} is missing`, index - 1);
     return leafHash(before);
   }
 
-  *#requireRoot(log: Log, range: CompactRange): Asking<void> {
+  *#requireRoot(log: Log, range: CompactRange): Resumable<void> {
     const { size, root } = this.#head;
     if (size === 0) return;
     const made = this.#store.made(log, size, (read) => proveRange(range.begin, range.end, size, read));
-    const proof = yield* answered(made);
+    const proof = yield* awaited(made);
     if (equalBytes(compactRangeRoot(range, size, proof), root)) return;
     const message = `entries ${range.begin} to ${range.end - 1} do not lead to the root that was signed at size ${size}`;
     throw fault('ROOT_MISMATCH', message, range.begin);
   }
 
-  /** Looks through the rest of the log for the purges that explain what is gone; more may be signed by now. */
-  *#explain(log: Log, judged: number): Asking<void, number> {
+  /** Searches the rest of the log for purges that explain missing content; more may be signed by now. */
+  *#explain(log: Log, judged: number): Resumable<void, number> {
     const head = yield* this.#headOf(log);
     const last = log.firstIndex + head.size - 1;
     for (let from = judged; from <= last; ) {
-      const rows = yield* answered(this.#store.rows(log, from, last));
+      const rows = yield* awaited(this.#store.rows(log, from, last));
       if (rows.length === 0) break;
       for (const row of rows) {
         const notice = yield* this.#purgeIn(log, head, row);
@@ -245,8 +246,8 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     this.#deletions.explain();
   }
 
-  /** A notice counts only if it is what was signed. */
-  *#purgeIn(log: Log, head: Head, row: LogRow): Asking<Notice | undefined> {
+  /** A notice counts only if it is signed and unchanged. */
+  *#purgeIn(log: Log, head: Head, row: LogRow): Resumable<Notice | undefined> {
     const entry = decodeEntry(row.entry);
     if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= head.size) return undefined;
     try {
@@ -257,12 +258,12 @@ class RangeCheck<Log extends LogPlace<unknown>> {
     }
   }
 
-  /** What an entry says if it is a notice; throws where it is not what was signed, as far as that goes. */
-  *#signedNotice(log: Log, { size, root }: Head, entry: Entry, row: LogRow): Asking<Notice | undefined> {
+  /** The notice in an entry, if it is one; throws if it differs from the signed one, as far as it is signed. */
+  *#signedNotice(log: Log, { size, root }: Head, entry: Entry, row: LogRow): Resumable<Notice | undefined> {
     const { index, kind } = entry;
     if (index < size) {
       const made = this.#store.made(log, size, (read) => proveInclusion(index, size, read));
-      const proof = yield* answered(made);
+      const proof = yield* awaited(made);
       verifyInclusion({ leaf: leafHash(row.entry), index, size, proof, root });
     }
     if (!isNotice(kind)) return undefined;
@@ -272,7 +273,7 @@ class RangeCheck<Log extends LogPlace<unknown>> {
   }
 
   #requireContent({ content }: Entry, row: LogRow): void {
-    const { values } = this.#desk;
+    const { values } = this.#resources;
     values.begin(1);
     const place = values.add(row, row.content!);
     values.run();

@@ -30,7 +30,7 @@ function noticeOf(record: StoredRecord, index: number): Notice {
   return { kind: KINDS.administration, index, payload };
 }
 
-/** What is said of these records, where each of those has left a notice. */
+/** The verdict on stored records, with a notice for each of `noticed`. */
 function verdict(noticed: readonly StoredRecord[], stored: readonly StoredRecord[]): string {
   const told = new ToldRecords();
   try {
@@ -51,7 +51,7 @@ test('records that are what their newest notices commit to are sound', () => {
   assert.equal(verdict([first, settings, second], [second, settings]), 'sound');
 });
 
-test('a record that no notice tells of was put by somebody else', () => {
+test('a record without a notice was not written by the service', () => {
   const [told, other] = [recordOf(1), recordOf(1, {}, '01KE0000000000000000000002')];
   assert.match(verdict([], [told]), /^LEAF_MISMATCH: no notice tells of the record ApiKey 01KE/);
   assert.match(verdict([told], [told, other]), /^LEAF_MISMATCH: no notice tells of .*002/);
@@ -66,7 +66,7 @@ test('a record that was put back to an older version is not what its newest noti
   );
 });
 
-test('a record that is gone is missed', () => {
+test('a missing record is found', () => {
   const [one, two] = [recordOf(1), recordOf(1, {}, '')];
   assert.match(
     verdict([one], []),
@@ -75,7 +75,7 @@ test('a record that is gone is missed', () => {
   assert.match(verdict([one, two], [one]), /^TRUNCATED: the record Tenant that .* index 1 /);
 });
 
-test('a column that does not say what the body says is found', () => {
+test('a column that differs from the body is found', () => {
   const record = recordOf(2, { uniqueName: 'ci', lookup: 'ab'.repeat(32) });
   const altered: Partial<StoredRecord>[] = [
     { version: 1 },
@@ -97,14 +97,14 @@ test('a column that does not say what the body says is found', () => {
   assert.match(verdict([plain], [{ ...plain, lookup: new Uint8Array(32) }]), /^LEAF_MISMATCH: /);
 });
 
-test('a notice that commits to nothing tells of no record', () => {
+test('a notice without a commitment names no record', () => {
   const told = new ToldRecords();
   const payload = { act: 'KeyCreated', requestId: 'r-1', subjectIds: [ID], count: 1 };
   told.notice({ kind: KINDS.administration, index: 0, payload });
   told.end();
 });
 
-test('a notice that repeats an earlier version covers nobody who has put it back', () => {
+test('a notice that repeats an earlier version does not cover a record that was put back', () => {
   const [first, second] = [recordOf(1), recordOf(2, { state: 'Revoked' })];
   assert.match(
     verdict([first, second, first], [first]),

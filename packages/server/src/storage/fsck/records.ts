@@ -1,4 +1,4 @@
-// The records of a tenant against the notices of its log: the newest notice of a record commits to what it holds.
+// Compares the records of a tenant with the notices of its log: the newest notice of a record commits to its contents.
 
 import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
@@ -7,19 +7,19 @@ import { fault } from './store-fault.ts';
 interface Told {
   /** In base64. */
   readonly commitment: string;
-  /** Of the notice, in its log. */
+  /** The index of the notice in its log. */
   readonly index: number;
-  /** How many notices told of the record so far: as many as it has versions. */
+  /** The number of notices for the record so far: it must equal its version. */
   readonly count: number;
 }
 
-/** What the notices of a tenant's logs say of its records, by the name of the record. */
+/** The commitments in the notices of a tenant's logs, by name of the record. */
 export class ToldRecords {
   readonly #told = new Map<string, Told>();
-  /** Each version has a salt of its own, so none commits to what another did. */
+  /** Each version has its own salt, so no two commitments are equal. */
   readonly #commitments = new Set<string>();
 
-  /** Throws EvidenceError where somebody has put a record back, and repeats what was said of it. */
+  /** Throws EvidenceError if a notice repeats an earlier commitment, which shows that a record was put back. */
   notice(notice: Notice): void {
     const said = saidIn(notice);
     if (said === undefined) return;
@@ -36,12 +36,12 @@ export class ToldRecords {
     this.#told.set(name, { commitment, index: notice.index, count });
   }
 
-  /** Each record once; throws EvidenceError. */
+  /** Called once per record; throws EvidenceError. */
   require({ kind, id, body, salt, ...copies }: Omit<StoredRecord, 'owner' | 'mac'>): void {
     const name = nameOf(kind, id);
     const told = this.#told.get(name);
     if (told === undefined)
-      throw fault('LEAF_MISMATCH', `no notice tells of ${name}: somebody has put it there`);
+      throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
     this.#told.delete(name);
     if (toBase64(commitmentOf(salt, body)) !== told.commitment || !areCopies(body, copies))
       throw fault(
@@ -49,7 +49,7 @@ export class ToldRecords {
         `${name} is not what its newest notice, at index ${told.index}, commits to`,
         told.index,
       );
-    // Somebody has put an older version back, or a version of another store, and it was changed since.
+    // An older version, or one of another store, was put back and then changed.
     if (told.count !== copies.version)
       throw fault(
         'LEAF_MISMATCH',
@@ -58,7 +58,7 @@ export class ToldRecords {
       );
   }
 
-  /** After the last record: throws EvidenceError where one is missing. */
+  /** Called after the last record; throws EvidenceError if one is missing. */
   end(): void {
     for (const [name, { index }] of this.#told)
       throw fault('TRUNCATED', `${name} that the notice at index ${index} tells of is gone`, index);
@@ -66,13 +66,13 @@ export class ToldRecords {
 }
 
 interface Said {
-  /** That of the record. */
+  /** The kind of the record. */
   readonly kind: string;
   readonly id: string;
   readonly commitment: string;
 }
 
-/** Undefined for a notice that tells of no record. */
+/** Undefined for a notice that names no record. */
 function saidIn({ kind, payload }: Notice): Said | undefined {
   if (kind === KINDS.policyChange)
     return { kind: 'Policy', id: payload.policyId, commitment: payload.commitment };
@@ -81,11 +81,11 @@ function saidIn({ kind, payload }: Notice): Said | undefined {
   if (commitment === undefined) return undefined;
   if (kind === KINDS.legalHold) return { kind: 'LegalHold', id: payload.holdId, commitment };
   const [id] = payload.subjectIds;
-  // Without a subject it is about the tenant itself.
+  // Without a subject it concerns the tenant itself.
   return id === undefined ? { kind: 'Tenant', id: '', commitment } : { kind: 'ApiKey', id, commitment };
 }
 
-/** Whether the columns say what the body says. */
+/** Whether the columns match the body. */
 function areCopies(
   body: string,
   { version, state, uniqueName, lookup }: Pick<StoredRecord, 'version' | 'state' | 'uniqueName' | 'lookup'>,

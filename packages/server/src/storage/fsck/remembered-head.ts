@@ -1,12 +1,12 @@
-// A head that somebody remembers outside of the store: the log had this root when it had this size.
+// A head that is remembered outside the store: the log had this root at this size.
 
 import { equalBytes } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 
 export interface RememberedHead extends AnchoredHead {
-  /** By the anchor, or by whoever asks. */
+  /** Remembered by the anchor, or by the caller. */
   readonly how: 'anchored' | 'seen';
-  /** False: it may be of a later moment than the state that is looked at. */
+  /** False: it may be newer than the state that is verified. */
   readonly mustBeReached: boolean;
 }
 

@@ -1,17 +1,17 @@
-// What the verifier of a store says: each fault has a reason of the closed list.
+// The faults of a store verification: each has a reason of the closed list.
 
 import { EvidenceError, type Reason } from '@tallystick/evidence';
 
 export interface StoreFault {
-  /** Undefined where it is of no tenant: the file, the schema, the anchor. */
+  /** Undefined for a fault of the whole store: the file, the schema, the anchor. */
   readonly tenant: string | undefined;
-  /** In the tenant's log; where the tenant went on after a restore, `message` says in which. */
+  /** In the tenant's log; after a restore, `message` says in which one. */
   readonly index: number | undefined;
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** Faults that are a part of the store as a whole are told under no tenant. */
+/** Faults of the store as a whole have no tenant. */
 export function storeFault(
   tenant: string | undefined,
   { index, reason, message }: EvidenceError,
@@ -23,7 +23,7 @@ export function fault(reason: Reason, message: string, index?: number): Evidence
   return new EvidenceError(reason, message, { index });
 }
 
-/** The same fault, at an index where it has none yet. */
+/** The same fault with an index, if it has none yet. */
 export function atIndex(error: EvidenceError, index: number): EvidenceError {
   if (error.index === index) return error;
   return new EvidenceError(error.reason, `entry ${index}: ${error.message}`, { index, cause: error });

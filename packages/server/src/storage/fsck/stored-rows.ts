@@ -1,16 +1,16 @@
-// What the verifier of a store reads of it, whatever the database is: rows as they are stored, in order and in portions, and
-// no row can hide from it by what it holds. All of it comes from one state of the store.
+// The rows that the store verifier reads on any backend: as they are stored, in order and in portions, and no row can
+// escape by its contents. All of them come from one state of the store.
 
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
-import type { Answer } from '../answers.ts';
+import type { Awaitable } from '../answers.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
 import type { StreamRow } from './stream-row.ts';
 
 export interface StoredTenant<Tenant> {
-  /** As the database calls it. */
+  /** As the database identifies it. */
   readonly tenant: Tenant;
   readonly tenantId: string;
 }
@@ -26,7 +26,7 @@ export interface EpochRow {
   readonly previousCheckpoint: string;
 }
 
-export type RecordPlace = Pick<StoredRecord, 'kind' | 'id'>;
+export type RecordReference = Pick<StoredRecord, 'kind' | 'id'>;
 
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
@@ -34,64 +34,72 @@ export interface LogOf<Tenant> {
   readonly epoch: number;
 }
 
-/** Where the log of a tenant ends, by what was recomputed of it. */
+/** The recomputed end of a tenant's log. */
 export interface LogEnd {
   /** In the tenant's sequence. */
   readonly nextIndex: number;
   readonly leaf: Uint8Array | undefined;
 }
 
-/** What is stored of the tree of a log beside its entries. */
+/** The stored tree of a log, besides its entries. */
 export interface TreeRows<Tenant> {
-  /** Of the newest checkpoint; 0 without one. */
-  newestSize(log: LogOf<Tenant>): Answer<number>;
-  /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
-  checkpoints(log: LogOf<Tenant>, after: number | undefined, limit: number): Answer<readonly CheckpointRow[]>;
-  /** By place, those from one to another, the second one outside. */
+  /** The size of the newest checkpoint; 0 if there is none. */
+  newestSize(log: LogOf<Tenant>): Awaitable<number>;
+  /** At most `limit` checkpoints after a size; without a size, from the first row on, even if its size is invalid. */
+  checkpoints(
+    log: LogOf<Tenant>,
+    after: number | undefined,
+    limit: number,
+  ): Awaitable<readonly CheckpointRow[]>;
+  /** By index, from `from` to `end` (exclusive). */
   tileHashes(
     log: LogOf<Tenant>,
     level: number,
     from: number,
     end: number,
-  ): Answer<ReadonlyMap<number, Uint8Array>>;
-  tileHashCount(log: LogOf<Tenant>): Answer<number>;
+  ): Awaitable<ReadonlyMap<number, Uint8Array>>;
+  tileHashCount(log: LogOf<Tenant>): Awaitable<number>;
   /** In the tenant's sequence. */
-  hasEntryAt(tenant: Tenant, index: number): Answer<boolean>;
+  hasEntryAt(tenant: Tenant, index: number): Awaitable<boolean>;
 }
 
 export interface StoredRows<Tenant> extends TreeRows<Tenant> {
-  /** The name of all logs; undefined where the store does not say it. */
-  logOrigin(): Answer<string | undefined>;
-  /** About how many entries there are. */
-  entriesTotal(): Answer<number>;
-  /** A portion of those behind one, in an order of its own; none at the end. */
+  /** The name of all logs; undefined if the store does not have it. */
+  logOrigin(): Awaitable<string | undefined>;
+  /** An estimate of the number of entries. */
+  entriesTotal(): Awaitable<number>;
+  /** A portion after a given tenant, in the backend's order; empty at the end. */
   tenants(
     after: StoredTenant<Tenant> | undefined,
     only: string | undefined,
-  ): Answer<readonly StoredTenant<Tenant>[]>;
+  ): Awaitable<readonly StoredTenant<Tenant>[]>;
   /** Entries from one index of the tenant's sequence to another, both included and both left open if need be: a lot of the
    * first of them, and none at the end. */
-  lot(tenant: Tenant, first: number | undefined, last: number | undefined): Answer<readonly LogRow[]>;
-  /** Those after the first log, in order: one for each restore. */
-  epochs(tenant: Tenant): Answer<readonly EpochRow[]>;
-  /** The epochs that checkpoints and hashes of tiles speak of. */
-  epochsNamed(tenant: Tenant): Answer<readonly number[]>;
-  /** So many of those that begin behind an index of the tenant's sequence. */
-  streams(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly StreamRow[]>;
-  /** So many of those behind one, in the order of kind and id. */
-  records(tenant: Tenant, after: RecordPlace | undefined, limit: number): Answer<readonly StoredRecord[]>;
-  /** So many of those that begin behind an index of the tenant's sequence. */
-  deletions(tenant: Tenant, after: number | undefined, limit: number): Answer<readonly Deletion[]>;
-  /** Throws EvidenceError where the store says elsewhere, too, how the log of a tenant ends, and says it otherwise. */
-  requireEnd(tenant: Tenant, end: LogEnd): Answer<void>;
-  /** Of no tenant, and looked at before all logs: each throws EvidenceError. */
-  readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Answer<void> }[];
-  /** Throws EvidenceError at the first row of a tenant that is not there. */
-  requireKnownTenants(): Answer<void>;
-  /** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
-  requireNoStrayContent(met: number | undefined): Answer<void>;
-  /** What is in the schema, is no evidence, and why. */
-  notEvidence(): Answer<Readonly<Record<string, string>>>;
-  /** The fault that an error stands for; throws the error itself if it is none of the data. */
+  lot(tenant: Tenant, first: number | undefined, last: number | undefined): Awaitable<readonly LogRow[]>;
+  /** The epochs after the first log, in order: one per restore. */
+  epochs(tenant: Tenant): Awaitable<readonly EpochRow[]>;
+  /** The epochs that checkpoints and tile hashes refer to. */
+  epochsNamed(tenant: Tenant): Awaitable<readonly number[]>;
+  /** At most `limit` streams that begin after an index of the tenant's sequence. */
+  streams(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly StreamRow[]>;
+  /** At most `limit` records after a given one, in the order of kind and id. */
+  records(
+    tenant: Tenant,
+    after: RecordReference | undefined,
+    limit: number,
+  ): Awaitable<readonly StoredRecord[]>;
+  /** At most `limit` deletions that begin after an index of the tenant's sequence. */
+  deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
+  /** Throws EvidenceError if the store also keeps the end of the log elsewhere, and it differs. */
+  requireEnd(tenant: Tenant, end: LogEnd): Awaitable<void>;
+  /** Checks of the whole store, before all logs: each throws EvidenceError. */
+  readonly ofTheWhole: readonly { readonly check: Check; readonly look: () => Awaitable<void> }[];
+  /** Throws EvidenceError at the first row of a missing tenant. */
+  requireKnownTenants(): Awaitable<void>;
+  /** Throws EvidenceError; `met` is the number of contents that were found with their entries, undefined if unknown. */
+  requireNoStrayContent(met: number | undefined): Awaitable<void>;
+  /** The parts of the schema that are not evidence, with the reason. */
+  notEvidence(): Awaitable<Readonly<Record<string, string>>>;
+  /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
 }

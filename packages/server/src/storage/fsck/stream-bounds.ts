@@ -1,52 +1,52 @@
-// Where one stream begins and ends, against the log: it begins with a log or behind the seal notice that names it as the
-// next one, and ends, once another follows, with the seal notice that names it, or with its log. So do its neighbours as
-// far as they touch it, and the first stream of all begins with the first entry.
+// Compares the bounds of one stream with the log: it begins with a log or after the seal notice that names it as the
+// next one, and ends, if another follows, with the seal notice that names it, or with its log. The adjacent bounds of
+// its neighbours are checked too, and the very first stream must begin with the first entry.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Asking } from '../answers.ts';
+import type { Resumable } from '../answers.ts';
 import { fault } from './store-fault.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
 /** An entry of the tenant's sequence at which a stream may begin or end. */
 export interface BoundaryEntry {
-  /** Of the log that holds it: the place of its first entry in the tenant's sequence. */
+  /** The index of the first entry of its log in the tenant's sequence. */
   readonly logBegin: number;
   readonly receivedAtMs: number;
-  /** There if it is a seal notice. */
+  /** Set if it is a seal notice. */
   readonly seal: NoticePayload<typeof KINDS.streamSeal> | undefined;
 }
 
-/** What is asked of the log. All indexes are those of the tenant's sequence. */
+/** Reads of the log. All indexes are those of the tenant's sequence. */
 export interface BoundaryLog {
-  /** Undefined where there is none. Throws EvidenceError for one that is not what was signed. */
-  entryAt(index: number): Asking<BoundaryEntry | undefined>;
-  /** The place of the first entry of the log that holds an index. */
-  logBeginOf(index: number): Asking<number>;
+  /** Undefined if there is none. Throws EvidenceError for an entry that differs from the signed one. */
+  entryAt(index: number): Resumable<BoundaryEntry | undefined>;
+  /** The index of the first entry of the log that holds an index. */
+  logBeginOf(index: number): Resumable<number>;
 }
 
-/** What was gone through of the stream. */
+/** The part of the stream that was walked through. */
 export interface Walked {
   readonly endIndex: number;
-  /** Where the first seal notice stands in it. */
+  /** The index of its first seal notice. */
   readonly firstSealAt: number | undefined;
 }
 
-/** The row of a stream and those that touch it, as far as there are any. */
+/** The row of a stream and its neighbours, as far as they exist. */
 export interface StreamsAround {
-  /** Of all streams of the tenant. */
+  /** The tenant's very first stream. */
   readonly first: StreamRow | undefined;
   readonly before: StreamRow | undefined;
   readonly own: StreamRow | undefined;
   readonly next: StreamRow | undefined;
 }
 
-/** Throws EvidenceError where the stream is not where the log says. */
+/** Throws EvidenceError if the stream is not where the log says. */
 export function* requireBounds(
   streamId: string,
   { first, before, own, next }: StreamsAround,
   walked: Walked,
   log: BoundaryLog,
-): Asking<void> {
+): Resumable<void> {
   if (first === undefined || own === undefined)
     throw fault('TRUNCATED', `there is no row of stream ${streamId}`);
   if (first.firstIndex !== 0) throw noneBegins(0);
@@ -62,8 +62,8 @@ export function* requireBounds(
   if (logBegin > own.firstIndex) throw noneBegins(logBegin);
 }
 
-/** Of a stream, and with that the end of the one before it. */
-function* requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): Asking<void> {
+/** Checks the beginning of a stream, which is also the end of the previous one. */
+function* requireBeginning(before: StreamRow | undefined, row: StreamRow, log: BoundaryLog): Resumable<void> {
   const { firstIndex } = row;
   const entryBefore = firstIndex === 0 ? undefined : yield* log.entryAt(firstIndex - 1);
   if (entryBefore?.seal !== undefined) {

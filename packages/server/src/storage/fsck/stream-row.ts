@@ -1,4 +1,4 @@
-// A row of `streams` as the verifier of a store reads it, and what is said where it is not what the log says.
+// A row of `streams` as the store verifier reads it, and the faults of rows that contradict the log.
 
 import { numberOf, textIn } from '../rows/columns.ts';
 import { fault } from './store-fault.ts';
@@ -18,7 +18,7 @@ export function streamRowIn(row: Readonly<Record<string, unknown>>): StreamRow {
   };
 }
 
-/** Throws EvidenceError unless the stream was made when the entry that begins it was received. */
+/** Throws EvidenceError unless the stream was created when its first entry was received. */
 export function requireTime({ streamId, createdAtMs }: StreamRow, receivedAtMs: number, index: number): void {
   if (createdAtMs === receivedAtMs) return;
   throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
@@ -32,7 +32,7 @@ export function noNoticeOf({ streamId, firstIndex }: StreamRow, index: number): 
   return fault('LEAF_MISMATCH', `no notice says that stream ${streamId} begins at ${firstIndex}`, index);
 }
 
-/** The rows are not what a seal notice says. */
+/** The rows contradict a seal notice. */
 export function otherSeal(index: number, says: string): Error {
   return fault('LEAF_MISMATCH', `the seal notice at index ${index} says ${says}`, index);
 }

@@ -1,24 +1,24 @@
-// The rows of `streams` against the seal notices of the log: one row for the first stream and one behind each notice,
-// with the ids, places and times that the notices say, and no other. Rows are read as the notices come.
+// Compares the rows of `streams` with the seal notices of the log: one row for the first stream and one after each
+// notice, with the ids, indexes and times of the notices, and no other. Rows are read as the notices come.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Answer, Asking } from '../answers.ts';
+import type { Awaitable, Resumable } from '../answers.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
-/** All indexes here are those of the tenant's sequence, but for those inside a notice. */
+/** All indexes are those of the tenant's sequence, except inside a notice. */
 export class StreamRows {
   readonly #rows: ReadAhead<StreamRow>;
   #current: StreamRow | undefined;
   #count = 0;
 
-  /** `read` gives so many rows of the tenant that begin behind an index, in order. */
-  constructor(read: (after: number | undefined, limit: number) => Answer<readonly StreamRow[]>) {
+  /** `read` returns at most `limit` rows of the tenant that begin after an index, in order. */
+  constructor(read: (after: number | undefined, limit: number) => Awaitable<readonly StreamRow[]>) {
     this.#rows = new ReadAhead((after, limit) => read(after?.firstIndex, limit));
   }
 
-  /** So many can be met now. */
-  have(count: number): Asking<void> {
+  /** Makes this number of rows available. */
+  have(count: number): Resumable<void> {
     return this.#rows.have(count);
   }
 
@@ -26,7 +26,7 @@ export class StreamRows {
     return this.#count;
   }
 
-  /** The first entry of a log: a stream begins with it, unless the seal before has made one that is still empty. */
+  /** Handles the first entry of a log: a stream begins with it, unless the previous seal opened one that is still empty. */
   begin(logBegin: number, receivedAtMs: number): void {
     if (this.#current?.firstIndex === logBegin) return;
     const row = this.#advance();
@@ -49,8 +49,8 @@ export class StreamRows {
     requireTime(next, receivedAtMs, index);
   }
 
-  /** The log has ended. */
-  *end(entries: number): Asking<void> {
+  /** Called at the end of the log. */
+  *end(entries: number): Resumable<void> {
     yield* this.#rows.have(1);
     const row = this.#advance();
     if (row === undefined) return;

@@ -1,20 +1,20 @@
-// All that is stored of one tenant: its log, or its logs where it went on after restores, each under its own origin.
+// Checks all stored data of one tenant: its log, or its logs if it continued after restores, each under its own origin.
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
-import { answered, type Asking } from '../answers.ts';
+import { awaited, type Resumable } from '../answers.ts';
 import { ToldDeletions } from './deletions.ts';
-import type { WalkDesk } from './entries.ts';
+import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import { ToldRecords } from './records.ts';
-import type { EpochRow, RecordPlace, StoredRows, StoredTenant } from './stored-rows.ts';
+import type { EpochRow, RecordReference, StoredRows, StoredTenant } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
-/** What is remembered of logs outside of the store, by origin. */
+/** Heads that are remembered outside the store, by origin. */
 export interface Memory {
   heads(origin: string): readonly RememberedHead[];
   /** Undefined: the anchor is not compared. */
@@ -23,7 +23,7 @@ export interface Memory {
 
 export interface TenantParts<Tenant> {
   readonly store: StoredRows<Tenant>;
-  readonly desk: WalkDesk;
+  readonly resources: WalkResources;
   readonly logOrigin: string;
   readonly keys: readonly TrustedKey[];
   readonly memory: Memory;
@@ -35,7 +35,7 @@ export interface CheckedLog extends LogCounts {
 
 export interface TenantResult {
   readonly streams: number;
-  /** The heads that its logs say they go on from. */
+  /** The heads that its logs say they continue from. */
   readonly named: readonly AnchoredHead[];
 }
 
@@ -50,18 +50,18 @@ export class TenantCheck<Tenant> {
   }
 
   /**
-   * Yields how many entries were looked at, and adds every log that it comes to; throws EvidenceError at the first that
-   * does not fit. `logs` says then how far it came.
+   * Yields the number of checked entries, and adds every log that it reaches to `logs`, which shows the progress when
+   * it throws EvidenceError at the first fault.
    */
-  *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Asking<TenantResult, number> {
-    const { store, desk, keys } = this.#parts;
+  *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
+    const { store, resources, keys } = this.#parts;
     const { tenant } = stored;
-    const epochs = yield* answered(store.epochs(tenant));
+    const epochs = yield* awaited(store.epochs(tenant));
     yield* this.#requireEpochs(tenant, epochs);
     const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
     const records = new ToldRecords();
     const deletions = new ToldDeletions();
-    const parts = { desk, tree: store, streams, records, deletions, keys };
+    const parts = { resources, tree: store, streams, records, deletions, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
@@ -71,7 +71,7 @@ export class TenantCheck<Tenant> {
       const { next } = facts;
       const last = next && next.firstIndex - 1;
       for (let first = log === 0 ? undefined : facts.place.firstIndex; ; ) {
-        const rows = yield* answered(store.lot(tenant, first, last));
+        const rows = yield* awaited(store.lot(tenant, first, last));
         if (rows.length === 0) break;
         yield* check.take(rows);
         yield rows.length;
@@ -81,17 +81,17 @@ export class TenantCheck<Tenant> {
       leaf = check.lastLeaf ?? leaf;
     }
     const nextIndex = logs.reduce((sum, log) => sum + log.entries, 0);
-    if (desk.checks.has('streams')) yield* streams.end(nextIndex);
-    if (desk.checks.has('deletions')) yield* this.#requireDeletions(tenant, deletions);
-    if (desk.checks.has('records')) yield* this.#requireRecords(tenant, records);
-    if (desk.checks.has('heads')) yield* answered(store.requireEnd(tenant, { nextIndex, leaf }));
+    if (resources.checks.has('streams')) yield* streams.end(nextIndex);
+    if (resources.checks.has('deletions')) yield* this.#requireDeletions(tenant, deletions);
+    if (resources.checks.has('records')) yield* this.#requireRecords(tenant, records);
+    if (resources.checks.has('heads')) yield* awaited(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
     return { streams: streams.count, named };
   }
 
-  *#requireRecords(tenant: Tenant, told: ToldRecords): Asking<void> {
-    for (let last: RecordPlace | undefined; ; ) {
-      const portion = yield* answered(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
+  *#requireRecords(tenant: Tenant, told: ToldRecords): Resumable<void> {
+    for (let last: RecordReference | undefined; ; ) {
+      const portion = yield* awaited(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
       if (portion.length === 0) break;
       for (const record of portion) told.require(record);
       last = portion.at(-1);
@@ -99,9 +99,9 @@ export class TenantCheck<Tenant> {
     told.end();
   }
 
-  *#requireDeletions(tenant: Tenant, told: ToldDeletions): Asking<void> {
+  *#requireDeletions(tenant: Tenant, told: ToldDeletions): Resumable<void> {
     for (let last: Deletion | undefined; ; ) {
-      const portion = yield* answered(
+      const portion = yield* awaited(
         this.#parts.store.deletions(tenant, last?.firstIndex, DELETIONS_AT_ONCE),
       );
       if (portion.length === 0) break;
@@ -111,8 +111,8 @@ export class TenantCheck<Tenant> {
     told.end();
   }
 
-  /** Numbers may be left out: those of logs that a restore has lost. */
-  *#requireEpochs(tenant: Tenant, epochs: readonly EpochRow[]): Asking<void> {
+  /** Numbers may be missing: those of logs that a restore has lost. */
+  *#requireEpochs(tenant: Tenant, epochs: readonly EpochRow[]): Resumable<void> {
     let before = { epoch: 0, firstIndex: 0 };
     for (const row of epochs) {
       if (row.epoch <= before.epoch || row.firstIndex < before.firstIndex)
@@ -120,7 +120,7 @@ export class TenantCheck<Tenant> {
       before = row;
     }
     const known = new Set([0, ...epochs.map(({ epoch }) => epoch)]);
-    for (const epoch of yield* answered(this.#parts.store.epochsNamed(tenant))) {
+    for (const epoch of yield* awaited(this.#parts.store.epochsNamed(tenant))) {
       if (!known.has(epoch))
         throw fault(
           'ORIGIN_MISMATCH',

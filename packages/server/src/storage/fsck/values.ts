@@ -1,5 +1,5 @@
-// The values of a lot of entries, from their texts and seeds to the group roots and content hashes that follow from
-// them. The texts must be their own RFC 8785 texts and must say the classification that the column says.
+// Computes the group roots and content hashes of a lot of entries from their texts and seeds. The texts must be in RFC
+// 8785 form and must contain the classification of the column.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { equalBytes, HASH_BYTES, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
@@ -11,8 +11,8 @@ import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
- * How a text says its classification. It says it once, for group 1 has no other unit with such a key; and inside a value
- * its quotes would be escaped.
+ * The form of the classification in a text. It occurs once: group 1 has no other unit with such a key, and inside a
+ * value the quotes would be escaped.
  */
 const SAID = CLASSIFICATIONS.map((name) => Buffer.from(`"classification":"${name}"`));
 
@@ -31,10 +31,10 @@ export class LotValues {
     this.#commitments.begin(this.#seeds);
   }
 
-  /** Takes the content in and returns its place; throws EvidenceError for one that no event has. */
+  /** Adds the content and returns its position; throws EvidenceError for a content that no event can have. */
   add({ classification }: LogRow, content: RowContent): number {
     const { text1, text2, seeds, isSealed } = content;
-    if (isSealed) throw fault('MALFORMED', 'its content says that it is sealed, and nothing is');
+    if (isSealed) throw fault('MALFORMED', 'its content is marked as sealed, which is not supported');
     if (seeds.length !== SEEDS_BYTES)
       throw fault('MALFORMED', `its seeds are ${seeds.length} bytes, not ${SEEDS_BYTES}`);
     requireCanonical(text1);
@@ -45,12 +45,12 @@ export class LotValues {
     return place;
   }
 
-  /** Hashes all that was added. */
+  /** Hashes all added contents. */
   run(): void {
     this.#commitments.run();
   }
 
-  /** Throws unless the content at this place leads to the stored roots and to the content hash in the entry. */
+  /** Throws unless the content at this position leads to the stored roots and to the content hash in the entry. */
   require(place: number, { root1, root2 }: LogRow, contentHash: Uint8Array): void {
     if (!this.#checks.has('values')) return;
     const computed = this.#computed;
@@ -64,7 +64,7 @@ export class LotValues {
   }
 }
 
-/** Most texts are looked at as they are, without being turned into strings. */
+/** Most texts are checked as bytes, without conversion to strings. */
 function requireCanonical(bytes: Uint8Array): void {
   if (!isUtf8(bytes) || !isPlainlyCanonical(bytes)) canonicalText(bytes);
 }
@@ -75,13 +75,13 @@ export function canonicalText(bytes: Uint8Array): string {
   return text;
 }
 
-/** Most texts are ASCII, for which there is a way that is several times faster. */
+/** Most texts are ASCII, which has a conversion that is several times faster. */
 function textOf(bytes: Uint8Array): string {
   if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
     return decoder.decode(bytes);
   } catch {
-    throw fault('MALFORMED', 'its content is no UTF-8');
+    throw fault('MALFORMED', 'its content is not UTF-8');
   }
 }
 
@@ -94,7 +94,7 @@ function requireClassification(text: Uint8Array, column: number): void {
   );
 }
 
-/** For so short a text a loop is faster than to have a Buffer made and searched. */
+/** For such a short text, a loop is faster than creating and searching a Buffer. */
 function holds(text: Uint8Array, wanted: Uint8Array): boolean {
   const first = wanted[0];
   for (let at = 0; at + wanted.length <= text.length; at++)

@@ -1,6 +1,6 @@
-// Which logs a rotation of the signing key has not told yet, beside the keys: `<id of the notice>.owed`, and `.owed-2`, …
-// where it was announced again. A file is added whole before the new key counts, and is removed when all logs in it
-// have their notice. One line of JSON; times as in the records of the keys:
+// The logs that still lack the notice of a signing key rotation, in files beside the keys: `<id of the notice>.owed`, and
+// `.owed-2`, … for a repeated announcement. A file is added complete before the new key counts, and removed when all of its
+// logs have their notice. One line of JSON; times as in the key records:
 //
 //   {"fingerprint":<of the new key>,"previousSignsUntil":<time>,"noticeId":<ULID>,"tenants":[<id>, …]}
 
@@ -22,7 +22,7 @@ interface Owed {
   readonly tenants: readonly TenantId[];
 }
 
-/** To be called before the rotation counts, and for what is found to be owed after it. */
+/** Must be called before the rotation counts, and for notices that are found missing after it. */
 export async function addOwedNotices(
   directory: string,
   { next, overlapEndsAtMs, noticeId }: Pick<PlannedRotation, 'next' | 'overlapEndsAtMs' | 'noticeId'>,
@@ -40,7 +40,10 @@ export async function addOwedNotices(
   for (let attempt = 1; !(await addFile(attempt === 1 ? path : `${path}-${attempt}`, text)); attempt++);
 }
 
-/** Of rotations that count. What was owed by a plan that another has followed is removed: that one told all anew. */
+/**
+ * Notices of rotations that count. Those of a plan that was replaced by another are removed: the other one informs all
+ * logs again.
+ */
 export async function readOwedNotices(directory: string): Promise<OwedNotices[]> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);
   const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name));
@@ -51,7 +54,7 @@ export async function readOwedNotices(directory: string): Promise<OwedNotices[]>
     const path = join(folder, name);
     const owed = await readOwed(path);
     const at = keys.findIndex(({ fingerprint }) => fingerprint === owed?.fingerprint);
-    // It does not count yet, or somebody has removed the file just now.
+    // It does not count yet, or the file has just been removed.
     if (owed === undefined || at === -1) continue;
     const settle = () => remove(folder, path);
     const rotation = rotationOf(owed, keys, at);
@@ -68,7 +71,7 @@ function rotationOf(owed: Owed, keys: SigningKeys, at: number): OwedNotices['rot
   return { previous, next, overlapEndsAtMs, noticeId: owed.noticeId };
 }
 
-/** Undefined when it is not there. */
+/** Undefined if it is missing. */
 async function readOwed(path: string): Promise<Owed | undefined> {
   let text: string;
   try {

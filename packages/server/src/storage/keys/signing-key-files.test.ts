@@ -56,7 +56,7 @@ function refusal(...patterns: RegExp[]): (error: unknown) => boolean {
   };
 }
 
-test('the first key is made once, for its owner alone, and leaves nothing beside it', async () => {
+test('the first key is created once, for its owner only, and leaves no other files', async () => {
   using data = place();
   assert.equal(await loadSigningKeys(data.path), undefined);
   assert.deepEqual(readdirSync(data.path), []);
@@ -73,10 +73,10 @@ test('the first key is made once, for its owner alone, and leaves nothing beside
   assert.equal(again.keys()[0].createdAtMs, NOW);
 });
 
-test('of processes that start for the first time at once, one makes the key and all use it', async () => {
+test('of processes that start for the first time at once, one creates the key and all use it', async () => {
   using data = place();
   const program = `
-    import { openSigningKeys } from ${JSON.stringify(new URL('keys/signing-key-files.ts', import.meta.url).href)};
+    import { openSigningKeys } from ${JSON.stringify(new URL('signing-key-files.ts', import.meta.url).href)};
     while (Date.now() < Number(process.argv[1]));
     const store = await openSigningKeys(${JSON.stringify(data.path)}, Date.now());
     process.stdout.write(store.keys()[0].fingerprint);`;
@@ -95,7 +95,7 @@ test('of processes that start for the first time at once, one makes the key and 
   assert.deepEqual(readdirSync(data.folder), ['0001.json', '0001.pem']);
 });
 
-test('of many first starts inside one process, too, all have the same key', async () => {
+test('concurrent first starts inside one process have the same key, too', async () => {
   using data = place();
   const stores = await Promise.all(Array.from({ length: 12 }, (_, i) => openSigningKeys(data.path, NOW + i)));
   const records = new Set(
@@ -105,7 +105,7 @@ test('of many first starts inside one process, too, all have the same key', asyn
   assert.deepEqual(readdirSync(data.folder), ['0001.json', '0001.pem']);
 });
 
-test('a rotation adds a key, and the one before has an end', async () => {
+test('a rotation adds a key, and the previous one gets an end', async () => {
   using data = place();
   const [first] = (await openSigningKeys(data.path, NOW)).keys();
   const keys = await rotate(data.path, HOUR, NOW + 5);
@@ -126,7 +126,7 @@ test('a rotation adds a key, and the one before has an end', async () => {
   );
 });
 
-test('a rotation while the one before signs too is refused, and so is one of nothing', async () => {
+test('a rotation during an overlap is refused, and so is one without a key', async () => {
   using data = place();
   await assert.rejects(rotate(data.path, HOUR, NOW), refusal(/no signing key.*start the service once/));
   assert.deepEqual(readdirSync(data.path), []);
@@ -141,18 +141,18 @@ test('a rotation while the one before signs too is refused, and so is one of not
   assert.deepEqual(readdirSync(data.folder), before);
 });
 
-test('of rotations at the same time one succeeds, and the others say so', async () => {
+test('of concurrent rotations one succeeds, and the others fail with a message', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   const results = await Promise.allSettled(Array.from({ length: 6 }, () => rotate(data.path, HOUR, NOW + 1)));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const result of results) {
-    if (result.status === 'rejected') refusal(/by another just now|signs until/)(result.reason);
+    if (result.status === 'rejected') refusal(/by another process|signs until/)(result.reason);
   }
   assert.equal((await fingerprints(data.path)).length, 2);
 });
 
-test('a first start or a rotation that ended anywhere has happened or has not, and the next one goes through', async () => {
+test('a first start or rotation that is interrupted anywhere is complete or has no effect, and the next one succeeds', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   const [first] = await fingerprints(data.path);
@@ -160,7 +160,7 @@ test('a first start or a rotation that ended anywhere has happened or has not, a
   const [second] = await fingerprints(data.path);
   const whole = join(data.path, 'whole');
   cpSync(data.folder, whole, { recursive: true });
-  // In the order in which they are put there; a crash leaves the first few.
+  // In the order in which they are written; a crash leaves the first few.
   const steps: [string[], string[]][] = [
     [[], []],
     [['0001.pem'], []],
@@ -175,7 +175,7 @@ test('a first start or a rotation that ended anywhere has happened or has not, a
     rmSync(data.folder, { recursive: true });
     mkdirSync(data.folder, { mode: 0o700 });
     for (const name of names) cpSync(join(whole, name), data.file(name));
-    // A draft that was being written.
+    // An unfinished draft.
     mkdirSync(data.file('0002.pem.draft-x1y2z3'));
     writeFileSync(join(data.file('0002.pem.draft-x1y2z3'), 'draft'), '-----BEGIN');
     assert.deepEqual(await fingerprints(data.path), expected);
@@ -188,7 +188,7 @@ test('a first start or a rotation that ended anywhere has happened or has not, a
   }
 });
 
-test('a service that runs takes up a rotation at its next look, and the keys stay as they were until then', async () => {
+test('a running service adopts a rotation at its next reload, and keeps its keys until then', async () => {
   using data = place();
   const store = await openSigningKeys(data.path, NOW);
   const before = store.keys();
@@ -203,7 +203,7 @@ test('a service that runs takes up a rotation at its next look, and the keys sta
   );
 });
 
-test('keys that were exchanged while the service runs are refused, and it keeps its own', async () => {
+test('keys that are exchanged while the service runs are refused, and it keeps its own', async () => {
   using data = place();
   using other = place();
   const store = await openSigningKeys(data.path, NOW);
@@ -212,11 +212,11 @@ test('keys that were exchanged while the service runs are refused, and it keeps 
   await rotate(other.path, HOUR, NOW);
   rmSync(data.folder, { recursive: true });
   renameSync(other.folder, data.folder);
-  await assert.rejects(store.reload(), refusal(/not those of before/));
+  await assert.rejects(store.reload(), refusal(/were exchanged/));
   assert.equal(store.keys(), before);
 });
 
-test('what is missing is named, and no new key is made in its place', async () => {
+test('a missing file is named, and no new key replaces it', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   await rotate(data.path, 0, NOW);
@@ -234,12 +234,12 @@ test('what is missing is named, and no new key is made in its place', async () =
     writeFileSync(data.file(name), content, { mode: 0o600 });
   }
   assert.equal((await fingerprints(data.path)).length, 3);
-  // Without any record, too: this is no first start that ended early.
+  // Without any record, too: this is not an interrupted first start.
   for (const name of ['0001.json', '0002.json', '0003.json']) rmSync(data.file(name));
   await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0001\.json is missing/));
 });
 
-test('what is no such key, another key, or no record is refused and left as it is', async () => {
+test('a file that is no key, another key, or no record is refused and left unchanged', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   const pem = (type: 'ed25519' | 'x25519') =>
@@ -248,17 +248,17 @@ test('what is no such key, another key, or no record is refused and left as it i
       .toString();
   const { publicKey } = generateKeyPairSync('ed25519');
   const cases: [string, string, RegExp][] = [
-    ['0001.pem', '', /no Ed25519 private key/],
-    ['0001.pem', 'nonsense', /no Ed25519 private key/],
-    ['0001.pem', pem('x25519'), /no Ed25519 private key/],
-    ['0001.pem', publicKey.export({ format: 'pem', type: 'spki' }).toString(), /no Ed25519 private key/],
+    ['0001.pem', '', /not an Ed25519 private key/],
+    ['0001.pem', 'nonsense', /not an Ed25519 private key/],
+    ['0001.pem', pem('x25519'), /not an Ed25519 private key/],
+    ['0001.pem', publicKey.export({ format: 'pem', type: 'spki' }).toString(), /not an Ed25519 private key/],
     [
       '0001.pem',
       pem('ed25519'),
       /not the key of its record; put back the one with the fingerprint [0-9a-f]{64}/,
     ],
-    ['0001.json', '{}', /no record of a signing key/],
-    ['0001.json', '', /no record of a signing key/],
+    ['0001.json', '{}', /not a record of a signing key/],
+    ['0001.json', '', /not a record of a signing key/],
   ];
   for (const [name, content, message] of cases) {
     const right = readFileSync(data.file(name));
@@ -269,10 +269,10 @@ test('what is no such key, another key, or no record is refused and left as it i
   }
   await rotate(data.path, 0, NOW);
   cpSync(data.file('0001.json'), data.file('0002.json'));
-  await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0002\.json is no record/));
+  await assert.rejects(openSigningKeys(data.path, NOW), refusal(/0002\.json is not a record/));
 });
 
-test('keys that others than the owner can read are refused with the command that mends it', async () => {
+test('keys that others than the owner can read are refused with the command that repairs it', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   for (const [path, right, wrong] of [
@@ -298,7 +298,7 @@ test('a data directory that cannot be used is refused', async () => {
   await assert.rejects(openSigningKeys(data.path, NOW), refusal(/ENOTDIR/));
 });
 
-test('the plan of an attempt that was cut short binds the next one, and one of another key is refused', async () => {
+test('the plan of an interrupted attempt binds the next one, and one of another key is refused', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   const attempt = (overlapMs: number, nowMs: number, announce: (planned: PlannedRotation) => void) =>
@@ -330,7 +330,7 @@ test('the plan of an attempt that was cut short binds the next one, and one of a
   assert.equal((await rotate(data.path, HOUR, NOW)).length, 2);
 });
 
-test('a plan whose overlap is over before the key counts is planned anew, under other notices', async () => {
+test('a plan whose overlap ends before the key counts is replaced, with other notices', async () => {
   using data = place();
   await openSigningKeys(data.path, NOW);
   const seen: PlannedRotation[] = [];
@@ -354,10 +354,10 @@ test('a plan whose overlap is over before the key counts is planned anew, under 
   );
   assert.equal(new Set(seen.map(({ next }) => next.fingerprint)).size, 1);
   assert.equal(new Set(seen.map(({ noticeId }) => noticeId)).size, 2);
-  // One that goes on with the second plan while another finds it over, too, and makes a third.
+  // One attempt continues with the second plan while another finds it expired, too, and makes a third.
   const later = late + HOUR + 1;
   const overtaken = attempt(late + 9, () => assert.rejects(attempt(later, cut), /cut short/));
-  await assert.rejects(overtaken, refusal(/changed by another just now/));
+  await assert.rejects(overtaken, refusal(/changed by another process/));
   const keys = await attempt(later + 9, async () => {});
   assert.equal(keys[1]?.signsUntilMs, later + HOUR);
 });

@@ -1,9 +1,9 @@
-// The keys that sign checkpoints, in the folder `signing-keys` of the data directory, for its owner alone. The n-th key
-// is two files: `000n.pem` (PKCS #8, Ed25519) and `000n.json`, its record, without which it does not count.
-// A rotation is announced before it counts, so between the two there is `000n.plan`, which says until when both keys will
-// sign. Files are added whole and never changed or replaced, the record last: a rotation that is interrupted anywhere has
-// happened or has not, of two at a time one succeeds, and one that a crash cut short is taken up by the next: by its plan,
-// or, where the overlap of that is over before both keys have signed, by one that follows it (`000n.plan-2`, …).
+// The keys that sign checkpoints, in the folder `signing-keys` of the data directory, for its owner only. The n-th key
+// is two files: `000n.pem` (PKCS #8, Ed25519) and `000n.json`, its record, without which it does not count. A rotation
+// is announced before it counts: until then `000n.plan` says until when both keys will sign. Files are added complete
+// and never changed or replaced, the record last: an interrupted rotation is complete or has no effect, of two
+// concurrent ones one succeeds, and the next one resumes an interrupted one: with its plan, or, if the overlap ends
+// before both keys have signed, with a following plan (`000n.plan-2`, …).
 
 import {
   createHash,
@@ -32,11 +32,11 @@ const FILE_NAME = /^(\d{4,})\.(pem|json)$/;
 const PUBLIC_KEY_BYTES = 32;
 const GROUP_AND_OTHERS = 0o077;
 
-/** Makes the first key if there is none; throws StartError when what is there cannot be used. */
+/** Creates the first key if there is none; throws StartError if the existing files cannot be used. */
 export async function openSigningKeys(directory: string, nowMs: number): Promise<SigningKeyStore> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);
   let keys = (await loadSigningKeys(directory)) ?? (await makeFirstKey(directory, nowMs));
-  // What signs must outlast a crash, also where whoever added it did not come to sync it.
+  // A key that signs must survive a crash, even if the process that added it did not sync it.
   const secure = () => orStartError(folder, () => syncFolder(folder));
   await secure();
   return {
@@ -49,7 +49,7 @@ export async function openSigningKeys(directory: string, nowMs: number): Promise
         found === undefined ||
         !keys.every(({ fingerprint }, i) => known?.[i]?.fingerprint === fingerprint)
       ) {
-        throw new StartError(`the signing keys in ${folder} are not those of before; put those back`);
+        throw new StartError(`the signing keys in ${folder} were exchanged; put the previous ones back`);
       }
       await secure();
       keys = found;
@@ -58,8 +58,8 @@ export async function openSigningKeys(directory: string, nowMs: number): Promise
 }
 
 /**
- * Throws StartError when there is none: where logs were signed before, a new key would sign on under the same name, and
- * nobody who holds the old one could verify anything any more.
+ * Throws StartError if there is none: for logs that were signed before, a new key would sign under the same name, and
+ * holders of the old key could not verify anything any more.
  */
 export async function requireSigningKeys(directory: string): Promise<void> {
   if ((await loadSigningKeys(directory)) !== undefined) return;
@@ -69,7 +69,7 @@ export async function requireSigningKeys(directory: string): Promise<void> {
   );
 }
 
-/** Throws StartError where the store is signed in with another key. */
+/** Throws StartError if the store is signed with another key. */
 export async function requireSigner(
   store: { settleSigner(fingerprint: string): Promise<string> },
   keys: SigningKeys,
@@ -82,7 +82,7 @@ export async function requireSigner(
   );
 }
 
-/** Undefined when there is none; throws StartError when what is there cannot be used. */
+/** Undefined if there is none; throws StartError if the existing files cannot be used. */
 export async function loadSigningKeys(directory: string): Promise<SigningKeys | undefined> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);
   return orStartError(folder, async () => {
@@ -111,37 +111,37 @@ export async function loadSigningKeys(directory: string): Promise<SigningKeys | 
   });
 }
 
-export interface RotationWish {
+export interface RotationOptions {
   readonly overlapMs: number;
   readonly nowMs: number;
   readonly nextId: () => string;
 }
 
-/** A key that will sign, and what is said of it before it does. */
+/** The next key, and the facts that are announced before it signs. */
 export interface PlannedRotation {
   readonly previous: SigningKey;
   readonly next: Pick<SigningKey, 'fingerprint' | 'publicKey'>;
-  /** Until when both sign: as an earlier attempt has planned it that was cut short, unless that is over. */
+  /** The end of the overlap: that of an interrupted earlier attempt, unless it is over. */
   readonly overlapEndsAtMs: number;
-  /** The id of the notices, the same however often this plan is attempted. */
+  /** The id of the notices, the same for all attempts with this plan. */
   readonly noticeId: string;
-  /** When it was planned, which may have been an earlier attempt. */
+  /** When it was planned, possibly by an earlier attempt. */
   readonly plannedAtMs: number;
 }
 
 /**
- * A new key, which signs from the moment on that `announce` has resolved; the one before signs beside it until the
- * overlap ends. Where `announce` rejects, nothing has changed but the plan, which the next attempt goes on with. Refused
- * with StartError while an overlap lasts. A service that runs takes the key up at its next `reload`.
+ * Adds a key that signs as soon as `announce` has resolved; the previous one signs too until the overlap ends. If
+ * `announce` rejects, only the plan is written, and the next attempt continues with it. Refused with StartError during
+ * an overlap. A running service adopts the key at its next `reload`.
  */
 export async function rotateSigningKey(
   directory: string,
-  wish: RotationWish,
+  options: RotationOptions,
   announce: (planned: PlannedRotation) => Promise<void>,
 ): Promise<SigningKeys> {
-  const { overlapMs, nowMs } = wish;
+  const { overlapMs, nowMs } = options;
   if (!Number.isSafeInteger(overlapMs) || overlapMs < 0)
-    throw new StartError(`the overlap is ${overlapMs} ms; it is 0 or more`);
+    throw new StartError(`the overlap is ${overlapMs} ms; it must be 0 or more`);
   const folder = join(directory, SIGNING_KEYS_FOLDER);
   const keys = await loadSigningKeys(directory);
   if (keys === undefined)
@@ -153,21 +153,21 @@ export async function rotateSigningKey(
     );
   }
   const n = keys.length + 1;
-  const { next, plan, following } = await orStartError(folder, () => planned(folder, n, wish));
+  const { next, plan, following } = await orStartError(folder, () => planned(folder, n, options));
   const { previousSignsUntilMs, noticeId, plannedAtMs } = plan;
   const overlapEndsAtMs = previousSignsUntilMs;
   await announce({ previous: keys[0], next, overlapEndsAtMs, noticeId, plannedAtMs });
   const record = { fingerprint: next.fingerprint, createdAtMs: nowMs, previousSignsUntilMs };
   const isAdded = await orStartError(
     folder,
-    // Whoever planned anew meanwhile has found the end of this plan over.
+    // A newer plan means that another process has found this one expired.
     async () => !(await isThere(following)) && addFile(recordPath(folder, n), formatKeyRecord(record)),
   );
-  if (!isAdded) throw new StartError(`the signing key in ${folder} was changed by another just now`);
+  if (!isAdded) throw new StartError(`the signing key in ${folder} was just changed by another process`);
   return (await loadSigningKeys(directory))!;
 }
 
-/** The rotation by which the newest key came to count; undefined where it is the first, or its plan is not there. */
+/** The rotation that made the newest key count; undefined for the first key, or if the plan is missing. */
 export async function lastRotation(directory: string): Promise<PlannedRotation | undefined> {
   const folder = join(directory, SIGNING_KEYS_FOLDER);
   const keys = (await loadSigningKeys(directory)) ?? [];
@@ -183,8 +183,8 @@ export async function lastRotation(directory: string): Promise<PlannedRotation |
   return undefined;
 }
 
-/** The n-th key and its plan, which are made if they are not there yet, and where a plan that follows it would be. */
-async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationWish) {
+/** The n-th key and its plan, which are created if they are missing, and the path of a following plan. */
+async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: RotationOptions) {
   const next = await addKeyFile(folder, n);
   const wanted: RotationPlan = {
     fingerprint: next.fingerprint,
@@ -201,7 +201,7 @@ async function planned(folder: string, n: number, { overlapMs, nowMs, nextId }: 
         `${path} is not the plan of ${keyPath(folder, n)}; put back the files that were there when the rotation began`,
       );
     }
-    // Else the new key would sign alone from its first moment on, and whoever trusts the old one would see no change.
+    // Otherwise the new key would sign alone from the start, and those who trust the old one would miss the change.
     if (plan.previousSignsUntilMs >= nowMs)
       return { next, plan, following: planPath(folder, n, attempt + 1) };
   }
@@ -219,20 +219,20 @@ async function makeFirstKey(directory: string, nowMs: number): Promise<SigningKe
   });
   await orStartError(folder, async () => {
     const { fingerprint } = await addKeyFile(folder, 1);
-    // Where another was first, its key is ours.
+    // If another process was first, its key is used.
     await addFile(recordPath(folder, 1), formatKeyRecord({ fingerprint, createdAtMs: nowMs }));
   });
   return (await loadSigningKeys(directory))!;
 }
 
-/** Not always the one just made: another's may be there, or one that a crash left without its record. */
+/** The key may not be the new one: another process's may exist, or one that a crash left without its record. */
 async function addKeyFile(folder: string, n: number) {
   const { privateKey } = generateKeyPairSync('ed25519');
   await addFile(keyPath(folder, n), privateKey.export({ format: 'pem', type: 'pkcs8' }));
   return readKey(folder, n);
 }
 
-/** How many have a record. One more may lie there, of a rotation that did not end; none may be missing. */
+/** The number of keys with a record. There may be one more, of an unfinished rotation; none may be missing. */
 async function countKeys(folder: string): Promise<number> {
   const found = { pem: new Set<number>(), json: new Set<number>() };
   for (const name of await readdir(folder)) {
@@ -246,7 +246,7 @@ async function countKeys(folder: string): Promise<number> {
       : !found.pem.has(n)
         ? keyPath(folder, n)
         : undefined;
-    // One that was added while the folder was read may not have been seen.
+    // A file that was added during the read of the folder may have been missed.
     if (path === undefined || (await isThere(path))) continue;
     throw new StartError(
       `${path} is missing, though there are files that follow it; put it back from a copy of ${folder}`,
@@ -263,7 +263,7 @@ async function readKey(
   await requireOwnerOnly(path, 600);
   const privateKey = parseKey(await readFile(path, 'utf8'));
   if (privateKey?.asymmetricKeyType !== 'ed25519') {
-    throw new StartError(`${path} is no Ed25519 private key in PEM; put the one back that was there`);
+    throw new StartError(`${path} is not an Ed25519 private key in PEM; put the original back`);
   }
   const info = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
   const publicKey = new Uint8Array(info.subarray(-PUBLIC_KEY_BYTES));
@@ -282,7 +282,7 @@ async function readRecord(folder: string, n: number): Promise<KeyRecord> {
   const path = recordPath(folder, n);
   const record = parseKeyRecord(await readFile(path, 'utf8'));
   if (record === undefined || (record.previousSignsUntilMs === undefined) !== (n === 1)) {
-    throw new StartError(`${path} is no record of a signing key; put the one back that was there`);
+    throw new StartError(`${path} is not a record of a signing key; put the original back`);
   }
   return record;
 }

@@ -1,8 +1,8 @@
-// What is written down beside a signing key, as one line of JSON; times as in 2026-01-02T03:04:05.678Z:
+// The record of a signing key, as one line of JSON; times as in 2026-01-02T03:04:05.678Z:
 //
 //   {"fingerprint":<hex SHA-256 of the public key>,"createdAt":<time>,"previousSignsUntil":<time; not in the first>}
 //
-// and, before the record is there, of a key that is to be the next one:
+// and the plan of the next key, before its record exists:
 //
 //   {"fingerprint":<as above>,"plannedAt":<time>,"previousSignsUntil":<time>,"noticeId":<ULID of the notices>}
 
@@ -11,7 +11,7 @@ import { parseJson } from '@tallystick/evidence';
 export interface KeyRecord {
   readonly fingerprint: string;
   readonly createdAtMs: number;
-  /** When the key before this one signs no more; the first key has none before it. */
+  /** When the previous key stops signing; absent in the first record. */
   readonly previousSignsUntilMs?: number;
 }
 
@@ -45,12 +45,12 @@ export function formatRotationPlan(plan: RotationPlan): string {
   })}\n`;
 }
 
-/** Undefined for any other text than one that formatKeyRecord gives. */
+/** Undefined for any text that formatKeyRecord does not produce. */
 export function parseKeyRecord(text: string): KeyRecord | undefined {
   return parsed(text, recordIn, formatKeyRecord);
 }
 
-/** Undefined for any other text than one that formatRotationPlan gives. */
+/** Undefined for any text that formatRotationPlan does not produce. */
 export function parseRotationPlan(text: string): RotationPlan | undefined {
   return parsed(text, planIn, formatRotationPlan);
 }

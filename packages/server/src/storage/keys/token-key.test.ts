@@ -11,7 +11,7 @@ function folder(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-test('the key is made once, for its owner alone, and leaves nothing beside it', async () => {
+test('the key is created once, for its owner only, and leaves no other files', async () => {
   using directory = folder();
   assert.equal(await loadTokenKey(directory.path), undefined);
   const made = await loadOrMakeTokenKey(directory.path, 'a');
@@ -20,7 +20,7 @@ test('the key is made once, for its owner alone, and leaves nothing beside it', 
   assert.ok((await loadOrMakeTokenKey(directory.path, 'b')).equals(made));
 });
 
-test('of many that make it at the same time one wins, and all use that one', async () => {
+test('of concurrent attempts one creates the key, and all use it', async () => {
   using directory = folder();
   const keys = await Promise.all(
     Array.from({ length: 8 }, (_, i) => loadOrMakeTokenKey(directory.path, `${i}`)),
@@ -29,7 +29,7 @@ test('of many that make it at the same time one wins, and all use that one', asy
   assert.deepEqual(readdirSync(directory.path), [TOKEN_KEY_FILE]);
 });
 
-test('a file that is no Ed25519 key is refused, not replaced', async () => {
+test('a file that is not an Ed25519 key is refused, not replaced', async () => {
   using directory = folder();
   writeFileSync(join(directory.path, TOKEN_KEY_FILE), 'nonsense');
   await assert.rejects(loadOrMakeTokenKey(directory.path, 'a'), StartError);

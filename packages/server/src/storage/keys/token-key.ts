@@ -1,6 +1,6 @@
-// The key with which this service signs tokens of its own: one PEM file (PKCS #8, Ed25519) in the data directory,
-// readable by its owner only. It appears whole or not at all, and whoever comes second uses the first one's. To make
-// every token void, delete the file and start the service anew.
+// The key with which this service signs its own tokens: one PEM file (PKCS #8, Ed25519) in the data directory, readable
+// by its owner only. It appears completely or not at all, and of two concurrent starts the second uses the key of the
+// first. To invalidate every token, delete the file and restart the service.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { StartError } from '../../start-error.ts';
 
 export const TOKEN_KEY_FILE = 'token-key.pem';
 
-/** Undefined when there is none; throws StartError for a file that is no such key. */
+/** Undefined if there is none; throws StartError for a file that is not such a key. */
 export async function loadTokenKey(directory: string): Promise<KeyObject | undefined> {
   const path = join(directory, TOKEN_KEY_FILE);
   let pem: string;
@@ -20,11 +20,11 @@ export async function loadTokenKey(directory: string): Promise<KeyObject | undef
     throw new StartError(`cannot read ${path} (${(error as NodeJS.ErrnoException).code})`, { cause: error });
   }
   const key = parseKey(pem);
-  if (key?.asymmetricKeyType !== 'ed25519') throw new StartError(`${path} is no Ed25519 private key`);
+  if (key?.asymmetricKeyType !== 'ed25519') throw new StartError(`${path} is not an Ed25519 private key`);
   return key;
 }
 
-/** `unique` names the temporary file, so that two at a time do not write into each other's. */
+/** `unique` names the temporary file, so that two concurrent calls do not share it. */
 export async function loadOrMakeTokenKey(directory: string, unique: string): Promise<KeyObject> {
   const found = await loadTokenKey(directory);
   if (found !== undefined) return found;
@@ -40,7 +40,7 @@ async function makeKey(directory: string, unique: string): Promise<void> {
     await using file = await open(draft, 'wx', 0o600);
     await file.writeFile(privateKey.export({ format: 'pem', type: 'pkcs8' }));
     await file.sync();
-    // Unlike a rename, a link never replaces what is there.
+    // Unlike a rename, a link never replaces an existing file.
     await link(draft, path);
     await syncFolder(directory);
   } catch (error) {

@@ -12,7 +12,7 @@ import { decodeOutcomes, encodeOutcomes } from './outcomes.ts';
 import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 const SEED = 20260101;
-/** Plain objects, as the server makes them. */
+/** Ordinary objects, as the server creates them. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record<T>(fields, { noNullPrototype: true });
 const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });
@@ -75,7 +75,7 @@ const outcome: fc.Arbitrary<DraftOutcome> = fc.oneof(
   record({ status: fc.constantFrom('Conflict', 'NotAppended'), eventId }),
 );
 
-test('a pool comes out of its message as it went in, also when the room for it is used again', () => {
+test('a pool survives encoding and decoding, also in a reused buffer', () => {
   let room: ArrayBuffer | undefined;
   fc.assert(
     fc.property(fc.array(request, { maxLength: 4 }), whole, whole, (requests, nowMs, steadyNowMs) => {
@@ -102,7 +102,7 @@ test('a pool comes out of its message as it went in, also when the room for it i
   );
 });
 
-test('results come out of their message as they went in', () => {
+test('results survive encoding and decoding', () => {
   const result = fc.oneof(
     fc.array(outcome, { maxLength: 5 }).map((outcomes): AppendResult => ({ status: 'Done', outcomes })),
     record({ status: fc.constant('KeyReused' as const) }),
@@ -126,7 +126,7 @@ test('results come out of their message as they went in', () => {
   );
   fc.assert(
     fc.property(fc.array(result, { maxLength: 6 }), fc.nat({ max: 100 }), (results, roomBytes) => {
-      // Only the ids and the number of the drafts are looked at.
+      // Only the ids and the number of drafts matter.
       const requests = results.map((one) => ({
         drafts: 'outcomes' in one ? one.outcomes : [],
       })) as unknown as AppendRequest[];

@@ -1,4 +1,4 @@
-// A pool of append requests as one message. The writer hashes and stores the bytes of the texts as they stand in it.
+// A pool of append requests as one message. The writer hashes and stores the text bytes directly from it.
 
 import type { Classification, Duration, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { type Kind, KINDS, parseJson } from '@tallystick/evidence';
@@ -9,7 +9,7 @@ import type { TextBytes } from './commitments.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 
-/** An AppendRequest as the writer gets it: texts are pieces of the message. */
+/** An AppendRequest as the writer gets it: texts are slices of the message. */
 export interface PooledRequest {
   readonly tenant: TenantId;
   readonly atomic: boolean;
@@ -24,7 +24,7 @@ export interface PooledDraft {
   readonly kind: Kind;
   readonly eventId: EventId;
   readonly texts: TextBytes;
-  /** The place in CLASSIFICATIONS. */
+  /** The index in CLASSIFICATIONS. */
   readonly classification: number;
   readonly retention: Duration | undefined;
   readonly sentFingerprint: Uint8Array | undefined;
@@ -74,10 +74,10 @@ export function encodePool(
   return out.buffer;
 }
 
-/** Of ids, keys and numbers. */
+/** For ids, keys and numbers. */
 const DRAFT_BYTES = 160;
 
-/** About so many bytes the message takes: to grow it on the way would be to copy what may be megabytes. */
+/** An estimate of the message size: growing it later would copy megabytes. */
 function bytesOf(requests: readonly AppendRequest[]): number {
   let bytes = 0;
   for (const { drafts } of requests) {
@@ -129,7 +129,7 @@ function readOnce(message: ByteReader): Once {
   };
 }
 
-/** Most have the retention of the one before them: a text is written and read only where it is another. */
+/** Most drafts have the retention of the previous one: the text is only written if it differs. */
 function writeDraft(out: ByteWriter, draft: Draft, before: Draft | undefined): void {
   const { retention, sentFingerprint } = draft;
   const isSame = retention !== undefined && retention === before?.retention;

@@ -1,15 +1,15 @@
-// The results of a pool of append requests as one message, the answer to append-message. Event ids are not sent
-// back: whoever asked has them.
+// The results of a pool of append requests as one message, the response to append-message. Event ids are not sent back:
+// the sender has them.
 
 import { AuditError, type ErrorCode } from '@tallystick/contract';
-import type { AppendAnswer, AppendRequest, DraftOutcome } from '../../streams/log.ts';
+import type { AppendOutcome, AppendRequest, DraftOutcome } from '../../streams/log.ts';
 import { ByteReader, ByteWriter } from './byte-message.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
 
 const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Stale', 'NameTaken', 'Faulty'] as const;
 
-export function encodeResults(results: readonly AppendAnswer[], room: ArrayBuffer): ArrayBuffer {
+export function encodeResults(results: readonly AppendOutcome[], room: ArrayBuffer): ArrayBuffer {
   const out = new ByteWriter(0, room);
   for (const result of results) {
     out.u8(STATUSES.indexOf(result.status));
@@ -31,12 +31,12 @@ export function encodeResults(results: readonly AppendAnswer[], room: ArrayBuffe
   return out.buffer;
 }
 
-export function decodeResults(buffer: ArrayBuffer, requests: readonly AppendRequest[]): AppendAnswer[] {
+export function decodeResults(buffer: ArrayBuffer, requests: readonly AppendRequest[]): AppendOutcome[] {
   const message = new ByteReader(buffer);
   return requests.map((request) => readResult(message, request));
 }
 
-function readResult(message: ByteReader, request: AppendRequest): AppendAnswer {
+function readResult(message: ByteReader, request: AppendRequest): AppendOutcome {
   const status = STATUSES[message.u8()];
   if (status === undefined) throw new Error('a result has an unknown status');
   switch (status) {
@@ -64,7 +64,7 @@ function readResult(message: ByteReader, request: AppendRequest): AppendAnswer {
   }
 }
 
-/** The code is that of an AuditError, empty for any other; the cause is for the diagnostics, empty for none. */
+/** The code of an AuditError, empty for any other error; the cause is for diagnostics, and may be empty. */
 function writeFault(out: ByteWriter, error: Error): void {
   out.text(error instanceof AuditError ? error.code : '');
   out.text(error.message);

@@ -1,10 +1,10 @@
-// Bytes of a message between threads, written and read in order. A message is one ArrayBuffer that changes hands, so
-// that nothing is cloned; texts are UTF-8, written once and read as a piece of the buffer.
+// A message of bytes between threads, written and read in order. It is one ArrayBuffer that is transferred, so that
+// nothing is cloned; texts are UTF-8, written once and read as slices of the buffer.
 
 const encoder = new TextEncoder();
 const CAPACITY_MIN = 64 * 1024;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
-/** Ids and names: so short that a loop is faster than a call to the encoder. */
+/** Ids and names are so short that a loop is faster than a call of the encoder. */
 const SHORT_TEXT = 64;
 
 export class ByteWriter {
@@ -12,7 +12,7 @@ export class ByteWriter {
   #view: DataView;
   #at = 0;
 
-  /** For about so many bytes. Writes over what is in `room`, where one is given that has them; grows when it has to. */
+  /** Reserves about this number of bytes. Reuses `room` if it is large enough; grows on demand. */
   constructor(bytes: number, room?: ArrayBuffer) {
     const isEnough = room !== undefined && room.byteLength >= bytes;
     const buffer = isEnough ? room : new ArrayBuffer(Math.max(bytes, CAPACITY_MIN));
@@ -20,7 +20,7 @@ export class ByteWriter {
     this.#view = new DataView(buffer);
   }
 
-  /** The whole buffer, to be handed over: the writer is of no use afterwards. */
+  /** The whole buffer, to be transferred: the writer must not be used afterwards. */
   get buffer(): ArrayBuffer {
     return this.#bytes.buffer;
   }
@@ -64,7 +64,7 @@ export class ByteWriter {
     this.#at = from + written;
   }
 
-  /** False, and nothing is written, where the text is not all ASCII. */
+  /** False, and nothing is written, if the text is not all ASCII. */
   #shortText(value: string): boolean {
     const from = this.#at + 4;
     for (let i = 0; i < value.length; i++) {
@@ -88,7 +88,7 @@ export class ByteWriter {
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  /** The same memory: decodes texts where they stand. */
+  /** The same memory, to decode texts in place. */
   readonly #texts: Buffer;
   readonly #view: DataView;
   #at = 0;
@@ -113,7 +113,7 @@ export class ByteReader {
     return this.#view.getFloat64(this.#at - 8, true);
   }
 
-  /** A piece of the message itself: whoever keeps it longer than the message takes a copy. */
+  /** A slice of the message itself: copy it to keep it longer than the message. */
   bytes(): Uint8Array {
     const length = this.u32();
     const from = this.#at;

@@ -30,7 +30,7 @@ test('the salts of a group are the pieces of the hashes of its seed and a count'
   assert.equal(saltsOf(seed, 0).length, 0);
 });
 
-test('roots and contents of a pool are those of each event shown open by itself', () => {
+test('roots and contents of a pool equal those of each event disclosed alone', () => {
   const commitments = new Commitments();
   for (const count of [1, 64, 65, 130]) {
     commitments.begin(Buffer.concat(Array.from({ length: count }, (_, n) => seedsOf(n))));
@@ -58,7 +58,7 @@ test('roots and contents of a pool are those of each event shown open by itself'
   }
 });
 
-test('a text that is no group of an event is refused and leaves the others as they are', () => {
+test('a text that is not a group of an event is refused and does not affect the others', () => {
   const commitments = new Commitments();
   commitments.begin(Buffer.concat([seedsOf(5), seedsOf(6), seedsOf(7)]));
   const [one, two] = encodeEvent(event(5));
@@ -76,7 +76,7 @@ test('a text that is no group of an event is refused and leaves the others as th
   assert.notDeepEqual(contentAt(commitments, 0), contentAt(commitments, 1), 'each has seeds of its own');
 });
 
-test('an event for which there is no seed is not taken in', () => {
+test('an event without a seed is rejected', () => {
   const commitments = new Commitments();
   commitments.begin(new Uint8Array(2 * SEEDS_BYTES - 1));
   const [one, two] = encodeEvent(event(1));

@@ -1,11 +1,10 @@
-// From the texts and seeds of many drafts to their group roots and content hashes; what a backend does before it
-// knows anything of the log. Every backend derives its salts in this way:
+// Computes the group roots and content hashes of many drafts from their texts and seeds, before the log is involved.
+// Every backend derives its salts in this way:
 //
 //   salts of a group = the first 16·n bytes of  H( seed ‖ u32 0 ) ‖ H( seed ‖ u32 1 ) ‖ …     n units, by ascending tag
 //
-// The seed is 16 random bytes, one for each group of each event: as hard to guess as a salt of its own for every unit,
-// and an eighth of the room. Whoever removes it has removed the salts, and with them every way to guess a value from
-// its commitment.
+// The seed is 16 random bytes, one for each group of each event: as hard to guess as separate salts for every unit, at an
+// eighth of the size. Removing it removes the salts, and with them every way to guess a value from its commitment.
 
 import {
   ContentPool,
@@ -17,12 +16,12 @@ import {
 } from '@tallystick/evidence';
 
 export const SEED_BYTES = 16;
-/** Both seeds of an event, one behind the other. */
+/** Both seeds of an event, concatenated. */
 export const SEEDS_BYTES = 2 * SEED_BYTES;
 
 const BLOCK_BYTES = 32;
 const MESSAGE_BYTES = SEED_BYTES + 4;
-/** So many events have their salts made at once: enough to fill the lanes, few enough to stay in cache. */
+/** The number of events whose salts are derived at once: enough to fill the lanes, few enough to stay in cache. */
 const LOT_EVENTS = 64;
 
 export type TextBytes = readonly [Uint8Array, Uint8Array];
@@ -31,16 +30,16 @@ export class Commitments {
   readonly #contents = new ContentPool();
   readonly #saltPool = new HashPool();
   #seeds: Uint8Array = new Uint8Array(0);
-  /** Events whose salts are not made yet, and where in the pool they will be: two places an event. */
+  /** Events whose salts are not derived yet, and their two offsets each in the pool. */
   readonly #lot: EncodedEvent[] = [];
   readonly #saltsAt = new Int32Array(2 * LOT_EVENTS);
 
-  /** How many events were taken in: the place of the next one. */
+  /** The number of added events: the position of the next one. */
   get size(): number {
     return this.#contents.size + this.#lot.length;
   }
 
-  /** Forgets all events and takes the seeds of those that will be added, SEEDS_BYTES each, by place. */
+  /** Clears all events and sets the seeds of the next ones, SEEDS_BYTES each, by position. */
   begin(seeds: Uint8Array): void {
     this.#seeds = seeds;
     this.#lot.length = 0;
@@ -48,11 +47,11 @@ export class Commitments {
     this.#contents.reset();
   }
 
-  /** Takes an event in and returns its place; throws EvidenceError for texts that are no groups of an event. */
+  /** Adds an event and returns its position; throws EvidenceError for texts that are not groups of an event. */
   add(texts: TextBytes): number {
     const place = this.size;
     const seedsAt = place * SEEDS_BYTES;
-    // A seed that is short would be a salt that can be guessed.
+    // A short seed would make salts that can be guessed.
     if (seedsAt + SEEDS_BYTES > this.#seeds.length)
       throw new RangeError(`there is no seed for event ${place}`);
     const event: EncodedEvent = [splitGroup(texts[0], 1), splitGroup(texts[1], 2)];
@@ -64,7 +63,7 @@ export class Commitments {
     return place;
   }
 
-  /** Hashes all that was added; only then are roots and contents there. */
+  /** Hashes all added events; roots and contents are available afterwards. */
   run(): void {
     this.#finishLot();
     this.#contents.run();
@@ -114,7 +113,7 @@ export class Commitments {
   }
 }
 
-/** The salts of one group by themselves: for whoever shows or checks a single event. */
+/** The salts of one group, to show or verify a single event. */
 export function saltsOf(seed: Uint8Array, units: number): Uint8Array {
   const salts = new Uint8Array(units * SALT_BYTES);
   for (let block = 0; block * BLOCK_BYTES < salts.length; block++) {

@@ -1,5 +1,5 @@
-// Gives a draft its place: links it to the head, puts entry and content, and moves the head on. Time in a log never
-// runs backwards, whatever the clock does. The content expires its retention after that time.
+// Appends a draft: links it to the head, writes entry and content, and moves the head. Time in a log never runs
+// backwards, even if the clock does. The content expires its retention after that time.
 
 import { ENTRY_BYTES, writeEntry } from '@tallystick/evidence';
 import { createExpiries } from '../../runtime/expiry.ts';
@@ -12,7 +12,7 @@ import { fastLeafHash } from '../tree/leaf-hashes.ts';
 
 export class EntryWriter<H extends Head> {
   readonly #tables: PoolTables<H>;
-  // Of the draft at hand.
+  // Reused for each draft.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
   readonly #row = new CommitmentRow();
   readonly #expiryAfter = createExpiries();
@@ -21,7 +21,7 @@ export class EntryWriter<H extends Head> {
     this.#tables = tables;
   }
 
-  /** `row` is that of the draft in the commitments. */
+  /** `row` is the draft's row in the commitments. */
   append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
     const { kind, eventId, retention } = draft;
     const { nextIndex: index, previous } = head;

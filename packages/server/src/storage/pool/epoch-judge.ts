@@ -1,10 +1,10 @@
-// Goes on openly after a restore: a new log under a new origin, whose genesis and first entry name the checkpoint that
-// was anchored last. Here it is judged whether that is called for: where the store still has what was anchored, going
-// on under another name would only hide that nothing is lost; and where it has something else than was signed, a notice
-// that calls it restored would be false. Both are told from the entries alone, all of them, at every size that anybody
-// has signed: streams/anchor/divergence.ts, which answers for those who write nothing, is content with the largest.
+// Decides whether a log may continue openly after a restore: in a new log under a new origin, whose genesis and first
+// entry name the last anchored checkpoint. If the store still has the anchored entries, a new origin would only hide
+// that nothing is lost. If it has other entries than the signed ones, a notice that calls it restored would be false.
+// Both are decided from the entries alone, all of them, at every signed size; streams/anchor/divergence.ts, which only
+// reads, checks just the largest.
 //
-// What has to be read is yielded, and comes back from whoever reads, be it at once or later: one judge for every backend.
+// Reads are yielded and resumed with their results, at once or later, so that one judge serves every backend.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -41,7 +41,7 @@ export interface JudgedLog {
   readonly genesis: Uint8Array;
 }
 
-/** A log by an index that it holds, that which is written to where there is none; entries of it; checkpoints of it. */
+/** Reads a log by an index that it holds (the current log without one), its entries, or its checkpoints. */
 export type EpochRead =
   | { readonly verb: 'Log'; readonly index: number | undefined }
   | { readonly verb: 'Entries'; readonly log: JudgedLog; readonly index: number; readonly count: number }
@@ -52,29 +52,29 @@ export interface ReadEntry {
   readonly leaf: Uint8Array;
 }
 
-export interface ReadNote {
+export interface ReadCheckpoint {
   readonly size: number;
   readonly note: string;
 }
 
 type Judging<T> = Generator<EpochRead, T, unknown>;
 
-/** The log that is to begin. */
+/** The log that must begin. */
 export interface NewEpoch {
   readonly status: 'Needed';
   readonly epoch: number;
   readonly origin: string;
-  /** The text of the checkpoint that was anchored last. */
+  /** The text of the last anchored checkpoint. */
   readonly text: string;
   readonly restoredSize: number;
 }
 
 export type EpochVerdict = Exclude<EpochResult, { status: 'Begun' }> | NewEpoch;
 
-/** So many entries are read at once. */
+/** The number of entries per read. */
 const LOT = 10_000;
 
-/** In the transaction in which the head was read. Throws TenantFault. */
+/** Runs in the transaction in which the head was read. Throws TenantFault. */
 export function* judgeEpoch(
   { tenant, anchored, history = [] }: EpochRequest,
   head: Head,
@@ -89,7 +89,7 @@ export function* judgeEpoch(
   if (divergence !== undefined) return { status: 'OtherHistory', ...divergence };
   if (ended === log.epoch && entries >= anchored.size) return { status: 'NotNeeded' };
   yield* requireChain(tenant, log, entries);
-  // Also those epochs are over that the store has never heard of.
+  // Epochs that the store does not know have ended, too.
   const epoch = Math.max(log.epoch, ended) + 1;
   return {
     status: 'Needed',
@@ -100,7 +100,7 @@ export function* judgeEpoch(
   };
 }
 
-/** Puts the notice that the log begins with, once the row of the epoch is put. */
+/** Writes the first notice of the log, after the row of the epoch. */
 export function beginLog<H extends Head>(
   { origin, text, restoredSize }: NewEpoch,
   { anchored }: EpochRequest,
@@ -129,7 +129,7 @@ export function beginLog<H extends Head>(
   return { status: 'Begun', origin, restoredSize, notice: streams.begin(notice, head, nowMs) };
 }
 
-// Whoever reads gives what was asked for, so these casts only repeat it.
+// The reader returns what was requested, so these casts are safe.
 
 function* logAt(index: number | undefined): Judging<JudgedLog | undefined> {
   return (yield { verb: 'Log', index }) as JudgedLog | undefined;
@@ -139,7 +139,7 @@ function* entriesOf(log: JudgedLog, index: number, count: number): Judging<reado
   return (yield { verb: 'Entries', log, index, count }) as readonly ReadEntry[];
 }
 
-/** The first size, from the newest log back, at which one is not what was anchored or what its checkpoints say. */
+/** The first size, from the newest log back, at which a log differs from its anchored heads or checkpoints. */
 function* divergenceInAll(
   tenant: TenantId,
   newest: JudgedLog,
@@ -159,7 +159,7 @@ function* divergenceInAll(
   return undefined;
 }
 
-/** From the entries alone: the hashes of tiles are there only as far as it was signed, and anybody's. */
+/** Uses the entries alone: tile hashes exist only up to the signed size, and an intruder could have written them. */
 function* divergenceIn(
   log: JudgedLog,
   heads: readonly AnchoredHead[],
@@ -175,7 +175,7 @@ function* divergenceIn(
   return undefined;
 }
 
-/** False where an entry is missing: then there is no root. */
+/** False if an entry is missing: then there is no root. */
 function* grow(range: CompactRange, log: JudgedLog, size: number): Judging<boolean> {
   while (range.size < size) {
     const wanted = Math.min(LOT, size - range.size);
@@ -186,7 +186,7 @@ function* grow(range: CompactRange, log: JudgedLog, size: number): Judging<boole
   return true;
 }
 
-/** What lies behind the newest head hangs on the chain alone: without it no notice may call it restored. */
+/** Only the chain covers entries after the newest head: without it no notice may call them restored. */
 function* requireChain(tenantId: TenantId, log: JudgedLog, entries: number): Judging<void> {
   let previous = log.genesis;
   for (let index = 0; index < entries; ) {
@@ -203,13 +203,13 @@ function* requireChain(tenantId: TenantId, log: JudgedLog, entries: number): Jud
 }
 
 function* signedOf(tenantId: TenantId, log: JudgedLog): Judging<AnchoredHead[]> {
-  const notes = (yield { verb: 'Notes', log }) as readonly ReadNote[];
+  const notes = (yield { verb: 'Notes', log }) as readonly ReadCheckpoint[];
   return notes.map(({ size, note }) => {
     const head = headIn(note);
     if (head?.origin === log.origin && head.size === size) return head;
     throw new TenantFault(
       tenantId,
-      `the checkpoint that is stored for size ${size} of ${log.origin} is none of it`,
+      `the checkpoint that is stored for size ${size} of ${log.origin} belongs to another log or size`,
     );
   });
 }
@@ -225,7 +225,7 @@ function isLink(entry: Uint8Array, index: number, previous: Uint8Array): boolean
   return equalBytes(entry.subarray(PREVIOUS_AT, CONTENT_AT), previous);
 }
 
-/** Undefined for one that cannot be read. */
+/** Undefined for an unreadable one. */
 function headIn(note: string): AnchoredHead | undefined {
   try {
     return parseCheckpoint(parseNote(note).text);

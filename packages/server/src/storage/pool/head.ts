@@ -1,13 +1,13 @@
-// The head of a tenant's log, as whoever appends needs it: where the next entry goes, what it links to, and which stream
-// is open. Of a tenant that went on after a restore it is the head of the log that is written to now.
+// The head of a tenant's log for the writer: the next index, the leaf to link to, and the open stream. For a tenant
+// that continued after a restore it is the head of the current log.
 
 import type { StreamId, TenantId } from '@tallystick/contract';
 
 export interface Head {
   readonly tenantId: TenantId;
-  /** Of the first entry of the log that is written to: an entry counts from there. */
+  /** The first index of the current log: indexes in entries count from there. */
   logFirstIndex: number;
-  /** In the tenant's sequence, as all indexes here. */
+  /** In the tenant's sequence, like all indexes here. */
   nextIndex: number;
   /** The newest leaf; genesis before the first one. */
   previous: Uint8Array;
@@ -19,6 +19,6 @@ export interface Head {
 export interface OpenStream {
   readonly streamId: StreamId;
   readonly firstIndex: number;
-  /** When its first entry was received, by which it ages; undefined while it is empty. */
+  /** When its first entry was received, which determines its age; undefined while it is empty. */
   firstReceivedAtMs: number | undefined;
 }

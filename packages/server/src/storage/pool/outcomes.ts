@@ -1,5 +1,5 @@
-// What became of each draft of a request, as kept with a used-up key: u8 status ‖ eventId[16], and behind it, for a
-// draft that has a place, f64 index ‖ f64 receivedAtMs, little-endian.
+// The outcomes of a request's drafts, as stored with a used key: u8 status ‖ eventId[16], followed, for a draft that
+// was appended, by f64 index ‖ f64 receivedAtMs, little-endian.
 
 import { eventIdBytes, eventIdText } from '@tallystick/evidence';
 import type { DraftOutcome } from '../../streams/log.ts';

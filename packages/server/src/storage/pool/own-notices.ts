@@ -1,4 +1,4 @@
-// Notices that the writer makes by itself, because what they say is only known inside its transaction.
+// Notices that the writer creates itself, because their facts are only known inside its transaction.
 
 import { ok as assert } from 'node:assert/strict';
 import { encodeNotice, type NoticeFacts, type NoticeKind } from '@tallystick/evidence';
@@ -17,7 +17,7 @@ export interface OwnNoticesOptions {
 
 export interface OwnNotice {
   readonly draft: PooledDraft;
-  /** Of this draft alone, in row 0. */
+  /** The commitments of this draft alone, in row 0. */
   readonly commitments: PoolCommitments;
 }
 

@@ -7,7 +7,7 @@ import { Commitments, SEEDS_BYTES } from './commitments.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { CommitmentRow, PoolCommitter } from './pool-commitments.ts';
 
-/** Seeds that can be told apart and made again. */
+/** Seeds that are distinct and reproducible. */
 const random: Random = {
   bytes: (count) => new Uint8Array(count).map((_, i) => i % 251),
   uuid: () => assert.fail('not asked for'),
@@ -47,7 +47,7 @@ test('each draft has its row, in the order of the requests', () => {
   assert.throws(() => row.read(made, 74), RangeError);
 });
 
-test('a request that cannot be committed to is named, and the others keep their rows', () => {
+test('a request without commitments is reported, and the others keep their rows', () => {
   const made = committer.make(poolOf(drafts(2), [...drafts(1), broken], drafts(2)));
   assert.deepEqual([...made.faults.keys()], [1]);
   const row = new CommitmentRow();

@@ -1,5 +1,5 @@
-// The commitments of a whole pool, as flat bytes that can change hands between threads. They need nothing of the log,
-// so they can be made while another pool is being written.
+// The commitments of a whole pool, as flat bytes that can be transferred between threads. They do not depend on the
+// log, so they can be made while another pool is being written.
 
 import { EvidenceError, HASH_BYTES } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
@@ -13,9 +13,9 @@ const CONTENT_AT = ROOT2_AT + HASH_BYTES;
 const ROW_BYTES = CONTENT_AT + HASH_BYTES;
 
 export interface PoolCommitments {
-  /** A row for each draft, those of all requests one behind the other. */
+  /** A row for each draft, in the order of the requests. */
   readonly rows: Uint8Array<ArrayBuffer>;
-  /** Requests with texts that are no groups of an event, by their place, and why; their rows are empty. */
+  /** Requests with texts that are not groups of an event, by position, with the reason; their rows are empty. */
   readonly faults: ReadonlyMap<number, string>;
 }
 
@@ -64,7 +64,7 @@ export class PoolCommitter {
   }
 }
 
-/** One row taken apart, again and again into the same room: a statement has copied what it was given when it returns. */
+/** Decodes one row at a time into the same buffers: a statement copies its values before it returns. */
 export class CommitmentRow {
   readonly seeds = new Uint8Array(SEEDS_BYTES);
   readonly root1 = new Uint8Array(HASH_BYTES);
@@ -81,7 +81,7 @@ export class CommitmentRow {
   }
 }
 
-/** For so few bytes a loop is faster than set() and the view that it needs. */
+/** For so few bytes a loop is faster than set() with a new view. */
 function copy(from: Uint8Array, at: number, into: Uint8Array): void {
   for (let i = 0; i < into.length; i++) into[i] = from[at + i]!;
 }

@@ -1,5 +1,5 @@
-// Decides what becomes of the requests of a pool, one after the other, inside one transaction: what is answered from a key
-// that was used up, what is recognised, what is appended. Both backends do it by this code.
+// Decides the requests of a pool, one after the other, inside one transaction: a request is answered from a used key,
+// recognised, or appended. Both backends use this code.
 
 import { ok as assert } from 'node:assert/strict';
 import type { Classification } from '@tallystick/contract';
@@ -7,7 +7,7 @@ import { EvidenceError, KINDS } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
 import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
 import type {
-  AppendAnswer,
+  AppendOutcome,
   AppendResult,
   AppendTime,
   DraftOutcome,
@@ -28,10 +28,10 @@ import { orTenantFault } from './tenant-fault.ts';
 
 type KeyAnswer = Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>;
 
-/** What the drafts of a request are appended with. */
+/** The commitments of a request's drafts. */
 export interface Given {
   readonly commitments: PoolCommitments;
-  /** That of its first draft. */
+  /** The row of its first draft. */
   readonly firstRow: number;
   readonly now: AppendTime;
 }
@@ -45,7 +45,7 @@ export class PoolWriter<H extends Head> {
     this.streams = new StreamWriter(tables, options);
   }
 
-  append(request: PooledRequest, given: Given): AppendAnswer {
+  append(request: PooledRequest, given: Given): AppendOutcome {
     const head = this.#tables.head(request.tenant);
     if (head === undefined) {
       return { status: 'Faulty', error: new Error(`there is no tenant ${request.tenant}`) };
@@ -74,7 +74,7 @@ export class PoolWriter<H extends Head> {
     return { status: 'Done', outcomes };
   }
 
-  /** Why these cannot take the place of what is stored. Each is another record. */
+  /** Why these cannot replace the stored records. Each is a different record. */
   #refusalOf(head: H, records: readonly StoredRecord[]): ChangeRefusal | undefined {
     for (const record of records) {
       const version = this.#tables.recordVersion(head, record);
@@ -90,8 +90,8 @@ export class PoolWriter<H extends Head> {
   }
 
   /**
-   * What the purge notice of the request removes; an error where it cannot be one. No two notices remove the same: by the
-   * index of an event one of them is found.
+   * The spans that the purge notice of the request removes, or an error. No two notices remove the same entry, so that
+   * the index of an event leads to one notice.
    */
   #purgedBy({ drafts }: PooledRequest, head: H): readonly IndexSpan[] | Error {
     const [notice, ...others] = drafts.filter(isPurge);
@@ -103,7 +103,7 @@ export class PoolWriter<H extends Head> {
       const again = spans.find((span) => this.#tables.isDeletedIn(head, span));
       if (again === undefined) return spans;
       const { firstIndex, endIndex: end } = again;
-      return new Error(`something of the entries ${firstIndex} to ${end - 1} was removed before`);
+      return new Error(`a part of the entries ${firstIndex} to ${end - 1} was removed before`);
     } catch (error) {
       if (error instanceof EvidenceError) return error;
       throw error;
@@ -124,7 +124,7 @@ export class PoolWriter<H extends Head> {
     return { status: 'Sealed', notice };
   }
 
-  /** What there is to say to a request whose key was used up before. */
+  /** The result for a request whose key was used before. */
   #answer(
     head: H,
     once: Once | undefined,
@@ -166,7 +166,7 @@ export function isPurge({ kind }: Pick<PooledDraft, 'kind'>): boolean {
   return kind === KINDS.purge;
 }
 
-/** What is recognised may have been stored with a higher classification than it would have now. */
+/** A recognised event may have been stored with a higher classification than it would get now. */
 function classedWith(once: Once, recognized: readonly Recognized[]): Once {
   let highest = CLASSIFICATIONS.indexOf(once.classification);
   for (const found of recognized)
@@ -174,7 +174,7 @@ function classedWith(once: Once, recognized: readonly Recognized[]): Once {
   return { ...once, classification: classificationAt(highest) };
 }
 
-/** Of a draft whose id is there already; undefined for one that is to be appended. */
+/** The outcome of a draft whose id is stored already; undefined for one that must be appended. */
 function outcomeOf(
   found: Recognized,
   { eventId }: PooledDraft,

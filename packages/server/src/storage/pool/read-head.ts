@@ -1,17 +1,17 @@
-// Makes the head of a log out of what is stored of it. A log whose newest entries are not what was hashed, or whose open
-// stream is not where the entries say, is not continued: what is built on it could not be proven.
+// Builds the head of a log from its stored rows. A log whose newest entries do not match their hashes, or whose open
+// stream contradicts the entries, is not continued: its new entries could not be proven.
 
 import type { StreamId, TenantId } from '@tallystick/contract';
 import { decodeEntry, type Entry, equalBytes, EvidenceError, KINDS, leafHash } from '@tallystick/evidence';
 import type { Head, OpenStream } from './head.ts';
 import { TenantFault } from './tenant-fault.ts';
 
-/** The log that a tenant's sequence is written to now. */
+/** The current log of a tenant's sequence. */
 export interface WrittenLog {
   readonly origin: string;
   /** Of its first entry, in the tenant's sequence. */
   readonly firstIndex: number;
-  /** What its first entry links to. */
+  /** The hash that its first entry links to. */
   readonly genesis: Uint8Array;
 }
 
@@ -29,7 +29,7 @@ export interface StoredHead {
   readonly newest: EntryAt | undefined;
   /** The newest one. */
   readonly stream: { readonly streamId: StreamId; readonly firstIndex: number } | undefined;
-  /** Asked for the first entry of the stream, and for the one before it. */
+  /** Called for the first entry of the stream, and for the previous one. */
   readonly entryAt: (index: number) => EntryAt | undefined;
 }
 
@@ -45,7 +45,7 @@ export function readHead(stored: StoredHead): Head {
   return { tenantId, logFirstIndex, nextIndex, previous: newest.leaf, receivedAtMs, stream };
 }
 
-/** The first stream of a log after a restore follows upon one that is not sealed: a seal would be of another log. */
+/** The first stream of a log after a restore follows an unsealed one: a seal would belong to another log. */
 function openStream({ tenantId, log, stream, entryAt }: StoredHead, nextIndex: number): OpenStream {
   if (stream === undefined) throw new TenantFault(tenantId, 'it has entries and no stream');
   const { streamId, firstIndex } = stream;

@@ -1,7 +1,6 @@
-// Whether an event with the id of a draft is there already, in the log or earlier in the same request. It is the same
-// event when its fields were sent the same, which their fingerprints tell, as far as the caller may know (repeats.ts). An
-// id whose content was removed is taken, since nothing can be compared any more. Ids that the service chose are fresh and
-// are not looked up.
+// Finds events that have the id of a draft, in the log or earlier in the same request. Equal fingerprints of the sent
+// fields show that it is the same event, as far as the caller may know (repeats.ts). An id whose content was removed
+// stays in use, since nothing can be compared any more. Ids that the service chose are fresh and are not looked up.
 
 import type { EventId } from '@tallystick/contract';
 import { isRepeat } from '../../repeats.ts';
@@ -10,12 +9,12 @@ import type { PooledRequest } from './append-message.ts';
 import type { StoredId } from './pool-tables.ts';
 
 /**
- * Undefined: there is none. A number: the draft at that place of the request is the same event. Otherwise where in
- * the log the same event is, or that the id is taken.
+ * Undefined: there is none. A number: the draft at that position of the request is the same event. Otherwise the index
+ * of the same event in the log, or a conflict.
  */
 export type Recognized = undefined | number | Omit<StoredId, 'fingerprint'> | 'Conflict';
 
-/** By place of the draft; shorter where none can be recognised. */
+/** By position of the draft; shorter if none can be recognised. */
 export function recognize(
   { drafts, clearance }: Pick<PooledRequest, 'drafts' | 'clearance'>,
   storedId: (eventId: EventId) => StoredId | undefined,

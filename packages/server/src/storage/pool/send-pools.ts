@@ -1,28 +1,28 @@
-// Appends through a writer that may be in another thread: a pool goes as one buffer that changes hands and comes back with
-// the results in it, to be used again.
+// Appends through a writer that may be in another thread: a pool is transferred as one buffer that comes back with the
+// results, and is reused.
 
-import type { AppendAnswer, AppendRequest, LogWriter } from '../../streams/log.ts';
+import type { AppendOutcome, AppendRequest, LogWriter } from '../../streams/log.ts';
 import { encodePool } from './append-message.ts';
 import { decodeResults } from './append-results.ts';
 
-/** A buffer that only an uncommonly large pool needed is not kept, nor more of them than are commonly under way. */
+/** Buffers of unusually large pools are not kept, nor more buffers than are usually in use. */
 const ROOM_BYTES_MAX = 8 * 1024 * 1024;
 const ROOMS_MAX = 2;
 
-/** In the place of all results, where some requests wait for logs that somebody else holds. */
+/** Sent instead of all results, if some requests wait for logs that another node holds. */
 export interface HeldPool {
-  /** By which the buffer with all results is asked for. */
+  /** Requests the buffer with all results. */
   readonly ticket: number;
-  /** Of the requests that are decided. */
+  /** The positions of the decided requests. */
   readonly places: readonly number[];
   /** Their results. */
   readonly decided: ArrayBuffer;
 }
 
-/** Gives the buffer with the results. */
+/** Returns the buffer with the results. */
 type SendPool = (pool: ArrayBuffer, requests: readonly AppendRequest[]) => Promise<ArrayBuffer | HeldPool>;
 
-/** `askRest` is for a writer that lets some of a pool wait. */
+/** `askRest` is for a writer that lets parts of a pool wait. */
 export function appendsBy(
   send: SendPool,
   askRest?: (ticket: number) => Promise<ArrayBuffer>,
@@ -41,7 +41,7 @@ export function appendsBy(
 function decidedIn(
   { places, decided }: HeldPool,
   requests: readonly AppendRequest[],
-): Map<number, AppendAnswer> {
+): Map<number, AppendOutcome> {
   const results = decodeResults(
     decided,
     places.map((place) => requests[place]!),

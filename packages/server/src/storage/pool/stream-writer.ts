@@ -1,7 +1,7 @@
-// Puts drafts into streams. A stream that has reached its age is sealed before the next draft is written, one that has
-// reached its size right after the last: the seal notice becomes its last entry, and the next stream opens behind it.
-// All of it belongs to the transaction that the drafts are written in, so a boundary is there with them or not at all.
-// A log after a restore begins a stream of its own; the one before it ends unsealed, as its log does.
+// Assigns drafts to streams. A stream that has reached its age is sealed before the next draft, one that has reached
+// its size right after the last: the seal notice becomes its last entry, and the next stream opens. All of this is in
+// the transaction of the drafts, so a boundary is committed with them or not at all. A log after a restore begins its
+// own stream; the previous one ends unsealed, like its log.
 
 import { ok as assert } from 'node:assert/strict';
 import type { StreamId } from '@tallystick/contract';
@@ -31,16 +31,16 @@ export class StreamWriter<H extends Head> {
     this.#entryWriter = new EntryWriter(tables);
   }
 
-  /** `row` is that of the draft in the commitments. */
+  /** `row` is the draft's row in the commitments. */
   append(draft: PooledDraft, commitments: PoolCommitments, row: number, head: H, nowMs: number): Placed {
     if (head.stream === undefined) this.#open(head, this.#options.nextId(), nowMs);
     else if (this.isAged(head, nowMs)) this.seal(head, 'Age', nowMs);
     return this.#put(draft, commitments, row, head, nowMs);
   }
 
-  /** The first entry of a log after a restore, to which the head points already. */
+  /** The first entry of a log after a restore. The head already points to it. */
   begin({ draft, commitments }: OwnNotice, head: H, nowMs: number): Placed {
-    // A seal may have been the last entry before: then an empty stream is there, and is the one.
+    // If a seal was the last entry, its empty stream exists already and is used.
     if (head.stream?.firstIndex !== head.nextIndex)
       this.#open(head, this.#options.nextId(), Math.max(nowMs, head.receivedAtMs));
     return this.#put(draft, commitments, 0, head, nowMs);
@@ -56,20 +56,20 @@ export class StreamWriter<H extends Head> {
     return placed;
   }
 
-  /** Whether an entry that is received now belongs into another stream than the first one of the open stream does. */
+  /** Whether an entry that is received now belongs to another period than the first entry of the open stream. */
   isAged({ stream, receivedAtMs }: Head, nowMs: number): boolean {
     if (stream?.firstReceivedAtMs === undefined) return false;
     const { ms } = this.#options.streams.sealAfter;
     return Math.floor(Math.max(nowMs, receivedAtMs) / ms) !== Math.floor(stream.firstReceivedAtMs / ms);
   }
 
-  /** The last cut before now: a stream whose first entry was received before it has reached its age. */
+  /** The last cut before now: a stream whose first entry is older has reached its age. */
   lastCutMs(nowMs: number): number {
     const { ms } = this.#options.streams.sealAfter;
     return Math.floor(nowMs / ms) * ms;
   }
 
-  /** Seals the open stream, which must hold something; gives the place of the notice. */
+  /** Seals the open stream, which must have entries; returns the notice. */
   seal(head: H, cause: SealPayload['cause'], nowMs: number): Placed {
     const { streamId, firstIndex, firstReceivedAtMs } = openStreamOf(head);
     assert(firstReceivedAtMs !== undefined, 'an empty stream is never sealed');

@@ -1,9 +1,9 @@
-// Says that a log refuses what is to be written.
+// A log refuses a write.
 
 import type { TenantId } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
 
-/** What is wrong is of one tenant's log: others need not fail with it. */
+/** A fault of one tenant's log: other tenants are not affected. */
 export class TenantFault extends Error {
   readonly tenant: TenantId;
 
@@ -13,7 +13,7 @@ export class TenantFault extends Error {
   }
 }
 
-/** It has less than it had: whoever wants to append is told why. */
+/** The log is shorter than before: appends are refused with this reason. */
 export class ShortenedLog extends TenantFault {
   readonly why: string;
 
@@ -24,7 +24,7 @@ export class ShortenedLog extends TenantFault {
   }
 }
 
-/** What is stored of a log and is not what was written is a fault of that log alone. */
+/** Stored rows that differ from what was written are a fault of that log only. */
 export function orTenantFault<T>(tenant: TenantId, read: () => T): T {
   try {
     return read();

@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { StoredTenant } from '../../access/tenants.ts';
 import { TenantPool } from './tenant-pool.ts';
 
-/** Those whose names begin with `t` are there; what is asked of a tenant `broken` fails. */
+/** Tenants whose names begin with `t` exist; queries for `broken` fail. */
 function setUp() {
   const asked: (readonly TenantId[])[] = [];
   const pool = new TenantPool(async (ids) => {
@@ -16,16 +16,16 @@ function setUp() {
   return { asked, ask: async (id: TenantId) => (await pool.ask(id))?.tenantId };
 }
 
-test('who asks together shares one statement, and gets its own tenant or none', async () => {
+test('concurrent lookups share one statement, and each gets its own tenant or none', async () => {
   const { asked, ask } = setUp();
   assert.deepEqual(await Promise.all(['t1', 'x', 't2', 't1'].map(ask)), ['t1', undefined, 't2', 't1']);
   assert.deepEqual(asked, [['t1', 'x', 't2']]);
-  // It is asked for anew: nothing is remembered here.
+  // It is queried again: nothing is cached here.
   assert.equal(await ask('t1'), 't1');
   assert.equal(asked.length, 2);
 });
 
-test('a failure is that of those who share the statement, and of nobody behind them', async () => {
+test('a failure affects the lookups that share the statement, and no later ones', async () => {
   const { ask } = setUp();
   const [broken, beside] = [ask('broken'), ask('t1')];
   await assert.rejects(broken, /says no/);
@@ -33,7 +33,7 @@ test('a failure is that of those who share the statement, and of nobody behind t
   assert.equal(await ask('t1'), 't1');
 });
 
-test('of ten thousand no more than five hundred are asked for at once', async () => {
+test('ten thousand lookups are sent five hundred at a time', async () => {
   const { asked, ask } = setUp();
   const ids = Array.from({ length: 10_000 }, (_, i) => `t${i}`);
   assert.deepEqual(await Promise.all(ids.map(ask)), ids);

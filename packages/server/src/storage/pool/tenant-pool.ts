@@ -1,12 +1,12 @@
-// Tenants that wait for the next statement, which they share; it is sent once the one under way is through.
+// Tenant lookups that wait for the next statement, which they share; it is sent when the current one has ended.
 
 import type { TenantId } from '@tallystick/contract';
 import type { StoredTenant } from '../../access/tenants.ts';
 
-/** Gives those that there are. */
+/** Returns the tenants that exist. */
 export type AskTenants = (ids: readonly TenantId[]) => Promise<ReadonlyMap<TenantId, StoredTenant>>;
 
-/** What a transaction may see is compared with its tenants one by one, so there must not be too many of them. */
+/** A transaction's rows are compared with its tenants one by one, so their number is limited. */
 const TENANTS_MAX = 500;
 
 export class TenantPool {
@@ -27,7 +27,7 @@ export class TenantPool {
 
   async #work(): Promise<void> {
     this.#isUnderWay = true;
-    // Those who ask together come one behind the other.
+    // Lets concurrent lookups arrive first.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const taken = [...this.#waiting].slice(0, TENANTS_MAX);

@@ -1,10 +1,10 @@
-// The column `entries.classification`: a place in a list, one bit each where several are asked for. It is not hashed; the
-// text says the same and is.
+// The column `entries.classification`: an index in a list; a set of them is a bit mask. It is not hashed; the text
+// holds the same value and is.
 
 import type { Classification } from '@tallystick/contract';
 import { ColumnError, numberOf } from './columns.ts';
 
-/** The column is a place in this list, which belongs to the format: words are added at its end. */
+/** The order is part of the format: new values are added at the end. */
 export const CLASSIFICATIONS: readonly Classification[] = ['Public', 'Internal', 'Confidential', 'Secret'];
 
 export const ALL_CLASSIFICATION_BITS = (1 << CLASSIFICATIONS.length) - 1;

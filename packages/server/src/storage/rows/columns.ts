@@ -1,17 +1,17 @@
-// What a row holds in a column, once it is seen to be of the kind that the schema promises.
+// Reads columns of a row, and checks that they have the types of the schema.
 
 import { EvidenceError } from '@tallystick/evidence';
 
 type Row = Readonly<Record<string, unknown>> | undefined;
 
-/** The row is not what the schema promises: somebody has changed it, or a disk has. */
+/** The row does not match the schema: it was changed, or the disk is damaged. */
 export class ColumnError extends EvidenceError {
   constructor(message: string) {
     super('MALFORMED', message);
   }
 }
 
-/** Integers may come as either: a statement that must read rows whatever they hold asks for bigints. */
+/** Integers may come as number or bigint: statements that must not fail for any row request bigints. */
 export function numberOf(row: Row, column: string): number {
   const value = row?.[column];
   if (typeof value === 'number') return value;
@@ -46,7 +46,7 @@ export function blobOrNone(row: Row, column: string): Uint8Array | undefined {
   return row?.[column] === null ? undefined : blobOf(row, column);
 }
 
-/** For whoever has to say something of a row that is not what the schema promises. */
+/** For reports about rows that do not match the schema. */
 export function readOr<T>(read: () => T, otherwise: T): T {
   try {
     return read();

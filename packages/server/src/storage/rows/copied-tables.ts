@@ -1,7 +1,7 @@
-// What is copied from one database to another, table by table: all that is neither made again from it, as the index of
-// events is, nor a fact about one of the databases alone (tables.ts). Columns of the same name hold the same in every backend: texts
-// and bytes as they are, times and numbers as whole numbers. So whatever is not said here is equal. What differs between
-// them is for each backend: how it calls a tenant, and where it has its contents.
+// The tables that are copied from one database to another: all except those that are rebuilt from them, like the index
+// of events, and facts about one database alone (tables.ts). Columns of the same name hold the same in every backend:
+// texts and bytes unchanged, times and numbers as integers. Each backend handles its own differences: how it identifies
+// a tenant, and where it keeps contents.
 
 import { columnsOf, tablesOf } from '../tables.ts';
 
@@ -11,7 +11,7 @@ export type CopiedRow = Readonly<Record<string, CopiedValue>>;
 
 export interface CopiedTable {
   readonly name: string;
-  /** The order in which rows are copied, and what no two of them share; the tenant comes first. */
+  /** The order in which rows are copied, and their unique key; the tenant comes first. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, CopiedKind>>;
 }
@@ -31,7 +31,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = tablesOf('PostgreSQL').flat
   const columns = columnsOf(table, 'PostgreSQL')
     .filter(([, { isMade }]) => isMade !== true)
     .map(([column, { type }]) => [column, KINDS[/^[a-z]+/.exec(type)![0]]!] as const);
-  // That of the content, as long as there is one: for a backend that has contents apart by it.
+  // The expiry of the content, if there is one: for a backend that partitions contents by it.
   const more = name === 'entries' ? ({ expires_at_ms: 'Whole' } as const) : {};
   return [{ name, key, columns: { ...Object.fromEntries(columns), ...more } }];
 });
@@ -40,11 +40,11 @@ export function keyIn({ key }: CopiedTable, row: CopiedRow): CopiedValue[] {
   return key.map((column) => row[column] ?? null);
 }
 
-/** So many are written by one statement; fewer, where they are large. */
+/** The number of rows per statement; fewer if they are large. */
 const PORTION_ROWS = 2000;
 const PORTION_BYTES = 4 * 1024 * 1024;
 
-/** As many rows at a time as fit into memory easily, whatever they hold. */
+/** Portions of rows that fit into memory easily, for any row size. */
 export function* portionsOf(rows: Iterable<CopiedRow>): Generator<CopiedRow[]> {
   let portion: CopiedRow[] = [];
   let bytes = 0;

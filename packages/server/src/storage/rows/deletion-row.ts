@@ -1,4 +1,4 @@
-// A deletion out of its row.
+// Reads a deletion from its row.
 
 import type { Deletion } from '../../streams/removal/removal.ts';
 import { numberOf } from './columns.ts';

@@ -1,5 +1,5 @@
-// An event out of its row: whole where what is stored is what was hashed, and else as altered, with its place and nothing
-// of its content.
+// Reads an event from its row: complete if it matches its hash, otherwise as altered, with its index but without its
+// content.
 
 import type { StoredContent, StoredEvent } from '../../streams/log.ts';
 import { classificationIn } from './classification-column.ts';
@@ -14,12 +14,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const NO_BYTES = new Uint8Array(0);
 
 export class StoredEvents {
-  /** Made when it is first needed: it has memory of its own, and not everybody who could reads events. */
+  /** Created on demand: it uses memory, and not every holder reads events. */
   #contents: StoredContents | undefined;
 
   /**
-   * Of rows with the columns that stored-content.ts looks at, and `stream_id`. `notices` are the rows of the notices that
-   * they may be covered by (purge-notice.ts).
+   * Reads rows with the columns that stored-content.ts checks, and `stream_id`. `notices` are the rows of the notices
+   * that may cover them (purge-notice.ts).
    */
   of(rows: readonly Row[], notices: readonly (Row | undefined)[]): StoredEvent[] {
     if (rows.length === 0) return [];
@@ -30,7 +30,7 @@ export class StoredEvents {
   }
 }
 
-/** How large the texts of a row are together. */
+/** The size of the texts of a row. */
 export function textBytesOf(row: Row | undefined): number {
   return row === undefined ? 0 : lengthIn(row, 'text1') + lengthIn(row, 'text2');
 }
@@ -52,7 +52,7 @@ function eventIn(row: Row, fault: string | undefined): StoredEvent {
   };
 }
 
-/** What can be told of its place, whatever the row holds. */
+/** The index, as far as the row allows. */
 function alteredIn(row: Row, fault: string): StoredEvent {
   return {
     index: indexIn(row),

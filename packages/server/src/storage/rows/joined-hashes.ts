@@ -1,11 +1,11 @@
-// The hashes of a tile as a database has joined them, one behind the other.
+// The hashes of a tile, concatenated by the database.
 
 import { EvidenceError, type HashTile } from '@tallystick/evidence';
 import { blobOf, numberOf } from './columns.ts';
 
 /**
- * The bytes of the tile, of a row that says how many hashes were found, how many of them are as long as one, and has all
- * of them joined; throws EvidenceError where these are not those of the tile.
+ * The bytes of the tile, from a row with the number of hashes found, the number with the right length, and their
+ * concatenation; throws EvidenceError if they do not make up the tile.
  */
 export function tileIn(
   row: Readonly<Record<string, unknown>> | undefined,
@@ -18,6 +18,9 @@ export function tileIn(
     throw new EvidenceError('TRUNCATED', message);
   }
   if (numberOf(row, 'whole') !== width)
-    throw new EvidenceError('MALFORMED', `${origin} has a hash in its tile ${level}/${index} that is none`);
+    throw new EvidenceError(
+      'MALFORMED',
+      `${origin} has a hash in its tile ${level}/${index} that is not 32 bytes`,
+    );
   return blobOf(row, 'hashes');
 }

@@ -1,4 +1,4 @@
-// Where a list of rows with ids begins if it is read from its end.
+// The start of a list of ids that is read from its end.
 
-/** Behind every ULID. */
+/** Sorts after every ULID. */
 export const LAST_ID = '~';

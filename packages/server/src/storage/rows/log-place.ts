@@ -1,37 +1,37 @@
-// Where a log of a tenant is and what it is called, and its checkpoints as they are stored.
+// The identity of a tenant's log, and its checkpoints as they are stored.
 
 import type { TenantId } from '@tallystick/contract';
 import { epochGenesisHash, EvidenceError, genesisHash, originOf } from '@tallystick/evidence';
 import type { LogHead, StoredCheckpoint } from '../../streams/tree.ts';
 import { numberOf, textIn } from './columns.ts';
 
-/** One log of a tenant: all of it, or what came after a restore. */
-export interface LogPlace<Tenant = TenantId> {
-  /** As the database calls it. */
+/** One log of a tenant: the first one, or one after a restore. */
+export interface LogIdentity<Tenant = TenantId> {
+  /** As the database identifies it. */
   readonly tenant: Tenant;
   readonly epoch: number;
   readonly origin: string;
   /** Of its first entry, in the tenant's sequence. */
   readonly firstIndex: number;
-  /** What its first entry links to. */
+  /** The hash that its first entry links to. */
   readonly genesis: Uint8Array;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** With what a log began after a restore. */
+/** The facts with which a log began after a restore. */
 export interface Beginning {
   readonly epoch: number;
   readonly firstIndex: number;
   readonly previousCheckpoint: string;
 }
 
-/** The first log of a tenant, where no beginning is given. */
-export function placeOf(
+/** The first log of a tenant if no beginning is given. */
+export function identityOf(
   tenant: TenantId,
   logOrigin: string,
   beginning?: Beginning,
-): Omit<LogPlace, 'tenant'> {
+): Omit<LogIdentity, 'tenant'> {
   const { epoch, firstIndex } = beginning ?? { epoch: 0, firstIndex: 0 };
   const origin = originOf({ tenant, epoch }, logOrigin);
   const genesis =
@@ -40,7 +40,7 @@ export function placeOf(
 }
 
 export function headOf(
-  { origin, epoch, firstIndex }: LogPlace<unknown>,
+  { origin, epoch, firstIndex }: LogIdentity<unknown>,
   latest: StoredCheckpoint | undefined,
 ): LogHead {
   return { origin, epoch, firstIndex, latest };
@@ -55,15 +55,15 @@ export function checkpointIn(row: Row | undefined): StoredCheckpoint | undefined
   };
 }
 
-/** Throws EvidenceError for one of another log or size: it is not to be shown as one of this. */
+/** Throws EvidenceError for a checkpoint of another log or size: it must not be shown as one of this log. */
 export function ofLog(
-  { origin }: Pick<LogPlace, 'origin'>,
+  { origin }: Pick<LogIdentity, 'origin'>,
   checkpoint: StoredCheckpoint | undefined,
 ): StoredCheckpoint | undefined {
   if (checkpoint === undefined || checkpoint.note.startsWith(`${origin}\n${checkpoint.size}\n`))
     return checkpoint;
   throw new EvidenceError(
     'ORIGIN_MISMATCH',
-    `the checkpoint that is stored for size ${checkpoint.size} of ${origin} is none of it`,
+    `the checkpoint that is stored for size ${checkpoint.size} of ${origin} belongs to another log or size`,
   );
 }

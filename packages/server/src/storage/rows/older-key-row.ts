@@ -1,10 +1,10 @@
-// A row of `api_keys`, from before there were records.
+// A row of `api_keys`, which older versions used before there were records.
 
 import type { Classification, Role, Scope } from '@tallystick/contract';
 import type { OlderKey } from '../../access/older-keys.ts';
 import { blobOf, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 
-/** Each column holds what an older version has put there, so these casts only repeat it. */
+/** An older version wrote each column with this type, so these casts are safe. */
 export function olderKeyIn(row: Readonly<Record<string, unknown>>): OlderKey {
   return {
     keyId: textIn(row, 'key_id'),

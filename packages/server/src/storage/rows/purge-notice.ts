@@ -19,14 +19,14 @@ type Row = Readonly<Record<string, unknown>>;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A purge notice, with what it says in indexes of the tenant's sequence. */
+/** A purge notice; indexes are those of the tenant's sequence. */
 export interface Purge extends Omit<Purged, 'isDeleted'> {
   readonly spans: readonly IndexSpan[];
 }
 
 /**
- * The spans that the text of a purge notice names, in order. Throws EvidenceError unless all lie before `endIndex`.
- * `logFirstIndex` is that of the log, in the tenant's sequence.
+ * The spans that the text of a purge notice names, in order. Throws EvidenceError unless all are before `endIndex`.
+ * `logFirstIndex` is the first index of the log in the tenant's sequence.
  */
 export function purgedSpans(
   text: Uint8Array,
@@ -45,7 +45,10 @@ export function purgedSpans(
   });
 }
 
-/** Of a row that stored-content.ts looks at: undefined unless it is a purge notice and what was hashed. */
+/**
+ * Reads a row with the columns that stored-content.ts checks: undefined unless it is a purge notice that matches its
+ * hash.
+ */
 export function purgeIn(row: Row | undefined, contents: StoredContents): Purge | undefined {
   if (row === undefined || contents.faultsOf([row])[0] !== undefined || !hasContent(row)) return undefined;
   const { kind, index, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
@@ -60,7 +63,7 @@ export function purgeIn(row: Row | undefined, contents: StoredContents): Purge |
   }
 }
 
-/** The indexes of the notices that rows with the column `notice_index` may be covered by, each once. */
+/** The indexes of the notices that may cover rows with the column `notice_index`, each once. */
 export function noticesNamedBy(rows: readonly Row[]): number[] {
   const named = new Set<number>();
   for (const row of rows) {
@@ -70,7 +73,7 @@ export function noticesNamedBy(rows: readonly Row[]): number[] {
   return [...named];
 }
 
-/** The same rows; those that one of the notices covers say so, and have no content any more. `notices` are rows, too. */
+/** The same rows; those that a notice covers are marked, and lose their content. `notices` are rows, too. */
 export function withoutPurged(
   rows: readonly Row[],
   notices: readonly (Row | undefined)[],
@@ -92,12 +95,12 @@ export function withoutPurged(
   });
 }
 
-/** Of a row out of `withoutPurged`. */
+/** Reads a row of `withoutPurged`. */
 export function purgedIn(row: Row): Purged | undefined {
   return row['purged'] as Purged | undefined;
 }
 
-/** Undefined for notices: they keep their content, whatever range they lie in. */
+/** Undefined for notices: they keep their content in every range. */
 function noticeNamedBy(row: Row): number | undefined {
   const index = row['notice_index'];
   if (index === null || index === undefined) return undefined;

@@ -1,10 +1,10 @@
-// A row of `records`, of any database: the columns have the same names in all of them.
+// A row of `records`; the columns have the same names in both backends.
 
 import { LIMITS } from '@tallystick/contract';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import { blobOf, blobOrNone, numberOf, readOr, textIn, textOrNone } from './columns.ts';
 
-/** Behind the tenant. */
+/** These follow the tenant column. */
 export const RECORD_COLUMNS = 'kind, id, version, body, state, unique_name, lookup, salt, mac';
 
 /** The values of RECORD_COLUMNS. */
@@ -13,7 +13,7 @@ export function recordValues(record: StoredRecord): (string | number | Uint8Arra
   return [kind, id, version, body, state, uniqueName, lookup, salt, mac];
 }
 
-/** Whose row also says `tenant_id`. */
+/** The row must also have `tenant_id`. */
 export function recordIn(row: Readonly<Record<string, unknown>>): StoredRecord {
   return {
     owner: textIn(row, 'tenant_id'),
@@ -29,13 +29,13 @@ export function recordIn(row: Readonly<Record<string, unknown>>): StoredRecord {
   };
 }
 
-/** Those that are what the schema promises: another one is none of ours, and must not keep others from being read. */
+/** The records that match the schema: an invalid row was not written by the service, and must not block the others. */
 export function recordsIn(rows: readonly Readonly<Record<string, unknown>>[]): StoredRecord[] {
   return rows.flatMap((row) => readOr<StoredRecord[]>(() => [recordIn(row)], []));
 }
 
-/** So many are counted for a list: past its exact total it only says that there are more. */
+/** The counting limit of a list: above its exact total it only says that there are more. */
 export const RECORDS_COUNTED_MAX = LIMITS.listExactTotalMax + 1;
 
-/** The number in `meta` that each change of a record counts up. */
+/** The number in `meta` that each change of a record increments. */
 export const RECORDS_VERSION = 'records_version';

@@ -1,6 +1,6 @@
-// Whether what is stored of events is what was hashed: texts and seeds must lead to the roots that are stored and to the
-// content hash in the entry, and the entry to its leaf. Readers ask before anything is shown, many rows at a time, in the
-// thread that reads. No row is refused for what it holds: that is a fault of this row, and of no other.
+// Checks that stored events match their hashes: texts and seeds must lead to the stored roots and to the content hash
+// in the entry, and the entry to its leaf. Readers call this before anything is shown, for many rows at a time, in the
+// reading thread. A bad value is a fault of its row only, and never throws.
 
 import { isUtf8 } from 'node:buffer';
 import {
@@ -20,13 +20,13 @@ import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * What `faultsOf` looks at, of entries that are joined with their contents. A statement that reads them asks for bigints:
- * it would throw for a number that is too large, and so for all of its rows.
+ * The columns that `faultsOf` checks, of entries joined with their contents. A statement that reads them must request
+ * bigints: it would throw for a number that is too large, and so lose all of its rows.
  */
 export const CHECKED_COLUMNS = `leaf_index, classification, entry, leaf, root1, root2,
   contents.id AS content_id, text1, text2, seeds, expires_at_ms`;
 
-/** Says that what a row holds is not what was written. */
+/** The values of a row differ from what was written. */
 class RowFault extends Error {}
 
 export class StoredContents {
@@ -34,8 +34,8 @@ export class StoredContents {
   readonly #computed = new Uint8Array(HASH_BYTES);
 
   /**
-   * Of each row why it is not what was hashed; undefined where it is. Of one whose content is removed that is what is
-   * left. Without a fault every column holds what the schema promises.
+   * For each row, why it does not match its hash; undefined if it does. If the content is removed, the rest is checked.
+   * Without a fault every column matches the schema.
    */
   faultsOf(rows: readonly Row[]): (string | undefined)[] {
     const seeds = new Uint8Array(rows.length * SEEDS_BYTES);
@@ -48,7 +48,7 @@ export class StoredContents {
     });
   }
 
-  /** The place of its content in the pool, if it has one. */
+  /** The position of its content in the pool, if it has one. */
   #take(row: Row, seeds: Uint8Array): number | undefined {
     requireForm(row);
     if (!hasContent(row)) return undefined;
@@ -86,12 +86,12 @@ export function textsIn(row: Row): TextBytes {
   return [blobOf(row, 'text1'), blobOf(row, 'text2')];
 }
 
-/** In the tenant's sequence; -1 where that cannot be told. */
+/** The index in the tenant's sequence; -1 if it cannot be read. */
 export function indexIn(row: Row): number {
   return readOr(() => numberOf(row, 'leaf_index'), -1);
 }
 
-/** What `read` gives, or what a row has that it cannot be read. */
+/** The result of `read`, or the reason why the row cannot be read. */
 function told<T>(read: () => T): T | string {
   try {
     return read();
@@ -101,7 +101,7 @@ function told<T>(read: () => T): T | string {
   }
 }
 
-/** Throws unless each column is of the kind and the length that the schema promises. */
+/** Throws unless each column has the type and length of the schema. */
 function requireForm(row: Row): void {
   numberOf(row, 'leaf_index');
   classificationIn(row);
@@ -109,7 +109,7 @@ function requireForm(row: Row): void {
   readLink(blobOf(row, 'entry'), 0);
   for (const column of ['leaf', 'root1', 'root2']) requireBytes(row, column, HASH_BYTES);
   if (!hasContent(row)) return;
-  if (!textsIn(row).every((text) => isUtf8(text))) throw new RowFault('its content is no UTF-8');
+  if (!textsIn(row).every((text) => isUtf8(text))) throw new RowFault('its content is not UTF-8');
   requireBytes(row, 'seeds', SEEDS_BYTES);
   const expiresAtMs = numberOrNone(row, 'expires_at_ms') ?? 0;
   if (expiresAtMs < 0 || expiresAtMs > LATEST_MS) throw new RowFault(`it expires at ${expiresAtMs}`);

@@ -1,5 +1,5 @@
-// What an event is proven by, as its row has it: its entry, the roots of its groups, and its texts with the salts of
-// their units. Seeds stay in the store; salts leave it only for those who may see the values that they belong to.
+// The evidence for an event in its row: its entry, the roots of its groups, and its texts with the salts of their
+// units. Seeds stay in the store; salts leave it only for readers who may see the values.
 
 import { splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
@@ -14,8 +14,8 @@ type Row = Readonly<Record<string, unknown>>;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Of a row that is what was hashed; else what is wrong with it. `notices` are the rows of the notices that it may be covered by
- * (purge-notice.ts).
+ * The evidence of a row that matches its hash; otherwise the fault. `notices` are the rows of the notices that may
+ * cover it (purge-notice.ts).
  */
 export function soundEvidenceIn(
   row: Row | undefined,
@@ -28,7 +28,7 @@ export function soundEvidenceIn(
   return fault === undefined ? evidenceOf(left) : { index: indexIn(row), fault };
 }
 
-/** As they are stored, whatever that is. */
+/** The stored values, unchecked. */
 export function evidenceIn(
   rows: readonly Row[],
   notices: readonly (Row | undefined)[],

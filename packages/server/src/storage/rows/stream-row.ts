@@ -1,6 +1,6 @@
-// Streams as they are read from the store. A stream ends where the next one begins, and never beyond the log. The rows
-// alone are not believed: an entry that stands at a boundary must be of the kind that makes one. What the notices say is
-// looked at by whoever verifies.
+// Streams as they are read from the store. A stream ends where the next one begins, and never after the log. The rows
+// alone are not trusted: an entry at a boundary must be of the right kind. Only a verification compares them with the
+// contents of the notices.
 
 import type { StoredStream } from '../../streams/log.ts';
 import type { WrittenLog } from '../pool/read-head.ts';
@@ -12,7 +12,7 @@ type Row = Readonly<Record<string, unknown>>;
 export function streamIn(row: Row, log: Pick<WrittenLog, 'firstIndex' | 'genesis'>): StoredStream {
   const firstIndex = numberOf(row, 'first_index');
   const fault = faultIn(row, firstIndex);
-  // Where nothing stands before it although it begins no log there is a fault to tell, and no hash.
+  // If there is no previous entry although no log begins here, the stream has a fault and no hash.
   const before = log.firstIndex === firstIndex ? undefined : blobOrNone(row, 'previous_leaf');
   const genesis = before ?? log.genesis;
   return {

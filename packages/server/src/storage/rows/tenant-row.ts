@@ -1,4 +1,4 @@
-// A tenant with its settings, as a row of any database.
+// A tenant with its settings, as a row of either database.
 
 import type { TenantId } from '@tallystick/contract';
 import type { StoredTenant } from '../../access/tenants.ts';
@@ -7,22 +7,22 @@ import { LATEST_MS } from '../../runtime/clock.ts';
 import { blobOf, numberOf, readOr, textIn } from './columns.ts';
 import { RECORD_COLUMNS, recordIn } from './record-row.ts';
 
-/** Of the key that makes the HMACs by which repeated requests are recognised. */
+/** The key of the HMACs by which repeated requests are recognised. */
 export const FINGERPRINT_KEY_BYTES = 32;
 
-/** `same` says when rows of `tenants` and `records` are of one tenant. */
+/** `same` is the condition that rows of `tenants` and `records` belong to one tenant. */
 export function tenantsWith(same: string): string {
   return `SELECT tenants.tenant_id, fingerprint_key, created_at_ms, ${RECORD_COLUMNS} FROM tenants
     LEFT JOIN records ON ${same} AND records.kind = 'Tenant' AND records.id = ''`;
 }
 
-/** Of a row that `tenantsWith` gives. */
+/** Reads a row of `tenantsWith`. */
 export function tenantIn(row: Readonly<Record<string, unknown>>): StoredTenant {
   const tenantId = textIn(row, 'tenant_id');
   return {
     tenantId,
     fingerprintKey: blobOf(row, 'fingerprint_key'),
-    // No log speaks of it: one that somebody has changed must not keep the tenant from being served.
+    // No log covers this column: a changed value must not stop the service for the tenant.
     createdAtMs: Math.min(
       readOr(() => numberOf(row, 'created_at_ms'), 0),
       LATEST_MS,
@@ -31,7 +31,7 @@ export function tenantIn(row: Readonly<Record<string, unknown>>): StoredTenant {
   };
 }
 
-/** Settings that are there and are none of ours. */
+/** Settings that are not valid. */
 function unreadable(owner: TenantId): StoredRecord {
   const nothing = new Uint8Array();
   const copies = { state: '', uniqueName: undefined, lookup: undefined };

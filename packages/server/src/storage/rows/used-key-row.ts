@@ -5,7 +5,7 @@ import { decodeOutcomes } from '../pool/outcomes.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf, textIn } from './columns.ts';
 
-/** Undefined when there is no row, or its window has ended. */
+/** Undefined if there is no row, or its window has ended. */
 export function usedKeyOf(
   row: Readonly<Record<string, unknown>> | undefined,
   steadyNowMs: number,

@@ -36,7 +36,7 @@ const open = (directory: string, threads: boolean, more: Partial<SqliteOptions> 
     ...more,
   });
 
-/** Where the chain of a log does not hold, by index. */
+/** The indexes at which the chain of a log is broken. */
 function breaks(directory: string): number[] {
   using db = openRunningJournal(directory);
   let previous: Uint8Array | undefined;
@@ -65,7 +65,7 @@ test('a second service on the same data directory is told that one is running', 
   await storage.log.probe();
 });
 
-test('a service that stops leaves nothing beside its files', async () => {
+test('a service that stops leaves no side files', async () => {
   const directory = freshDirectory();
   for (let i = 0; i < 3; i++) {
     await using storage = await open(directory, true);
@@ -106,7 +106,7 @@ test('only the service, under its lock, touches a journal of an older program', 
     db.exec('PRAGMA user_version = 0');
   }
   await assert.rejects(open(directory, false), /has schema version 0; .*`tallystick migrate`/);
-  // There is no older version yet that it could be brought up from.
+  // There is no older version yet that could be migrated.
   await assert.rejects(open(directory, true), /table meta already exists/);
 });
 
@@ -121,7 +121,7 @@ test('entries can be neither changed nor deleted, nor the tenant of a log', asyn
   assert.throws(() => db.exec('DELETE FROM tenants'), /FOREIGN KEY constraint failed/);
 });
 
-test('a tenant whose log refuses an entry fails alone', async () => {
+test('only the tenant whose log refuses an entry fails', async () => {
   const directory = freshDirectory();
   await using storage = await open(directory, false);
   for (const tenant of ['acme', 'other']) await storage.tenants.ensure(tenant, NOW_MS);
@@ -129,7 +129,7 @@ test('a tenant whose log refuses an entry fails alone', async () => {
   await append(storage, request('acme', [taken]));
   const pool = [
     request('other', [draftOf()]),
-    // An id that the service chose is not looked up: that it is there already is a fault, and the index says so.
+    // An id that the service chose is not looked up: a duplicate is a fault, which the index reports.
     request('acme', [draftOf(), draftOf({}, { eventId: taken.eventId })]),
     request('other', [draftOf()]),
   ];
@@ -157,7 +157,7 @@ for (const threads of [false, true]) {
       using db = openRunningJournal(directory);
       db.exec('ALTER TABLE contents RENAME TO elsewhere');
       await assert.rejects(storage.log.append([request('acme', [lost])], now()), /contents/);
-      // The schema is as it should be in every other respect, so the probe goes through.
+      // The schema is intact in every other respect, so the probe succeeds.
       await storage.log.probe().catch(() => {});
       db.exec('ALTER TABLE elsewhere RENAME TO contents');
     }
@@ -169,7 +169,7 @@ for (const threads of [false, true]) {
   });
 }
 
-test('a journal that has gone does not come back empty', async () => {
+test('a lost journal does not come back empty', async () => {
   const directory = freshDirectory();
   await using storage = await open(directory, false);
   await storage.tenants.ensure('acme', NOW_MS);
@@ -182,10 +182,10 @@ test('a journal that has gone does not come back empty', async () => {
     rmSync(join(directory, file), { force: true });
   await assert.rejects(storage.log.probe(), /journal\.db is not there any more/);
   await using _ = await open(directory, false);
-  await assert.rejects(storage.log.probe(), /is not the one of tallystick\.local/);
+  await assert.rejects(storage.log.probe(), /does not belong to tallystick\.local/);
 });
 
-test('large pools and small ones meet in one log, whichever way they come', async () => {
+test('large and small pools meet in one log, over both paths', async () => {
   const directory = freshDirectory();
   await using storage = await open(directory, true);
   await storage.tenants.ensure('acme', NOW_MS);
@@ -209,7 +209,7 @@ test('large pools and small ones meet in one log, whichever way they come', asyn
   assert.equal(db.prepare('SELECT count(*) AS n FROM entries').get()?.['n'], 1059);
 });
 
-test('a question that one thread hands on fails with the other', async () => {
+test('a call that one thread forwards fails if the other one dies', async () => {
   const crashes: Error[] = [];
   const nowhere = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
   const { port1, port2 } = new MessageChannel();
@@ -225,7 +225,7 @@ test('a question that one thread hands on fails with the other', async () => {
   port1.close();
 });
 
-test('a thread that cannot open says so to whoever waits for it, and to nobody else', async () => {
+test('a thread that cannot open tells the waiting caller only', async () => {
   const crashes: Error[] = [];
   const data = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
   await using thread = startThread('writer-thread', data, (error) => crashes.push(error));

@@ -1,5 +1,5 @@
-// The embedded backend: everything in one data directory. The service has a writer and a reader thread and holds the
-// lock; the command line does the same work in its own thread, without the lock, also while the service runs.
+// The embedded backend: everything in one data directory. The service has writer and reader threads and holds the lock;
+// the command line does the same work in its own thread, without the lock, also while the service runs.
 
 import type { Clock } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
@@ -32,26 +32,26 @@ import { openWork } from './work/work.ts';
 
 export interface SqliteOptions {
   readonly directory: string;
-  /** As set; undefined: whatever is settled, or will be. */
+  /** As configured; undefined: keep the current name, or derive one. */
   readonly logOrigin: string | undefined;
   readonly streams: StreamLimits;
   readonly clock: Clock;
   readonly random: Random;
-  /** The service's way: threads for writing and reading. */
+  /** Uses threads for writing and reading, as the service does. */
   readonly threads: boolean;
-  /** Refuse to run beside another one that is exclusive. */
+  /** Refuses to run beside another exclusive process. */
   readonly exclusive: boolean;
-  /** Bring up an older schema, or refuse it; undefined: if this is exclusive. Without being so it must not. */
+  /** Migrates an older schema, or refuses it; undefined: migrates if exclusive. Requires `exclusive`. */
   readonly mayMigrate?: boolean;
-  /** Told when keys or tenants could not be written. */
+  /** Called when keys or tenants could not be written. */
   readonly onFailure?: (error: unknown) => void;
-  /** Told of what concerns the index alone: the log goes on. */
+  /** Called for problems of the index only: the log is not affected. */
   readonly onIndexTrouble?: (what: string, error: Error | undefined) => void;
-  /** Told when a thread has died: the process cannot go on. */
+  /** Called when a thread has died: the process cannot continue. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** Throws StartError, also for a log that goes on elsewhere. The data directory must be there. */
+/** Throws StartError, also for a log that continues elsewhere. The data directory must exist. */
 export async function openSqliteStorage(options: SqliteOptions): Promise<Storage> {
   const { directory, streams, clock, random } = options;
   await using parts = new AsyncDisposableStack();
@@ -116,7 +116,7 @@ function settle(options: SqliteOptions, nextId: () => string): string {
   }
 }
 
-/** All of it in this thread. */
+/** Runs everything in this thread. */
 function openInProcess(options: JournalOwnerOptions): OpenJournal {
   const { directory, logOrigin } = options;
   const writing = new JournalOwner(options);

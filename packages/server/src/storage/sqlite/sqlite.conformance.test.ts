@@ -7,7 +7,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
-import { type LogRow, type Place, STREAMS } from '../conformance/claims.ts';
+import { type LogRow, type TestInstallation, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../pool/commitments.ts';
 import { watched } from '../conformance/watched.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
@@ -15,10 +15,10 @@ import { openSqliteStorage } from './sqlite-storage.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-sqlite-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The kinds of what was asked and answered. */
+/** The kinds of messages and answers. */
 const seen = { inProcess: new Set<string>(), withThreads: new Set<string>() };
 
-function placeFor(threads: boolean): Place {
+function placeFor(threads: boolean): TestInstallation {
   const directory = mkdtempSync(join(folder, 'data-'));
   const raw = () => openRunningJournal(directory);
   return {
@@ -84,9 +84,9 @@ function placeFor(threads: boolean): Place {
 }
 
 /**
- * What the writer decides alone, one request after another, by the same code in a thread as in process, and answers in
- * a form that crosses in other claims. Everything else runs both ways: whatever crosses in a form of its own, comes at
- * once, is read beside a write, or is found when the store is opened again; and so does a claim that is new.
+ * Claims that the writer alone decides, one request after another, with the same code in a thread as in process, and
+ * with messages that other claims cover. Everything else runs both ways: claims with their own messages, concurrent
+ * calls, reads beside a write, or a reopened store; and so does every new claim.
  */
 const DECIDED_BY_THE_WRITER = new Set([
   'receivedAt is the wall clock, and stands still while the clock is behind',
@@ -110,7 +110,7 @@ const DECIDED_BY_THE_WRITER = new Set([
   'notices keep their content in whatever range they lie',
   'an id whose event is purged is taken, from the commit of the notice on',
   'in a log after a restore, the indexes of a notice count from its own first entry',
-  // Jobs: what the thread does with them is the same code, and every verb crosses in other claims.
+  // Jobs: the thread runs the same code, and other claims cover every message.
   'of jobs with one unique key there is one until it is done',
   'a tenant has no more waiting jobs of a kind than it may, and the oldest that are done go',
   'a tenant with many jobs keeps nobody else waiting',
@@ -128,12 +128,12 @@ describe('SQLite with threads', () => {
     if (!DECIDED_BY_THE_WRITER.has(claim)) it(claim, () => holds(placeFor(true)));
   }
 
-  it('is asked in every form and answers in every form that it is and does in process', () => {
+  it('sends and receives every kind of message that is used in process', () => {
     assert.deepEqual([...seen.inProcess.symmetricDifference(seen.withThreads)], []);
     assert.ok(seen.inProcess.size > 100, `${seen.inProcess.size} forms`);
   });
 
-  it('leaves out only claims that there are', () => {
+  it('leaves out only existing claims', () => {
     const titles = new Set(ALL_CLAIMS.map(([claim]) => claim));
     assert.deepEqual(
       [...DECIDED_BY_THE_WRITER].filter((claim) => !titles.has(claim)),

@@ -2,7 +2,7 @@
 
 import { EvidenceError, parseNote, signatureLine } from '@tallystick/evidence';
 
-/** Whether the second note says the same and has every signature of the first. */
+/** Whether the second note has the same text and every signature of the first. */
 export function hasGained(stored: string, cosigned: string): boolean {
   try {
     const [before, after] = [parseNote(stored), parseNote(cosigned)];

@@ -1,6 +1,6 @@
-// One log as it is read back on its way to a checkpoint: leaves, chain and tree are recomputed from the stored bytes,
-// and nothing that the store says of itself is believed. Every backend signs only what has gone through here. What has
-// been read stays pending until it is published, so that asking again after a failure gives the same and more.
+// One log as it is read back for a checkpoint: leaves, chain and tree are recomputed from the stored bytes, and no
+// other column is trusted. Every backend signs only what this class has checked. Entries that were read stay pending
+// until they are published, so that a retry after a failure returns the same and more.
 
 import { ok as assert } from 'node:assert/strict';
 import {
@@ -18,7 +18,7 @@ import type { TileHash, TreeHead } from '../../streams/tree.ts';
 import { hashLeaves } from './leaf-hashes.ts';
 import { TreeStack } from './tree-stack.ts';
 
-/** What follows from a published checkpoint, or from nothing. */
+/** The state at a published checkpoint, or of an empty log. */
 export interface TreeState {
   readonly origin: string;
   readonly range: CompactRange;
@@ -26,10 +26,10 @@ export interface TreeState {
   readonly previous: Uint8Array;
 }
 
-/** An entry and its leaf as they are stored, one behind the other. */
+/** An entry followed by its leaf, as they are stored. */
 export const ROW_BYTES = ENTRY_BYTES + HASH_BYTES;
 
-/** So many are hashed at once: enough to fill the lanes, few enough to stay in cache. */
+/** The number of rows hashed at once: enough to fill the lanes, few enough to stay in cache. */
 const LOT_ROWS = 512;
 
 export class GrowingTree {
@@ -37,7 +37,7 @@ export class GrowingTree {
   readonly #stack: TreeStack;
   readonly #pool: HashPool;
   #previous: Uint8Array;
-  /** Sizes at which a head is wanted beside the ends of streams. */
+  /** Sizes at which a head is wanted besides the ends of streams. */
   readonly #stops = new Set<number>();
   #heads: TreeHead[] = [];
   #tileHashes: TileHash[] = [];
@@ -54,12 +54,12 @@ export class GrowingTree {
     return this.#stack.size;
   }
 
-  /** The head at exactly this size will be among those that are given. */
+  /** Makes `pending` include the head at exactly this size. */
   stopAt(size: number): void {
     if (size > this.size) this.#stops.add(size);
   }
 
-  /** The rows that follow, in order; throws EvidenceError at the first that is not what was hashed. */
+  /** Adds the next rows, in order; throws EvidenceError at the first that does not match its hash. */
   take(rows: Uint8Array): void {
     assert(rows.length % ROW_BYTES === 0, 'rows are whole');
     for (let at = 0; at < rows.length; at += LOT_ROWS * ROW_BYTES) {
@@ -67,14 +67,14 @@ export class GrowingTree {
     }
   }
 
-  /** What is not published yet: heads with the newest one last, and the hashes of the tiles that are full now. */
+  /** The unpublished part: heads with the newest last, and the hashes of the tiles that are full now. */
   pending(): { readonly heads: readonly TreeHead[]; readonly tileHashes: readonly TileHash[] } {
     const isAtStop = this.#heads.at(-1)?.size === this.size;
     const heads = isAtStop ? [...this.#heads] : [...this.#heads, this.#head()];
     return { heads, tileHashes: [...this.#tileHashes] };
   }
 
-  /** All up to this size is stored. */
+  /** Everything up to this size is stored. */
   published(size: number): void {
     assert(size <= this.size, 'what is published has been read');
     this.#heads = this.#heads.filter((head) => head.size > size);
@@ -128,7 +128,7 @@ export class GrowingTree {
   }
 }
 
-/** Whether these bytes stand there. */
+/** Whether the bytes at this offset equal `wanted`. */
 function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
   return true;

@@ -1,11 +1,11 @@
-// The leaves of entries as the service hashes them: each one that is appended or read by WebAssembly, and those of a log that
-// is recomputed from its stored bytes together in one pool, four at a time.
+// The leaves of entries as the service hashes them: a single appended or read entry by WebAssembly, and the entries of
+// a recomputed log in one pool, four at a time.
 
 import { ENTRY_BYTES, fastSha256, HASH_BYTES, type HashPool, LEAF_PREFIX } from '@tallystick/evidence';
 
 const PREFIX = Uint8Array.of(LEAF_PREFIX);
 
-/** What `leafHash` gives. */
+/** Returns the same as `leafHash`. */
 export function fastLeafHash(entry: Uint8Array): Uint8Array {
   return fastSha256(PREFIX, entry);
 }
@@ -13,8 +13,8 @@ export function fastLeafHash(entry: Uint8Array): Uint8Array {
 const LEAF_BYTES = 1 + ENTRY_BYTES;
 
 /**
- * Returns where in the pool the leaves stand, one behind the other; they are there until the pool is used again. Each
- * entry is ENTRY_BYTES long.
+ * Returns the offset of the concatenated leaves in the pool; they are valid until the pool is used again. Each entry is
+ * ENTRY_BYTES long.
  */
 export function hashLeaves(pool: HashPool, count: number, entryAt: (place: number) => Uint8Array): number {
   pool.reset();

@@ -1,5 +1,5 @@
-// A log as it was last signed: what its newest checkpoint says, and the tree from which it grows on. Every backend makes
-// that tree again from what it has stored, and goes on only if it has the root that was signed.
+// A log as it was last signed: the contents of its newest checkpoint, and the tree that grows from there. Every backend
+// rebuilds that tree from its stored hashes, and continues only if it has the signed root.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -16,11 +16,11 @@ import {
 } from '@tallystick/evidence';
 import type { Standing, StoredCheckpoint } from '../../streams/tree.ts';
 import type { TreeState } from './growing-tree.ts';
-import type { LogPlace } from '../rows/log-place.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
 
-type Place = LogPlace<unknown>;
+type AnyLog = LogIdentity<unknown>;
 
-/** What a stored checkpoint says; undefined for one that cannot be read. Its signature is for others to verify. */
+/** The contents of a stored checkpoint; undefined for an unreadable one. Its signature is verified elsewhere. */
 export function headIn(note: string): Pick<Checkpoint, 'size' | 'root'> | undefined {
   try {
     const { size, root } = parseCheckpoint(parseNote(note).text);
@@ -31,10 +31,10 @@ export function headIn(note: string): Pick<Checkpoint, 'size' | 'root'> | undefi
   }
 }
 
-/** What is stored of a log that is written to now; throws EvidenceError where its checkpoint is not of its size. */
+/** The stored state of a current log; throws EvidenceError if its checkpoint has another size than its row. */
 export function standingOf(
   tenant: TenantId,
-  { origin, epoch, firstIndex }: Place,
+  { origin, epoch, firstIndex }: AnyLog,
   entries: number,
   latest: StoredCheckpoint | undefined,
 ): Standing {
@@ -44,32 +44,32 @@ export function standingOf(
   return { tenant, origin, epoch, firstIndex, entries, checkpoint };
 }
 
-/** Of one that cannot be told. */
+/** The standing of an unreadable log. */
 export function unreadableStanding(tenant: TenantId, origin: string, fault: string): Standing {
   return { tenant, origin, epoch: 0, firstIndex: 0, entries: 0, checkpoint: undefined, fault };
 }
 
-/** The row of an epoch alone would excuse whatever is missing: the entry that says so must be there. */
-export function requireBegun({ epoch, origin, genesis }: Place, first: Uint8Array | undefined): void {
+/** The row of an epoch alone would excuse any loss: the entry that announces it must exist. */
+export function requireBegun({ epoch, origin, genesis }: AnyLog, first: Uint8Array | undefined): void {
   if (epoch === 0) return;
   const entry = first && decodeEntry(first);
   if (entry?.kind === KINDS.newEpoch && equalBytes(entry.previous, genesis)) return;
   throw new EvidenceError('NOTICE_INVALID', `${origin} does not begin as its epoch says`);
 }
 
-/** Of a log that was never signed. */
-export function unsignedTree({ origin, genesis }: Place): TreeState {
+/** The tree of a log that was never signed. */
+export function unsignedTree({ origin, genesis }: AnyLog): TreeState {
   return { origin, range: new CompactRange(), previous: genesis };
 }
 
-/** The subtrees of which a tree of this size consists. */
+/** The perfect subtrees of a tree of this size. */
 export function subtreesAt(size: number, read: HashReader): Uint8Array[] {
   return subtreesOf({ begin: 0, end: size }).map(({ level, index }) => read(level, index));
 }
 
-/** The tree as it was last signed, of its subtrees and the leaf that it ends with, as they are stored. */
+/** The tree as it was last signed, from its stored subtrees and its last leaf. */
 export function signedTree(
-  { origin }: Place,
+  { origin }: AnyLog,
   { size, note }: StoredCheckpoint,
   subtrees: readonly Uint8Array[],
   lastLeaf: Uint8Array | undefined,

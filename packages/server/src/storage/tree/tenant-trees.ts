@@ -1,19 +1,19 @@
-// The trees of one tenant's logs, as whoever proves or verifies something reads them from a store of any kind.
+// The trees of one tenant's logs, for proofs and verifications on any backend.
 
 import type { HashReader } from '@tallystick/evidence';
 import type { StoredCheckpoint } from '../../streams/tree.ts';
-import type { Answer } from '../answers.ts';
-import type { LogPlace } from '../rows/log-place.ts';
+import type { Awaitable } from '../answers.ts';
+import type { LogIdentity } from '../rows/log-place.ts';
 
-export interface TenantTrees<Log extends LogPlace<unknown>> {
-  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
-  log(index?: number): Answer<Log | undefined>;
-  latest(log: Log): Answer<StoredCheckpoint | undefined>;
+export interface TenantTrees<Log extends LogIdentity<unknown>> {
+  /** The log that holds this index of the tenant's sequence; without an index, the current log. */
+  log(index?: number): Awaitable<Log | undefined>;
+  latest(log: Log): Awaitable<StoredCheckpoint | undefined>;
   /** The one of exactly this size. */
-  checkpoint(log: Log, size: number): Answer<StoredCheckpoint | undefined>;
+  checkpoint(log: Log, size: number): Awaitable<StoredCheckpoint | undefined>;
   /**
-   * What `make` makes of the hashes of the tree at one size, which must not be larger than what is stored of it. It may
-   * be called twice, first with hashes that do not matter, to learn which ones it reads: it only puts them together.
+   * Applies `make` to the hashes of the tree at a size that is stored. `make` may be called twice, first with
+   * placeholders to find out which hashes it reads, so it must only combine them.
    */
-  made<T>(log: Log, size: number, make: (read: HashReader) => T): Answer<T>;
+  made<T>(log: Log, size: number, make: (read: HashReader) => T): Awaitable<T>;
 }

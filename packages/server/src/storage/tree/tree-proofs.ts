@@ -1,5 +1,5 @@
-// Proofs in one piece: everything that one is made of comes from one state of the store, by one question. What is handed
-// out verifies against the checkpoint that it is made under; what does not was changed in the store.
+// Proofs from one state of the store: all parts are read by one query. A proof that is returned verifies against its
+// checkpoint; if it does not, the store was changed.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -17,41 +17,41 @@ import {
 } from '@tallystick/evidence';
 import type {
   AlteredEvent,
-  ProofWish,
+  ProofRequest,
   ProvenEvent,
   ProvenGrowth,
   StoredCheckpoint,
   StoredEvidence,
 } from '../../streams/tree.ts';
-import { type Answer, answered, type Asking } from '../answers.ts';
-import { headOf, type LogPlace } from '../rows/log-place.ts';
+import { type Awaitable, awaited, type Resumable } from '../answers.ts';
+import { headOf, type LogIdentity } from '../rows/log-place.ts';
 import type { TenantTrees } from './tenant-trees.ts';
 
-type Place = LogPlace<unknown>;
+type AnyLog = LogIdentity<unknown>;
 
-/** Answers from one state of the store for as long as one proof takes. */
-export interface ProofStore<Log extends Place> extends TenantTrees<Log> {
-  /** One whose text says a class among those that are visible is given too, whatever its column says. */
-  evidence(wish: ProofWish): Answer<StoredEvidence | AlteredEvent | undefined>;
+/** Reads from one state of the store while one proof is made. */
+export interface ProofStore<Log extends AnyLog> extends TenantTrees<Log> {
+  /** Includes an event whose text has a visible classification even if its column does not. */
+  evidence(request: ProofRequest): Awaitable<StoredEvidence | AlteredEvent | undefined>;
 }
 
-export function* proveEvent<Log extends Place>(
+export function* proveEvent<Log extends AnyLog>(
   store: ProofStore<Log>,
   tenant: TenantId,
-  wish: ProofWish,
-): Asking<ProvenEvent | AlteredEvent | undefined> {
-  const evidence = yield* answered(store.evidence(wish));
+  request: ProofRequest,
+): Resumable<ProvenEvent | AlteredEvent | undefined> {
+  const evidence = yield* awaited(store.evidence(request));
   if (evidence === undefined || 'fault' in evidence) return evidence;
-  const log = yield* answered(store.log(evidence.index));
+  const log = yield* awaited(store.log(evidence.index));
   if (log === undefined) throw new Error(`${tenant} has an event and no log`);
   const { index } = decodeEntry(evidence.entry);
-  // No checkpoint may ever cover the place that it was moved to.
+  // No checkpoint may ever cover the index that it was moved to.
   if (index !== evidence.index - log.firstIndex)
     return { index: evidence.index, fault: `its entry is of ${index}` };
-  const head = headOf(log, yield* answered(store.latest(log)));
+  const head = headOf(log, yield* awaited(store.latest(log)));
   const least = index + 1;
-  const wanted = wish.preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
-  const known = wanted === undefined ? undefined : yield* answered(store.checkpoint(log, wanted.size));
+  const wanted = request.preferred.find(({ epoch, size }) => epoch === log.epoch && size >= least);
+  const known = wanted === undefined ? undefined : yield* awaited(store.checkpoint(log, wanted.size));
   const checkpoint = known ?? head.latest;
   if (checkpoint === undefined || checkpoint.size < least) return { head, evidence, under: undefined };
   try {
@@ -63,25 +63,25 @@ export function* proveEvent<Log extends Place>(
   }
 }
 
-export function* proveGrowth<Log extends Place>(
+export function* proveGrowth<Log extends AnyLog>(
   store: TenantTrees<Log>,
   from: number,
   wantedTo: number | undefined,
-): Asking<ProvenGrowth | undefined> {
-  const log = yield* answered(store.log());
+): Resumable<ProvenGrowth | undefined> {
+  const log = yield* awaited(store.log());
   if (log === undefined) return undefined;
-  const head = headOf(log, yield* answered(store.latest(log)));
+  const head = headOf(log, yield* awaited(store.latest(log)));
   const newest = head.latest?.size ?? 0;
   const to = wantedTo ?? newest;
   if (from < 1 || from > to || to > newest) return { head, proof: undefined };
-  // The older tree is made of subtrees that the newer one has too: no tile of its own has to be read.
+  // The older tree consists of subtrees that the newer one has too: no tile of its own is needed.
   const made = store.made(log, to, (read) => ({
     fromRoot: treeRoot(from, read).slice(),
     toRoot: treeRoot(to, read).slice(),
     hashes: inOneBuffer(proveConsistency(from, to, read)),
   }));
-  const proof = yield* answered(made);
-  const checkpoint = to === newest ? head.latest : yield* answered(store.checkpoint(log, to));
+  const proof = yield* awaited(made);
+  const checkpoint = to === newest ? head.latest : yield* awaited(store.checkpoint(log, to));
   if (checkpoint !== undefined && !equalBytes(rootIn(checkpoint), proof.toRoot)) {
     throw new EvidenceError(
       'ROOT_MISMATCH',
@@ -91,17 +91,17 @@ export function* proveGrowth<Log extends Place>(
   return { head, proof: { ...proof, checkpoint } };
 }
 
-/** Throws unless it leads to the root that was signed. */
-function* inclusion<Log extends Place>(
+/** Throws unless it leads to the signed root. */
+function* inclusion<Log extends AnyLog>(
   store: ProofStore<Log>,
   log: Log,
   { entry }: StoredEvidence,
   checkpoint: StoredCheckpoint,
-): Asking<Uint8Array[]> {
+): Resumable<Uint8Array[]> {
   const { index } = decodeEntry(entry);
   const { size } = checkpoint;
   const made = store.made(log, size, (read) => inOneBuffer(proveInclusion(index, size, read)));
-  const hashes = yield* answered(made);
+  const hashes = yield* awaited(made);
   verifyInclusion({ leaf: leafHash(entry), index, size, proof: hashes, root: rootIn(checkpoint) });
   return hashes;
 }
@@ -110,7 +110,7 @@ function rootIn({ note }: StoredCheckpoint): Uint8Array {
   return parseCheckpoint(parseNote(note).text).root;
 }
 
-/** Hashes are views into tiles, and a view that goes to another thread takes all of its tile along. */
+/** Hashes are views into tiles, and passing a view to another thread copies its whole tile. */
 function inOneBuffer(hashes: readonly Uint8Array[]): Uint8Array[] {
   const bytes = new Uint8Array(hashes.length * HASH_BYTES);
   return hashes.map((hash, i) => {

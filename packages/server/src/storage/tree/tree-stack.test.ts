@@ -8,7 +8,7 @@ const pool = new HashPool();
 const leaves = Array.from({ length: 1200 }, (_, i) => leafHash(Uint8Array.of(i & 0xff, i >>> 8)));
 const joined = (from: number, to: number) => Uint8Array.from(Buffer.concat(leaves.slice(from, to)));
 
-test('leaves taken many at a time make the tree that they make one by one, from any size on', () => {
+test('appending many leaves at once gives the same tree as one by one, from any size on', () => {
   const lots = fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 100 }), lots, (begin, counts) => {

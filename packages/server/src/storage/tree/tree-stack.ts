@@ -1,5 +1,5 @@
-// The tree of a log as it grows, kept as the perfect subtrees that make it up, and taking many leaves at a time: each
-// level is hashed in one go, several nodes at once, which a tree that takes leaf by leaf cannot do.
+// The growing tree of a log, kept as its perfect subtrees. It takes many leaves at a time: each level is hashed in one
+// call, several nodes at once, which is not possible leaf by leaf.
 
 import { ok as assert } from 'node:assert/strict';
 import { CompactRange, HASH_BYTES, HashPool, NODE_PREFIX } from '@tallystick/evidence';
@@ -11,7 +11,7 @@ const NODE_BYTES = 1 + 2 * HASH_BYTES;
 
 export class TreeStack {
   readonly #pool: HashPool;
-  /** By level, the perfect subtree of that height at the right edge; undefined where the tree has none. */
+  /** By level: the perfect subtree of that height at the right edge; undefined if the tree has none. */
   readonly #edge: (Uint8Array | undefined)[] = [];
   #size = 0;
 
@@ -39,7 +39,7 @@ export class TreeStack {
     }).root();
   }
 
-  /** So many leaf hashes, one behind the other. */
+  /** Takes concatenated leaf hashes. */
   append(leaves: Uint8Array, onComplete: OnComplete): void {
     const count = leaves.length / HASH_BYTES;
     assert(Number.isInteger(count), 'leaves are whole hashes');
@@ -47,7 +47,7 @@ export class TreeStack {
     let place = this.#size;
     this.#size += count;
     for (let level = 0; hashes.length > 0; level++) {
-      // A left sibling that waited joins those that have come.
+      // A left sibling from before joins the new nodes.
       if (place % 2 === 1) {
         hashes = Buffer.concat([this.#edge[level]!, hashes]);
         place -= 1;

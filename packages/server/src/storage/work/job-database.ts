@@ -1,4 +1,4 @@
-// What a backend gives for its jobs: statements, and transactions to run them in.
+// The interface of a backend for jobs: statements, and transactions to run them in.
 
 import type { TenantId } from '@tallystick/contract';
 import type { JobStatements } from './job-statements.ts';
@@ -9,16 +9,16 @@ export type JobValue = string | number | Uint8Array | null;
 /** One transaction of a backend. */
 export interface JobTransaction<S> {
   query(statement: S, values: readonly JobValue[]): Promise<JobRow[]>;
-  /** How many rows were changed. */
+  /** Returns the number of changed rows. */
   change(statement: S, values: readonly JobValue[]): Promise<number>;
 }
 
-/** Whose jobs a transaction is about, and what it does with them. */
+/** The tenant of a transaction, and whether it only reads. */
 export type JobScope = { readonly tenant: TenantId; readonly isRead?: true } | 'All';
 
 export interface JobDatabase<S> {
   readonly statements: JobStatements<S>;
   inTransaction<T>(scope: JobScope, work: (transaction: JobTransaction<S>) => Promise<T>): Promise<T>;
-  /** Rows of different tenants are on different machines: a transaction is of one tenant, wherever it can be. */
+  /** Rows of different tenants are on different machines: a transaction is limited to one tenant where possible. */
   isDistributed(): Promise<boolean>;
 }

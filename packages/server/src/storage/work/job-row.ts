@@ -1,4 +1,4 @@
-// A row of jobs, as it is read in both backends.
+// A row of jobs, for both backends.
 
 import { CLASSIFICATIONS, type OperationName } from '@tallystick/contract';
 import type { Job, JobKey, JobKind, JobState } from '../../work/jobs.ts';
@@ -10,7 +10,7 @@ export function jobIn(row: Row): Job {
   return {
     tenant: textIn(row, 'tenant_id'),
     jobId: textIn(row, 'job_id'),
-    // Nothing but enqueue writes these two.
+    // Only enqueue writes these two.
     kind: textIn(row, 'kind') as JobKind,
     state: textIn(row, 'state') as JobState,
     lane: textIn(row, 'lane'),
@@ -31,7 +31,7 @@ export function tokenIn(row: Row): number {
   return numberOf(row, 'token');
 }
 
-/** Undefined: it was asked for without one. */
+/** Undefined: it was requested without one. */
 export function jobKeyIn(row: Row): JobKey | undefined {
   const key = textOrNone(row, 'key');
   if (key === undefined) return undefined;

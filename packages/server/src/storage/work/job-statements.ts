@@ -1,14 +1,14 @@
-// The statements about jobs, in the SQL that both backends have in common. `now` is the backend's own clock in milliseconds,
-// so that leases do not depend on the clocks of nodes. Statements that change several rows are run in the order of their keys:
-// nodes wait for one another, never in a circle.
+// The statements about jobs, in SQL that both backends support. `now` is the backend's clock in milliseconds, so that
+// leases do not depend on the clocks of nodes. Statements that change several rows run in the order of their keys, so
+// that nodes do not deadlock.
 
-/** What differs between backends. */
+/** The differences between backends. */
 export interface Dialect<S> {
   /** An expression. */
   readonly now: string;
-  /** Behind a SELECT: rows that somebody else has locked are passed over. */
+  /** Appended to a SELECT: skips rows that another transaction has locked. */
   readonly skipLocked: string;
-  /** Whether a lane is this transaction's alone until its end, by kind, tenant and lane; undefined: there is one writer. */
+  /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
   readonly lockLane: string | undefined;
   readonly prepare: (text: string) => S;
 }
@@ -17,7 +17,7 @@ const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, res
   first_failed_ms, last_failed_ms, ended_ms, token`;
 const KEY = 'operation, key, fingerprint, classification, key_expires_ms, answer';
 
-/** Tenants, or lanes, that have something to do, in their order behind one of them: each is one look at an index. */
+/** Tenants or lanes with waiting jobs, in order after a given one: one index lookup each. */
 function inTurn(column: string, of: string, from: number): string {
   const next = (behind: string) =>
     `(SELECT min(jobs.${column}) FROM jobs WHERE state = 'Waiting' AND ${of} AND jobs.${column} > ${behind})`;
@@ -69,7 +69,7 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
 }
 
 function reading<S>({ now, prepare }: Dialect<S>) {
-  // $2: those that are held, $3: those that are being tried again.
+  // $2: those that are held, $3: those that are being retried.
   const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
     AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))`;
   return {
@@ -110,7 +110,7 @@ function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
       `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Held'`,
     ),
     take: prepare(
-      // Looked up once: a plan that looks again for every row would pass over those that it has locked itself.
+      // Materialized: a plan that repeats this for every row would skip the rows that it has locked itself.
       `WITH first AS MATERIALIZED (
          SELECT job_id FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Waiting'
          ORDER BY wake_ms, job_id LIMIT $4${skipLocked})
@@ -122,7 +122,7 @@ function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
   };
 }
 
-/** Of what somebody holds, and of what nobody needs any more. */
+/** Statements for jobs whose lease ends, and for jobs that are no longer needed. */
 function ending<S>({ now, prepare }: Dialect<S>) {
   const held = "tenant_id = $1 AND job_id = $2 AND token = $3 AND state = 'Held'";
   const isOver = `expires_ms <= ${now}`;
@@ -133,7 +133,7 @@ function ending<S>({ now, prepare }: Dialect<S>) {
        WHERE ${held}`,
     ),
     remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
-    // As long as its key counts.
+    // Kept as long as its key counts.
     removeLater: prepare(
       `UPDATE jobs SET state = 'Done', is_letter = 0, ended_ms = ${now}, expires_ms = key_expires_ms WHERE ${held}`,
     ),
@@ -159,7 +159,7 @@ function ending<S>({ now, prepare }: Dialect<S>) {
   };
 }
 
-/** The tables, but for the types of columns. */
+/** The tables, without the types of columns. */
 export function jobTables(types: {
   text: string;
   number: string;

@@ -1,5 +1,5 @@
-// Jobs in tables, by the same code in both backends: SQLite runs it in the thread that owns work.db, PostgreSQL over a
-// connection. Each method is one transaction.
+// Jobs in tables, with the same code for both backends: SQLite runs it in the thread that owns work.db, PostgreSQL over
+// a connection. Each method is one transaction.
 
 import { ok as assert } from 'node:assert/strict';
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
@@ -25,20 +25,20 @@ import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { JobTurns } from './job-turns.ts';
+import { JobClaimer } from './job-turns.ts';
 
-/** How many are woken or swept at once. */
+/** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
 
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
-  readonly #turns: JobTurns<S>;
+  readonly #turns: JobClaimer<S>;
 
   constructor(database: JobDatabase<S>) {
     this.#database = database;
     this.#statements = database.statements;
-    this.#turns = new JobTurns(database);
+    this.#turns = new JobClaimer(database);
   }
 
   enqueue(tenant: TenantId, job: Omit<NewJob, 'tenant'>, limits: JobLimits = {}): Promise<Enqueued> {
@@ -61,7 +61,7 @@ export class JobTables<S> {
       });
   }
 
-  /** As part of a larger transaction. */
+  /** Runs as part of a larger transaction. */
   async add(transaction: JobTransaction<S>, job: NewJob): Promise<Enqueued> {
     const { tenant, kind, once, uniqueKey, dead } = job;
     const [row] = await transaction.query(this.#statements.add, valuesOf(job));
@@ -85,7 +85,7 @@ export class JobTables<S> {
     return { status: 'Known', job: jobIn(again!) };
   }
 
-  /** A key whose time is over may be used again. */
+  /** An expired key may be used again. */
   async #addUnlessUsed(
     transaction: JobTransaction<S>,
     job: NewJob,
@@ -159,18 +159,18 @@ export class JobTables<S> {
     });
   }
 
-  async claim(wish: ClaimWish): Promise<Claim[]> {
+  async claim(request: ClaimWish): Promise<Claim[]> {
     await this.#wake();
-    return this.#turns.claim(wish);
+    return this.#turns.claim(request);
   }
 
-  /** A lease that is over lets the job wait for its next holder. */
+  /** An expired lease makes the job available again. */
   async #wake(): Promise<void> {
     const { asleep, wake } = this.#statements;
     await this.#ofPortion(asleep, wake);
   }
 
-  /** One portion; true when there may be more. */
+  /** One portion; true if there may be more. */
   async sweep(): Promise<boolean> {
     const { over, sweep } = this.#statements;
     return (await this.#ofPortion(over, sweep)) >= PORTION;
@@ -231,7 +231,7 @@ export class JobTables<S> {
     );
   }
 
-  /** In the order of their keys; for each, whether it was changed. */
+  /** In the order of their keys; returns for each whether it was changed. */
   async #changeEach<T extends Pick<Job, 'tenant' | 'jobId'>>(
     items: readonly T[],
     change: (transaction: JobTransaction<S>, item: T) => Promise<number>,
@@ -250,7 +250,7 @@ export class JobTables<S> {
   }
 }
 
-/** Ends the transaction in which it was found. */
+/** Rolls back its transaction. */
 class FullError extends Error {}
 
 function usedIn(row: JobRow): UsedJobKey {
@@ -259,7 +259,7 @@ function usedIn(row: JobRow): UsedJobKey {
   return { ...key, job: jobIn(row) };
 }
 
-/** Of the statement by which a letter that is there fails again. */
+/** The values of the statement that fails an existing letter again. */
 export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobValue[] {
   assert(
     dead !== undefined && uniqueKey !== undefined,
@@ -268,7 +268,7 @@ export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobV
   return [tenant, kind, uniqueKey, dead.reason, dead.attempts, LIMITS.deadLetterLifetimeMs];
 }
 
-/** Of the statement that adds it. */
+/** The values of the statement that adds it. */
 export function valuesOf({
   tenant,
   jobId,

@@ -1,4 +1,4 @@
-// Whose turn it is: tenants take turns, and so do the lanes of a tenant, each found by one look at an index.
+// Claims jobs fairly: tenants take turns, and so do the lanes of a tenant, with one index lookup each.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Claim, ClaimWish, Job } from '../../work/jobs.ts';
@@ -8,7 +8,7 @@ import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-databa
 import type { JobStatements } from './job-statements.ts';
 import { shared } from './shares.ts';
 
-export class JobTurns<S> {
+export class JobClaimer<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
   /** By kind, and by kind and tenant: the last tenant, or lane, that had its turn. */
@@ -19,29 +19,29 @@ export class JobTurns<S> {
     this.#statements = database.statements;
   }
 
-  async claim(wish: ClaimWish): Promise<Claim[]> {
-    const tenants = await this.#tenantsInTurn(wish);
+  async claim(request: ClaimWish): Promise<Claim[]> {
+    const tenants = await this.#tenantsInTurn(request);
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
-      const taken = await this.#takeOfTenant(transaction, tenant, { ...wish, max });
+      const taken = await this.#takeOfTenant(transaction, tenant, { ...request, max });
       claims.push(...taken);
       return taken.length;
     };
     if (await this.#database.isDistributed()) {
-      await shared(tenants, wish.max, (tenant, max) =>
+      await shared(tenants, request.max, (tenant, max) =>
         this.#database.inTransaction('All', (transaction) => takeOf(transaction, tenant, max)),
       );
     } else if (tenants.length > 0) {
       await this.#database.inTransaction('All', (transaction) =>
-        shared(tenants, wish.max, (tenant, max) => takeOf(transaction, tenant, max)),
+        shared(tenants, request.max, (tenant, max) => takeOf(transaction, tenant, max)),
       );
     }
     const last = claims.at(-1)?.job.tenant;
-    if (last !== undefined) this.#lastTurns.set(wish.kind, last);
+    if (last !== undefined) this.#lastTurns.set(request.kind, last);
     return claims;
   }
 
-  /** Beginning behind the one who came last. */
+  /** Starts after the last one. */
   async #tenantsInTurn({ kind, max }: ClaimWish): Promise<TenantId[]> {
     const last = this.#lastTurns.get(kind) ?? '';
     const { allTenants, tenantsInTurn } = this.#statements;
@@ -68,14 +68,18 @@ export class JobTurns<S> {
     return [...behind, ...first.filter((name) => name <= last)];
   }
 
-  async #takeOfTenant(transaction: JobTransaction<S>, tenant: TenantId, wish: ClaimWish): Promise<Claim[]> {
-    const turn = `${wish.kind}\n${tenant}`;
-    // The lane without a name comes before all others.
+  async #takeOfTenant(
+    transaction: JobTransaction<S>,
+    tenant: TenantId,
+    request: ClaimWish,
+  ): Promise<Claim[]> {
+    const turn = `${request.kind}\n${tenant}`;
+    // The unnamed lane comes before all others.
     const last = this.#lastTurns.get(turn) ?? '';
-    const lanes = await this.#lanesInTurn(transaction, tenant, wish, last);
+    const lanes = await this.#lanesInTurn(transaction, tenant, request, last);
     const claims: Claim[] = [];
-    await shared(lanes, wish.max, async (lane, max) => {
-      const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...wish, max });
+    await shared(lanes, request.max, async (lane, max) => {
+      const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...request, max });
       claims.push(...taken);
       return taken.length;
     });

@@ -1,4 +1,4 @@
-// How far followers have come: moved together with the jobs that they have made of what they took.
+// The positions of followers, moved together with the jobs that they create.
 
 import type { Step } from '../../followers/follow-store.ts';
 import type { JobDatabase, JobTransaction } from './job-database.ts';
@@ -22,7 +22,7 @@ export async function advanceBy<S>(
     if (isMoved) await Promise.all(jobs.map((job) => tables.add(transaction, job)));
     moved.set(step, isMoved);
   };
-  // In the order of the names, in which everybody locks them.
+  // In the order of names, in which every transaction locks them.
   const ordered = steps.toSorted((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
   if (await database.isDistributed()) {
     for (const step of ordered)

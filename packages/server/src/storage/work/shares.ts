@@ -1,7 +1,6 @@
-// What is to be had, shared among those who want some of it: each gets as much as any other, and what one does not need goes
-// to the others.
+// Shares a quantity fairly: each gets as much as any other, and the part that one does not need goes to the others.
 
-/** `take` gives how much was had of what was offered. Nobody is offered more once they have had less. */
+/** `take` returns the amount taken of the amount offered. One that took less gets no further offers. */
 export async function shared<T>(
   takers: readonly T[],
   amount: number,

@@ -1,4 +1,4 @@
-// The port of work on tables of jobs, wherever these are.
+// The work port on tables of jobs, for both backends.
 
 import { type Calls, callsFor } from '../../runtime/calls.ts';
 import type { TenantJobs, WorkStore } from '../../work/jobs.ts';

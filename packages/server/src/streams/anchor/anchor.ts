@@ -1,39 +1,39 @@
-// The anchor: a memory of the heads that were signed, kept apart from the store, so that a store that was put back
-// to an earlier state cannot go on as if nothing had happened. What is anchored is never smaller than what is stored.
+// The anchor: a record of the signed heads, kept apart from the store, so that a store that was put back to an earlier
+// state cannot continue unnoticed. An anchored head is never smaller than the stored one.
 
 import type { Checkpoint } from '@tallystick/evidence';
 
-/** A head that was signed: from now on the log of this origin is at least so large, and has this root there. */
+/** A signed head: from now on the log of this origin has at least this size, and this root at this size. */
 export type AnchoredHead = Checkpoint;
 
 export type AnchorHistory = ReadonlyMap<string, readonly AnchoredHead[]>;
 
 /**
- * Where several nodes serve from one store, each anchors for itself, and a head is anchored that any of them has. Heads that
- * others have anchored since the last look are known after `refresh`.
+ * Where several nodes serve one store, each node anchors for itself, and a head counts as anchored once any node has
+ * anchored it. `refresh` reads the heads that other nodes have anchored.
  */
 export interface Anchor extends AsyncDisposable {
-  /** It is only being read, and there is none. A service makes it before it takes its first event. */
+  /** The anchor is opened for reading, and does not exist. A service creates it before it accepts its first event. */
   readonly isMissing?: boolean;
   /**
-   * The newest by origin. None at all is right for a store without checkpoints, and for any other the sign of an anchor that
-   * was lost (unanchored.ts).
+   * The newest head by origin. It is empty for a store without checkpoints; for any other store, empty means that the
+   * anchor was lost (unanchored.ts).
    */
   heads(): ReadonlyMap<string, AnchoredHead>;
-  /** By origin, how two heads of one size were found anchored that have different roots: both were signed. */
+  /** By origin: a description of two anchored heads of one size with different roots. Both were signed. */
   forks(): ReadonlyMap<string, string>;
-  /** All that it still knows, by origin, ascending; older ones may have been forgotten. Of a fork both are there. */
+  /** All heads that are still known, by origin, ascending. Older ones may be dropped. Both heads of a fork are listed. */
   history(): Promise<AnchorHistory>;
-  /** Reads what other nodes have anchored meanwhile; cheap where nothing is new. */
+  /** Reads the heads that other nodes have anchored; cheap when there are none. */
   refresh(): Promise<void>;
   /**
-   * Resolves when all of them are durable. Heads of one origin stand in ascending order; one that is the newest already
-   * is left out, and so is one that is smaller than what another node has anchored. Rejects, and anchors none of
-   * them, if one is smaller than what this node has anchored, or as large as what any has and different. After any other
-   * failure it is not known what is anchored; the next append settles that first.
+   * Resolves when all heads are durable. Heads of one origin are in ascending order. A head that is already the newest
+   * is skipped, and so is one that is smaller than a head of another node. Rejects, and anchors nothing, if a head is
+   * smaller than one of this node, or has the size of an anchored head and another root. After any other failure the
+   * state is unknown; the next append resolves it first.
    */
   append(heads: readonly AnchoredHead[]): Promise<void>;
 }
 
-/** What a comparison needs of it. */
+/** The part of an anchor that a comparison needs. */
 export type ReadAnchor = Omit<Anchor, 'append' | typeof Symbol.asyncDispose>;

@@ -1,4 +1,4 @@
-// What other nodes do while the two are compared. How a store is told that was put back is in recovery.test.ts.
+// Nodes that sign, anchor and store during a comparison. recovery.test.ts covers a store that was put back.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ interface World {
   anchored: AnchoredHead[];
   stored: Standing[];
   forks?: Map<string, string>;
-  /** Before the anchor is read for the n-th time, and before the store is. */
+  /** Called before the n-th read of the anchor, and before each read of the store. */
   onRefresh?: (nth: number) => void;
   onStandings?: () => void;
 }
@@ -70,7 +70,7 @@ async function compare(world: World) {
   return { comparison, warnings, stops, refresh };
 }
 
-test('nodes that go on between the two looks are no sign of anything', async () => {
+test('nodes that continue between the two reads cause no finding', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
   world.onStandings = () => {
     world.anchored = [head('acme', 9), head('fresh', 1)];
@@ -83,7 +83,7 @@ test('nodes that go on between the two looks are no sign of anything', async () 
 const unanchored = (comparison: AnchorComparison) =>
   comparison.unanchored.map(({ tenant, signed, anchoredSize }) => [tenant, signed.size, anchoredSize]);
 
-test('a log that is still signed beyond its anchor when that is read again is not anchored so far', async () => {
+test('a log that is still signed beyond its anchor at the second read is reported as unanchored', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 9, 9)] };
   const { comparison, warnings } = await compare(world);
   assert.deepEqual([comparison.found, warnings], [[], []]);
@@ -94,7 +94,7 @@ test('a log that is still signed beyond its anchor when that is read again is no
   );
 });
 
-test('a log that is missing from an anchor that knows others is not anchored, and the others are', async () => {
+test('a log that is missing from an anchor with other logs is reported as unanchored, the others are not', async () => {
   const world: World = {
     anchored: [head('acme', 5)],
     stored: [standing('acme', 5, 5), standing('beta', 3, 2), standing('fresh', 1)],
@@ -114,15 +114,15 @@ test('an epoch that is not signed yet is anchored by the log before it, and by n
   assert.deepEqual(unanchored(older.comparison), [['acme', 1, 0]]);
 });
 
-test('a log that another node has signed beyond the anchor is told of when it is taken over, and goes on', async () => {
+test('a log that another node has signed beyond the anchor is reported when it is taken over, and continues', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
   const { comparison, warnings } = await compare(world);
   const { found } = await comparison.compareTaken([standing('acme', 9, 9)]);
   assert.deepEqual([found, unanchored(comparison)], [[], []]);
-  assert.deepEqual(warnings, ['a log was signed beyond its anchor by the node that had it before']);
+  assert.deepEqual(warnings, ['the previous node signed a log beyond its anchor']);
 });
 
-test('an anchor that another node has just begun is not taken for one that was lost', async () => {
+test('an anchor that another node has just created does not count as lost', async () => {
   const world: World = { anchored: [], stored: [] };
   world.onStandings = () => {
     world.anchored = [head('acme', 1)];
@@ -140,7 +140,7 @@ test('an anchor that another node has just begun is not taken for one that was l
   );
 });
 
-test('what was anchored before the store was looked at must be in it', async () => {
+test('heads that were anchored before the store was read must be in the store', async () => {
   const { comparison } = await compare({ anchored: [head('acme', 5)], stored: [standing('acme', 3, 3)] });
   assert.deepEqual(
     comparison.found.map(({ tenant, kind, entries }) => [tenant, kind, entries]),
@@ -167,7 +167,7 @@ test('logs that are taken over are compared again, and no others', async () => {
   assert.deepEqual([unreadable.size, warnings.length], [0, 1], 'strangers are told once');
 });
 
-test('a log that is taken over has to pass through what was anchored of it and not stored', async () => {
+test('a log that is taken over must reach the heads that were anchored and not stored', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
   const { comparison, stops } = await compare(world);
   const { found } = await comparison.compareTaken([standing('acme', 7, 3)]);
@@ -176,7 +176,7 @@ test('a log that is taken over has to pass through what was anchored of it and n
   assert.match(JSON.stringify(comparison.judge({ tenant: 'acme', heads })), /OtherHistory/);
 });
 
-test('what another has anchored meanwhile of a log that is read here, it has to pass through', async () => {
+test('a log that is read here must reach the heads that another node anchors meanwhile', async () => {
   const world: World = { anchored: [head('acme', 5)], stored: [standing('acme', 5, 5)] };
   const { comparison, stops, refresh } = await compare(world);
   const grown = (...sizes: number[]) => ({
@@ -199,7 +199,7 @@ test('what another has anchored meanwhile of a log that is read here, it has to 
   assert.equal(await comparison.mustPass(grown(13)), false, 'it was this node');
 });
 
-test('a fork that nodes have anchored refuses its log, and no other', async () => {
+test('an anchored fork refuses its own log only', async () => {
   const forks = new Map([[head('acme', 5).origin, 'two histories of acme were signed.']]);
   const world: World = {
     anchored: [head('acme', 5), head('beta', 5)],
@@ -213,7 +213,7 @@ test('a fork that nodes have anchored refuses its log, and no other', async () =
   );
 });
 
-test('what is about to be signed is held against what others have anchored', () => {
+test('heads are compared with those of other nodes before they are signed', () => {
   const anchor = {
     heads: () => new Map([[head('acme', 5).origin, head('acme', 5)]]),
     forks: () => new Map([[head('beta', 1).origin, 'a fork']]),

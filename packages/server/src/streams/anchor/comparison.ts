@@ -1,10 +1,10 @@
-// Holds the store against what was anchored, log by log: for the checkpointer, which refuses whatever does not agree, and
-// for the command that goes on openly after a restore. Most is decided at once; a log whose anchored head is not stored
-// as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
+// Compares the store with the anchor, log by log: for the checkpointer, which refuses logs that do not agree, and for
+// the command that continues openly after a restore. Most logs are decided at once. A log whose anchored head is not
+// stored as a checkpoint is read back first, and `judge` decides it on the way.
 //
-// Other nodes may sign, anchor and store meanwhile. What is anchored was committed before, and what is stored was anchored
-// before: so a store that has less than the anchor had earlier is behind, and an anchor that has less than the store had
-// earlier is an older one. Each is read in that order, and nothing is said of it otherwise.
+// Other nodes may sign, anchor and store meanwhile. An anchored head was committed before, and a stored checkpoint was
+// anchored before. So a store is behind only if it has less than the anchor had earlier, and an anchor is outdated only
+// if it has less than the store had earlier. Each is read in that order.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
@@ -18,7 +18,7 @@ export interface ComparisonParts {
   readonly tree: Pick<TreeWriter, 'standings' | 'stopAt'> & TreesWith<'tree'>;
   readonly anchor: ReadAnchor;
   readonly telemetry: Pick<Telemetry, 'warn'>;
-  /** The name of the installation, with which its origins begin. */
+  /** The name of the installation. All of its origins begin with it. */
   readonly logOrigin: string;
 }
 
@@ -27,18 +27,18 @@ export interface AnchoredLog extends AnchoredHead {
   readonly epoch: number;
 }
 
-/** A tenant whose log is not the one that was signed. */
+/** A tenant whose log differs from the signed one. */
 export interface Disagreement {
   readonly tenant: TenantId;
-  /** What was anchored last of it. */
+  /** The newest anchored head. */
   readonly anchored: AnchoredLog;
-  /** The store has less than was signed, or it has something else: with that nothing can go on, not even openly. */
+  /** The store has less than was signed (`Behind`) or something else (`OtherHistory`), which cannot continue even openly. */
   readonly kind: 'Behind' | 'OtherHistory';
-  /** How many entries the store has of the log that was anchored. */
+  /** The number of entries that the store has of the anchored log. */
   readonly entries: number;
-  /** Of the first of them in the tenant's sequence; undefined where the store has never heard of that log. */
+  /** The index of the first of them in the tenant's sequence; undefined if the store does not have that log. */
   readonly firstIndex: number | undefined;
-  /** What happened and what to do, for people. */
+  /** Tells the operator what happened and what to do. */
   readonly message: string;
 }
 
@@ -48,52 +48,52 @@ interface Compared {
   readonly standing: Standing | undefined;
 }
 
-/** `NotYet`: it has not come so far that it could be told. */
+/** `NotYet`: the log was not read far enough to decide. */
 export type Judgement = 'Sound' | 'NotYet' | Disagreement;
 
 const TO_GO_ON = 'to go on openly as a new log, stop the service and run `tallystick recover --new-epoch`.';
 
 export class AnchorComparison {
   readonly #parts: ComparisonParts;
-  /** Heads that were anchored and are not stored: the log must pass through each before anything of it is signed. */
+  /** Heads that were anchored and are not stored: the log must reach each before it is signed. */
   readonly #unsettled = new Map<TenantId, Compared>();
-  /** Logs that this node has written to before they came to be unsettled, as all nodes still do. */
+  /** Logs that this node wrote to before they became unsettled, as all nodes still do. */
   readonly #writtenTo = new Set<TenantId>();
-  /** While logs are compared, once one needs it. */
+  /** Loaded on demand during a comparison. */
   #history: AnchorHistory | undefined;
-  /** By origin, how much was anchored that is known to be in the log, by this node or after a look at it. */
+  /** By origin: the anchored size that is known to be in the log, because this node anchored it or compared it. */
   readonly #known = new Map<string, number>();
-  /** Disagreements that were found at once. */
+  /** Disagreements that need no reading back. */
   readonly found: Disagreement[] = [];
-  /** Logs that agree as far as the anchor goes, and that it knows less of than was signed. */
+  /** Logs that agree with the anchor, but were signed beyond it. */
   unanchored: readonly UnanchoredLog[] = [];
-  /** Logs that could not even be compared, and why. */
+  /** Logs that could not be compared, and why. */
   readonly unreadable = new Map<TenantId, string>();
-  /** All that the store has of those that are compared. */
+  /** The state of all compared logs in the store. */
   standings: readonly Standing[] = [];
 
   private constructor(parts: ComparisonParts) {
     this.#parts = parts;
   }
 
-  /** To be made before anything is appended to these logs by this node. */
+  /** Must be called before this node appends to these logs. */
   static async make(parts: ComparisonParts): Promise<AnchorComparison> {
     const comparison = new AnchorComparison(parts);
     await comparison.#compareAll();
     return comparison;
   }
 
-  /** Otherwise some logs have to be read back before it is known whether they agree. */
+  /** If false, some logs must be read back before it is known whether they agree. */
   get isSettled(): boolean {
     return this.#unsettled.size === 0;
   }
 
-  /** Whose logs these are. Until such a log is judged nobody knows whether it may go on. */
+  /** Until such a log is judged, it is unknown whether it may continue. */
   get unsettled(): readonly TenantId[] {
     return [...this.#unsettled.keys()];
   }
 
-  /** Those that nobody writes to here until they are judged. Others are not signed until then, and go on. */
+  /** Logs that this node does not write to until they are judged. Other unsettled logs continue, but are not signed. */
   get withheld(): readonly TenantId[] {
     return this.unsettled.filter((tenant) => !this.#writtenTo.has(tenant));
   }
@@ -102,7 +102,7 @@ export class AnchorComparison {
     return this.#unsettled.has(tenant) && !this.#writtenTo.has(tenant);
   }
 
-  /** Whether the history of a log, as it was read back, is the one that was anchored, as far as that went. */
+  /** Whether the history of a log, as it was read back, matches the anchored heads so far. */
   judge({ tenant, heads }: Pick<GrownLog, 'tenant' | 'heads'>): Judgement {
     const { size } = heads.at(-1)!;
     const unsettled = this.#unsettled.get(tenant);
@@ -117,21 +117,21 @@ export class AnchorComparison {
     return 'Sound';
   }
 
-  /** This node has anchored these. */
+  /** Reports heads that this node has anchored. */
   anchored(heads: readonly AnchoredHead[]): void {
     for (const { origin, size } of heads) this.#known.set(origin, size);
   }
 
   /**
-   * Whether another has anchored a head of this log that nobody has held it against: then it must be read through that one
-   * before anything of it is signed.
+   * Whether another node has anchored a head of this log that was not compared yet: the log must then be read up to
+   * that head before it is signed.
    */
   async mustPass({ tenant, epoch, heads }: Pick<GrownLog, 'tenant' | 'epoch' | 'heads'>): Promise<boolean> {
     const { origin, size } = heads.at(-1)!;
     const anchored = this.#parts.anchor.heads().get(origin);
     if (anchored === undefined || anchored.size > size) return false;
     if (anchored.size <= (this.#known.get(origin) ?? 0)) return false;
-    // One of those that are about to be signed is compared by itself.
+    // A head that is about to be signed is compared separately.
     if (heads.some((head) => head.size === anchored.size)) return false;
     if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const standing = { tenant, origin, epoch, firstIndex: 0, entries: size, checkpoint: undefined };
@@ -140,7 +140,7 @@ export class AnchorComparison {
     return true;
   }
 
-  /** Logs that another node has signed until now, read after the anchor was refreshed; what is found of them. */
+  /** Compares logs that another node has signed so far. They are read after the anchor was refreshed. */
   async compareTaken(taken: readonly Standing[]): Promise<{
     readonly found: readonly Disagreement[];
     readonly unreadable: ReadonlyMap<TenantId, string>;
@@ -149,10 +149,11 @@ export class AnchorComparison {
     for (const tenant of tenants) if (!this.#unsettled.has(tenant)) this.#writtenTo.add(tenant);
     const before = this.found.length;
     await this.#compareEach(newestByTenant(this.#parts, tenants), taken);
-    // Only told: where the anchor is shared over a network, a file that another node has just made may not be seen yet.
+    // This is only a warning: on a network file system, a file that another node has just created may not be visible
+    // yet.
     for (const { tenant, anchoredSize, signed } of await this.#findUnanchored(taken)) {
       const facts = { tenant, anchoredSize, size: signed.size };
-      this.#parts.telemetry.warn('a log was signed beyond its anchor by the node that had it before', facts);
+      this.#parts.telemetry.warn('the previous node signed a log beyond its anchor', facts);
     }
     return {
       found: this.found.slice(before),
@@ -164,14 +165,14 @@ export class AnchorComparison {
     const { tree, anchor, telemetry } = this.#parts;
     await anchor.refresh();
     const newest = newestByTenant(this.#parts, undefined, ({ origin, size }) =>
-      telemetry.warn('a log was anchored that is none of this installation', { origin, size }),
+      telemetry.warn('the anchor holds a log of another installation', { origin, size }),
     );
     this.standings = await tree.standings();
     await this.#compareEach(newest, this.standings);
     this.unanchored = await this.#findUnanchored(this.standings);
   }
 
-  /** With what was anchored before they were read. */
+  /** Compares with the heads that were anchored before the logs were read. */
   async #compareEach(
     newest: ReadonlyMap<TenantId, AnchoredLog>,
     standings: readonly Standing[],
@@ -184,7 +185,7 @@ export class AnchorComparison {
       const compared = { tenant, anchored, standing: byTenant.get(tenant) };
       const fork = forks.get(anchored.origin);
       try {
-        // With a fork two were signed: whichever the store has, it is not the only one.
+        // With a fork, two histories were signed, and the store can have only one of them.
         const found =
           fork === undefined ? await this.#compare(compared) : disagreement('OtherHistory', compared, fork);
         if (found !== undefined) this.found.push(found);
@@ -203,7 +204,7 @@ export class AnchorComparison {
     if (!isBehind && standing.epoch === anchored.epoch && standing.entries >= anchored.size)
       return this.#compareHead(standing, anchored);
     this.#history ??= await this.#parts.anchor.history();
-    // A log that has less, or goes on after that, must have nothing else.
+    // A log that is shorter, or was continued after a restore, must not contain anything else.
     const divergence = await findDivergence(tenant, this.#history, this.#parts.tree);
     if (divergence !== undefined) return otherHistory(compared, divergence);
     if (isBehind) return behind({ tenant, anchored, standing: undefined });
@@ -221,14 +222,14 @@ export class AnchorComparison {
       await this.#parts.tree.stopAt(tenant, anchored.size);
       return undefined;
     }
-    // What is stored was anchored before it was: the anchor is an older one, which `unanchored` tells.
+    // A stored checkpoint was anchored before, so the anchor is outdated; `unanchored` reports it.
     const root = await rootOf(await this.#parts.tree.forTenant(tenant).tree(), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory({ tenant, anchored, standing }, divergenceAt(anchored, root));
     return undefined;
   }
 
-  /** With the anchor as it is now: other nodes may have anchored what was found to be stored. */
+  /** Uses the current anchor, since other nodes may have anchored the stored checkpoints meanwhile. */
   async #findUnanchored(standings: readonly Standing[]): Promise<readonly UnanchoredLog[]> {
     if (findUnanchored(standings, this.#parts).length === 0) return [];
     await this.#parts.anchor.refresh();
@@ -237,7 +238,7 @@ export class AnchorComparison {
   }
 }
 
-/** Of each tenant the log that it had last. */
+/** The newest log of each tenant. */
 function newestByTenant(
   { anchor, logOrigin }: ComparisonParts,
   tenants?: ReadonlySet<TenantId>,
@@ -254,7 +255,7 @@ function newestByTenant(
   return newest;
 }
 
-/** `standing` is what the store has of the log that was anchored; undefined where it has nothing of it. */
+/** `standing` is the state of the anchored log in the store; undefined if the store has nothing of it. */
 function behind({ tenant, anchored, standing }: Compared): Disagreement {
   const lacks =
     standing === undefined
@@ -264,7 +265,7 @@ function behind({ tenant, anchored, standing }: Compared): Disagreement {
   return disagreement('Behind', { tenant, anchored, standing }, message);
 }
 
-/** There is no way on from here but another copy: this was never signed as the log that it claims to be. */
+/** Only another copy helps: this history was never signed as the log that it claims to be. */
 function otherHistory(compared: Compared, divergence: Divergence): Disagreement {
   const message = `${divergenceMessage(divergence)}. Put back a copy that has those that were signed.`;
   return disagreement('OtherHistory', compared, message);

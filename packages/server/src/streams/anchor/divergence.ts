@@ -1,25 +1,25 @@
-// Where a tenant's logs diverge from what was anchored of them. The newest anchored head cannot tell that of a log that has
-// less than was signed: those before it can, as far as the anchor still knows them.
+// Finds where a tenant's logs diverge from the anchor. The newest anchored head cannot show that for a log that is
+// shorter; older heads can, as far as the anchor still has them.
 
 import type { TenantId } from '@tallystick/contract';
 import { CompactRange, equalBytes, EvidenceError, leafHash, toHex } from '@tallystick/evidence';
 import type { LogTree, TreeHead, TreesWith } from '../tree.ts';
 import type { AnchoredHead, AnchorHistory, ReadAnchor } from './anchor.ts';
 
-/** A size at which a log is not the one that was signed. */
+/** A size at which a log differs from the signed one. */
 export interface Divergence {
   readonly origin: string;
   readonly size: number;
   readonly signedRoot: Uint8Array;
-  /** Undefined where hashes or entries that it is made of are missing. */
+  /** Undefined if hashes or entries are missing. */
   readonly root: Uint8Array | undefined;
 }
 
 const ENTRIES_AT_ONCE = 1000;
 
 /**
- * Looks at the log that is written to now and at all before it. Of each, the largest anchored size that it has is compared:
- * its root stands for all that is smaller. In the log that is written to now, entries that are not signed yet are left out.
+ * Checks the current log and all earlier ones. For each, it compares the largest anchored size that the log reaches,
+ * since its root covers all smaller sizes. Unsigned entries of the current log are left out.
  */
 export async function findDivergence(
   tenant: TenantId,
@@ -51,13 +51,13 @@ export function divergenceAt(
   return { origin, size, signedRoot, root };
 }
 
-/** For people. */
+/** A message for the operator. */
 export function divergenceMessage({ origin, size, signedRoot, root }: Divergence): string {
   const found = root === undefined ? 'they have none, something is missing' : `theirs is ${toHex(root)}`;
   return `the first ${size} entries of ${origin} are not those that were signed with root ${toHex(signedRoot)}: ${found}`;
 }
 
-/** Why not to sign these heads of one log, for people; undefined where nothing contradicts them that is anchored. */
+/** Tells the operator why these heads of a log must not be signed; undefined if no anchored head contradicts them. */
 export function contradictionOf(
   heads: readonly TreeHead[],
   anchor: Pick<ReadAnchor, 'heads' | 'forks'>,
@@ -72,7 +72,7 @@ export function contradictionOf(
   return undefined;
 }
 
-/** Undefined where hashes are missing: then it is not what was signed either. */
+/** Undefined if hashes are missing: then the log differs from the signed one as well. */
 export async function rootOf(tree: LogTree | undefined, size: number): Promise<Uint8Array | undefined> {
   try {
     return await tree?.root(size);
@@ -82,7 +82,7 @@ export async function rootOf(tree: LogTree | undefined, size: number): Promise<U
   }
 }
 
-/** Entries that were not signed have no hashes of tiles. Undefined where an entry is missing. */
+/** Unsigned entries have no tile hashes. Undefined if an entry is missing. */
 async function rootOfEntries(log: LogTree, size: number): Promise<Uint8Array | undefined> {
   const range = new CompactRange();
   while (range.size < size) {

@@ -29,7 +29,7 @@ const journalOf = (directory: string) => join(directory, 'journal.db');
 const TIME = { nowMs: NOW_MS, steadyNowMs: NOW_MS };
 const anchorOf = (directory: string) => join(directory, 'anchor');
 
-/** A store with its anchor, and what recovery needs of both. */
+/** A store with its anchor, and the parts that a recovery needs. */
 async function open(directory: string) {
   const stack = new AsyncDisposableStack();
   const random = createSystemRandom();
@@ -51,7 +51,7 @@ async function open(directory: string) {
     lines,
     checkpointer,
     signing,
-    /** Signs whatever is there, up to so many entries of a tenant. */
+    /** Signs a tenant's log up to this number of entries. */
     async sign(tenant: string, size: number) {
       await checkpointer.settle(logOrigin);
       checkpointer.start();
@@ -63,7 +63,7 @@ async function open(directory: string) {
   };
 }
 
-/** A log of so many entries, all of them signed. */
+/** A log with this number of entries, all of them signed. */
 async function grow(directory: string, tenant: string, count: number, size: number): Promise<void> {
   await using store = await open(directory);
   await store.storage.tenants.ensure(tenant, NOW_MS);
@@ -84,7 +84,7 @@ async function affected(directory: string) {
   return { found, unanchored, damaged: [...damaged.keys()], lines: store.lines };
 }
 
-/** Recovers whoever is affected; gives their new origins. */
+/** Recovers all affected tenants and returns their new origins. */
 async function recoverAll(directory: string): Promise<string[]> {
   await using store = await open(directory);
   const { disagreements } = await findAffected(store.parts);
@@ -101,7 +101,7 @@ const isOtherHistory = (size: number) => (error: unknown) => {
   return true;
 };
 
-test('who is behind the anchor is found, and after recovery nobody is, however often', async () => {
+test('tenants behind the anchor are found, and after recovery there are none, however often it runs', async () => {
   const [directory, copies] = [newPlace(), newPlace()];
   await grow(directory, 'acme', 2, 2);
   await grow(directory, 'other', 2, 2);
@@ -121,7 +121,7 @@ test('who is behind the anchor is found, and after recovery nobody is, however o
   assert.deepEqual((await affected(directory)).found, []);
 });
 
-test('while logs are read back it is told how far that has come', async () => {
+test('reading back logs reports its progress', async () => {
   const directory = newPlace();
   await grow(directory, 'other', 3, 3);
   await grow(directory, 'acme', 2, 2);
@@ -145,7 +145,7 @@ test('another history is found where it is as long as the anchored one, or longe
     cpSync(join(directory, name), join(other, name));
   }
   await grow(directory, 'acme', 3, 5);
-  // The same log with three other entries, signed by an installation that did not know better.
+  // The same log with three other entries, signed by an installation without this anchor.
   await grow(other, 'acme', 3, 5);
   cpSync(journalOf(other), journalOf(directory));
   assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 5, 5]]);
@@ -156,7 +156,7 @@ test('another history is found where it is as long as the anchored one, or longe
   assert.deepEqual((await affected(directory)).found, [['acme', 'OtherHistory', 305, 5]]);
 });
 
-/** A store of five entries, two of them as anchored, and others in the place of the rest, behind an anchor of six. */
+/** A store of five entries, behind an anchor of six: two are as anchored, the others are different. */
 async function forkedStore({ isSigned }: { isSigned: boolean }): Promise<string> {
   const [directory, other] = [newPlace(), newPlace()];
   await grow(directory, 'acme', 2, 2);
@@ -195,7 +195,7 @@ test('another history is refused also where an epoch was written behind it by ha
     const directory = await forkedStore({ isSigned });
     await using store = await open(directory);
     const { anchored } = (await findAffected(store.parts)).disagreements[0]!;
-    // As somebody does who has the data alone: what was anchored before the last is not held against it.
+    // An intruder who has the data alone can do this: older anchored heads are not compared here.
     const { status } = await store.storage.log.beginEpoch({ tenant: 'acme', anchored }, TIME);
     assert.equal(status, 'Begun');
     await store.checkpointer.settle('audit.example.com');
@@ -223,7 +223,7 @@ test('another history in a log that is over is found where the copy knows nothin
   await assert.rejects(recoverAll(directory), isOtherHistory(4));
 });
 
-test('a stored checkpoint that is not of the entries keeps a log from going on, also without the anchor of its time', async () => {
+test('a stored checkpoint that does not match the entries stops a log, also without the anchor of its time', async () => {
   const [directory, other] = [newPlace(), await forkedStore({ isSigned: true })];
   await grow(directory, 'acme', 2, 2);
   await grow(directory, 'acme', 3, 5);
@@ -264,7 +264,7 @@ test('a log that lacks an entry has no root there, and none is shown for it', as
       status: 'OtherHistory',
       ...parted,
     });
-    // Of a log that is over, all that is there is read, signed or not.
+    // A log that has ended is read completely, signed or not.
     using db = new DatabaseSync(journalOf(directory));
     db.exec("INSERT INTO epochs (tenant, epoch, first_index, previous_checkpoint) VALUES (1, 1, 6, '')");
     assert.deepEqual(
@@ -291,7 +291,7 @@ test('another history that is not signed is found by reading it back', async () 
   assert.equal((await store.storage.tree.forTenant('acme').tree())!.epoch, 0);
 });
 
-test('a log of which the anchor is older than the store is not behind, and is not anchored so far', async () => {
+test('a log whose anchor is older than the store is not behind, and is reported as unanchored', async () => {
   const directory = newPlace();
   await grow(directory, 'acme', 2, 2);
   cpSync(anchorOf(directory), join(directory, 'older'));
@@ -301,7 +301,7 @@ test('a log of which the anchor is older than the store is not behind, and is no
   assert.deepEqual([found, unanchored], [[], [['acme', 302, 2]]]);
 });
 
-test('a log that is damaged is said to be, and gets no new epoch', async () => {
+test('a damaged log is reported, and gets no new epoch', async () => {
   const directory = newPlace();
   await grow(directory, 'acme', 2, 2);
   {

@@ -1,6 +1,6 @@
-// After a restore: finds the tenants whose log is not the one that was signed, and goes on in a new log, openly, with each
-// that has less than that. Whoever has something else is refused.
-// Nothing is changed before that is asked for, tenant by tenant, and nobody else may use the store meanwhile.
+// After a restore: finds the tenants whose log differs from the signed one, and continues each log that is shorter
+// openly in a new log. A log with other content is refused. Nothing changes before that is requested, tenant by tenant,
+// and nothing else may use the store meanwhile.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import { originOf } from '@tallystick/evidence';
@@ -29,22 +29,22 @@ export type NewEpoch = Extract<EpochResult, { status: 'Begun' }>;
 export interface Affected {
   /** By tenant. */
   readonly disagreements: readonly Disagreement[];
-  /** Logs that agree with the anchor as far as that goes, which is less than was signed. */
+  /** Logs that agree with the anchor, but were signed beyond it. */
   readonly unanchored: readonly UnanchoredLog[];
-  /** Logs that cannot even be read as what was hashed: no restore did that, and a new log would not mend it. */
+  /** Logs whose rows do not match their hashes. A restore does not cause that, and a new log would not repair it. */
   readonly damaged: ReadonlyMap<TenantId, string>;
 }
 
-/** How much was read back of what was not signed yet. */
-export interface ReadingBack {
+/** How much of the unsigned part was read back. */
+export interface ReadBackProgress {
   readonly entries: number;
   readonly entriesTotal: number;
 }
 
-/** Who is refused by the service, for the reasons for which it refuses them. */
+/** Finds the tenants that the service refuses, with the same reasons. */
 export async function findAffected(
   parts: RecoveryParts,
-  onProgress: (progress: ReadingBack) => void = () => {},
+  onProgress: (progress: ReadBackProgress) => void = () => {},
 ): Promise<Affected> {
   const comparison = await AnchorComparison.make(parts);
   const tell = readingBack(comparison.standings, onProgress);
@@ -60,7 +60,7 @@ export async function findAffected(
     tell(growth.grown);
     ({ hasMore } = growth);
   }
-  // A fault is told once only, by whoever reads first: what is still open then is at fault, too.
+  // A fault is reported once, to the first reader: the logs that are still open are faulty, too.
   for (const tenant of comparison.unsettled) {
     if (!damaged.has(tenant)) damaged.set(tenant, 'it cannot be read back as far as it was signed');
   }
@@ -77,8 +77,8 @@ function byTenant(one: { readonly tenant: TenantId }, other: { readonly tenant: 
   return one.tenant < other.tenant ? -1 : 1;
 }
 
-/** Each portion names the logs that it has come further in, and how far. */
-function readingBack(standings: readonly Standing[], onProgress: (progress: ReadingBack) => void) {
+/** Each portion names the logs that were read further, and up to which size. */
+function readingBack(standings: readonly Standing[], onProgress: (progress: ReadBackProgress) => void) {
   const logs = standings.filter(({ fault }) => fault === undefined);
   const signed = new Map(logs.map(({ tenant, checkpoint }) => [tenant, checkpoint?.size ?? 0]));
   const read = new Map<TenantId, number>();
@@ -90,7 +90,7 @@ function readingBack(standings: readonly Standing[], onProgress: (progress: Read
   };
 }
 
-/** Goes on with one of those that were found, unless the store has something else than was signed. */
+/** Continues the log of an affected tenant, unless the store has another history than the signed one. */
 export async function beginEpoch(
   { tenant, anchored }: Disagreement,
   known: AnchorHistory,
@@ -100,7 +100,7 @@ export async function beginEpoch(
   try {
     // The copy may be older than the tenant.
     await tenants.ensure(tenant, nowMs);
-    // The store has no log that is younger: else it would not be behind.
+    // The store has no younger log: otherwise it would not be behind.
     const origins = Array.from({ length: anchored.epoch + 1 }, (_, epoch) =>
       originOf({ tenant, epoch }, logOrigin),
     );

@@ -1,4 +1,4 @@
-// What a node does with logs that it takes over from another while it runs.
+// A node takes over logs from another node at runtime.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import type { Growth, Standing } from '../tree.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-taken-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** A node with a log of five entries that are signed, and with what it is told to have taken over. */
+/** A node with a log of five signed entries, and a way to hand it logs of another node. */
 async function open() {
   await using opening = new AsyncDisposableStack();
   const directory = mkdtempSync(join(folder, 'data-'));
@@ -102,7 +102,7 @@ async function open() {
   };
 }
 
-test('a log that is taken over is written to while it is compared, as it is at every other node', async () => {
+test('a log that is taken over accepts writes while it is compared, as at every other node', async () => {
   await using store = await open();
   const { node, standing, checkpointer, taken } = store;
   const compared = Promise.withResolvers<void>();
@@ -111,7 +111,7 @@ test('a log that is taken over is written to while it is compared, as it is at e
     compared.resolve();
     return goOn.promise;
   };
-  // The node before has anchored, and not stored yet.
+  // The previous node has anchored the checkpoint, but not stored it.
   taken({ ...standing, checkpoint: undefined });
   await compared.promise;
   const refusals = [checkpointer.refusalOf('acme'), ...checkpointer.refusedTenants()];

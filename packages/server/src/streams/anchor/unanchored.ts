@@ -1,6 +1,6 @@
-// Logs that were signed further than the anchor knows. What is stored was anchored before: so the anchor was lost, put back
-// to an earlier state, or is another one, and nothing tells whether the store was put back as well. Such a log must not go
-// on until somebody has accepted that by `tallystick recover --accept-lost-anchor`.
+// Logs that were signed beyond the anchor. A checkpoint is anchored before it is stored: so the anchor was lost, put
+// back or exchanged, and the store may have been put back as well. Such a log must not continue until an operator
+// accepts that with `tallystick recover --accept-lost-anchor`.
 
 import type { TenantId } from '@tallystick/contract';
 import { EMPTY_ROOT, logNamed } from '@tallystick/evidence';
@@ -9,11 +9,11 @@ import type { Standing } from '../tree.ts';
 
 export interface UnanchoredLog {
   readonly tenant: TenantId;
-  /** The newest stored checkpoint of the log that is written to now; of size 0 where it has none. */
+  /** The newest stored checkpoint of the current log; of size 0 if it has none. */
   readonly signed: AnchoredHead;
-  /** How far the anchor knows that log. */
+  /** The size of that log in the anchor. */
   readonly anchoredSize: number;
-  /** What happened and what to do, for people. */
+  /** Tells the operator what happened and what to do. */
   readonly message: string;
 }
 
@@ -26,8 +26,8 @@ const TO_GO_ON =
   'put the anchor back, or name its place by Log__Anchor; if it is lost, stop the service and run `tallystick recover --accept-lost-anchor`';
 
 /**
- * Those among the logs of which the anchor, as it was read after them, knows less than was signed. Where it knows nothing at
- * all these are all logs: one without a checkpoint may have been put back to before its first.
+ * Finds the logs that were signed beyond the anchor, which must be read after them. If the anchor is empty, these are
+ * all logs: one without a checkpoint may have been put back to before its first.
  */
 export function findUnanchored(standings: readonly Standing[], known: Known): UnanchoredLog[] {
   const isLost = isAnchorLost(standings, known);
@@ -37,17 +37,17 @@ export function findUnanchored(standings: readonly Standing[], known: Known): Un
     const { tenant, origin, epoch, checkpoint, fault } = standing;
     const anchoredSize = heads.get(origin)?.size ?? 0;
     const isBeyond = (checkpoint?.size ?? 0) > anchoredSize;
-    // Its own first checkpoint may be still to come; but no epoch begins unless the one before was anchored.
+    // Its own first checkpoint may be outstanding, but no epoch begins unless the previous one was anchored.
     const isUnknown = epoch > 0 && !tenants.has(tenant);
-    // What cannot be read is refused for that.
+    // An unreadable log is refused for that reason.
     if (fault !== undefined || !(isLost || isBeyond || isUnknown)) return [];
     return [unanchored(standing, anchoredSize)];
   });
 }
 
 /**
- * Whether the anchor knows no log of this installation, although some were signed. Logs that are not signed, and no anchor at
- * all, are a loss too: only the checkpoints of such a store can have been deleted.
+ * Whether the anchor has no log of this installation although some were signed. Unsigned logs without any anchor are a
+ * loss too: the checkpoints of such a store can only have been deleted.
  */
 export function isAnchorLost(standings: readonly Standing[], known: Known): boolean {
   const isExpected = standings.some(isSigned) || (known.anchor.isMissing === true && standings.length > 0);
@@ -63,7 +63,7 @@ export function isSigned({ checkpoint, epoch }: Standing): boolean {
   return checkpoint !== undefined || epoch > 0;
 }
 
-/** One line, for a start that is refused. */
+/** One line, for a refused start. */
 export function lostAnchorMessage(place: string): string {
   return `the anchor in ${place} knows none of the logs that were signed, so a rollback cannot be ruled out: ${TO_GO_ON}`;
 }

@@ -1,4 +1,4 @@
-// Logs that were taken over from another node, while they cannot be compared with what that one has anchored.
+// Logs that were taken over from another node, while they cannot be compared with that node's anchored heads.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

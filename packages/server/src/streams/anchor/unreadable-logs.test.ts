@@ -1,5 +1,5 @@
-// Logs whose rows somebody has changed so that they cannot be read as what they are, or that are no chain: none of them goes
-// on, and none keeps another from going on.
+// Logs whose rows were changed so that they are unreadable or no chain: none of them continues, and none affects
+// another log.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import { draftNotice } from '../append/notice.ts';
 const ORIGIN = `${SIGNED_ORIGIN}/t/acme`;
 const OF_ACME = "tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')";
 
-/** Two logs: of acme three entries are signed and two are only anchored, if at all, and more was; other is whole. */
+/** Two logs: acme has three signed entries and two that are at most anchored; other is intact. */
 async function openStore(statements: readonly string[], isAllAnchored = false) {
   const logs = await openSignedLogs('acme', 'other');
   for (const count of [2, 1]) {
@@ -57,14 +57,14 @@ const UNREADABLE = {
 };
 
 for (const [what, statement] of Object.entries(UNREADABLE)) {
-  test(`a log that cannot be read is refused, and keeps no other from its own: ${what}`, async () => {
+  test(`an unreadable log is refused, and others are not affected: ${what}`, async () => {
     await using logs = await openStore([statement]);
     await using recovery = await openRecovery(logs.config);
     assert.deepEqual([[...recovery.damaged.keys()], recovery.disagreements], [['acme'], []]);
   });
 }
 
-/** With threads, as it runs. */
+/** With threads, as in production. */
 for (const [what, statement] of Object.entries({
   'a number that is too large': UNREADABLE['the time of a checkpoint'],
   'an entry is gone': `DELETE FROM entries WHERE ${OF_ACME} AND leaf_index = 1`,
@@ -78,7 +78,7 @@ for (const [what, statement] of Object.entries({
   });
 }
 
-test('a log that cannot be read any more takes nothing from those that are appended to with it', async () => {
+test('a log that has become unreadable does not affect the others of its pool', async () => {
   await using logs = await openSignedLogs('acme', 'other');
   for (const tenant of ['acme', 'other']) await logs.fill(tenant, 2);
   using db = new DatabaseSync(join(logs.directory, JOURNAL_FILE));
@@ -120,7 +120,10 @@ test("a checkpoint of another log is not shown as one of a tenant's own", async 
   db.exec(`UPDATE checkpoints SET note = ${OTHERS} ${OF_SIZE(3)}`);
   const tree = (await logs.storage.tree.forTenant('acme').tree())!;
   for (const read of [() => tree.latest(), () => tree.checkpoint(3)])
-    await assert.rejects(read, /the checkpoint that is stored for size 3 of \S+acme is none of it/);
+    await assert.rejects(
+      read,
+      /the checkpoint that is stored for size 3 of \S+acme belongs to another log or size/,
+    );
 });
 
 const AT = (index: number) => `WHERE ${OF_ACME} AND leaf_index = ${index}`;
@@ -134,11 +137,11 @@ const STAY_BEHIND: Record<string, readonly [says: RegExp, statement: string]> = 
     `DELETE FROM entries ${AT(3)}`,
   ],
   'an older checkpoint that is none': [
-    /the checkpoint that is stored for size 2 of \S+acme is none of it/,
+    /the checkpoint that is stored for size 2 of \S+acme belongs to another log or size/,
     `UPDATE checkpoints SET note = 'none' ${OF_SIZE(2)}`,
   ],
   "another log's older checkpoint": [
-    /the checkpoint that is stored for size 2 of \S+acme is none of it/,
+    /the checkpoint that is stored for size 2 of \S+acme belongs to another log or size/,
     `UPDATE checkpoints SET note = ${OTHERS} ${OF_SIZE(2)}`,
   ],
 };
@@ -158,7 +161,7 @@ for (const [what, [says, statement]] of Object.entries(STAY_BEHIND)) {
   });
 }
 
-test('content that cannot be read keeps no log that is over from being compared', async () => {
+test('unreadable content does not prevent the comparison of an ended log', async () => {
   await using logs = await openStore([], true);
   {
     await using recovery = await openRecovery(logs.config);

@@ -1,4 +1,5 @@
-// What concerns the installation as a whole is recorded in a log of its own, as the acts of a tenant are in that tenant's.
+// Acts that concern the whole installation are recorded in a log of its own, as the acts of a tenant are in that
+// tenant's log.
 
 import { INSTALLATION, KINDS } from '@tallystick/evidence';
 import type { Clock } from '../../runtime/clock.ts';
@@ -8,10 +9,10 @@ import { draftNotice } from './notice.ts';
 
 export interface InstallationAct {
   readonly act: 'KeysAdopted' | 'LogRecovered' | 'AnchorLossesAccepted';
-  /** Such as `Recover.Log`. */
+  /** For example `Recover.Log`. */
   readonly action: string;
   readonly resource: { readonly resourceType: string; readonly resourceId: string };
-  /** Of the keys or logs that it is about. */
+  /** The number of keys or logs concerned. */
   readonly count: number;
 }
 
@@ -21,7 +22,7 @@ export interface InstallationNoticeParts {
   readonly nextId: () => string;
 }
 
-/** To be appended once the installation has its log. */
+/** Must be appended once the installation has its log. */
 export function installationNotice(
   { act, action, resource, count }: InstallationAct,
   { clock, random, nextId }: InstallationNoticeParts,

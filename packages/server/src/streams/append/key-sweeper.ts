@@ -1,5 +1,5 @@
-// Forgets used-up idempotency keys whose window has ended, a portion a turn, so that they do not pile up and no
-// append waits long behind a sweep.
+// Removes idempotency keys whose window has ended, one portion per turn, so that they do not pile up and no append
+// waits long for a sweep.
 
 import type { Clock } from '../../runtime/clock.ts';
 import { type Loop, startLoop } from '../../runtime/loop.ts';
@@ -26,7 +26,8 @@ export function startKeySweeper({ writer, steadyNowMs, clock, random, telemetry 
     backOffMs: BACK_OFF_MS,
     backOffMsMax: PACE_MS,
     turn: async () => ((await writer.sweepUsedKeys(steadyNowMs())) ? 'more' : undefined),
-    onFailure: ({ error }) => telemetry.warn('used-up keys could not be swept', { cause: String(error) }),
-    onBroken: (error) => telemetry.error('the sweeper of used-up keys has ended', error),
+    onFailure: ({ error }) =>
+      telemetry.warn('expired idempotency keys could not be removed', { cause: String(error) }),
+    onBroken: (error) => telemetry.error('the idempotency key sweeper has stopped', error),
   });
 }

@@ -1,5 +1,5 @@
-// How the log is. While commits fail, `log` is Unhealthy, and a commit without events is tried again and again, ever
-// more seldom, until one succeeds: so the service recovers by itself, also when nobody sends it anything.
+// The health of the log. While commits fail, `log` is Unhealthy, and an empty commit is retried with growing pauses
+// until one succeeds: so the service recovers even without traffic.
 
 import type { Check } from '../../admin/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -18,13 +18,13 @@ export interface LogWatchOptions {
   readonly telemetry: Telemetry;
 }
 
-/** A disk that hangs fails no commit, and serves nobody either. */
+/** A disk that hangs fails no commit, but the log is unusable. */
 const COMMIT_MS_MAX = 10_000;
 const PACE_MS = 1000;
 const BACK_OFF_MS = 500;
 const BACK_OFF_MS_MAX = 30_000;
 
-/** Those who know something of the log's state. */
+/** The parts that know the state of the log. */
 export interface LogParts {
   readonly sequencer: Pick<Sequencer, 'figures'>;
   readonly checkpointer: Pick<Checkpointer, 'figures'>;
@@ -33,7 +33,7 @@ export interface LogParts {
   readonly scrubber?: Pick<Scrubber, 'figures'>;
 }
 
-/** Anyone may ask, so it has no figure that tells how much tenants send. */
+/** The report is public, so it has no figure that shows how much tenants send. */
 export function logCheck({ sequencer, checkpointer, witnessing, scrubber }: LogParts): Check {
   return {
     name: 'log',
@@ -80,6 +80,6 @@ export function startLogWatch({ sequencer, clock, random, telemetry }: LogWatchO
     onFailure({ error, failuresInARow, nextTurnInMs }) {
       telemetry.error('the log still cannot be written', error, { failuresInARow, nextTurnInMs });
     },
-    onBroken: (error) => telemetry.error('the watch over the log has ended', error),
+    onBroken: (error) => telemetry.error('the log watch has stopped', error),
   });
 }

@@ -1,4 +1,4 @@
-// A notice as a draft: what the service records in a tenant's log about its own acts.
+// A notice as a draft: the record of an act of the service in a tenant's log.
 
 import { ok as assert } from 'node:assert/strict';
 import { type EventId, isUuid } from '@tallystick/contract';

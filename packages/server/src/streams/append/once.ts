@@ -1,4 +1,4 @@
-// A request that is done once, however often it is asked: what uses its key up in the commit that does the work.
+// Makes a request take effect once, however often it is sent: its key is used up in the commit that does the work.
 
 import { type Classification, LIMITS } from '@tallystick/contract';
 import type { TenantRecord } from '../../access/tenants.ts';
@@ -8,21 +8,21 @@ import type { Once } from '../log.ts';
 
 export interface KeyTime {
   readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what keys expire by. */
+  /** Time that is independent of wall clock jumps; keys expire by it. */
   readonly steadyNowMs: () => number;
 }
 
 /**
- * What a new key's time is counted from. A clock that was behind at the start and is right now must not make keys end
- * early after the next start.
+ * The time from which a new key's window counts. A clock that was behind at the start and is right now must not make
+ * keys expire early after the next start.
  */
 export function keyNowMs({ clock, steadyNowMs }: KeyTime): number {
   return Math.max(clock.now(), steadyNowMs());
 }
 
 /**
- * What uses the caller's key up; undefined where the request has none. `classification` is the highest of what is sent:
- * others than this caller learn of a repeat only if they may read that.
+ * The key to use up; undefined if the request has none. `classification` is the highest of the drafts: another caller
+ * learns of a repeat only if it may read that.
  */
 export function onceOf(
   call: Call,

@@ -11,7 +11,7 @@ import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
 import { startTestApp } from '../../testing/test-app.ts';
 import { startSealer } from './sealer.ts';
 
-/** When streams were asked for in five minutes, of a sealer that finds more the first two times. */
+/** The times within five minutes at which the sealer looked for streams; it finds more in the first two turns. */
 async function turnsOf(sealAfterMs: number): Promise<number[]> {
   const clock = createFakeClock(0);
   const turns: number[] = [];

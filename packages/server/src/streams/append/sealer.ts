@@ -1,5 +1,5 @@
-// Seals streams that have reached their age while nobody appended to them, a portion a turn. One that is appended to
-// is sealed by the append itself, so nothing depends on this loop but how soon an idle stream is closed.
+// Seals idle streams that have reached their age, one portion per turn. An append seals its own stream, so this loop
+// only affects how soon an idle stream is closed.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,7 +11,7 @@ import type { LogWriter, StreamLimits } from '../log.ts';
 export interface SealerOptions {
   readonly writer: Pick<LogWriter, 'sealAged'>;
   readonly streams: StreamLimits;
-  /** Whose logs must not go on, not even by a seal. */
+  /** Tenants whose logs must not be continued, not even by a seal. */
   readonly refusedTenants?: () => readonly TenantId[];
   readonly steadyNowMs: () => number;
   readonly clock: Clock;
@@ -38,6 +38,6 @@ export function startSealer(options: SealerOptions): Loop {
       return hasMore ? 'more' : undefined;
     },
     onFailure: ({ error }) => telemetry.warn('streams could not be sealed', { cause: String(error) }),
-    onBroken: (error) => telemetry.error('the sealer of streams has ended', error),
+    onBroken: (error) => telemetry.error('the stream sealer has stopped', error),
   });
 }

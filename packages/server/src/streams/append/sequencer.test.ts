@@ -21,13 +21,13 @@ const request = (drafts = 1, length = 10): AppendRequest => ({
   atomic: false,
 });
 
-/** A log whose commits end when the test says so: the order of things is what is tested here, not a store. */
+/** A log whose commits end on the test's command: the test is about order, not about a store. */
 function heldLog() {
   const pools: {
     size: number;
     finish: (fault?: AppendFault) => void;
     fail: (error: Error) => void;
-    /** All but these wait for somebody else. */
+    /** All requests but these wait for a log that another node holds. */
     hold: (...decided: number[]) => void;
   }[] = [];
   let probe: () => Promise<void> = async () => {};
@@ -54,7 +54,7 @@ function build(more: Partial<SequencerOptions> = {}) {
 const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 const codeOf = (error: unknown) => (error instanceof AuditError ? error.code : String(error));
 
-/** Checkpoints are not what is tested here. */
+/** Checkpoints are not under test here. */
 const sound = { figures: () => ({ refusedTenants: 0, failure: undefined }) };
 
 test('those whose logs somebody else holds keep nobody waiting, and are answered in the end', async () => {
@@ -76,7 +76,7 @@ test('those whose logs somebody else holds keep nobody waiting, and are answered
     pressedMsAgo: Infinity,
     failure: undefined,
   });
-  // The next pool is not kept waiting by it; and what else comes for that log waits for it here.
+  // The next pool does not wait for it; more requests for that log wait here.
   const more = ['d', 'e'].map((name) => send(name, 'globex'));
   const same = send('f');
   await turn();
@@ -96,14 +96,14 @@ test('those whose logs somebody else holds keep nobody waiting, and are answered
   assert.deepEqual(answered, ['a', 'c', 'd', 'e', 'b fails', 'f', 'stopped']);
 });
 
-test('what comes while a pool is committed makes up the next pool', async () => {
+test('requests that arrive during a commit form the next pool', async () => {
   const { sequencer, pools } = build();
   const first = [sequencer.append(request()), sequencer.append(request())];
   await turn();
   assert.deepEqual(
     pools.map(({ size }) => size),
     [2],
-    'what came in one turn goes together',
+    'requests of one turn share a pool',
   );
   const second = [1, 2, 3].map(() => sequencer.append(request()));
   await turn();
@@ -121,7 +121,7 @@ test('what comes while a pool is committed makes up the next pool', async () => 
   assert.equal(sequencer.figures().waitingDrafts, 0);
 });
 
-test('what is worth a commit of its own is handed over while another pool is being committed, and no third', async () => {
+test('a full pool is handed over while another is committed, but no third one', async () => {
   const { sequencer, pools, clock } = build({ limits: { poolDraftsMin: 4, poolDraftsMax: 5 } });
   const sizes = () => pools.map(({ size }) => size);
   const all = [sequencer.append(request(1))];
@@ -182,7 +182,7 @@ test('a pool is bounded by drafts and by bytes, and a larger request goes alone'
   );
 });
 
-test('one tenant that sends more than can be stored does not take the room of the others', async () => {
+test('a tenant that sends too much does not use up the room of others', async () => {
   const { sequencer, pools } = build({ limits: { waitingDraftsMax: 100 } });
   const of = (tenant: string, drafts: number) => sequencer.append({ ...request(drafts), tenant });
   const taken = [of('noisy', 50)];
@@ -202,7 +202,7 @@ test('one tenant that sends more than can be stored does not take the room of th
   await again;
 });
 
-test('a log that is refused takes nothing in, and says why', async () => {
+test('a refused log rejects requests and says why', async () => {
   const refusalOf = (tenant: string) => (tenant === 'acme' ? 'it is behind.' : undefined);
   const { sequencer, pools } = build({ refusalOf });
   await assert.rejects(sequencer.append(request()), (error) => {
@@ -216,7 +216,7 @@ test('a log that is refused takes nothing in, and says why', async () => {
   assert.equal((await other).status, 'Done');
 });
 
-test('past the bounds nothing more is taken in', async () => {
+test('requests beyond the limits are rejected', async () => {
   const { sequencer, pools } = build({ limits: { waitingDraftsMax: 4, waitingBytesMax: 1000 } });
   const taken = [sequencer.append(request(3))];
   await assert.rejects(sequencer.append(request(2)), (error) => {
@@ -235,7 +235,7 @@ test('past the bounds nothing more is taken in', async () => {
   await later;
 });
 
-test('when a pool fails, everybody in it is told so, and the next pool is tried', async () => {
+test('when a pool fails, all of its requests are told, and the next pool is tried', async () => {
   const failures: unknown[] = [];
   const { sequencer, pools, clock } = build({ onFailure: (error) => failures.push(error) });
   const first = [sequencer.append(request()), sequencer.append(request())];
@@ -281,7 +281,7 @@ test('a commit that does not end makes the log Unhealthy, until it ends', async 
   await clock.advance(9000);
   const healthy = await logCheck({ sequencer, checkpointer: sound }).run();
   assert.equal(healthy.status, 'Healthy');
-  // Everybody may read a report: how much others send is not in it.
+  // The report is public, so it does not show how much others send.
   assert.doesNotMatch(healthy.description ?? '', /\d/);
   await clock.advance(2000);
   const { status, description } = await logCheck({ sequencer, checkpointer: sound }).run();
@@ -291,7 +291,7 @@ test('a commit that does not end makes the log Unhealthy, until it ends', async 
   assert.equal((await logCheck({ sequencer, checkpointer: sound }).run()).status, 'Healthy');
 });
 
-test('stopping takes nothing more in and waits for what it has', async () => {
+test('stopping accepts no more requests and waits for those under way', async () => {
   const { sequencer, pools } = build({ limits: { poolDraftsMax: 1 } });
   const taken = [sequencer.append(request()), sequencer.append(request())];
   const stopped = sequencer[Symbol.asyncDispose]();

@@ -1,22 +1,21 @@
-// Where drafts of all tenants meet before they become events. Everything that came while the last pool was being
-// committed goes into the next one, so that one fsync serves many, and nobody waits for a timer. What is worth an
-// fsync of its own is handed over at once, even while another pool is being committed: the log works while this
-// thread still reads the rest of what has arrived, and never waits for it to come round to the next pool. Else many
-// callers fall into step, all of them waiting for the one thread and then all for the other. Whoever appended
-// is answered when the commit is durable; when it fails, everybody of that pool is told, and nothing is kept in
-// memory to be tried later: the caller repeats, safely, with the same key or ids.
+// Collects the drafts of all tenants into pools. All requests that arrive during a commit go into the next pool, so
+// that one fsync serves many and no timer is needed. A pool that is worth its own fsync is handed over at once, even
+// while another is committed: the log works while this thread reads the remaining input. Otherwise many callers fall
+// into step, and all wait for one thread and then for the other. A caller is answered when the commit is durable. If it
+// fails, all callers of the pool are told, and nothing is kept for a retry: the caller repeats safely with the same key
+// or ids.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ChangeRefusal } from '../../records/records.ts';
-import type { AppendAnswer, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from '../log.ts';
+import type { AppendOutcome, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from '../log.ts';
 import { refusedLog } from '../checkpoints/refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
-  /** Resolves when the request is durable; rejects with SERVICE_UNAVAILABLE when that is not known. */
+  /** Resolves when the request is durable; rejects with SERVICE_UNAVAILABLE when that is unknown. */
   append(request: EventsRequest): Promise<AppendResult>;
   append(request: AppendRequest): Promise<AppendResult | ChangeRefusal>;
-  /** Commits without events; when it succeeds, a failure before it is over. */
+  /** Makes an empty commit; its success ends an earlier failure. */
   probe(): Promise<void>;
   figures(): SequencerFigures;
 }
@@ -24,35 +23,35 @@ export interface Sequencer extends AsyncDisposable {
 export interface SequencerFigures {
   /** Drafts that are not durable yet. */
   readonly waitingDrafts: number;
-  /** How long the oldest commit under way has taken so far; zero when there is none. */
+  /** The duration of the oldest commit under way; zero if there is none. */
   readonly commitMs: number;
-  /** How long ago the next pool was full before the one before it was durable. */
+  /** The time since a pool was last full before the previous one was durable. */
   readonly pressedMsAgo: number;
   /** The failure since which no commit has succeeded. */
   readonly failure: { readonly atMs: number; readonly error: unknown } | undefined;
 }
 
 export interface SequencerLimits {
-  /** Of all tenants together. Past half of them, a tenant that has a quarter of them or more waits for its turn. */
+  /** For all tenants together. Once half of it is used, a tenant with a quarter or more must wait. */
   readonly waitingDraftsMax: number;
   readonly waitingBytesMax: number;
-  /** What a pool holds at most, a single larger request aside: so that a commit takes tens of milliseconds. */
+  /** The limit of a pool, except for a single larger request: a commit takes tens of milliseconds. */
   readonly poolDraftsMax: number;
   readonly poolBytesMax: number;
-  /** So many drafts are handed over at once; fewer wait and gather. */
+  /** A pool of this size is handed over at once; a smaller one waits for more. */
   readonly poolDraftsMin: number;
 }
 
 export interface SequencerOptions {
   readonly writer: Pick<LogWriter, 'append' | 'probe'>;
   readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what keys expire by. */
+  /** Time that is independent of wall clock jumps; keys expire by it. */
   readonly steadyNowMs: () => number;
-  /** Why nothing may be appended to a tenant's log; undefined: it may. */
+  /** The reason why the tenant's log must not be appended to; undefined if it may. */
   readonly refusalOf?: (tenant: TenantId) => string | undefined;
-  /** Told when a pool is durable. */
+  /** Called when a pool is durable. */
   readonly onCommitted?: () => void;
-  /** Told when a pool has failed. */
+  /** Called when a pool has failed. */
   readonly onFailure?: (error: unknown) => void;
   readonly limits?: Partial<SequencerLimits>;
 }
@@ -64,7 +63,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** What waits. */
+/** The waiting requests. */
 interface Load {
   drafts: number;
   bytes: number;
@@ -78,7 +77,7 @@ const LIMITS: SequencerLimits = {
   poolDraftsMin: 16,
 };
 
-/** One is being committed, one is ready to be. */
+/** One is being committed, one is ready. */
 const POOLS_UNDER_WAY_MAX = 2;
 
 export function createSequencer(options: SequencerOptions): Sequencer {
@@ -94,7 +93,10 @@ class PoolingSequencer implements Sequencer {
   readonly #waitingOf = new Map<TenantId, Load>();
   /** Requests that are not answered yet. */
   #unanswered = 0;
-  /** Whose logs somebody else holds, by how many pools wait for them: what else comes for them waits in the queue. */
+  /**
+   * Tenants whose logs another node holds, with the number of pools that wait for them. Their other requests stay
+   * queued.
+   */
   readonly #held = new Map<TenantId, number>();
   /** The pools under way, in the order in which they were handed over. */
   readonly #underWay = new Set<{ readonly beganNs: number }>();
@@ -136,7 +138,7 @@ class PoolingSequencer implements Sequencer {
     this.#busy ??= Promise.withResolvers();
     return new Promise((resolve, reject) => {
       this.#queue.push({ request, bytes, resolve, reject });
-      // Fewer are not worth it: what else the process has read by now can still join the pool.
+      // A smaller pool waits: input that the process has already read can still join it.
       if (this.#queuedDrafts >= this.#limits.poolDraftsMin) this.#handOver();
       else this.#handOverSoon();
     });
@@ -153,7 +155,7 @@ class PoolingSequencer implements Sequencer {
     if (refusal !== undefined) return refusedLog(tenant, refusal);
     const part = this.#partTaken(this.#waiting, drafts.length, bytes);
     if (part > 1) return busy('Too many events wait to be stored.');
-    // Whoever sends more than can be stored must not take the room of those who do not.
+    // A tenant that sends more than can be stored must not use up the room of the others.
     const own = part <= 1 / 2 ? undefined : this.#waitingOf.get(tenant);
     if (own !== undefined && this.#partTaken(own, drafts.length, bytes) > 1 / 4) {
       return busy('Too many events of this tenant wait to be stored.');
@@ -161,7 +163,7 @@ class PoolingSequencer implements Sequencer {
     return undefined;
   }
 
-  /** Of what may wait, with these. */
+  /** The used part of the limits, including these. */
   #partTaken(load: Load, drafts: number, bytes: number): number {
     const { waitingDraftsMax, waitingBytesMax } = this.#limits;
     return Math.max((load.drafts + drafts) / waitingDraftsMax, (load.bytes + bytes) / waitingBytesMax);
@@ -238,7 +240,7 @@ class PoolingSequencer implements Sequencer {
       this.#unanswered -= 1;
       this.#count(waiting.request, waiting.bytes, -1);
     };
-    const answer = (waiting: Waiting, result: AppendAnswer | undefined) => {
+    const answer = (waiting: Waiting, result: AppendOutcome | undefined) => {
       leave(waiting);
       settle(waiting, result);
     };
@@ -248,7 +250,7 @@ class PoolingSequencer implements Sequencer {
       held = new Set([...open].map(({ request }) => request.tenant));
       this.#hold(held, 1);
       if (decided.size > 0) this.#options.onCommitted?.();
-      // What is left waits for somebody else, not for the disk: others come before it.
+      // The remaining requests wait for another node, not for the disk: other pools go first.
       this.#over(commit);
     };
     try {
@@ -279,7 +281,7 @@ class PoolingSequencer implements Sequencer {
     }
   }
 
-  /** It is no longer under way, if it was. */
+  /** Removes it from the pools under way, if it is there. */
   #over(commit: { readonly beganNs: number }): void {
     this.#underWay.delete(commit);
     this.#handOver();
@@ -291,7 +293,7 @@ function busy(message: string): AuditError {
 }
 
 /** A fault of a single request is ours, not the caller's: it is reported, and shown as INTERNAL_ERROR. */
-function settle({ resolve, reject }: Waiting, result: AppendAnswer | undefined): void {
+function settle({ resolve, reject }: Waiting, result: AppendOutcome | undefined): void {
   if (result === undefined) reject(new Error('the log gave no result for a request'));
   else if (result.status === 'Faulty') reject(result.error);
   else resolve(result);

@@ -1,4 +1,4 @@
-// Those who wait until a checkpoint covers what they want to prove.
+// Callers that wait until a checkpoint covers the entry that they want to prove.
 
 import type { TenantId } from '@tallystick/contract';
 
@@ -49,7 +49,7 @@ export class CheckpointWaiters {
     for (const waiter of this.#waiters.get(tenant) ?? []) if (waiter.size <= size) waiter.resolve();
   }
 
-  /** What they wait for does not come: all of them are told why. */
+  /** The checkpoint will not come: all waiting callers get the reason. */
   end(error: Error): void {
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
   }

@@ -16,7 +16,7 @@ import type { Anchor } from '../anchor/anchor.ts';
 
 const { newPlace, open } = checkpointedStores();
 
-test('what was appended is signed, anchored and stored, each tenant by itself', async () => {
+test('appended entries are signed, anchored and stored, each tenant separately', async () => {
   const store = await open(newPlace());
   await store.fill('acme', 3);
   await store.fill('other', 1);
@@ -34,7 +34,7 @@ test('what was appended is signed, anchored and stored, each tenant by itself', 
   await store.close();
 });
 
-test('a crash between the anchor and the store is made good by the next turn, and by the next start', async () => {
+test('a crash between the anchor and the store is repaired by the next turn, and by the next start', async () => {
   const directory = newPlace();
   let isBroken = true;
   const broken = (tree: Storage['tree']): Storage['tree'] => ({
@@ -55,7 +55,7 @@ test('a crash between the anchor and the store is made good by the next turn, an
   await until(() => store.checkpointer.figures().failure === undefined);
   await store.covers('acme', 5);
   assert.equal(store.checkpointer.refusalOf('acme'), undefined);
-  // What was anchored was signed, and is stored too.
+  // The anchored checkpoint was signed, and is stored too.
   assert.equal((await (await store.storage.tree.forTenant('acme').tree())!.checkpoint(3))?.size, 3);
   await store.close();
 });
@@ -76,7 +76,7 @@ test('nothing is stored that is not anchored', async () => {
   await store.fill('acme', 1);
   await until(() => store.checkpointer.figures().failure !== undefined);
   assert.equal(await store.latest('acme'), undefined);
-  // Time and again: others may look after its logs, until it has signed one.
+  // After repeated failures, other nodes may take its logs until it has signed one.
   await until(() => !store.checkpointer.isAble());
   isBroken = false;
   await until(() => store.checkpointer.figures().failure === undefined);
@@ -85,7 +85,7 @@ test('nothing is stored that is not anchored', async () => {
   await store.close();
 });
 
-test('who waits for a checkpoint is told at once when it cannot be made, and so is who asks then', async () => {
+test('waiting callers are told at once when no checkpoint can be made, and so are new ones', async () => {
   const { promise: mayFail, resolve: fail } = Promise.withResolvers<void>();
   const append = () => mayFail.then(() => Promise.reject(new Error('not mounted')));
   const store = await open(newPlace(), { anchor: (anchor) => appending(anchor, append) });
@@ -105,7 +105,7 @@ test('who waits for a checkpoint is told at once when it cannot be made, and so 
   await store.close();
 });
 
-test('a log is refused until it is held against its anchor, and goes on when it agrees', async () => {
+test('a log is refused until it is compared with its anchor, and continues when it agrees', async () => {
   const directory = newPlace();
   await signUnstored(directory);
   let isRead = false;
@@ -129,7 +129,7 @@ test('a log is refused until it is held against its anchor, and goes on when it 
   await store.close();
 });
 
-test('what a kill in the middle of signing leaves is decided before anybody is served', async () => {
+test('logs that a kill left half signed are decided before requests are served', async () => {
   const directory = newPlace();
   await signUnstored(directory);
   const store = await open(directory);
@@ -138,7 +138,7 @@ test('what a kill in the middle of signing leaves is decided before anybody is s
   await store.close();
 });
 
-test('a slow machine decides it before anybody is served, too, however long each look takes', async () => {
+test('a slow machine decides them before requests are served, too, however long each read takes', async () => {
   const directory = newPlace();
   await signUnstored(directory);
   let looks = 0;
@@ -154,10 +154,10 @@ test('a slow machine decides it before anybody is served, too, however long each
   await store.close();
 });
 
-test('signing takes a twentieth of the time at most, also while somebody asks for proofs', async () => {
+test('signing takes a twentieth of the time at most, also while proofs are requested', async () => {
   const SIGNING_MS = 5;
   const rounds = 4;
-  // Time stands still but for signing and waiting: how busy the machine is does not matter.
+  // Time passes only for signing and waiting, so the load of the machine does not matter.
   const fake = createFakeClock();
   let signingNs = 0;
   const clock: Clock = { ...fake, monotonicNs: () => fake.monotonicNs() + signingNs };
@@ -217,19 +217,19 @@ test('a log that was put back to an earlier state is refused, and the others are
     assert.equal(store.checkpointer.figures().refusedTenants, 1);
     await store.fill('other', 1);
     await store.covers('other', 3);
-    // Whoever goes on all the same gets no signature: it would be a fork.
+    // A log that continues nevertheless gets no signature: it would be a fork.
     await store.fill('acme', 9);
     await store.fill('other', 1);
     await store.covers('other', 4);
     assert.equal((await store.latest('acme'))!.size, 2);
     await store.close();
   }
-  // Now it is as long as it was, with another history.
+  // Now it has its earlier length, with another history.
   const store = await open(directory);
   assert.match(store.checkpointer.refusalOf('acme')!, /being compared|not those that were signed/);
   const refusals = () => store.lines.filter((line) => line.includes('the log of a tenant is refused'));
   await until(() => refusals().length > 0);
-  // It is an expected state: where in our code it was noticed tells an operator nothing.
+  // This is an expected state: a stack trace does not help an operator.
   assert.doesNotMatch(refusals()[0]!, /"stack"|\n +at /);
   assert.match(
     store.checkpointer.refusalOf('acme')!,
@@ -264,7 +264,7 @@ test('a bit of an entry that flips before it is signed is found, and nothing of 
   await store.close();
 });
 
-test('who waits for a checkpoint is told when the time is over, or the service stops', async () => {
+test('callers that wait for a checkpoint are told when the deadline passes or the service stops', async () => {
   const store = await open(newPlace());
   await store.storage.tenants.ensure('acme', NOW_MS);
   const deadline = new Deadline();
@@ -298,7 +298,7 @@ test('a log whose anchor was lost is refused, and stays so over restarts', async
   }
 });
 
-/** Three entries of acme that are signed and anchored, with a checkpoint that was never stored. */
+/** Three entries of acme that are signed and anchored; the checkpoint was never stored. */
 async function signUnstored(directory: string): Promise<void> {
   const unstored = (tree: Storage['tree']): Storage['tree'] => ({
     ...tree,

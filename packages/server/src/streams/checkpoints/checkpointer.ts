@@ -1,7 +1,7 @@
-// Makes the log provable: what was appended is read back and recomputed, signed, anchored outside the store, stored,
-// and only then served. Everything after the commit of the events may fail at any line: the next turn, or the next
-// start, does the same again. A log is never signed at a smaller size than before, nor with another history: where the
-// store is behind what was anchored, or differs from it, that tenant's log is refused until somebody has decided.
+// Makes the log provable: appended entries are read back, recomputed, signed, anchored outside the store, stored, and
+// only then served. Every step after the commit of the events may fail: the next turn, or the next start, repeats it. A
+// log is never signed at a smaller size than before, nor with another history: if the store is behind the anchor, or
+// differs from it, the tenant's log is refused until an operator decides.
 
 import { ok as assert } from 'node:assert/strict';
 import { AuditError, type TenantId } from '@tallystick/contract';
@@ -26,11 +26,11 @@ export interface CheckpointerParts {
   readonly random: Random;
   readonly telemetry: Telemetry;
   readonly intervalMs: number;
-  /** Told of each log with a checkpoint: of those that are there already, and of each that gets one. */
+  /** Called for each log with a checkpoint: for existing ones, and after each new one. */
   readonly onPublished?: (tenant: TenantId) => void;
-  /** Told that somebody waits for a checkpoint, which may be another node's to make. */
+  /** Called when a caller waits for a checkpoint, which may be for another node to make. */
   readonly onWanted?: () => void;
-  /** What other nodes have found out. */
+  /** The findings of other nodes. */
   readonly elsewhere?: RefusedElsewhere;
 }
 
@@ -42,58 +42,62 @@ export interface RefusedElsewhere {
 
 export interface Checkpointer extends AsyncDisposable {
   /**
-   * Compares the store with what was anchored. To be called once, before anything is appended, with the name of the
+   * Compares the store with the anchor. Must be called once, before anything is appended, with the name of the
    * installation.
    */
   settle(logOrigin: string): Promise<void>;
   start(): void;
-  /** Why nothing may be appended to the tenant's log, nor be proven of it; undefined: it may. */
+  /** The reason why the tenant's log must not be appended to or proven; undefined if it may. */
   refusalOf(tenant: TenantId): string | undefined;
-  /** All that have a refusal; also while a log is being compared with its anchor after a start. */
+  /** All tenants with a refusal; also while a log is compared with its anchor after a start. */
   refusedTenants(): readonly TenantId[];
-  /** What this node has found out by itself, and why. */
+  /** The refusals that this node has found, with their reasons. */
   findings(): ReadonlyMap<TenantId, string>;
-  /** There may be something to do. */
+  /** Signals that there may be work. */
   wake(): void;
-  /** Another node has made checkpoints, for which somebody may wait here. */
+  /** Another node has made checkpoints; callers may wait for them here. */
   publishedElsewhere(): void;
   /**
-   * Resolves when a checkpoint of at least this size is published; rejects when the time is over, and at once while none
-   * can be made. `isPublished` is asked once, after which nothing is missed any more.
+   * Resolves when a checkpoint of at least this size is published; rejects when the deadline passes, and at once while
+   * none can be made. `isPublished` is asked once, after the caller is registered, so that no checkpoint is missed.
    */
-  covers(wish: CoverWish, isPublished: () => Promise<boolean>): Promise<void>;
+  covers(request: CoverRequest, isPublished: () => Promise<boolean>): Promise<void>;
   figures(): CheckpointerFigures;
-  /** False once it could not make any time and again, until it has, or for a minute or two; for good once it has ended. */
+  /**
+   * False after repeated failures, until a checkpoint succeeds or a minute or two have passed; false for good once it
+   * has stopped.
+   */
   isAble(): boolean;
 }
 
 export interface CheckpointerFigures {
   readonly refusedTenants: number;
-  /** Why the last turn that had anything to sign has failed; undefined when it has not. */
+  /** The failure of the last turn that had anything to sign; undefined if it succeeded. */
   readonly failure: unknown;
 }
 
-export interface CoverWish {
+export interface CoverRequest {
   readonly tenant: TenantId;
   readonly size: number;
   readonly deadline: Deadline;
 }
 
 const BACK_OFF_MS = 1000;
-/** Whoever wants a proof waits for it: once a database is there again, it should not be for long. */
+/** Callers wait for proofs: after a database outage this should not take long. */
 const BACK_OFF_MS_MAX = 5000;
-/** Once is no reason to give the logs to others. */
+/** A single failure is no reason to hand the logs to other nodes. */
 const UNABLE_FAILURES = 2;
-/** Beyond its next turn: one that had nothing to sign has not shown that it can. */
+/** Longer than until its next turn: a turn with nothing to sign proves nothing. */
 const UNABLE_MS = 60_000;
-/** Signing takes at most this part of a core: from one turn that signs to the next it is so many times what it took. */
+/** Signing uses at most this part of a core: turns that sign start at intervals of this many times their duration. */
 const SIGNING_SHARE = 20;
-/** So many are signed, or stored in one commit, before others have their turn. */
+/** The number of logs that are signed, or stored in one commit, before other work gets a turn. */
 const SIGNED_AT_ONCE = 50;
 const LOGS_IN_A_COMMIT = 500;
 /**
- * A start waits so long for logs to be read back, and for so many portions however slow the machine is: that is more than
- * a kill in the middle of signing leaves, and only what is long, not what is slow, is worth a start without it.
+ * A start waits this long for logs to be read back, and at least for this number of portions: more than a kill in the
+ * middle of signing leaves. Only a long log, not a slow machine, lets the
+ * service start before that is done.
  */
 const READ_BACK_MS_MAX = 2000;
 const READ_BACK_PORTIONS = 8;
@@ -107,13 +111,13 @@ class TurningCheckpointer implements Checkpointer {
   readonly #refused = new Map<TenantId, string>();
   readonly #waiters = new CheckpointWaiters();
   #comparison: AnchorComparison | undefined;
-  /** Logs that were taken over and not held against the anchor yet. */
+  /** Logs that were taken over and are not compared with the anchor yet. */
   readonly #uncompared = new Set<TenantId>();
   #loop: Loop | undefined;
   #failure: unknown;
-  /** Until when others are to look after its logs, on the monotonic clock, and why. */
+  /** Until when other nodes should take its logs, on the monotonic clock, and why. */
   #unable: { readonly untilNs: number; readonly failure: unknown } | undefined;
-  /** On the monotonic clock: no turn signs before. */
+  /** On the monotonic clock: no turn signs earlier. */
   #restsUntilNs = 0;
 
   constructor(parts: CheckpointerParts) {
@@ -157,7 +161,7 @@ class TurningCheckpointer implements Checkpointer {
       onBroken: (error) => {
         this.#fail(error);
         this.#unable = { untilNs: Infinity, failure: error };
-        telemetry.error('checkpoints have ended', error);
+        telemetry.error('the checkpointer has stopped', error);
       },
     });
   }
@@ -185,7 +189,7 @@ class TurningCheckpointer implements Checkpointer {
     if (this.#waiters.tenants().length > 0) this.#loop?.wake();
   }
 
-  covers({ tenant, size, deadline }: CoverWish, isPublished: () => Promise<boolean>): Promise<void> {
+  covers({ tenant, size, deadline }: CoverRequest, isPublished: () => Promise<boolean>): Promise<void> {
     const waiter = this.#waiters.add(tenant, size, deadline.signal);
     this.#loop?.wake();
     this.#parts.onWanted?.();
@@ -213,7 +217,7 @@ class TurningCheckpointer implements Checkpointer {
 
   async #turn(signal: AbortSignal): Promise<'more' | void> {
     const { clock, signing } = this.#parts;
-    // Here and not in the pause, which whoever wants a proof cuts short.
+    // This wait is not part of the pause, which a caller who wants a proof cuts short.
     await wait(clock, Math.max(0, (this.#restsUntilNs - clock.monotonicNs()) / 1e6), signal);
     if (signal.aborted) return;
     const beganNs = clock.monotonicNs();
@@ -232,8 +236,8 @@ class TurningCheckpointer implements Checkpointer {
   }
 
   /**
-   * Decides what was left open, before anybody is served: where the service was killed in the middle of signing, that is
-   * little. Whatever takes longer stays refused until a turn has come to it.
+   * Decides the open logs before requests are served: after a kill in the middle of signing these are few entries. A
+   * longer log stays refused until a later turn reads it.
    */
   async #readBack(comparison: AnchorComparison): Promise<void> {
     const { clock } = this.#parts;
@@ -245,15 +249,15 @@ class TurningCheckpointer implements Checkpointer {
         ({ hasMore } = await this.#readSound());
       }
     } catch {
-      // The first turn reads the same, and says why it cannot.
+      // The first turn reads the same, and reports the failure.
     }
   }
 
   async #readSound(): Promise<{ sound: GrownLog[]; hasMore: boolean }> {
     const { tree, anchor } = this.#parts;
-    // Before logs are looked at: what is anchored by then is in them.
+    // Refreshed before logs are read: they contain all that is anchored by then.
     await anchor.refresh();
-    // What could not be compared in the last turn is looked at anew, before anything else of it is read.
+    // Logs that could not be compared in the last turn are read again, before anything else of them.
     if (this.#uncompared.size > 0) await this.#takeOver(await tree.standings());
     const { grown, faults, hasMore, taken } = await tree.readGrowth();
     for (const { tenant, message } of faults) this.#refuse(tenant, `${message}.`);
@@ -264,7 +268,7 @@ class TurningCheckpointer implements Checkpointer {
     return { sound: grown.filter((log) => this.#isSound(log) && !log.isElsewhere), hasMore };
   }
 
-  /** Whoever had these logs before may have anchored more of them than it came to store. */
+  /** The previous node may have anchored more of these logs than it stored. */
   async #takeOver(standings: readonly Standing[]): Promise<void> {
     assert(this.#comparison !== undefined, 'settled before it is started');
     const taken = standings.filter(({ tenant }) => this.#uncompared.has(tenant));
@@ -276,7 +280,7 @@ class TurningCheckpointer implements Checkpointer {
     this.#uncompared.clear();
   }
 
-  /** Whoever waits may wait for a checkpoint that is another node's to make. */
+  /** The checkpoint that a caller waits for may be for another node to make. */
   async #lookElsewhere(): Promise<void> {
     const tenants = this.#waiters.tenants();
     if (tenants.length === 0) return;
@@ -284,7 +288,7 @@ class TurningCheckpointer implements Checkpointer {
       this.#waiters.published(tenant, size);
   }
 
-  /** Looked at before they are signed: whatever other nodes have anchored of them meanwhile must be the same. */
+  /** Checked before signing: heads that other nodes have anchored meanwhile must be the same. */
   async #withoutForks(logs: readonly GrownLog[]): Promise<GrownLog[]> {
     const { anchor } = this.#parts;
     if (logs.length === 0) return [];
@@ -298,7 +302,7 @@ class TurningCheckpointer implements Checkpointer {
     return sound;
   }
 
-  /** With the time that it took, without what others had in between. */
+  /** Returns the time that signing took, without the pauses for other work. */
   async #sign(logs: readonly GrownLog[]): Promise<{ signed: PublishedLog[]; tookNs: number }> {
     const { clock } = this.#parts;
     const signed: PublishedLog[] = [];
@@ -340,7 +344,7 @@ class TurningCheckpointer implements Checkpointer {
     }
   }
 
-  /** Its history is the one that was anchored, as far as that went. */
+  /** Whether its history matches the anchored one so far. */
   #isSound({ tenant, heads }: GrownLog): boolean {
     if (this.#refused.has(tenant)) return false;
     assert(this.#comparison !== undefined, 'settled before it is started');
@@ -349,7 +353,7 @@ class TurningCheckpointer implements Checkpointer {
     return judgement === 'Sound';
   }
 
-  /** Whoever waits would wait in vain, perhaps for long. */
+  /** Waiting callers would wait in vain, perhaps for long. */
   #fail(error: unknown): void {
     this.#failure = error;
     this.#waiters.end(notSigned());
@@ -358,12 +362,12 @@ class TurningCheckpointer implements Checkpointer {
   #refuse(tenant: TenantId, why: string): void {
     if (this.#refused.has(tenant)) return;
     this.#refused.set(tenant, why);
-    // No Error: a stack would tell the operator nothing.
+    // No Error: a stack trace does not help an operator.
     this.#parts.telemetry.error('the log of a tenant is refused', why, { tenant });
   }
 }
 
-/** It is the database that is away, for all nodes. */
+/** The database is unavailable, for all nodes. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof AuditError && error.code === 'SERVICE_UNAVAILABLE';
 }

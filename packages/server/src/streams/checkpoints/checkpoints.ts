@@ -63,7 +63,7 @@ async function proveConsistency(
   };
 }
 
-/** Of a log without a checkpoint, once it has one; of one that nobody has written to, none. */
+/** Waits for the first checkpoint of a log with entries; a log without entries has none. */
 async function growthOf(
   call: Call,
   from: number,

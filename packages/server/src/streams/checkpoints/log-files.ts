@@ -1,5 +1,5 @@
-// The log as files that other people's tools read (C2SP tlog-tiles): checkpoint, verifier key, tiles and entries. Only
-// canonical paths are answered, and partial tiles only for sizes that were published.
+// Serves the log as files for third-party tools (C2SP tlog-tiles): checkpoint, verifier key, tiles and entries. Only
+// canonical paths are served, and partial tiles only for published sizes.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import { EvidenceError, parseTilePath, type Tile } from '@tallystick/evidence';

@@ -1,6 +1,6 @@
-// The tree of the tenant whose log a call is about, for whoever proves something of it: only of a log that is not
-// refused, and of a new one as soon as there is a checkpoint. An event is proven under the newest checkpoint that witnesses
-// have cosigned; under the newest of all where none of these covers it.
+// The tree of the call's tenant, for proofs: only if the log is not refused, and for a new log as soon as it has a
+// checkpoint. An event is proven under the newest checkpoint that witnesses have cosigned, or under the newest of all
+// if none of these covers it.
 
 import { ok as assert } from 'node:assert/strict';
 import { AuditError, type Classification, ERRORS, type EventId, type TenantId } from '@tallystick/contract';
@@ -21,7 +21,7 @@ export interface ProvableParts {
 
 type CoverParts = Omit<ProvableParts, 'newestWitnessed'>;
 
-/** A log with the checkpoint that everything said of it is under. */
+/** A log with the checkpoint that covers everything said about it. */
 export interface ProvableLog {
   readonly tree: LogTree;
   readonly checkpoint: StoredCheckpoint;
@@ -38,13 +38,13 @@ export async function treeOf({ tenant, tenantRecord }: Call, { trees, checkpoint
   return tree;
 }
 
-/** What would be proven of a refused log, or sealed in it, might contradict what was proven before. */
+/** A proof from a refused log, or a seal in it, might contradict earlier proofs. */
 export function requireSound(tenant: TenantId, checkpointer: Pick<Checkpointer, 'refusalOf'>): void {
   const refusal = checkpointer.refusalOf(tenant);
   if (refusal !== undefined) throw refusedLog(tenant, refusal);
 }
 
-/** The newest checkpoint; of a log that nobody has written to, one that says so. */
+/** The newest checkpoint; for a log without entries, one that says so. */
 export async function latestOf(call: Call, parts: CoverParts): Promise<ProvableLog> {
   const tree = await treeOf(call, parts);
   const known = await tree.latest();
@@ -91,7 +91,7 @@ async function untilCovered(
   await checkpointer.covers({ tenant: tenant!, size, deadline }, isPublished);
 }
 
-/** Undefined when there is no such event for those who may see what is `visible`. Waits until a checkpoint covers it. */
+/** Undefined if there is no such event with a classification in `visible`. Waits until a checkpoint covers it. */
 export async function proofOf(
   call: Call,
   { eventId, visible }: { readonly eventId: EventId; readonly visible: readonly Classification[] },
@@ -117,7 +117,7 @@ export async function proofOf(
   return { ...found, under: found.under };
 }
 
-/** Whether there is a better checkpoint to prove it under than was known when it was asked for. */
+/** Whether a better checkpoint exists than the one that was known when the proof was requested. */
 async function isWitnessedElsewhere(
   tenant: TenantId,
   found: ProvenEvent | AlteredEvent | undefined,

@@ -13,7 +13,7 @@ import { COMPARING, refusedLog } from './refused-log.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-refused-'));
 after(() => rmSync(folder, { recursive: true }));
 
-test('what passes by itself is worth asking again at once, and what somebody must mend after a minute', () => {
+test('a refusal that passes by itself suggests an immediate retry, one that needs an operator a retry after a minute', () => {
   assert.equal(refusedLog('acme', COMPARING).retryAfterSeconds, undefined);
   const lasting = refusedLog('acme', 'it has less than was signed.');
   assert.deepEqual([lasting.code, lasting.retryAfterSeconds], ['SERVICE_UNAVAILABLE', 60]);
@@ -22,7 +22,7 @@ test('what passes by itself is worth asking again at once, and what somebody mus
     assert.throws(() => new AuditError('SERVICE_UNAVAILABLE', 'later', { retryAfterSeconds: seconds }));
 });
 
-/** A service whose log of acme has the events, and is behind its anchor. */
+/** A service whose log of acme has these events and is behind its anchor. */
 async function startRefused(name: string, events: readonly object[]): Promise<TestApp> {
   const settings = { Storage__DataDirectory: join(folder, name), Log__Origin: 'audit.example.com' };
   const serve = () => startTestApp(settings, { authenticate: believeClearance });
@@ -53,7 +53,7 @@ test('a stream of a log that is behind its anchor is not sealed: 503, to be aske
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '60']);
 });
 
-test('of a refused log events are read, but not secret ones: that they were read could not be recorded', async () => {
+test('events of a refused log can be read, but not secret ones: the read could not be recorded', async () => {
   const [plain, secret] = ['01KE0000000000000000000042', '01KE0000000000000000000043'];
   await using app = await startRefused('read', [
     { ...EVENT, eventId: plain },

@@ -5,7 +5,7 @@ import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { createScrubber } from './scrubber.ts';
-import type { RangeVerdict, RangeWish } from '../tree.ts';
+import type { RangeVerdict, RangeRequest } from '../tree.ts';
 
 const SOUND: RangeVerdict = {
   checkedEvents: 0,
@@ -15,7 +15,7 @@ const SOUND: RangeVerdict = {
   rootHash: new Uint8Array(32),
 };
 
-/** Logs of so many events, in the order of their names, and what is asked of them: the pace is what is tested here. */
+/** Logs with this number of events, in order of their names, with a record of the checks: the pace is under test. */
 function build(
   logs: Readonly<Record<string, number>>,
   damage: { readonly reason?: Reason; at?: number; to?: number } = {},
@@ -31,7 +31,7 @@ function build(
       return found && { tenant: found[0], endIndex: found[1] };
     },
     forTenant: (tenant: string) => ({
-      async checkRange({ fromIndex, endIndex }: RangeWish): Promise<RangeVerdict> {
+      async checkRange({ fromIndex, endIndex }: RangeRequest): Promise<RangeVerdict> {
         asked.push(`${tenant} ${fromIndex}-${endIndex}`);
         const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
         if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;
@@ -75,7 +75,7 @@ test('a round goes through every log in portions, and then rests until its day i
   await scrubber[Symbol.asyncDispose]();
 });
 
-test('what is damaged is told once a round, and the round goes on', async () => {
+test('damage is reported once a round, and the round continues', async () => {
   const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, { at: 12 });
   await advance(clock, 10);
   assert.equal(asked.length, 4);
@@ -86,7 +86,7 @@ test('what is damaged is told once a round, and the round goes on', async () => 
   await scrubber[Symbol.asyncDispose]();
 });
 
-test('known damage is known until a whole round has not found it', async () => {
+test('damage stays reported until a whole round has not found it', async () => {
   const damage: { at?: number } = { at: 12 };
   const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, damage);
   await advance(clock, 10);
@@ -104,7 +104,7 @@ test('known damage is known until a whole round has not found it', async () => {
   await scrubber[Symbol.asyncDispose]();
 });
 
-test('a log that lies about its end takes no turn from those behind it', async () => {
+test('a log with a wrong end does not keep those behind it from their turn', async () => {
   const end = Number.MAX_SAFE_INTEGER;
   const { clock, scrubber, asked } = build({ acme: end, other: 3 }, { reason: 'TRUNCATED', at: 10, to: end });
   await advance(clock, 10);

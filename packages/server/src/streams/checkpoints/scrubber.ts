@@ -1,6 +1,5 @@
-// Goes through all that is stored, again and again and slowly, and recomputes values and entries: what was changed, or
-// what a disk has lost, is found before somebody asks for it. A round takes a day or longer; a store that is smaller is
-// gone through more quickly, and then left alone until the day is over.
+// Recomputes all stored entries and values, slowly and repeatedly, to find changes and disk damage before a reader
+// does. A round takes a day or longer; after a small store it rests until the day is over.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
@@ -20,7 +19,7 @@ export interface ScrubberOptions {
 }
 
 export interface ScrubLimits {
-  /** So many events are checked in a turn: a few tens of milliseconds of one thread. */
+  /** The number of events per turn: a few tens of milliseconds of one thread. */
   readonly eventsMax: number;
   readonly paceMs: number;
   readonly roundMs: number;
@@ -28,7 +27,7 @@ export interface ScrubLimits {
 
 export interface Scrubber extends AsyncDisposable {
   start(): void;
-  /** How many logs the last whole round, or the one under way, has found damaged. */
+  /** The number of damaged logs in the last whole round, or in the current one. */
   figures(): { readonly damagedLogs: number };
 }
 
@@ -45,7 +44,7 @@ export function createScrubber({
   limits = {},
 }: ScrubberOptions): Scrubber {
   const { eventsMax, paceMs, roundMs } = { ...LIMITS, ...limits };
-  // What is known to be damaged stays known until a whole round has not found it.
+  // Damage stays reported until a whole round has not found it.
   let damagedBefore: ReadonlySet<TenantId> = new Set();
   let damaged = new Set<TenantId>();
   let roundBeganMs = clock.now();
@@ -55,7 +54,7 @@ export function createScrubber({
 
   const turn = async (): Promise<void> => {
     if (isResting) {
-      // A clock that was put back must not make the rest longer than a round.
+      // A clock that was put back must not make the pause longer than a round.
       const restedMs = clock.now() - roundBeganMs;
       if (restedMs >= 0 && restedMs < roundMs) return;
       isResting = false;
@@ -72,7 +71,7 @@ export function createScrubber({
     const { fault, checkedEvents } = await trees
       .forTenant(log.tenant)
       .checkRange({ fromIndex, endIndex, publicKeys: signing.publicKeys() }, () => {});
-    // Where nothing is there at all, the log lies about its end, and the others would never have their turn.
+    // If nothing is there at all, the log has a wrong end, and the others would never get their turn.
     const isEmpty = checkedEvents === 0 && fault?.reason === 'TRUNCATED';
     [tenant, index] = [log.tenant, isEmpty ? log.endIndex : endIndex];
     if (fault === undefined) return;
@@ -94,8 +93,8 @@ export function createScrubber({
         backOffMsMax: BACK_OFF_MS_MAX,
         turn,
         onFailure: ({ error }) =>
-          telemetry.warn('what is stored could not be checked', { cause: String(error) }),
-        onBroken: (error) => telemetry.error('the scrubber has ended', error),
+          telemetry.warn('stored data could not be checked', { cause: String(error) }),
+        onBroken: (error) => telemetry.error('the scrubber has stopped', error),
       });
     },
     figures: () => ({ damagedLogs: damaged.union(damagedBefore).size }),

@@ -1,30 +1,29 @@
-// Removing content, the counterpart of append: the port through which content goes from the store. Which content is gone is
-// written in the log, by purge notices, and nowhere else; what the store keeps beside them (`Deletion`) follows from them and
-// only tells where to look. Nothing goes under a notice that is not signed: an intruder who can delete rows can append a
-// notice too.
+// The port that removes content, the counterpart of append. Only the purge notices in the log decide which content is
+// gone; the rows that the store keeps besides (`Deletion`) follow from them and only tell where to look. Nothing is
+// removed under an unsigned notice: an intruder who can delete rows can append a notice too.
 
 import type { TenantId } from '@tallystick/contract';
 
-/** A part of a tenant's sequence; `endIndex` is the first outside. */
+/** A part of a tenant's sequence; `endIndex` is exclusive. */
 export interface IndexSpan {
   readonly firstIndex: number;
   readonly endIndex: number;
 }
 
-/** A span whose content is removed, or is being removed, under a notice. No two of a tenant overlap. */
+/** A span whose content is removed, or is being removed, under a notice. Spans of a tenant do not overlap. */
 export interface Deletion extends IndexSpan {
   readonly noticeIndex: number;
 }
 
 export interface RemovalStore {
-  /** Those that overlap the span, in order: so many of the first of them. */
+  /** The first `limit` deletions that overlap the span, in order. */
   deletions(tenant: TenantId, span: IndexSpan, limit: number): Promise<Deletion[]>;
-  /** How many events of the spans have their content. */
+  /** The number of events in the spans that have their content. */
   countContents(tenant: TenantId, spans: readonly IndexSpan[]): Promise<number>;
   /**
-   * Deletes a portion of the content that the purge notice at this index names, from an index on; entries, group roots and
-   * notices stay. Gives the index to go on from; undefined at the end. To ask again for what is deleted already changes
-   * nothing. Rejects, and deletes nothing, unless a stored checkpoint covers the notice, and the notice is what was hashed.
+   * Deletes a portion of the content that the purge notice at this index names, from an index on; entries, group roots
+   * and notices stay. Returns the index to continue from; undefined at the end. A repeat changes nothing. Rejects, and
+   * deletes nothing, unless a stored checkpoint covers the notice and the notice matches its hash.
    */
   deleteContents(tenant: TenantId, noticeIndex: number, fromIndex: number): Promise<number | undefined>;
 }

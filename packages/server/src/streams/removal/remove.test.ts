@@ -36,7 +36,7 @@ async function storeWith(count: number): Promise<Store> {
   return store;
 }
 
-/** Of each entry: that its content is there, or how far it is purged. */
+/** The state of each entry's content: present, or how far it is purged. */
 async function contentsOf({ storage }: Store): Promise<string> {
   const events = await storage.log.forTenant('acme').events(0, 10_000, 10_000);
   return events
@@ -53,7 +53,7 @@ async function payloadAt({ storage }: Store, index: number): Promise<NoticePaylo
   return (parseJson(notice.content.texts[1]) as { payload: NoticePayload<typeof KINDS.purge> }).payload;
 }
 
-test('content is removed under a notice that says by what it was decided, and a repeat says nothing more', async () => {
+test('content is removed under a notice that names the deciding policy, and a repeat adds no notice', async () => {
   const store = await storeWith(10);
   const policy = { policyId: nextId(), policyVersion: 3 };
   const request = { ...requestFor(span(2, 5), span(7, 8)), policy };
@@ -69,7 +69,7 @@ test('content is removed under a notice that says by what it was decided, and a 
   await store.close();
 });
 
-test('what overlaps an earlier removal is removed as far as it is left, and what is left of it finished', async () => {
+test('a removal that overlaps an earlier one removes the remaining content and finishes the earlier one', async () => {
   const store = await storeWith(10);
   await remove(requestFor(span(2, 4)), partsOf(store));
   assert.deepEqual(await remove(requestFor(span(0, 6)), partsOf(store)), { noticeIndexes: [10, 11] });
@@ -81,14 +81,14 @@ test('what overlaps an earlier removal is removed as far as it is left, and what
   await store.close();
 });
 
-test('nothing is deleted before the notice is signed, and asking again finishes it under the same notice', async () => {
+test('nothing is deleted before the notice is signed, and a repeat finishes it under the same notice', async () => {
   const store = await storeWith(10);
   const unsigned = {
     checkpointer: {
       refusalOf: () => undefined,
       covers: () => Promise.reject(new Error('nothing is signed at the moment')),
     },
-    // The service signs by itself, sooner or later.
+    // The service signs the notice sooner or later.
     trees: signedUpTo(store, 10),
   };
   await assert.rejects(remove(requestFor(span(2, 5)), partsOf(store, unsigned)), /nothing is signed/);
@@ -125,7 +125,7 @@ function signedUpTo({ storage }: Store, size: number): RemovalParts['trees'] {
   };
 }
 
-test('what one notice cannot name goes into a second one', async () => {
+test('spans that exceed one notice go into a second one', async () => {
   const store = await storeWith(1500);
   const spans = Array.from({ length: 1400 }, (_, i) => i)
     .filter((index) => index % 7 !== 0)
@@ -133,12 +133,12 @@ test('what one notice cannot name goes into a second one', async () => {
   const { noticeIndexes } = await remove(requestFor(...spans), partsOf(store));
   assert.equal(noticeIndexes.length, 2);
   const counts = await Promise.all(noticeIndexes.map(async (index) => (await payloadAt(store, index)).count));
-  // One of the first thousand would be the seal of the first stream.
+  // The first stream's seal is among the first thousand entries.
   assert.deepEqual(counts, [999, 200]);
   await store.close();
 });
 
-test('where there is no content there is no notice, and what is not signed or not there is refused', async () => {
+test('without content there is no notice, and unsigned or missing entries are refused', async () => {
   const store = await storeWith(4);
   assert.deepEqual(await remove(requestFor(), partsOf(store)), { noticeIndexes: [] });
   await assert.rejects(remove(requestFor(span(2, 5)), partsOf(store)), /is signed up to 4, and index 4 is/);
@@ -152,7 +152,7 @@ test('where there is no content there is no notice, and what is not signed or no
   await store.close();
 });
 
-test('of a log that ended with a restore nothing is removed: no notice can follow in it', async () => {
+test('nothing is removed from a log that ended with a restore: no notice can follow in it', async () => {
   const store = await storeWith(4);
   const anchored = { origin: 'audit.example.com/t/acme', size: 9, root: new Uint8Array(32) };
   const nowMs = systemClock.now();

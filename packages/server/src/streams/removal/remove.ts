@@ -1,7 +1,7 @@
-// Removes the content of whole ranges of a log. Notice first, then a signed and anchored checkpoint over it, then the content:
-// a crash leaves a notice without its effect, never an effect without its notice. From the commit of the notice on, every
-// read shows the tombstone. To ask again for the same ranges finishes what was begun. Entries and group roots stay, so
-// that every proof ever given stays valid.
+// Removes the content of whole ranges of a log. The notice comes first, then a signed and anchored checkpoint over it,
+// then the deletion: a crash leaves a notice without its effect, never an effect without its notice. From the commit of
+// the notice on, every read shows the tombstone. A repeat for the same ranges finishes the work. Entries and group
+// roots stay, so that every proof ever given stays valid.
 
 import { ok as assert } from 'node:assert/strict';
 import type { EventId, TenantId } from '@tallystick/contract';
@@ -17,14 +17,14 @@ import type { LogTree, TreesWith } from '../tree.ts';
 
 export interface RemovalRequest {
   readonly tenant: TenantId;
-  /** In order, none overlapping another; all of the log that is written to now, and signed. */
+  /** In order and without overlaps; all in the current log, and signed. */
   readonly spans: readonly IndexSpan[];
   readonly cause: NoticePayload<typeof KINDS.purge>['cause'];
   /** The retention policy that decided; undefined: the tenant's default. */
   readonly policy?: { readonly policyId: string; readonly policyVersion: number } | undefined;
-  /** A UUID: that of the request which caused it, or a new one. */
+  /** The UUID of the request that caused it, or a new one. */
   readonly correlationId: string;
-  /** For how long a checkpoint over the notices is waited for. */
+  /** The time limit for a checkpoint over the notices. */
   readonly deadline: Deadline;
 }
 
@@ -38,18 +38,18 @@ export interface RemovalParts {
 }
 
 export interface Removed {
-  /** The notices under which all of it is removed now, by their indexes: new ones, and those that were there before. */
+  /** The indexes of the notices under which all of it is now removed, new and existing ones. */
   readonly noticeIndexes: readonly number[];
 }
 
-/** Of one notice, which stays small: what does not fit goes into the next one. A single span has no more than 106. */
+/** The limit of one notice, which keeps it small; the rest goes into the next one. A single span has at most 106. */
 const SUBTREES_MAX = 1000;
 const DELETIONS_AT_ONCE = 1000;
 
-/** Rejects where a step fails; the steps before it stay done, and the same request goes on from there. */
+/** Rejects if a step fails; the completed steps stay, and the same request continues from there. */
 export async function remove(request: RemovalRequest, parts: RemovalParts): Promise<Removed> {
   const { tenant, spans } = request;
-  // In a log that is at fault, the content may be needed to find out what happened.
+  // The content of a faulty log may be needed to find the cause.
   requireSound(tenant, parts.checkpointer);
   const tree = await parts.trees.forTenant(tenant).tree();
   if (tree === undefined) throw new Error(`there is no tenant ${tenant}`);
@@ -67,7 +67,7 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
   return { noticeIndexes: ordered };
 }
 
-/** What no notice names yet, and the notices that name the rest. */
+/** The spans that no notice names yet, and the notices that name the others. */
 async function split(
   tenant: TenantId,
   spans: readonly IndexSpan[],
@@ -92,7 +92,7 @@ async function split(
   return { left, noticeIndexes };
 }
 
-/** As many of them as one notice can name. */
+/** Splits the spans into portions that fit into one notice. */
 function* portionsOf(spans: readonly IndexSpan[], logFirstIndex: number): Generator<IndexSpan[]> {
   let portion: IndexSpan[] = [];
   let subtrees = 0;
@@ -117,7 +117,7 @@ function rangeIn({ firstIndex, endIndex }: IndexSpan, logFirstIndex: number) {
   return { begin: firstIndex - logFirstIndex, end: endIndex - logFirstIndex };
 }
 
-/** Undefined, and nothing is appended, where there is no content to remove. */
+/** Undefined, and nothing is appended, if there is no content to remove. */
 async function appendNotice(
   spans: readonly IndexSpan[],
   tree: LogTree,

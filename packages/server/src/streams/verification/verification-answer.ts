@@ -1,4 +1,4 @@
-// What callers see of a verification: how far it has come, and its verdict.
+// The public form of a verification: its progress and its verdict.
 
 import type { StreamVerification } from '@tallystick/contract';
 import { toHex } from '@tallystick/evidence';
@@ -7,7 +7,7 @@ import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
 import { type Asked, progressIn, type Result, resultIn } from './verification-texts.ts';
 
-/** Without the job: as it is when it has just been asked for. */
+/** Without a job: the verification as it was just requested. */
 export function shownVerification(operationId: string, asked: Asked, job?: Job): StreamVerification {
   const { streamId, requestedBy, requestedAtMs, fromIndex, endIndex } = asked;
   const checkedEvents = job === undefined ? 0 : progressIn(job);

@@ -1,4 +1,4 @@
-// A verification as its job holds it: what was asked for, how far it has come, and what came of it.
+// A verification as its job stores it: the request, the progress and the result.
 
 import type { StreamId } from '@tallystick/contract';
 import { fromHex, parseJson, toHex } from '@tallystick/evidence';
@@ -11,7 +11,7 @@ export interface Asked {
   readonly requestedAtMs: number;
   readonly fromIndex: number;
   readonly endIndex: number;
-  /** The size of the smallest checkpoint that covers the range, of the log that holds it; 0 for an empty range. */
+  /** The size of the smallest checkpoint that covers the range, in the log that holds it; 0 for an empty range. */
   readonly requiredSize: number;
 }
 
@@ -21,7 +21,7 @@ type ResultText =
   | { readonly verdict: Omit<RangeVerdict, 'rootHash'> & { readonly rootHash: string } }
   | { readonly failureReason: string };
 
-// The functions below read what those beside them have written.
+// The functions below read the texts that their counterparts write.
 
 export function askedIn({ body }: Pick<Job, 'body'>): Asked {
   return parseJson(body) as Asked;

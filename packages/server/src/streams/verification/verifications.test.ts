@@ -1,4 +1,4 @@
-// Verifications through the whole service, on the real store.
+// Verifications with the whole service and a real store.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,15 +16,15 @@ interface Wish {
   readonly key?: string;
 }
 
-/** With a wish it is posted. */
-async function ask(tenant: string, path: string, wish?: Wish, service: TestApp = app) {
+/** Sends a POST if there is a request. */
+async function ask(tenant: string, path: string, request?: Wish, service: TestApp = app) {
   const headers = new Headers({ 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant });
-  if (wish?.key !== undefined) headers.set('Idempotency-Key', wish.key);
-  if (wish?.body !== undefined) headers.set('Content-Type', 'application/json');
+  if (request?.key !== undefined) headers.set('Idempotency-Key', request.key);
+  if (request?.body !== undefined) headers.set('Content-Type', 'application/json');
   const response = await fetch(`${service.url}/api/v1${path}`, {
-    method: wish === undefined ? 'GET' : 'POST',
+    method: request === undefined ? 'GET' : 'POST',
     headers,
-    ...(wish?.body === undefined ? {} : { body: JSON.stringify(wish.body) }),
+    ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
   });
   const body = (await response.json()) as StreamVerification &
     List<EventStream> & { error?: { code: string; details?: { field: string }[] } };
@@ -48,7 +48,7 @@ async function done(tenant: string, location: string): Promise<StreamVerificatio
   }
 }
 
-test('a stream that is as it was accepted is verified, whole and in part', async () => {
+test('an unchanged stream is verified, whole and in part', async () => {
   const streamId = await fill('sound', 300);
   const whole = await ask('sound', `/event-streams/${streamId}/verify`, {});
   assert.equal(whole.code, '202');
@@ -96,7 +96,7 @@ test('a range that is empty, or not of the stream, is refused with the field tha
   }
 });
 
-test('of an empty stream the newest checkpoint is looked at, and no part can be asked for', async () => {
+test('an empty stream is verified by the newest checkpoint, and no part of it can be requested', async () => {
   const sealed = await fill('empty', 4);
   assert.equal((await ask('empty', `/event-streams/${sealed}/seal`, {})).code, '200');
   const path = `/event-streams/${(await ask('empty', '/event-streams')).body.data[0]!.streamId}/verify`;
@@ -107,7 +107,7 @@ test('of an empty stream the newest checkpoint is looked at, and no part can be 
   }
 });
 
-test('a repeat under its key is the same verification; others see nothing of it', async () => {
+test('a repeat with the same key returns the same verification; other callers do not see it', async () => {
   const streamId = await fill('keyed', 3);
   const path = `/event-streams/${streamId}/verify`;
   const first = await ask('keyed', path, { key: 'k' });
@@ -145,7 +145,7 @@ test('a value that was changed in the store is found and named', async () => {
   );
 });
 
-test('a clean stop says nothing of the verifications that it drops', async () => {
+test('a clean stop does not report the verifications that it drops', async () => {
   const stopped = await startTestApp({}, { authenticate: believeClearance });
   for (const tenant of ['a', 'b', 'c']) {
     const streamId = await fill(tenant, 400, stopped);

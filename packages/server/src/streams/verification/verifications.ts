@@ -1,6 +1,6 @@
-// Verifications of streams: a stream, or a part of it, is recomputed from what is stored, off to the side, and held
-// against what was signed: nothing is said to be verified that no checkpoint covers. Each is a job, so it goes on after a
-// restart and every node can be asked for its verdict.
+// Verifications of streams: a stream, or a part of it, is recomputed in the background from the stored data and
+// compared with a signed checkpoint; nothing is verified that no checkpoint covers. Each verification is a job, so it
+// continues after a restart, and every node can report its verdict.
 
 import { ok as assert } from 'node:assert/strict';
 import {
@@ -31,7 +31,7 @@ export interface VerificationParts extends ProvableParts, KeyTime {
   readonly log: LogReader;
   readonly work: WorkStore;
   readonly nextId: () => string;
-  /** There is something to do. */
+  /** Signals that there is work. */
   readonly wakeVerification: () => void;
 }
 
@@ -40,11 +40,11 @@ interface Range {
   readonly endIndex: number;
 }
 
-/** Of one tenant. */
+/** Per tenant. */
 export const WAITING_MAX = 10;
 const KEPT_MAX = 1000;
 const KEPT_MS = LIMITS.idempotencyWindowMs;
-/** So many are recomputed at a time by a node, of different tenants; others wait. */
+/** The number of verifications that a node runs at a time, of different tenants; others wait. */
 const AT_ONCE = 2;
 
 export function createVerifications(parts: VerificationParts) {
@@ -101,7 +101,7 @@ async function verify(
   return { kind: 'Accepted', body };
 }
 
-/** Of what `shownVerification` has made. */
+/** Parses an answer of `shownVerification`. */
 function repeated(answer: string) {
   return { kind: 'Repeated', body: parseJson(answer) as StreamVerification } as const;
 }
@@ -145,8 +145,8 @@ async function recompute(
   { trees, signing }: RecomputeParts,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {
-  const wish = { streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
-  const verdict = await trees.forTenant(tenant).checkRange(wish, onProgress);
+  const request = { streamId, fromIndex, endIndex, publicKeys: signing.publicKeys() };
+  const verdict = await trees.forTenant(tenant).checkRange(request, onProgress);
   if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
   const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
   const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;
@@ -154,8 +154,8 @@ async function recompute(
 }
 
 /**
- * The size of the smallest checkpoint that covers the range, when there is such a checkpoint: what has just been
- * appended waits for it. A log that ended with a restore gets no more of them, and the verdict says what that leaves out.
+ * The size of the smallest checkpoint that covers the range, once it exists: new entries wait for it. A log that ended
+ * with a restore gets no more checkpoints, and the verdict says which part is not covered.
  */
 async function signedSizeFor(
   call: Call,
@@ -168,7 +168,7 @@ async function signedSizeFor(
     await covering(call, endIndex - 1, parts);
     return endIndex - current.firstIndex;
   }
-  // A stream is never of two logs.
+  // A stream never spans two logs.
   const ended = await parts.trees.forTenant(call.tenant!).tree(fromIndex);
   assert(ended !== undefined, 'what is in a stream is in a log');
   return endIndex - ended.firstIndex;

@@ -1,19 +1,19 @@
-// Tells the operator when a witness has seen another log under our name, once for each log and witness until that witness
-// cosigns the log again; and, now and then, when one refuses to cosign.
+// Alerts the operator when a witness has seen another log under our name, once per log and witness until that witness
+// cosigns the log again; and, at intervals, when one refuses to cosign.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { WitnessAnswer } from './answers.ts';
+import type { WitnessResponse } from './answers.ts';
 
-/** A witness that follows none of ten thousand logs is told of once in a while, not ten thousand times. */
+/** A witness that follows none of ten thousand logs is reported at intervals, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
 
 export class WitnessAlarms {
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
-  /** By tenant: the answer of each witness that contradicts our log. */
-  readonly #alarms = new Map<TenantId, Map<string, WitnessAnswer['outcome']>>();
+  /** By tenant: the outcome of each witness that contradicts our log. */
+  readonly #alarms = new Map<TenantId, Map<string, WitnessResponse['outcome']>>();
   readonly #refusalToldMs = new Map<string, number>();
 
   constructor(clock: Clock, telemetry: Telemetry) {
@@ -21,20 +21,20 @@ export class WitnessAlarms {
     this.#telemetry = telemetry;
   }
 
-  /** How many logs are contradicted. */
+  /** The number of contradicted logs. */
   logs(): number {
     return this.#alarms.size;
   }
 
-  take(tenant: TenantId, report: WitnessAnswer): void {
+  take(tenant: TenantId, report: WitnessResponse): void {
     const { witness, outcome } = report;
     if (outcome === 'Ahead' || outcome === 'Inconsistent') this.#raise(tenant, report);
     else if (outcome === 'Cosigned') this.#clear(tenant, witness);
     else if (outcome === 'Refused' || outcome === 'Failed') this.#tellRefusal(tenant, report);
   }
 
-  #raise(tenant: TenantId, { witness, outcome, message }: WitnessAnswer): void {
-    const ofLog = this.#alarms.get(tenant) ?? new Map<string, WitnessAnswer['outcome']>();
+  #raise(tenant: TenantId, { witness, outcome, message }: WitnessResponse): void {
+    const ofLog = this.#alarms.get(tenant) ?? new Map<string, WitnessResponse['outcome']>();
     this.#alarms.set(tenant, ofLog);
     if (ofLog.get(witness) === outcome) return;
     ofLog.set(witness, outcome);
@@ -47,7 +47,7 @@ export class WitnessAlarms {
     if (ofLog?.delete(witness) && ofLog.size === 0) this.#alarms.delete(tenant);
   }
 
-  #tellRefusal(tenant: TenantId, { witness, message }: WitnessAnswer): void {
+  #tellRefusal(tenant: TenantId, { witness, message }: WitnessResponse): void {
     const nowMs = this.#clock.monotonicNs() / 1e6;
     const toldMs = this.#refusalToldMs.get(witness);
     if (toldMs !== undefined && nowMs - toldMs < REFUSALS_TOLD_EVERY_MS) return;

@@ -1,4 +1,4 @@
-// The port to the witnesses: a checkpoint goes out, and the answer of each comes back.
+// The port to the witnesses: sends a checkpoint, and returns the response of each.
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 
@@ -7,21 +7,21 @@ export type AskWitnesses = (asking: {
   readonly note: string;
   readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
   readonly policy: WitnessPolicy;
-  /** What each witness had last, from one call to the next. */
+  /** The last known size of each witness, kept between calls. */
   readonly sizes: Map<string, number>;
   readonly signal: AbortSignal;
-}) => Promise<WitnessAnswers>;
+}) => Promise<WitnessResponses>;
 
-export interface WitnessAnswers {
-  /** With the cosignatures that were had and have verified. */
+export interface WitnessResponses {
+  /** Includes the cosignatures that were received and verified. */
   readonly note: string;
   readonly isQuorum: boolean;
-  readonly reports: readonly WitnessAnswer[];
+  readonly reports: readonly WitnessResponse[];
 }
 
-export interface WitnessAnswer {
+export interface WitnessResponse {
   readonly witness: string;
-  /** Failed: it answered, and not in a way that can be used. Unreachable: it did not answer. */
+  /** Failed: it gave an unusable response. Unreachable: it did not respond. */
   readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'Unreachable' | 'NotAsked';
   readonly message: string;
 }

@@ -1,12 +1,12 @@
-// Puts cosigned notes into the store: those that come while a commit is under way go together into the next one, so that
-// many logs cost few commits of the writer that events wait for.
+// Stores cosigned notes. Notes that arrive during a commit share the next one, so that many logs cost few commits of
+// the writer that events wait for.
 
 import type { CosignedCheckpoint, TreeWriter } from '../tree.ts';
 
 export class CosignatureStore {
   readonly #writer: Pick<TreeWriter, 'cosign'>;
   #waiting: CosignedCheckpoint[] = [];
-  /** The commit of those that wait. */
+  /** The commit of the waiting notes. */
   #next: Promise<readonly boolean[]> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createNewestWitnessed, type NewestWitnessedParts } from './newest-witnessed.ts';
 import type { StoredCheckpoint } from '../tree.ts';
 
-/** A log with checkpoints at the sizes from 1 on, some of them cosigned by as many witnesses as are said. */
+/** A log with checkpoints at the sizes from 1 on, with the given numbers of cosignatures. */
 function world(
   limits: { checkpointsMax?: number; portion?: number; tenantsMax?: number } = {},
   others?: NewestWitnessedParts['others'],
@@ -45,7 +45,7 @@ function world(
   return { newest, asked, cosigners, head, cosign };
 }
 
-test('the newest checkpoint is taken where enough have cosigned it, without a look at others', async () => {
+test('the newest checkpoint is used if enough witnesses have cosigned it, without reading others', async () => {
   const { newest, asked, cosigners, head } = world();
   cosigners.set(90, 2);
   assert.equal(await newest.sizeOf('acme', head(90)), 90);
@@ -54,7 +54,7 @@ test('the newest checkpoint is taken where enough have cosigned it, without a lo
   assert.deepEqual(newest.known('acme'), [{ epoch: 0, size: 90 }]);
 });
 
-test('after a start the store is looked through once, as far as the newest that has a quorum', async () => {
+test('after a start the store is searched once, down to the newest with a quorum', async () => {
   const { newest, asked, cosigners, head } = world();
   for (const [size, by] of [
     [33, 2],
@@ -69,7 +69,7 @@ test('after a start the store is looked through once, as far as the newest that 
   assert.equal(asked.length, 3, 'what is known is not looked for again');
 });
 
-test('that there is none is remembered too, until somebody cosigns', async () => {
+test('an empty result is remembered too, until a witness cosigns', async () => {
   const { newest, asked, head, cosign } = world();
   assert.equal(await newest.sizeOf('acme', head(0)), 0);
   assert.equal(await newest.sizeOf('acme', head(15)), 0);
@@ -82,7 +82,7 @@ test('that there is none is remembered too, until somebody cosigns', async () =>
   assert.equal(asked.length, 3);
 });
 
-test('a cosignature that comes while the store is looked through counts', async () => {
+test('a cosignature that arrives during the search counts', async () => {
   const { newest, cosigners, head, cosign } = world();
   cosigners.set(3, 2);
   const looking = newest.sizeOf('acme', head(100));
@@ -90,7 +90,7 @@ test('a cosignature that comes while the store is looked through counts', async 
   assert.equal(await looking, 99);
 });
 
-test('where other nodes ask witnesses too, it is looked again in a while, down to what is known', async () => {
+test('where other nodes ask witnesses too, the search is repeated after a while, down to the known size', async () => {
   const clock = createFakeClock(0);
   let areThere = true;
   const { newest, asked, cosigners, head } = world({}, { areThere: () => areThere, clock });
@@ -111,7 +111,7 @@ test('where other nodes ask witnesses too, it is looked again in a while, down t
   assert.deepEqual(asked, []);
 });
 
-test('the look back has an end, and logs that nobody asks for are forgotten', async () => {
+test('the search is limited, and unused logs are forgotten', async () => {
   const { newest, asked, cosigners, head, cosign } = world({ checkpointsMax: 30, tenantsMax: 2 });
   cosigners.set(3, 2);
   assert.equal(await newest.sizeOf('acme', head(100)), 0);
@@ -120,7 +120,7 @@ test('the look back has an end, and logs that nobody asks for are forgotten', as
   assert.deepEqual([newest.known('acme'), newest.known('third')], [[], [{ epoch: 0, size: 5 }]]);
 });
 
-test('a look that fails is made again by whoever asks next', async () => {
+test('a failed search is repeated by the next call', async () => {
   let isBroken = true;
   const newest = createNewestWitnessed({
     witnessed: { isWitnessed: () => false },

@@ -1,9 +1,9 @@
-// The newest checkpoint of a log that enough witnesses have cosigned. Events that it covers are `Witnessed`, and are proven
-// under it, however many checkpoints have come since: a witness that is away takes nothing from what it has seen.
+// The newest checkpoint of a log that enough witnesses have cosigned. Events that it covers are `Witnessed`, and are
+// proven under it, however many checkpoints follow: an unreachable witness does not affect earlier cosignatures.
 //
-// This process remembers it, because it is told of each cosignature that it has asked for. Only for a log of which nothing is
-// known, as after a start, it searches the store, newest first and with a limit. Where other nodes ask witnesses too, it
-// searches again once in a while, down to the size that it knows.
+// This process remembers it, because it sees each cosignature that it requests. It searches the store only for an
+// unknown log, as after a start, newest first and with a limit. Where other nodes ask witnesses too, it repeats the
+// search at intervals, down to the known size.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,11 +11,11 @@ import type { CosignedCheckpoint, LogHead, LogSize, TreesWith } from '../tree.ts
 import type { Witnessed } from './witnessed.ts';
 
 export interface NewestWitnessed {
-  /** The size of the newest one; 0 where there is none. */
+  /** The size of the newest one; 0 if there is none. */
   sizeOf(tenant: TenantId, head: LogHead): Promise<number>;
-  /** What is known of the tenant's logs without asking. */
+  /** The known sizes of the tenant's logs, without a search. */
   known(tenant: TenantId): readonly LogSize[];
-  /** The note is stored now. */
+  /** Reports a stored cosigned note. */
   cosigned(checkpoint: CosignedCheckpoint): void;
 }
 
@@ -23,19 +23,19 @@ export interface NewestWitnessedParts {
   readonly witnessed: Pick<Witnessed, 'isWitnessed'>;
   readonly trees: TreesWith<'cosigned'>;
   readonly limits?: Partial<LookBackLimits>;
-  /** Undefined: nobody else asks witnesses. */
+  /** Undefined: no other node asks witnesses. */
   readonly others?: { readonly areThere: () => boolean; readonly clock: Pick<Clock, 'monotonicNs'> };
 }
 
 export interface LookBackLimits {
-  /** Checkpoints: more than a day of one a second. Of a log that no witness has known for longer, too little is said. */
+  /** A number of checkpoints: more than a day of one a second. Older cosignatures are not found. */
   readonly checkpointsMax: number;
-  /** So many are looked at before other reads have their turn. */
+  /** The number of checkpoints that are read before other reads get a turn. */
   readonly portion: number;
   readonly tenantsMax: number;
 }
 
-/** For so long what another node has been told may not be known here. */
+/** Cosignatures of other nodes may be unknown here for this long. */
 const OLD_MS = 2000;
 const LIMITS: LookBackLimits = { checkpointsMax: 100_000, portion: 1000, tenantsMax: 10_000 };
 
@@ -53,10 +53,10 @@ export const NOBODY_WITNESSES: NewestWitnessed = {
 class RememberedWitnessed implements NewestWitnessed {
   readonly #parts: NewestWitnessedParts;
   readonly #limits: LookBackLimits;
-  /** By tenant, by epoch. The tenant that was asked for least recently stands first. */
+  /** By tenant, by epoch. The least recently used tenant comes first. */
   readonly #sizes = new Map<TenantId, Map<number, number>>();
   readonly #looking = new Map<string, Promise<number>>();
-  /** By origin, when the store was last looked through; only where others are. */
+  /** By origin: the time of the last search; only if there are other nodes. */
   readonly #lookedNs = new Map<string, number>();
 
   constructor(parts: NewestWitnessedParts) {
@@ -83,7 +83,7 @@ class RememberedWitnessed implements NewestWitnessed {
     if (this.#parts.witnessed.isWitnessed(note)) this.#remember(tenant, epoch, size);
   }
 
-  /** Gives the largest that is known. */
+  /** Returns the largest known size. */
   #remember(tenant: TenantId, epoch: number, size: number): number {
     const sizes = this.#sizes.get(tenant) ?? new Map<number, number>();
     const largest = Math.max(size, sizes.get(epoch) ?? 0);

@@ -1,6 +1,6 @@
-// Pauses after failures: for a witness that cannot be reached, for one that refuses a log, and for a log that could not be
-// submitted through our own fault. A pause doubles with each failure in a row, and when it is over, one trial decides for all
-// who wait: so a witness that is away costs one request now and then, however many logs there are.
+// Pauses after failures: of an unreachable witness, of one that refuses a log, and of a log that could not be submitted
+// by our own fault. A pause doubles with each failure in a row. When it ends, one trial decides for all that wait: so
+// an unreachable witness costs one request at a time, however many logs there are.
 
 import type { Clock } from '../../runtime/clock.ts';
 import { backOffMs } from '../../runtime/loop.ts';
@@ -26,7 +26,7 @@ export class Pauses {
     this.#random = random;
   }
 
-  /** Whether it may be tried now; then `succeeded`, `failed` or `notTried` follows. */
+  /** Whether it may be tried now; a call of `succeeded`, `failed` or `notTried` must follow. */
   take(name: string): boolean {
     const pause = this.#pauses.get(name);
     if (pause === undefined) return true;
@@ -35,12 +35,12 @@ export class Pauses {
     return true;
   }
 
-  /** Whether there was a pause. */
+  /** Returns whether there was a pause. */
   succeeded(name: string): boolean {
     return this.#pauses.delete(name);
   }
 
-  /** Whether a pause begins. Trials that were under way when it began do not count again. */
+  /** Returns whether a pause begins. Trials that were under way when it began do not count again. */
   failed(name: string): boolean {
     const pause = this.#pauses.get(name);
     if (pause !== undefined && !pause.isTried) return false;
@@ -50,13 +50,13 @@ export class Pauses {
     return pause === undefined;
   }
 
-  /** It was taken, and nothing is known of it since. */
+  /** Ends a trial without a result. */
   notTried(name: string): void {
     const pause = this.#pauses.get(name);
     if (pause !== undefined) pause.isTried = false;
   }
 
-  /** When it is worth trying to take it again; in the time of the monotonic clock. */
+  /** When to try again, on the monotonic clock. */
   nextMs(name: string): number {
     const pause = this.#pauses.get(name);
     return pause === undefined || pause.isTried ? this.#nowMs() + TRIAL_MS : pause.untilMs;

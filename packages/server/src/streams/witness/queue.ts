@@ -1,7 +1,7 @@
-// Which log is submitted next: each log at most once at a time, few at the same time, first come, first served. A log that did
-// not get enough cosignatures waits until its turn says, and then shares a few of the turns with others like it, so that there
-// is room for the rest however many logs a witness refuses. A log is in the queue once, however often it has grown, and
-// not at all when nothing is left to do: then there is no timer either.
+// Decides which log is submitted next: each log at most once at a time, few at the same time, in order of arrival. A
+// log that did not get enough cosignatures waits as long as its turn says, and then shares a few slots with similar
+// logs, so that the others are not held up however many logs a witness refuses. A log is queued once, however often it
+// has grown; an empty queue has no timer.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -9,9 +9,9 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 export type TurnEnd =
   | 'Done'
   | {
-      /** Of the monotonic clock. */
+      /** On the monotonic clock. */
       readonly againAtMs: number;
-      /** Somebody cosigned, so that a larger checkpoint is worth a request at once. Undefined: nobody could be asked. */
+      /** A witness cosigned, so a larger checkpoint is worth a request at once. Undefined: no witness could be asked. */
       readonly wasHeard?: boolean;
     };
 
@@ -28,13 +28,13 @@ interface QueuedLog {
 }
 
 const TURNS_AT_ONCE = 8;
-/** Of these, for logs whose last turn did not bring enough cosignatures. */
+/** The part of these for logs whose last turn did not bring enough cosignatures. */
 const RETRIES_AT_ONCE = 2;
 
 export class WitnessQueue implements AsyncDisposable {
   readonly #parts: WitnessQueueParts;
   readonly #logs = new Map<TenantId, QueuedLog>();
-  /** A log is in one of these three unless its turn runs. */
+  /** A log is in one of these three unless its turn is running. */
   readonly #due = new Set<TenantId>();
   readonly #retries = new Set<TenantId>();
   readonly #waiting = new Map<TenantId, Timer>();
@@ -51,7 +51,7 @@ export class WitnessQueue implements AsyncDisposable {
     this.#go();
   }
 
-  /** There is something new to submit. */
+  /** Reports a new checkpoint to submit. */
   add(tenant: TenantId): void {
     if (this.#state === 'Ended') return;
     const log = this.#logs.get(tenant);
@@ -65,7 +65,7 @@ export class WitnessQueue implements AsyncDisposable {
     this.#go();
   }
 
-  /** A witness is back: no log waits any longer. */
+  /** A witness is reachable again: waiting logs are submitted now. */
   wake(): void {
     for (const tenant of [...this.#retries, ...this.#waiting.keys()]) this.#hurry(tenant);
     this.#go();

@@ -1,13 +1,13 @@
-// What the policy says of a note that is stored: which of its witnesses have cosigned it, and whether they are enough.
-// Cosignatures are verified before they are stored, so they are only counted here, because every read of an event asks;
-// whoever is shown the note verifies it.
+// Applies the policy to a stored note: which of its witnesses have cosigned it, and whether they are enough.
+// Cosignatures are verified before they are stored, so this only counts them, because every read of an event needs it;
+// the recipient of the note verifies it.
 
 import { EvidenceError, isQuorum, parseNote, type WitnessPolicy } from '@tallystick/evidence';
 
 export interface Witnessed {
-  /** The witnesses of the policy that cosigned the note, by their names in the policy. */
+  /** The names in the policy of the witnesses that cosigned the note. */
   cosignersOf(note: string): string[];
-  /** Somebody has cosigned, and the quorum is met. */
+  /** At least one witness has cosigned, and the quorum is met. */
   isWitnessed(note: string): boolean;
 }
 
@@ -24,7 +24,7 @@ export function createWitnessed(policy: WitnessPolicy | undefined): Witnessed {
   };
 }
 
-/** None for a note that cannot be read: nobody has cosigned that. */
+/** None for an unreadable note, which has no cosignatures. */
 function keysIn(note: string): string[] {
   try {
     return parseNote(note).signatures.map(keyOf);

@@ -13,7 +13,7 @@ import {
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import type { CosignedCheckpoint, LogTree } from '../tree.ts';
-import type { AskWitnesses, WitnessAnswer } from './answers.ts';
+import type { AskWitnesses, WitnessResponse } from './answers.ts';
 import { createWitnessing } from './witnessing.ts';
 
 const seed = (text: string) => sha256(new TextEncoder().encode(text));
@@ -24,7 +24,7 @@ const both = await parsePolicy(`${lines}group g all a b\nquorum g\n`);
 const nobody = await parsePolicy(`${lines}quorum none\n`);
 
 type Name = keyof typeof keys;
-type Outcome = WitnessAnswer['outcome'];
+type Outcome = WitnessResponse['outcome'];
 
 const never = (): Promise<LogTree> => Promise.reject(new Error('not asked here'));
 const lineBy = (name: string, keyId: string) => ({ name, keyId, signature: new Uint8Array(72).fill(1) });
@@ -33,7 +33,7 @@ const noteOf = (tenant: string, size: number) => {
   return `${head.replace('\n1\n', `\n${size}\n`)}\n${signatureLine(lineBy(`log/t/${tenant}`, '00000000'))}`;
 };
 
-/** Logs in memory, witnesses that answer by the script, and a clock that the test moves. */
+/** Logs in memory, witnesses with scripted responses, and a clock that the test moves. */
 function world(policy = either, script: (witness: Name, tenant: string) => Outcome = () => 'Cosigned') {
   const clock = createFakeClock();
   const logs = new Map<string, { size: number; note: string }>();
@@ -58,7 +58,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     consistency: () =>
       seen.hasProofs ? Promise.resolve([EMPTY_ROOT]) : Promise.reject(new Error('no proof')),
   });
-  const answerOf = (witness: Name, tenant: string): WitnessAnswer => {
+  const answerOf = (witness: Name, tenant: string): WitnessResponse => {
     const outcome = script(witness, tenant);
     return { witness, outcome, message: `${witness} says ${outcome}` };
   };
@@ -75,7 +75,7 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     await new Promise((resolve) => setImmediate(resolve));
     seen.atOnce--;
     const reports = names.map(
-      (name): WitnessAnswer =>
+      (name): WitnessResponse =>
         isProven ? answerOf(name, tenant) : { witness: name, outcome: 'Failed', message: 'no proof' },
     );
     const cosigned = reports.filter(({ outcome }) => outcome === 'Cosigned').map(({ witness }) => witness);
@@ -118,11 +118,11 @@ function world(policy = either, script: (witness: Name, tenant: string) => Outco
     cosigners: (tenant: string) =>
       (['a', 'b'] as const).filter((name) => logs.get(tenant)?.note.includes(`— ${keys[name].name} `)),
     messages: () => told.map(({ message }) => message),
-    /** Until nobody has anything to do at this time. */
+    /** Until no work is left at this time. */
     settle: async () => {
       for (let i = 0; i < 30; i++) await clock.advance(0);
     },
-    /** In steps, because work under way takes its time too. */
+    /** In steps, because work under way takes time too. */
     pass: async (ms: number) => {
       for (let left = ms; left > 0; left -= 500)
         for (let i = 0; i < 8; i++) await clock.advance(i === 0 ? 500 : 0);
@@ -168,7 +168,7 @@ test('a checkpoint with a quorum is not submitted, nor is a tenant without one',
   assert.equal(witnessing.figures().openLogs, 0);
 });
 
-test('without a quorum what came is kept, and only those that lack are asked again, ever more seldom', async () => {
+test('without a quorum the received cosignatures are kept, and only the missing ones are requested again, with growing pauses', async () => {
   const { publish, pass, asked, cosigners, settle } = world(both, (witness) =>
     witness === 'a' ? 'Cosigned' : 'Refused',
   );
@@ -183,7 +183,7 @@ test('without a quorum what came is kept, and only those that lack are asked aga
   assert.deepEqual(pauses.slice(0, 9), [1, 2, 4, 8, 16, 32, 60, 60, 60]);
 });
 
-test('a log that somebody cosigns is submitted as it grows, also while the quorum is not met', async () => {
+test('a log with a cosignature is submitted as it grows, also while the quorum is not met', async () => {
   const { publish, settle, asked, cosigners } = world(both, (witness) =>
     witness === 'a' ? 'Cosigned' : 'Unreachable',
   );
@@ -195,7 +195,7 @@ test('a log that somebody cosigns is submitted as it grows, also while the quoru
   assert.equal(asked.filter(({ witnesses }) => witnesses.includes('a')).length, 3);
 });
 
-test('a witness that is away is asked now and then by one log, and holds back none; when it is back, all that wait go on', async () => {
+test('an unreachable witness is tried at intervals for one log and delays no other; once it is back, all waiting logs continue', async () => {
   let isAway = true;
   const { publish, pass, clock, asked, cosigners, settle, witnessing, messages } = world(both, (witness) =>
     witness === 'b' && isAway ? 'Unreachable' : 'Cosigned',
@@ -212,11 +212,11 @@ test('a witness that is away is asked now and then by one log, and holds back no
   await pass(61_000);
   while (witnessing.figures().openLogs > 0) await settle();
   assert.ok(tenants.every((tenant) => cosigners(tenant).join() === 'a,b'));
-  assert.deepEqual(messages(), ['a witness gives no answer', 'a witness answers again']);
+  assert.deepEqual(messages(), ['a witness does not answer', 'a witness answers again']);
   assert.equal(clock.pending(), 0);
 });
 
-test('a contradiction is told once for each log and witness, counts until that witness cosigns, and stores nothing', async () => {
+test('a contradiction is reported once for each log and witness, counts until that witness cosigns, and stores nothing', async () => {
   let outcome: Outcome = 'Ahead';
   const { publish, pass, told, cosigners, settle, witnessing, stores } = world(both, () => outcome);
   publish('acme', 1);
@@ -242,7 +242,10 @@ test('a contradiction is told once for each log and witness, counts until that w
 
 const isUnknown = (tenant: string) => tenant.startsWith('unknown');
 
-/** Seventy seconds in which a known log grows each second beside thirteen unknown ones, and how often it was cosigned at once. */
+/**
+ * Runs for seventy seconds in which a known log grows each second beside thirteen unknown ones; returns how often it
+ * was cosigned at once.
+ */
 async function cosignedAtOnce(answerToUnknown: Outcome) {
   const { publish, pass, settle, cosigners, asked, messages } = world(either, (_, tenant) =>
     isUnknown(tenant) ? answerToUnknown : 'Cosigned',
@@ -259,7 +262,7 @@ async function cosignedAtOnce(answerToUnknown: Outcome) {
 }
 
 for (const answer of ['Refused', 'Failed'] as const) {
-  test(`logs that the witnesses answer with an error (${answer}) hold back none that they know, and are asked for ever more seldom`, async () => {
+  test(`logs that the witnesses answer with an error (${answer}) do not delay known logs, and are retried with growing pauses`, async () => {
     const { atOnce, asked, messages } = await cosignedAtOnce(answer);
     assert.equal(atOnce, 70);
     for (let i = 0; i < 13; i++) {
@@ -273,7 +276,7 @@ for (const answer of ['Refused', 'Failed'] as const) {
 test('control: where witnesses cannot be reached for some logs, others wait for them as well', async () => {
   const { atOnce, messages } = await cosignedAtOnce('Unreachable');
   assert.ok(atOnce < 35, `${atOnce} of 70`);
-  assert.ok(messages.includes('a witness gives no answer'));
+  assert.ok(messages.includes('a witness does not answer'));
 });
 
 test('a witness that does not know a log is not asked each time that another cosigns it', async () => {
@@ -307,7 +310,7 @@ test('logs that are submitted again take two turns at a time, however many they 
   assert.deepEqual(cosigners('acme'), ['a', 'b']);
 });
 
-test('a witness that refuses is told of once a minute, not once for each log', async () => {
+test('a witness that refuses is reported once a minute, not once for each log', async () => {
   const { publish, pass, messages, settle } = world(either, () => 'Refused');
   for (let i = 0; i < 200; i++) publish(`t${i}`, 1);
   for (let i = 0; i < 10; i++) await settle();
@@ -329,7 +332,7 @@ test('a proof that we cannot make is our fault and not that of the witnesses', a
   assert.deepEqual(cosigners('acme'), ['a', 'b']);
 });
 
-test('a policy that demands nobody asks everybody once, and never again', async () => {
+test('a policy without a quorum asks every witness once, and never again', async () => {
   const { publish, pass, clock, asked, settle, witnessing } = world(nobody, () => 'Refused');
   publish('acme', 1);
   await settle();

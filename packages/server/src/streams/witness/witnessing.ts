@@ -1,6 +1,6 @@
-// Has checkpoints cosigned: after one is published, the newest of its log is submitted to the witnesses of the policy,
-// and what they sign is put under the stored note. Nothing waits for it, and no failure of it is one of the log. Where a
-// witness has seen another log under our name, that is an alarm, and nothing of ours is changed by it.
+// Has checkpoints cosigned: after a checkpoint is published, the newest of its log is submitted to the witnesses of the
+// policy, and their signatures are added to the stored note. Nothing waits for this, and its failures do not affect the
+// log. A witness that has seen another log under our name raises an alarm, and changes nothing else.
 
 import type { TenantId } from '@tallystick/contract';
 import type { WitnessPolicy } from '@tallystick/evidence';
@@ -10,7 +10,7 @@ import type { Telemetry } from '../../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
 import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeWriter, TreesWith } from '../tree.ts';
 import { WitnessAlarms } from './alarms.ts';
-import type { AskWitnesses, WitnessAnswer, WitnessAnswers } from './answers.ts';
+import type { AskWitnesses, WitnessResponse, WitnessResponses } from './answers.ts';
 import { Pauses } from './pauses.ts';
 import { type TurnEnd, WitnessQueue } from './queue.ts';
 import { createWitnessed, type Witnessed } from './witnessed.ts';
@@ -23,30 +23,30 @@ export interface WitnessingParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
-  /** Told of each note that has gained cosignatures, once it is stored. */
+  /** Called for each note that has gained cosignatures, once it is stored. */
   readonly onCosigned?: (checkpoint: CosignedCheckpoint) => void;
 }
 
 export interface Witnessing extends AsyncDisposable {
   /** The tenant's log has a new checkpoint, or one of an earlier run. */
   published(tenant: TenantId): void;
-  /** Until then nothing is submitted. */
+  /** Nothing is submitted before. */
   start(): void;
   figures(): WitnessingFigures;
 }
 
 export interface WitnessingFigures {
-  /** How many logs a witness has seen otherwise. */
+  /** The number of logs of which a witness has seen another version. */
   readonly contradictedLogs: number;
-  /** How many logs are submitted, or wait for it. */
+  /** The number of logs that are submitted, or wait for it. */
   readonly openLogs: number;
 }
 
-/** What is known of a log's witnesses, from one submission to the next. */
+/** The state of a log's witnesses, kept between submissions. */
 interface LogMemory {
-  /** What each has; where that is forgotten, one more request tells. */
+  /** The last size of each witness; if it is forgotten, one more request finds it. */
   readonly sizes: Map<string, number>;
-  /** Of those that did not cosign this log, and may still cosign others. */
+  /** Witnesses that did not cosign this log, and may still cosign others. */
   readonly refusals: Pauses;
 }
 
@@ -54,7 +54,7 @@ const LOGS_REMEMBERED_MAX = 10_000;
 const WAIT_MS_MAX = 60_000;
 
 interface Learning extends Pick<LogMemory, 'refusals'> {
-  /** A proof could not be made, or the service stops: a failure then says nothing about the witness. */
+  /** A proof could not be made, or the service is stopping: a failure then says nothing about the witness. */
   readonly isOurFault: boolean;
 }
 
@@ -65,9 +65,9 @@ export function createWitnessing(parts: WitnessingParts): Witnessing {
 class QueuedWitnessing implements Witnessing {
   readonly #parts: WitnessingParts;
   readonly #witnessed: Witnessed;
-  /** By witness: those that cannot be reached, whatever the log. */
+  /** By witness: those that cannot be reached, for all logs. */
   readonly #away: Pauses;
-  /** By tenant: logs that could not be submitted through our own fault. */
+  /** By tenant: logs that could not be submitted by our own fault. */
   readonly #faults: Pauses;
   readonly #alarms: WitnessAlarms;
   readonly #store: CosignatureStore;
@@ -133,7 +133,7 @@ class QueuedWitnessing implements Witnessing {
         fault = error;
         throw error;
       });
-    let answers: WitnessAnswers;
+    let answers: WitnessResponses;
     try {
       answers = await ask({ note, prove, policy: only(policy, asked), sizes, signal: this.#stop.signal });
     } catch (error) {
@@ -147,14 +147,14 @@ class QueuedWitnessing implements Witnessing {
       await this.#store.put(cosigned);
       this.#parts.onCosigned?.(cosigned);
     }
-    // Our own failure is not a matter of the witnesses.
+    // Our own failure is unrelated to the witnesses.
     if (fault !== undefined) throw fault;
     if (answers.isQuorum) return 'Done';
     const wasHeard = reports.some(({ outcome }) => outcome === 'Cosigned');
     return { againAtMs: this.#nextMs(this.#lackingIn(answers.note), refusals), wasHeard };
   }
 
-  /** The witnesses that can be asked for a cosignature that the note does not have. */
+  /** The reachable witnesses whose cosignature the note lacks. */
   #lackingIn(note: string): string[] {
     const has = new Set(this.#witnessed.cosignersOf(note));
     return this.#parts.policy.witnesses
@@ -170,7 +170,7 @@ class QueuedWitnessing implements Witnessing {
     return false;
   }
 
-  /** It was taken, and nothing is known of it since. */
+  /** Ends a trial without a result. */
   #giveBack(witness: string, refusals: Pauses): void {
     refusals.notTried(witness);
     this.#away.notTried(witness);
@@ -181,8 +181,8 @@ class QueuedWitnessing implements Witnessing {
     return Math.min(...times, this.#parts.clock.monotonicNs() / 1e6 + WAIT_MS_MAX);
   }
 
-  /** No answer at all says something about the witness; an error only about this witness and this log. */
-  #learn(tenant: TenantId, reports: readonly WitnessAnswer[], { refusals, isOurFault }: Learning): void {
+  /** A missing response concerns the witness; an error concerns only this witness and this log. */
+  #learn(tenant: TenantId, reports: readonly WitnessResponse[], { refusals, isOurFault }: Learning): void {
     const { telemetry } = this.#parts;
     let isSomebodyBack = false;
     for (const report of reports) {
@@ -195,7 +195,7 @@ class QueuedWitnessing implements Witnessing {
       if (outcome === 'Unreachable') {
         refusals.notTried(witness);
         if (this.#away.failed(witness))
-          telemetry.warn('a witness gives no answer', { witness, why: message });
+          telemetry.warn('a witness does not answer', { witness, why: message });
         continue;
       }
       if (outcome === 'Cosigned') refusals.succeeded(witness);
@@ -213,7 +213,7 @@ class QueuedWitnessing implements Witnessing {
       sizes: new Map<string, number>(),
       refusals: new Pauses(clock, random),
     };
-    // The one that was asked for least recently stands first.
+    // The least recently used log comes first.
     this.#memories.delete(tenant);
     this.#memories.set(tenant, memory);
     if (this.#memories.size > LOGS_REMEMBERED_MAX) this.#memories.delete(this.#memories.keys().next().value!);
@@ -221,7 +221,7 @@ class QueuedWitnessing implements Witnessing {
   }
 }
 
-/** The policy with the addresses of these witnesses alone: the same quorum, and nobody else is asked. */
+/** The policy with the addresses of these witnesses only: the quorum is the same, and no others are asked. */
 function only(policy: WitnessPolicy, names: ReadonlySet<string>): WitnessPolicy {
   const witnesses = policy.witnesses.map((witness) =>
     names.has(witness.name) ? witness : { name: witness.name, verifier: witness.verifier },

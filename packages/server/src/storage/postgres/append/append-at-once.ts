@@ -5,7 +5,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
-import type { AppendAnswer, AppendTime } from '../../../streams/log.ts';
+import type { AppendOutcome, AppendTime } from '../../../streams/log.ts';
 import type { PooledRequest } from '../../pool/append-message.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
 import { isPurge, PoolWriter } from '../../pool/pool-writer.ts';
@@ -31,7 +31,7 @@ export interface Given {
 
 export interface SentPool {
   /** What becomes of each request, by its place, if it is stored. */
-  readonly decided: ReadonlyMap<number, AppendAnswer>;
+  readonly decided: ReadonlyMap<number, AppendOutcome>;
   /** The tenants whose requests are durable. When it rejects, nothing is known of the commit, unless the tables refused it. */
   readonly stored: Promise<ReadonlySet<TenantId>>;
 }
@@ -89,7 +89,7 @@ export class AppendAtOnce {
     if (remembered === undefined) return undefined;
     const tables = new PostgresPoolTables(remembered);
     const writer = new PoolWriter(tables, writing);
-    const decided = new Map<number, AppendAnswer>();
+    const decided = new Map<number, AppendOutcome>();
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
     if (!months.hasAll(tables.rows.months)) return undefined;

@@ -7,7 +7,7 @@ import {
   type EpochRead,
   judgeEpoch,
   type ReadEntry,
-  type ReadNote,
+  type ReadCheckpoint,
 } from '../../pool/epoch-judge.ts';
 import type { Head } from '../../pool/head.ts';
 import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
@@ -73,7 +73,7 @@ async function readFor(
     }
     case 'Notes': {
       const rows = await transaction.query(NOTES, [tenant, read.log.epoch]);
-      return rows.map((row): ReadNote => ({ size: numberOf(row, 'size'), note: textIn(row, 'note') }));
+      return rows.map((row): ReadCheckpoint => ({ size: numberOf(row, 'size'), note: textIn(row, 'note') }));
     }
   }
 }

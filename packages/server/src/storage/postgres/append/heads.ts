@@ -12,14 +12,14 @@ import { type Row, statement, type Transaction } from '../connection/database.ts
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
 /** Where a head was when it was locked: it is moved only from there. */
-export interface HeadPlace {
+export interface HeadState {
   readonly nextIndex: number;
   readonly leaf: Uint8Array | undefined;
 }
 
 export interface LockedHead {
   readonly head: Head;
-  readonly from: HeadPlace;
+  readonly from: HeadState;
 }
 
 export interface LockedHeads {
@@ -71,7 +71,7 @@ export class Heads {
   /** With `waitMs` it waits for so long, and then throws; for one tenant only. */
   async lock(transaction: Transaction, tenants: readonly TenantId[], waitMs?: number): Promise<LockedHeads> {
     if (waitMs !== undefined) await transaction.query(statement(`SET LOCAL lock_timeout = ${waitMs}`));
-    const places = new Map<TenantId, HeadPlace>();
+    const places = new Map<TenantId, HeadState>();
     for (const row of await transaction.query(waitMs === undefined ? LOCK : LOCK_WAITING, [tenants])) {
       const place = { nextIndex: numberOf(row, 'next_index'), leaf: blobOrNone(row, 'leaf') };
       places.set(textIn(row, 'tenant_id'), place);
@@ -136,7 +136,7 @@ export class Heads {
   }
 
   /** What is known of it, if that is where it stands now. */
-  #knownAt(tenant: TenantId, { nextIndex, leaf }: HeadPlace): Head | undefined {
+  #knownAt(tenant: TenantId, { nextIndex, leaf }: HeadState): Head | undefined {
     const head = this.#known.get(tenant);
     if (head === undefined || head.nextIndex !== nextIndex) return undefined;
     const isAt = leaf === undefined ? nextIndex === 0 : equalBytes(head.previous, leaf);
@@ -158,7 +158,7 @@ export class Heads {
   async #skipped(
     transaction: Transaction,
     tenants: readonly TenantId[],
-    places: ReadonlyMap<TenantId, HeadPlace>,
+    places: ReadonlyMap<TenantId, HeadState>,
   ): Promise<Set<TenantId>> {
     const missing = tenants.filter((tenant) => !places.has(tenant));
     if (missing.length === 0) return new Set();

@@ -10,7 +10,7 @@ import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 import type {
-  AppendAnswer,
+  AppendOutcome,
   AppendTime,
   EpochRequest,
   EpochResult,
@@ -30,7 +30,7 @@ import { beginEpoch } from './epoch-writer.ts';
 import { Heads } from './heads.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { Pipeline } from '../connection/pipeline.ts';
-import { LockedCommits, type Wish, type Work } from './locked-commits.ts';
+import { LockedCommits, type TransactionScope, type Work } from './locked-commits.ts';
 import { LockWait } from './lock-wait.ts';
 import { sweepUsedKeys } from './swept-keys.ts';
 import { Turns } from '../../../runtime/turns.ts';
@@ -44,7 +44,7 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly held?: HeldShares;
 }
 
-type Result = AppendAnswer;
+type Result = AppendOutcome;
 
 /** Where each is of one tenant. */
 export const COMMITS_AT_ONCE = 8;
@@ -126,8 +126,8 @@ export class Journal {
 
   async seal(request: SealRequest, now: AppendTime): Promise<SealResult> {
     const { tenant, streamId, once } = request;
-    const wish = { wanted: [{ tenant, once, drafts: [], records: [] }], steadyNowMs: now.steadyNowMs };
-    return this.#untilLocked(tenant, wish, async (writer, transaction) => {
+    const scope = { wanted: [{ tenant, once, drafts: [], records: [] }], steadyNowMs: now.steadyNowMs };
+    return this.#untilLocked(tenant, scope, async (writer, transaction) => {
       const isThere = (await transaction.query(STREAM, [tenant, streamId])).length > 0;
       return writer.seal(request, now, isThere);
     });
@@ -135,8 +135,8 @@ export class Journal {
 
   async beginEpoch(request: EpochRequest, { nowMs, steadyNowMs }: AppendTime): Promise<EpochResult> {
     const { tenant } = request;
-    const wish = { wanted: [], steadyNowMs };
-    return this.#untilLocked(tenant, wish, async ({ streams }, transaction, tables) => {
+    const scope = { wanted: [], steadyNowMs };
+    return this.#untilLocked(tenant, scope, async ({ streams }, transaction, tables) => {
       const head = tables.head(tenant);
       if (head === undefined) return { status: 'Unknown' };
       return beginEpoch({ ...this.#options, transaction, streamWriter: streams }, request, head, nowMs);
@@ -168,8 +168,8 @@ export class Journal {
       return;
     }
     try {
-      const wish = { tenants, wanted: [], steadyNowMs: now.steadyNowMs };
-      await this.#locked.commit(wish, async ({ streams }, _, tables) => {
+      const scope = { tenants, wanted: [], steadyNowMs: now.steadyNowMs };
+      await this.#locked.commit(scope, async ({ streams }, _, tables) => {
         for (const tenant of tenants) {
           const head = tables.head(tenant);
           // An append may have been faster, or somebody may be at it.
@@ -272,9 +272,13 @@ export class Journal {
   }
 
   /** One tenant's log, as soon as nobody else has it. */
-  async #untilLocked<T>(tenant: TenantId, asked: Omit<Wish, 'tenants'>, work: Work<T>): Promise<T> {
+  async #untilLocked<T>(
+    tenant: TenantId,
+    asked: Omit<TransactionScope, 'tenants'>,
+    work: Work<T>,
+  ): Promise<T> {
     const wait = new LockWait(this.#options);
-    const wish = { tenants: [tenant], ...asked };
+    const scope = { tenants: [tenant], ...asked };
     const unlessSkipped: Work<{ value: T } | undefined> = async (writer, transaction, tables, heads) => {
       const [fault] = heads.faults;
       if (fault !== undefined) throw fault;
@@ -283,8 +287,8 @@ export class Journal {
     };
     do {
       const done = wait.isLong
-        ? await this.#locked.commitWaiting(wish, unlessSkipped)
-        : await this.#locked.commit(wish, unlessSkipped);
+        ? await this.#locked.commitWaiting(scope, unlessSkipped)
+        : await this.#locked.commit(scope, unlessSkipped);
       if (done !== undefined) return done.value;
     } while (await wait.pause());
     throw lockedTooLong();
@@ -296,7 +300,7 @@ export class Journal {
   }
 }
 
-function wishOf(open: readonly Numbered[], { now }: Given): Wish {
+function wishOf(open: readonly Numbered[], { now }: Given): TransactionScope {
   const wanted = open.map(({ request }) => request);
   return { tenants: tenantsOf(open), wanted, steadyNowMs: now.steadyNowMs };
 }

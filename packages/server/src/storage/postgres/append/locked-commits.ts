@@ -15,7 +15,7 @@ import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
 import type { Turns } from '../../../runtime/turns.ts';
 
 /** Which logs a transaction is about, and what it looks up. */
-export interface Wish {
+export interface TransactionScope {
   readonly tenants: readonly TenantId[];
   readonly wanted: readonly Wanted[];
   readonly steadyNowMs: number;
@@ -54,13 +54,13 @@ export class LockedCommits {
   }
 
   /** Passes by logs that somebody else has; others of this process come before and behind it. */
-  async commit<T>(wish: Wish, work: Work<T>): Promise<T> {
+  async commit<T>(scope: TransactionScope, work: Work<T>): Promise<T> {
     const { database, turns, pipeline } = this.#parts;
     // Two at once would only lock each other out of the logs that they have in common.
-    const name = (await database.isDistributed()) ? wish.tenants.join() : '';
+    const name = (await database.isDistributed()) ? scope.tenants.join() : '';
     return turns.take(name, async () => {
       await pipeline.idle();
-      return this.#commit(wish, work);
+      return this.#commit(scope, work);
     });
   }
 
@@ -68,11 +68,11 @@ export class LockedCommits {
    * Waits for the log of one tenant; undefined if it was not to be had. In no turn, so that others of this process go on; and
    * one at a time, so that connections are left for them.
    */
-  async commitWaiting<T>(wish: Wish, work: Work<T>): Promise<T | undefined> {
+  async commitWaiting<T>(scope: TransactionScope, work: Work<T>): Promise<T | undefined> {
     if (this.#isWaiting) return undefined;
     this.#isWaiting = true;
     try {
-      return await this.#commit(wish, work, WAITED_MS_MAX);
+      return await this.#commit(scope, work, WAITED_MS_MAX);
     } catch (error) {
       if (isLockNotAvailable(error)) return undefined;
       throw error;
@@ -82,10 +82,10 @@ export class LockedCommits {
   }
 
   /** Where a partition is missing, the transaction is rolled back and begins anew once the partition is there. */
-  async #commit<T>(wish: Wish, work: Work<T>, waitMs?: number): Promise<T> {
+  async #commit<T>(scope: TransactionScope, work: Work<T>, waitMs?: number): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(wish, work, waitMs);
+        return await this.#attempt(scope, work, waitMs);
       } catch (error) {
         if (!(error instanceof MissingMonths) || attempt === ATTEMPTS_MAX) throw error;
         await this.#parts.months.ensure(error.months);
@@ -93,7 +93,11 @@ export class LockedCommits {
     }
   }
 
-  async #attempt<T>({ tenants, wanted, steadyNowMs }: Wish, work: Work<T>, waitMs?: number): Promise<T> {
+  async #attempt<T>(
+    { tenants, wanted, steadyNowMs }: TransactionScope,
+    work: Work<T>,
+    waitMs?: number,
+  ): Promise<T> {
     const { database, heads, months, writing, onFailure } = this.#parts;
     let locked: LockedHeads | undefined;
     try {

@@ -25,31 +25,31 @@ export function ofTenants(
   };
 }
 
-/** The rows for all wishes; those of a tenant are in the order of its wishes, if the statement gives them so. */
+/** The rows for all requests; those of a tenant are in the order of its requests, if the statement gives them so. */
 export async function rowsFor<W extends { readonly tenant: TenantId }>(
   asked: Asked,
   { ofMany, ofOne }: TenantsStatement,
-  wishes: readonly W[],
-  valuesOf: (wishes: readonly W[]) => readonly Value[],
+  requests: readonly W[],
+  valuesOf: (requests: readonly W[]) => readonly Value[],
 ): Promise<Row[]> {
-  if (wishes.length === 0) return [];
-  if (!(await asked.isDistributed())) return asked.query(ofMany, valuesOf(wishes));
+  if (requests.length === 0) return [];
+  if (!(await asked.isDistributed())) return asked.query(ofMany, valuesOf(requests));
   const rows: Row[] = [];
-  for (const [tenant, own] of Map.groupBy(wishes, (wish) => wish.tenant))
+  for (const [tenant, own] of Map.groupBy(requests, (request) => request.tenant))
     rows.push(...(await asked.query(ofOne, [...valuesOf(own), tenant])));
   return rows;
 }
 
-/** The same for a statement that gives a row for each wish: in the order of the wishes. */
+/** The same for a statement that gives a row for each request: in the order of the requests. */
 export async function rowForEach<W extends { readonly tenant: TenantId }>(
   asked: Asked,
   statements: TenantsStatement,
-  wishes: readonly W[],
-  valuesOf: (wishes: readonly W[]) => readonly Value[],
+  requests: readonly W[],
+  valuesOf: (requests: readonly W[]) => readonly Value[],
 ): Promise<Row[]> {
-  const rows = await rowsFor(asked, statements, wishes, valuesOf);
+  const rows = await rowsFor(asked, statements, requests, valuesOf);
   if (!(await asked.isDistributed())) return rows;
-  const inGroups = [...Map.groupBy(wishes, (wish) => wish.tenant).values()].flat();
-  const rowOf = new Map(inGroups.map((wish, i) => [wish, rows[i]!]));
-  return wishes.map((wish) => rowOf.get(wish)!);
+  const inGroups = [...Map.groupBy(requests, (request) => request.tenant).values()].flat();
+  const rowOf = new Map(inGroups.map((request, i) => [request, rows[i]!]));
+  return requests.map((request) => rowOf.get(request)!);
 }

@@ -1,9 +1,9 @@
 // Verifies a database, by the judge of all stores: over one connection, in a transaction that sees one state.
 
 import type { TenantId } from '@tallystick/contract';
-import { whenAnswered } from '../../answers.ts';
+import { runAsync } from '../../answers.ts';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
-import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
+import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
@@ -40,10 +40,10 @@ const DELETIONS = statement(
 /** All that `asked` answers must be of one state. */
 export async function checkDatabase(
   asked: Asked,
-  wish: FsckWish,
+  options: FsckOptions,
   onProgress?: (progress: FsckProgress) => void,
 ): Promise<FsckReport> {
-  return whenAnswered(fsck(rowsOf(asked), wish), onProgress);
+  return runAsync(fsck(rowsOf(asked), options), onProgress);
 }
 
 /** Whether there is such a tenant; the first that is asked settles the state. */

@@ -40,8 +40,8 @@ after(async () => {
 async function faultsAfter(sql: string): Promise<string[]> {
   const copy = await server.createDatabase(url);
   if (sql !== '') await raw(copy, sql);
-  const wish = { keys: [], seen: [], directory: join(directory, 'data'), setting: 'Storage__Url' };
-  const { faults } = await checkDatabase(copy, wish);
+  const options = { keys: [], seen: [], directory: join(directory, 'data'), setting: 'Storage__Url' };
+  const { faults } = await checkDatabase(copy, options);
   return faults.map(({ tenant, reason, message }) => `${tenant} ${reason} ${message}`);
 }
 

@@ -69,7 +69,7 @@ export async function requireSchema(asked: Asked): Promise<void> {
   }
   const [stranger] = await asked.query(BY_ITSELF);
   if (stranger !== undefined)
-    throw fault('MALFORMED', `the schema has the ${textIn(stranger, 'said')}, which is none of ours`);
+    throw fault('MALFORMED', `the schema has the ${textIn(stranger, 'said')}, which is unknown`);
 }
 
 /** The columns of every table, by `<table>.<column>`. */

@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';
 import type { BundleStore, OpenBundleStore } from '../../bundle-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import type { LogPlace } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-place.ts';
 import { streamIn } from '../../rows/stream-row.ts';
 import { statement, VERIFIER } from '../connection/database.ts';
 import { EvidenceTables } from './evidence-tables.ts';
@@ -26,7 +26,7 @@ const PREVIOUS = statement('SELECT previous_checkpoint FROM epochs WHERE tenant_
 export async function openBundleStore(
   { url, setting }: { readonly url: string; readonly setting: string },
   tenant: TenantId,
-): Promise<OpenBundleStore<LogPlace>> {
+): Promise<OpenBundleStore<LogIdentity>> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await openForVerifying(url, setting));
   const installation = await readInstallation(database, VERIFIER);
@@ -43,7 +43,7 @@ export async function openBundleStore(
   };
 }
 
-function storeIn(asked: Asked, logOrigin: string, tenant: TenantId): BundleStore<LogPlace> {
+function storeIn(asked: Asked, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
   const trees = new TreeTables(logOrigin);
   const tables = new EvidenceTables();
   return {

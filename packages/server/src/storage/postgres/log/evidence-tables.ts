@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
-import type { AlteredEvent, ProofWish, StoredEvidence } from '../../../streams/tree.ts';
+import type { AlteredEvent, ProofRequest, StoredEvidence } from '../../../streams/tree.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
@@ -35,7 +35,7 @@ export class EvidenceTables {
   async one(
     asked: Asked,
     tenant: TenantId,
-    { eventId, visible }: Pick<ProofWish, 'eventId' | 'visible'>,
+    { eventId, visible }: Pick<ProofRequest, 'eventId' | 'visible'>,
   ): Promise<StoredEvidence | AlteredEvent | undefined> {
     const [row] = await asked.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
     if (row === undefined) return undefined;

@@ -3,20 +3,20 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
-import { type LogPlace, placeOf } from '../../rows/log-place.ts';
+import { type LogIdentity, identityOf } from '../../rows/log-place.ts';
 import type { Row } from '../connection/database.ts';
 
 /** Of a row of `epochs` that the log is joined with. */
 export const LOG_COLUMNS = 'log.epoch, log.first_index AS log_first_index, log.previous_checkpoint';
 
 /** Of a row with these columns, null or not there where there is no epoch. */
-export function logIn(row: Row | undefined, tenant: TenantId, logOrigin: string): LogPlace {
+export function logIn(row: Row | undefined, tenant: TenantId, logOrigin: string): LogIdentity {
   const epoch = row && numberOrNone(row, 'epoch');
-  if (row === undefined || epoch === undefined) return { tenant, ...placeOf(tenant, logOrigin) };
+  if (row === undefined || epoch === undefined) return { tenant, ...identityOf(tenant, logOrigin) };
   const beginning = {
     epoch,
     firstIndex: numberOf(row, 'log_first_index'),
     previousCheckpoint: textIn(row, 'previous_checkpoint'),
   };
-  return { tenant, ...placeOf(tenant, logOrigin, beginning) };
+  return { tenant, ...identityOf(tenant, logOrigin, beginning) };
 }

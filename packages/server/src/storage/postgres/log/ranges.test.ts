@@ -33,10 +33,12 @@ after(async () => {
 
 async function check(fromIndex: number, endIndex: number, streamId?: string) {
   const steps: number[] = [];
-  const wish = { fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
+  const request = { fromIndex, endIndex, publicKeys: [PUBLIC_KEY] };
   const verdict = await node.tree
     .forTenant('acme')
-    .checkRange(streamId === undefined ? wish : { ...wish, streamId }, (checked) => steps.push(checked));
+    .checkRange(streamId === undefined ? request : { ...request, streamId }, (checked) =>
+      steps.push(checked),
+    );
   assert.deepEqual(
     steps,
     steps.toSorted((a, b) => a - b),
@@ -107,8 +109,11 @@ it('a range of a stream is the stream that the log says', async () => {
 });
 
 it('a range is held against a checkpoint that is signed by a key that is known', async () => {
-  const wish = { fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
-  const { fault } = await node.tree.forTenant('acme').checkRange(wish, () => {});
+  const request = { fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
+  const { fault } = await node.tree.forTenant('acme').checkRange(request, () => {});
   assert.equal(fault?.reason, 'KEY_UNKNOWN');
-  assert.equal((await node.tree.forTenant('nobody').checkRange(wish, () => {})).fault?.reason, 'TRUNCATED');
+  assert.equal(
+    (await node.tree.forTenant('nobody').checkRange(request, () => {})).fault?.reason,
+    'TRUNCATED',
+  );
 });

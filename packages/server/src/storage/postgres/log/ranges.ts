@@ -5,7 +5,7 @@ import type { RangeStore } from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, textIn } from '../../rows/columns.ts';
-import type { LogPlace } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-place.ts';
 import type { Asked } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
@@ -24,7 +24,11 @@ const STREAMS_AROUND = statement(
      ORDER BY first_index LIMIT 1)`,
 );
 
-export function rangeStore(database: Database, tables: TreeTables, tenant: TenantId): RangeStore<LogPlace> {
+export function rangeStore(
+  database: Database,
+  tables: TreeTables,
+  tenant: TenantId,
+): RangeStore<LogIdentity> {
   const asked = askedAlone(database, readerOf(tenant));
   return {
     ...tenantTrees(tables, asked, tenant),

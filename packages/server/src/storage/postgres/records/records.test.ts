@@ -187,7 +187,7 @@ test('while the database cannot be reached nothing is read or made, and afterwar
   const made = recordOf('acme', { lookup: new Uint8Array(32).fill(1) });
   await append(store, changeOf([made]));
   await alone.kill();
-  const wishes = [
+  const attempts = [
     store.records.version(),
     store.records.byLookup('ApiKey', made.lookup!),
     store.records.byId('ApiKey', made.id),
@@ -196,8 +196,8 @@ test('while the database cannot be reached nothing is read or made, and afterwar
     store.tenants.ensure('acme', NOW_MS),
     store.tenants.ensure('new', NOW_MS),
   ];
-  for (const [i, outcome] of (await Promise.allSettled(wishes)).entries()) {
-    assert.equal(outcome.status, 'rejected', `wish ${i}`);
+  for (const [i, outcome] of (await Promise.allSettled(attempts)).entries()) {
+    assert.equal(outcome.status, 'rejected', `attempt ${i}`);
     const { code, message } = outcome.reason as { code: string; message: string };
     assert.equal(code, 'SERVICE_UNAVAILABLE');
     assert.match(message, /^Keys and tenants cannot be (read|written) at the moment/);

@@ -16,7 +16,7 @@ import {
 import type { StoredCheckpoint, TreeHead } from '../../../streams/tree.ts';
 import { ROW_BYTES, type TreeState } from '../../tree/growing-tree.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import type { LogPlace } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-place.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../../tree/signed-tree.ts';
 import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
@@ -26,7 +26,7 @@ import {
   newestLog,
   SIGNED_LOG_COLUMNS,
   type SignedLog,
-  type TileWish,
+  type LogTile,
   TreeTables,
 } from './tree-tables.ts';
 
@@ -51,7 +51,7 @@ export interface StoredLog {
 }
 
 /** Rows of a log from an index of the tenant's sequence on, up to, not with, another. */
-export interface RunWish {
+export interface EntryRange {
   readonly tenant: TenantId;
   readonly fromIndex: number;
   readonly endIndex: number;
@@ -78,20 +78,20 @@ const SIGNED = statement(
   `SELECT ${SIGNED_LOG_COLUMNS} FROM heads ${newestLog()} WHERE heads.tenant_id = ANY($1)`,
 );
 const LEAVES = statement(
-  `SELECT wish.tenant, leaf FROM unnest($1::text[], $2::bigint[]) AS wish (tenant, place)
-   JOIN entries ON entries.tenant_id = wish.tenant AND entries.leaf_index = wish.place`,
+  `SELECT request.tenant, leaf FROM unnest($1::text[], $2::bigint[]) AS request (tenant, place)
+   JOIN entries ON entries.tenant_id = request.tenant AND entries.leaf_index = request.place`,
 );
 // Joined by the database: a row at a time costs more than the hashing.
 const RUNS = ofTenants(
   3,
   (
     only,
-  ) => `SELECT run.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
+  ) => `SELECT run.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS request (tenant, begin_at, end_at, number),
    LATERAL (SELECT count(*) AS count,
        count(*) FILTER (WHERE octet_length(entry) = ${ENTRY_BYTES} AND octet_length(leaf) = ${HASH_BYTES}) AS whole,
        string_agg(entry || leaf, ''::bytea ORDER BY leaf_index) AS rows
-     FROM entries WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at${only('tenant_id')}) AS run
-   ORDER BY wish.number`,
+     FROM entries WHERE tenant_id = request.tenant AND leaf_index >= request.begin_at AND leaf_index < request.end_at${only('tenant_id')}) AS run
+   ORDER BY request.number`,
 );
 
 export class GrowingLogs {
@@ -139,17 +139,17 @@ export class GrowingLogs {
   /** The trees as they were last signed; a function throws EvidenceError where what is stored is not that. */
   async trees(logs: readonly SignedLog[]): Promise<(() => TreeState)[]> {
     const plans = logs.map(({ log, latest }) => (latest === undefined ? undefined : planOf(log, latest)));
-    const wishes = plans.flatMap((plan) => plan?.wishes ?? []);
+    const requests = plans.flatMap((plan) => plan?.requests ?? []);
     const signed = plans.filter((plan) => plan !== undefined);
     // All of what is signed is there: nothing of it ever changes, so that it need not be read in one state.
-    const tiles = await this.tables.tiles(this.#asked, wishes);
+    const tiles = await this.tables.tiles(this.#asked, requests);
     const leaves = await this.#leavesAt(signed);
-    const tileOf = new Map(wishes.map((wish, i) => [wish, tiles[i]!]));
+    const tileOf = new Map(requests.map((request, i) => [request, tiles[i]!]));
     return logs.map(({ log }, i) => {
       const plan = plans[i];
       if (plan === undefined) return () => unsignedTree(log);
-      const { latest, wishes: own } = plan;
-      const ownTiles = own.map((wish) => tileOf.get(wish)!);
+      const { latest, requests: own } = plan;
+      const ownTiles = own.map((request) => tileOf.get(request)!);
       return () =>
         signedTree(
           log,
@@ -161,7 +161,7 @@ export class GrowingLogs {
   }
 
   /** The head at a size that is signed over; throws EvidenceError where the one does not lead to the other. */
-  async headWithin(log: LogPlace, { size: to, note }: StoredCheckpoint, from: number): Promise<TreeHead> {
+  async headWithin(log: LogIdentity, { size: to, note }: StoredCheckpoint, from: number): Promise<TreeHead> {
     const { fromRoot, proof } = await this.tables.made(this.#asked, log, to, (read) => ({
       fromRoot: treeRoot(from, read).slice(),
       proof: from < to ? proveConsistency(from, to, read) : [],
@@ -175,13 +175,13 @@ export class GrowingLogs {
   }
 
   /** The rows of each, entry and leaf one behind the other; a function throws where they are not whole. */
-  async runs(wishes: readonly RunWish[]): Promise<(() => Uint8Array)[]> {
-    const rows = await rowForEach(this.#asked, RUNS, wishes, (some) => [
+  async runs(requests: readonly EntryRange[]): Promise<(() => Uint8Array)[]> {
+    const rows = await rowForEach(this.#asked, RUNS, requests, (some) => [
       some.map(({ tenant }) => tenant),
       some.map(({ fromIndex }) => fromIndex),
       some.map(({ endIndex }) => endIndex),
     ]);
-    return wishes.map((wish, i) => () => runIn(rows[i], wish));
+    return requests.map((request, i) => () => runIn(rows[i], request));
   }
 
   async #leavesAt(plans: readonly TreePlan[]): Promise<Map<TenantId, Uint8Array>> {
@@ -206,19 +206,19 @@ function endIn(text: string): LogEnd {
 
 /** What is read to make a tree again. */
 interface TreePlan {
-  readonly log: LogPlace;
+  readonly log: LogIdentity;
   readonly latest: StoredCheckpoint;
-  readonly wishes: readonly TileWish[];
+  readonly requests: readonly LogTile[];
 }
 
-function planOf(log: LogPlace, latest: StoredCheckpoint): TreePlan {
+function planOf(log: LogIdentity, latest: StoredCheckpoint): TreePlan {
   const { size } = latest;
   // Of a size that no tree has there is nothing to read, and what is made of that is no tree.
   const tiles = size > 0 ? tilesRead(size, (read) => subtreesAt(size, read)) : [];
-  return { log, latest, wishes: tiles.map((tile) => ({ log, tile })) };
+  return { log, latest, requests: tiles.map((tile) => ({ log, tile })) };
 }
 
-function runIn(row: Row | undefined, { fromIndex, endIndex }: RunWish): Uint8Array {
+function runIn(row: Row | undefined, { fromIndex, endIndex }: EntryRange): Uint8Array {
   const count = endIndex - fromIndex;
   // Joined, rows of another length would shift all that follow.
   if (numberOf(row, 'count') !== count || numberOf(row, 'whole') !== count) {

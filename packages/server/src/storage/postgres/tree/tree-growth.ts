@@ -8,7 +8,7 @@ import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing, TreeHead } from '../../../streams/tree.ts';
 import { GrowingTree, ROW_BYTES } from '../../tree/growing-tree.ts';
-import type { LogPlace } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-place.ts';
 import { headIn, requireBegun, standingOf, unreadableStanding } from '../../tree/signed-tree.ts';
 import type { Database } from '../connection/database.ts';
 import { GrowingLogs, type LogEnd, LOGS_AT_ONCE, type StoredLog } from './growing-logs.ts';
@@ -18,7 +18,7 @@ import type { SignedLog } from './tree-tables.ts';
 
 /** A log on its way: what was read of it, and where it stands. */
 interface Growing {
-  readonly log: LogPlace;
+  readonly log: LogIdentity;
   readonly share: number;
   readonly tree: GrowingTree;
   /** At a size that was asked for, where the tree was made beyond it. */
@@ -244,7 +244,7 @@ export class TreeGrowth {
   async #readRuns(portion: readonly LogEnd[], roomBefore: number, faults: LogFault[]) {
     let left = roomBefore;
     let count = 0;
-    const wishes = [];
+    const requests = [];
     for (const { tenant, endIndex } of portion) {
       const growing = this.#trees.get(tenant);
       if (left === 0) break;
@@ -253,11 +253,11 @@ export class TreeGrowth {
       const fromIndex = growing === undefined ? endIndex : endOf(growing);
       const taken = Math.min(left, endIndex - fromIndex);
       if (taken <= 0) continue;
-      wishes.push({ tenant, fromIndex, endIndex: fromIndex + taken });
+      requests.push({ tenant, fromIndex, endIndex: fromIndex + taken });
       left -= taken;
     }
-    const runs = await this.#logs.runs(wishes);
-    for (const [i, { tenant }] of wishes.entries()) await this.#take(tenant, runs[i]!, faults);
+    const runs = await this.#logs.runs(requests);
+    for (const [i, { tenant }] of requests.entries()) await this.#take(tenant, runs[i]!, faults);
     return { left, count };
   }
 

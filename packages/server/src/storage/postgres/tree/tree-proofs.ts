@@ -1,9 +1,9 @@
 // Proofs from the database, each from one state of it.
 
 import type { TenantId } from '@tallystick/contract';
-import type { AlteredEvent, ProofWish, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
-import { whenAnswered } from '../../answers.ts';
-import type { LogPlace } from '../../rows/log-place.ts';
+import type { AlteredEvent, ProofRequest, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
+import { runAsync } from '../../answers.ts';
+import type { LogIdentity } from '../../rows/log-place.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import type { Asked } from '../connection/by-tenant.ts';
@@ -20,14 +20,14 @@ interface ProofTables {
 export async function proveEvent(
   { database, trees, evidence }: ProofTables,
   tenant: TenantId,
-  wish: ProofWish,
+  request: ProofRequest,
 ): Promise<ProvenEvent | AlteredEvent | undefined> {
   return database.inOneState(readerOf(tenant), (asked) => {
     const store = {
       ...treesInOneState(trees, asked, tenant),
-      evidence: (one: ProofWish) => evidence.one(asked, tenant, one),
+      evidence: (one: ProofRequest) => evidence.one(asked, tenant, one),
     };
-    return whenAnswered(proofs.proveEvent(store, tenant, wish));
+    return runAsync(proofs.proveEvent(store, tenant, request));
   });
 }
 
@@ -38,12 +38,12 @@ export async function proveGrowth(
   to: number | undefined,
 ): Promise<ProvenGrowth | undefined> {
   return database.inOneState(readerOf(tenant), (asked) =>
-    whenAnswered(proofs.proveGrowth(treesInOneState(trees, asked, tenant), from, to)),
+    runAsync(proofs.proveGrowth(treesInOneState(trees, asked, tenant), from, to)),
   );
 }
 
 /** The newest checkpoint comes with its log, and is the newest one for as long as the state is the same. */
-function treesInOneState(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogPlace> {
+function treesInOneState(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
   let found: SignedLog | undefined;
   return {
     ...tenantTrees(tables, asked, tenant),

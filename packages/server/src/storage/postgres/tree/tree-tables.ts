@@ -17,7 +17,7 @@ import {
 import type { CosignedPortion, LogSize, StoredCheckpoint } from '../../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
-import { checkpointIn, type LogPlace } from '../../rows/log-place.ts';
+import { checkpointIn, type LogIdentity } from '../../rows/log-place.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';
@@ -25,7 +25,7 @@ import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
 /** A log with its newest checkpoint, by one statement. */
 export interface SignedLog {
-  readonly log: LogPlace;
+  readonly log: LogIdentity;
   readonly latest: StoredCheckpoint | undefined;
 }
 
@@ -35,8 +35,8 @@ export interface StoredEntry {
 }
 
 /** A tile of some log. */
-export interface TileWish {
-  readonly log: LogPlace;
+export interface LogTile {
+  readonly log: LogIdentity;
   readonly tile: HashTile;
 }
 
@@ -81,19 +81,19 @@ const LEAF_TILES = ofTenants(
   3,
   (
     only,
-  ) => `SELECT tile.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS wish (tenant, begin_at, end_at, number),
+  ) => `SELECT tile.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS request (tenant, begin_at, end_at, number),
    LATERAL (SELECT ${joined('leaf', 'leaf_index')} FROM entries
-     WHERE tenant_id = wish.tenant AND leaf_index >= wish.begin_at AND leaf_index < wish.end_at${only('tenant_id')}) AS tile
-   ORDER BY wish.number`,
+     WHERE tenant_id = request.tenant AND leaf_index >= request.begin_at AND leaf_index < request.end_at${only('tenant_id')}) AS tile
+   ORDER BY request.number`,
 );
 const HASH_TILES = ofTenants(
   5,
   (only) => `SELECT tile.* FROM unnest($1::text[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[])
-     WITH ORDINALITY AS wish (tenant, epoch, level, begin_at, end_at, number),
-   LATERAL (SELECT ${joined('hash', 'place')} FROM tile_hashes WHERE tenant_id = wish.tenant
-     AND tile_hashes.epoch = wish.epoch AND tile_hashes.level = wish.level
-     AND place >= wish.begin_at AND place < wish.end_at${only('tenant_id')}) AS tile
-   ORDER BY wish.number`,
+     WITH ORDINALITY AS request (tenant, epoch, level, begin_at, end_at, number),
+   LATERAL (SELECT ${joined('hash', 'place')} FROM tile_hashes WHERE tenant_id = request.tenant
+     AND tile_hashes.epoch = request.epoch AND tile_hashes.level = request.level
+     AND place >= request.begin_at AND place < request.end_at${only('tenant_id')}) AS tile
+   ORDER BY request.number`,
 );
 
 export class TreeTables {
@@ -130,7 +130,7 @@ export class TreeTables {
   }
 
   /** Where the log begins that follows upon this one, after a restore. */
-  async nextBegin(asked: Asked, { tenant, epoch }: LogPlace): Promise<number | undefined> {
+  async nextBegin(asked: Asked, { tenant, epoch }: LogIdentity): Promise<number | undefined> {
     const [row] = await asked.query(NEXT_BEGIN, [tenant, epoch]);
     return row && numberOf(row, 'first_index');
   }
@@ -140,13 +140,13 @@ export class TreeTables {
     return originOf({ tenant, epoch }, this.#logOrigin);
   }
 
-  async latest(asked: Asked, { tenant, epoch }: LogPlace): Promise<StoredCheckpoint | undefined> {
+  async latest(asked: Asked, { tenant, epoch }: LogIdentity): Promise<StoredCheckpoint | undefined> {
     return checkpointIn((await asked.query(NEWEST, [tenant, epoch]))[0]);
   }
 
   async checkpoint(
     asked: Asked,
-    { tenant, epoch }: LogPlace,
+    { tenant, epoch }: LogIdentity,
     size: number,
   ): Promise<StoredCheckpoint | undefined> {
     return checkpointIn((await asked.query(CHECKPOINT, [tenant, epoch, size]))[0]);
@@ -167,7 +167,7 @@ export class TreeTables {
   }
 
   /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
-  async tile(asked: Asked, log: LogPlace, tile: Tile): Promise<Uint8Array | undefined> {
+  async tile(asked: Asked, log: LogIdentity, tile: Tile): Promise<Uint8Array | undefined> {
     const { level, index, width } = tile;
     if (!(await this.#isPublished(asked, log, tile))) return undefined;
     if (level !== 'entries') return (await this.tiles(asked, [{ log, tile: { level, index, width } }]))[0]!();
@@ -176,7 +176,7 @@ export class TreeTables {
   }
 
   /** Whether some checkpoint is of a size at which the log has this tile, of this width. */
-  async #isPublished(asked: Asked, { tenant, epoch }: LogPlace, tile: Tile): Promise<boolean> {
+  async #isPublished(asked: Asked, { tenant, epoch }: LogIdentity, tile: Tile): Promise<boolean> {
     const { from, to } = tileSizes(tile);
     if (from > Number.MAX_SAFE_INTEGER) return false;
     const values = [tenant, epoch, from, Math.min(to, Number.MAX_SAFE_INTEGER)];
@@ -184,25 +184,25 @@ export class TreeTables {
   }
 
   /** What `make` makes of the hashes of the tree at one size, which must not be larger than what is stored of it. */
-  async made<T>(asked: Asked, log: LogPlace, size: number, make: (read: HashReader) => T): Promise<T> {
-    const wishes = tilesRead(size, make).map((tile) => ({ log, tile }));
-    return makeOf(size, wishes, await this.tiles(asked, wishes), make);
+  async made<T>(asked: Asked, log: LogIdentity, size: number, make: (read: HashReader) => T): Promise<T> {
+    const requests = tilesRead(size, make).map((tile) => ({ log, tile }));
+    return makeOf(size, requests, await this.tiles(asked, requests), make);
   }
 
   /** Of each tile a function that gives its bytes, or throws EvidenceError where they are not those of the tile. */
-  async tiles(asked: Asked, wishes: readonly TileWish[]): Promise<(() => Uint8Array)[]> {
-    const ofLeaves = wishes.filter(({ tile }) => tile.level === 0);
-    const ofHashes = wishes.filter(({ tile }) => tile.level > 0);
+  async tiles(asked: Asked, requests: readonly LogTile[]): Promise<(() => Uint8Array)[]> {
+    const ofLeaves = requests.filter(({ tile }) => tile.level === 0);
+    const ofHashes = requests.filter(({ tile }) => tile.level > 0);
     const [leaves, hashes] = await Promise.all([leafTiles(asked, ofLeaves), hashTiles(asked, ofHashes)]);
     const rows = new Map([
-      ...ofLeaves.map((wish, i) => [wish, leaves[i]] as const),
-      ...ofHashes.map((wish, i) => [wish, hashes[i]] as const),
+      ...ofLeaves.map((request, i) => [request, leaves[i]] as const),
+      ...ofHashes.map((request, i) => [request, hashes[i]] as const),
     ]);
-    return wishes.map((wish) => () => tileIn(rows.get(wish), wish.log.origin, wish.tile));
+    return requests.map((request) => () => tileIn(rows.get(request), request.log.origin, request.tile));
   }
 
   /** So many entries from an index of the log on, as they are stored. */
-  async entries(asked: Asked, log: LogPlace, index: number, count: number): Promise<StoredEntry[]> {
+  async entries(asked: Asked, log: LogIdentity, index: number, count: number): Promise<StoredEntry[]> {
     const from = log.firstIndex + index;
     const rows = await asked.query(ENTRIES, [log.tenant, from, from + count]);
     return rows.map((row) => ({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') }));
@@ -212,16 +212,16 @@ export class TreeTables {
 /** Over tiles of one log that were read beforehand. */
 export function makeOf<T>(
   size: number,
-  wishes: readonly TileWish[],
+  requests: readonly LogTile[],
   tiles: readonly (() => Uint8Array)[],
   make: (read: HashReader) => T,
 ): T {
-  const bytes = new Map(wishes.map(({ tile: { level, index } }, i) => [`${level}/${index}`, tiles[i]!]));
+  const bytes = new Map(requests.map(({ tile: { level, index } }, i) => [`${level}/${index}`, tiles[i]!]));
   return make(tileHashReader(size, ({ level, index }) => bytes.get(`${level}/${index}`)!()));
 }
 
 /** What is asked of the logs of one tenant. */
-export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogPlace> {
+export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
   return {
     log: async (index) => (await tables.signedLog(asked, tenant, index))?.log,
     latest: (log) => tables.latest(asked, log),
@@ -243,8 +243,8 @@ export function askedAlone(database: Database, scope: Scope): Asked {
   };
 }
 
-async function leafTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
-  const runs = wishes.map(({ log, tile }) => {
+async function leafTiles(asked: Asked, requests: readonly LogTile[]): Promise<Row[]> {
+  const runs = requests.map(({ log, tile }) => {
     const beginAt = log.firstIndex + tile.index * TILE_WIDTH;
     return { tenant: log.tenant, beginAt, endAt: beginAt + tile.width };
   });
@@ -255,8 +255,8 @@ async function leafTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row
   ]);
 }
 
-async function hashTiles(asked: Asked, wishes: readonly TileWish[]): Promise<Row[]> {
-  const runs = wishes.map(({ log: { tenant, epoch }, tile: { level, index, width } }) => {
+async function hashTiles(asked: Asked, requests: readonly LogTile[]): Promise<Row[]> {
+  const runs = requests.map(({ log: { tenant, epoch }, tile: { level, index, width } }) => {
     const beginAt = index * TILE_WIDTH;
     return { tenant, epoch, level, beginAt, endAt: beginAt + width };
   });

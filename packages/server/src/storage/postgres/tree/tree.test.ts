@@ -205,8 +205,8 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     const secret = draftOf({ classification: 'Secret' }, { classification: 'Secret' });
     await node.log.append([request('acme', [secret])], now());
     const isFound = async (visible: readonly Classification[]) => {
-      const wish = { eventId: secret.eventId, visible, preferred: [] };
-      return (await node.tree.forTenant('acme').proveEvent(wish)) !== undefined;
+      const proofRequest = { eventId: secret.eventId, visible, preferred: [] };
+      return (await node.tree.forTenant('acme').proveEvent(proofRequest)) !== undefined;
     };
     for (const column of [3, 4, 32, 33, -1, -31, -32, 64]) {
       await place.raw('UPDATE entries SET classification = $1', [column]);

@@ -5,10 +5,10 @@ import type { TenantId } from '@tallystick/contract';
 import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
 import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { LogTree, TenantTrees, TreeReader, TreeWriter } from '../../../streams/tree.ts';
-import { whenAnswered } from '../../answers.ts';
+import { runAsync } from '../../answers.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
-import { headOf, type LogPlace, ofLog } from '../../rows/log-place.ts';
+import { headOf, type LogIdentity, ofLog } from '../../rows/log-place.ts';
 import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
@@ -62,12 +62,12 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   const signedLog = (tenant: TenantId, index: number | undefined) =>
     trees.signedLog(askedFor(tenant), tenant, index);
   const ofAny: OfAny<TenantTrees, TenantId> = {
-    checkRange: (tenant, wish, onProgress) =>
-      whenAnswered(
-        checkRange(rangeStore(database, trees, tenant), { ...wish, tenant }, trustedOf(wish)),
+    checkRange: (tenant, request, onProgress) =>
+      runAsync(
+        checkRange(rangeStore(database, trees, tenant), { ...request, tenant }, trustedOf(request)),
         onProgress,
       ),
-    proveEvent: (tenant, wish) => proveEvent(tables, tenant, wish),
+    proveEvent: (tenant, request) => proveEvent(tables, tenant, request),
     proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
     cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
     evidenceRange: (tenant, fromIndex, endIndex, limit) =>
@@ -87,7 +87,7 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   };
 }
 
-function treeOf(database: Database, trees: TreeTables, log: LogPlace): LogTree {
+function treeOf(database: Database, trees: TreeTables, log: LogIdentity): LogTree {
   const { origin, epoch, firstIndex, tenant } = log;
   const asked = askedAlone(database, readerOf(tenant));
   return {

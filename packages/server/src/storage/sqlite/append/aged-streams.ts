@@ -1,5 +1,5 @@
-// Finds open streams that have reached their age and that no append has come to seal. It goes round the tenants, some
-// of them a time, so that nobody who appends waits long; and it passes by a log that cannot be sealed.
+// Finds open streams that have reached their age and that no append has sealed. It cycles through the tenants in
+// portions, so that appends do not wait long, and it skips a log that cannot be sealed.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -7,24 +7,27 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 
 export interface AgedPortion {
   readonly tenants: readonly TenantId[];
-  /** Some tenants were not looked at yet. */
+  /** Some tenants were not checked yet. */
   readonly hasMore: boolean;
 }
 
 const LOOKED_AT_MAX = 1000;
 const FOUND_MAX = 100;
-/** receivedAt in an entry: 8 bytes, the highest first, so that they compare like the number. From 1, as SQL counts. */
+/**
+ * The offset of receivedAt in an entry, counted from 1 as in SQL: 8 bytes, big-endian, so that they compare like the
+ * number.
+ */
 const RECEIVED_AT = 29;
 const RECEIVED_BYTES = 8;
 
 export class AgedStreams {
   readonly #find: StatementSync;
   readonly #last: StatementSync;
-  /** The tenant that was looked at last. */
+  /** The last tenant checked. */
   #reached = 0;
 
   constructor(db: DatabaseSync) {
-    // A stream is made before its first entry is received: where it is young, the entry need not be looked at.
+    // A stream is created before its first entry is received: if it is young, the entry need not be read.
     this.#find = db.prepare(
       `SELECT tenants.tenant, tenant_id FROM tenants JOIN streams ON streams.tenant = tenants.tenant
          AND first_index = (SELECT max(first_index) FROM streams AS newest WHERE newest.tenant = tenants.tenant)
@@ -36,7 +39,7 @@ export class AgedStreams {
     this.#last = db.prepare('SELECT max(tenant) AS tenant FROM tenants');
   }
 
-  /** Tenants whose open stream began before `cutMs`, from where the last portion ended. */
+  /** Tenants whose open stream began before `cutMs`, from the end of the last portion on. */
   next(cutMs: number): AgedPortion {
     const last = Number(this.#last.get()?.['tenant'] ?? 0);
     const end = Math.min(this.#reached + LOOKED_AT_MAX, last);

@@ -19,7 +19,7 @@ import { addTenants } from '../records/tenants.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-chain-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Two tenants of three entries each, in turns, and the journal that wrote them. */
+/** Two tenants with three alternating entries each, and the journal that wrote them. */
 function build() {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = ['acme', 'other'].map((tenantId) => ({ tenantId, fingerprintKey: new Uint8Array(32) }));
@@ -35,7 +35,7 @@ function build() {
   return { db, append };
 }
 
-/** Writes an entry that names `previous`, past all guards. */
+/** Writes an entry that names `previous`, bypassing all guards. */
 function insert(db: DatabaseSync, tenantId: string, index: number, previous: Uint8Array): void {
   const row = db
     .prepare(`SELECT * FROM entries JOIN tenants USING (tenant) WHERE tenant_id = ?`)
@@ -57,7 +57,7 @@ function leafOf(db: DatabaseSync, tenantId: string, index: number): Uint8Array {
   return db.prepare(sql).get(tenantId, index)!['leaf'] as Uint8Array;
 }
 
-test('every entry that names the leaf before it passes, and each other one is found, wherever it stands', () => {
+test('every entry that names the previous leaf passes, and any other is found at any position', () => {
   const { db } = build();
   const guard = new ChainGuard(db);
   guard.demandChain(1);
@@ -83,7 +83,7 @@ test('every entry that names the leaf before it passes, and each other one is fo
   assert.throws(() => insert(db, 'acme', 3, leafOf(db, 'acme', 2)), /UNIQUE constraint failed/);
 });
 
-test('only the first entry of an epoch need not name the leaf before it', () => {
+test('only the first entry of an epoch need not name the previous leaf', () => {
   const { db } = build();
   const guard = new ChainGuard(db);
   db.exec(`INSERT INTO epochs SELECT tenant, 1, 3, '' FROM tenants WHERE tenant_id = 'acme'`);
@@ -110,7 +110,7 @@ test('a journal with a stale head commits nothing to that log, the others of the
     db
       .prepare('SELECT count(*) AS n FROM entries JOIN tenants USING (tenant) WHERE tenant_id = ?')
       .get(tenantId)!['n'];
-  // Over the journal's own connection, which data_version does not tell it of: from now on its head is stale.
+  // Uses the journal's own connection, for which data_version does not change: from now on its head is stale.
   db.exec(`DROP TRIGGER entries_do_not_change;
     UPDATE entries SET leaf = zeroblob(32) WHERE leaf_index = 2
       AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')`);
@@ -133,7 +133,7 @@ test('a journal with a stale head commits nothing to that log, the others of the
     [3, 4],
   );
   assert.deepEqual([count('acme'), count('other')], [3, 5]);
-  // The head is read anew and found to be no hash of its entry: nothing is built on it, now or later.
+  // The head is read again and does not match its entry: nothing is appended to it, now or later.
   for (let i = 0; i < 2; i++) {
     const [again] = append(request('acme', [draftOf()]));
     assert.match(String(again && 'error' in again && again.error), /entry 2 is not what was hashed/);
@@ -141,7 +141,7 @@ test('a journal with a stale head commits nothing to that log, the others of the
   assert.deepEqual([count('acme'), count('other')], [3, 5]);
 });
 
-test('an id whose entry was changed is refused to its tenant alone', () => {
+test('an id whose entry was changed is refused for its tenant only', () => {
   const { db, append } = build();
   const draft = draftOf({}, { sentFingerprint: new Uint8Array(32) });
   append(request('acme', [draft]), request('other', [draft]));

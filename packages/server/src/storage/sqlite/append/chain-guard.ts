@@ -1,7 +1,7 @@
-// The last guard of the chain. Before a commit, and under its lock, the entries that were just written are read back
-// and held against the leaves before them as they are stored: whatever the writer believed of a head, an entry that
-// does not name the leaf before it is never committed. One statement for a whole pool: a trigger would do the same
-// for each row at twenty times the price.
+// The last guard of the chain. Before a commit, and under its lock, the new entries are read back and compared with the
+// stored leaves before them: an entry that does not name the previous leaf is never committed, even if the writer had a
+// wrong head. This is one statement for a whole pool: a trigger would cost twenty times as much, since it runs for each
+// row.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -12,8 +12,8 @@ export class ChainGuard {
   readonly #unlinked: StatementSync;
 
   constructor(db: DatabaseSync) {
-    // Genesis is a hash that SQL cannot make; the first entry of a log can be there once, by entries_by_index. Whether it
-    // is the first one after a restore is only looked up where nothing links it: SQLite would do so for every row.
+    // SQL cannot compute the genesis hash; entries_by_index makes the first entry of a log unique. Whether an entry is
+    // the first after a restore is looked up only if it is not linked: SQLite would do so for every row.
     this.#unlinked = db.prepare(
       `SELECT new.leaf_index, (SELECT tenant_id FROM tenants WHERE tenants.tenant = new.tenant) AS tenant_id
        FROM entries AS new LEFT JOIN entries AS before
@@ -24,7 +24,7 @@ export class ChainGuard {
     );
   }
 
-  /** Throws TenantFault unless every entry from this id on names the leaf before it. */
+  /** Throws TenantFault unless every entry from this id on names the previous leaf. */
   demandChain(firstId: number): void {
     const row = this.#unlinked.get(firstId);
     if (row === undefined) return;
@@ -33,7 +33,7 @@ export class ChainGuard {
   }
 }
 
-/** What the tables refuse is of that log alone, too. */
+/** A write that the tables refuse is a fault of that log only, too. */
 export function orRefused<T>(tenant: TenantId, write: () => T): T {
   try {
     return write();

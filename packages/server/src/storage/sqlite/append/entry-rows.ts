@@ -1,11 +1,11 @@
-// Entries with their leaves as one run of bytes, which costs a fraction of a row at a time: SQLite joins the rows of a
-// log itself, byte by byte, as text that is never read as such.
+// Entries with their leaves as one run of bytes, which costs a fraction of reading row by row: SQLite concatenates the
+// rows of a log, byte by byte, as text that is never decoded.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, EvidenceError, HASH_BYTES } from '@tallystick/evidence';
 import { blobOf, numberOf, readOr } from '../../rows/columns.ts';
 
-/** Consecutive rows of one log, entry and leaf of each one behind the other. */
+/** Consecutive rows of one log: each entry is followed by its leaf. */
 export interface EntryRun {
   readonly tenant: number;
   /** In the tenant's sequence. */
@@ -19,7 +19,7 @@ const RUN = `tenant, min(leaf_index) AS first_index, max(leaf_index) AS last_ind
   sum(length(entry) = ${ENTRY_BYTES} AND length(leaf) = ${HASH_BYTES}) AS whole, max(id) AS last_id,
   CAST(group_concat(CAST(entry || leaf AS BLOB), '' ORDER BY leaf_index) AS BLOB) AS rows`;
 
-/** Stands for rows that are not what an entry and its leaf are, or that have a gap. */
+/** Stands for rows with wrong lengths or a gap. */
 const BROKEN = new Uint8Array(1);
 
 export class EntryRows {
@@ -34,11 +34,11 @@ export class EntryRows {
       `SELECT ${RUN} FROM (SELECT * FROM entries WHERE tenant = ? AND leaf_index >= ? ORDER BY leaf_index LIMIT ?)
        GROUP BY tenant`,
     );
-    // They would throw for a number that is too large, and so for all logs.
+    // Otherwise a number that is too large would throw, and affect all logs.
     for (const statement of [this.#newRuns, this.#run]) statement.setReadBigInts(true);
   }
 
-  /** What was written behind this row id, no more than `limit` rows; and the last id among them. */
+  /** The rows after this row id, at most `limit`, and the last id among them. */
   behind(
     id: number,
     limit: number,
@@ -51,7 +51,7 @@ export class EntryRows {
     };
   }
 
-  /** Rows of one log from an index of the tenant's sequence on; undefined where there are none. */
+  /** Rows of one log from an index of the tenant's sequence on; undefined if there are none. */
   from(tenant: number, index: number, limit: number): EntryRun | undefined {
     const [row] = this.#run.all(tenant, index, limit);
     return row === undefined ? undefined : runIn(row);
@@ -65,7 +65,7 @@ function runIn(row: Row): EntryRun {
 
 function wholeRunIn(row: Row, tenant: number): EntryRun {
   const [firstIndex, count] = [numberOf(row, 'first_index'), numberOf(row, 'count')];
-  // Joined, rows of another length would shift all that follow.
+  // Rows of another length would shift all that follow.
   if (numberOf(row, 'whole') !== count || numberOf(row, 'last_index') !== firstIndex + count - 1) {
     return { tenant, firstIndex, rows: BROKEN };
   }

@@ -1,13 +1,13 @@
-// Begins a new log after a restore, where pool/epoch-judge.ts says that it is called for.
+// Begins a new log after a restore, if pool/epoch-judge.ts allows it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
-import { beginLog, type EpochRead, judgeEpoch, type ReadNote } from '../../pool/epoch-judge.ts';
+import { beginLog, type EpochRead, judgeEpoch, type ReadCheckpoint } from '../../pool/epoch-judge.ts';
 import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
 import type { StreamWriter } from '../../pool/stream-writer.ts';
 import { textIn } from '../../rows/columns.ts';
 import type { NumberedHead } from './heads.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 export interface EpochWriterOptions extends OwnNoticesOptions {
   readonly logOrigin: string;
@@ -31,7 +31,7 @@ export class EpochWriter {
     this.#notes.setReadBigInts(true);
   }
 
-  /** In the transaction in which the head was read. */
+  /** Runs in the transaction in which the head was read. */
   begin(request: EpochRequest, head: NumberedHead, nowMs: number): EpochResult {
     const judging = judgeEpoch(request, head, this.#options.logOrigin);
     let step = judging.next();
@@ -44,11 +44,11 @@ export class EpochWriter {
 
   #read(read: EpochRead, { tenant }: EpochRequest): unknown {
     if (read.verb === 'Log') return this.#trees.log(tenant, read.index);
-    // A log that was given by the line above.
-    const log = read.log as LogPlace;
+    // The line above returned this log.
+    const log = read.log as LogIdentity;
     if (read.verb === 'Entries') return this.#trees.entries(log, read.index, read.count);
     return this.#notes
       .all(log.tenant, log.epoch)
-      .map((row): ReadNote => ({ size: Number(row['size']), note: textIn(row, 'note') }));
+      .map((row): ReadCheckpoint => ({ size: Number(row['size']), note: textIn(row, 'note') }));
   }
 }

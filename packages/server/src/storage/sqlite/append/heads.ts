@@ -1,7 +1,7 @@
-// The head of each tenant's log, as the one who appends needs it: where the next entry goes, what it links to, and
-// which stream is open. Heads are not stored: the head is the newest entry, the open stream the newest one. They are
-// remembered between commits, and forgotten as soon as another connection has committed or a commit of ours has failed.
-// Of a tenant that went on after a restore it is the head of the log that is written to now.
+// The head of each tenant's log for the writer: the next index, the leaf to link to, and the open stream. Heads are not
+// stored: the head is the newest entry, the open stream the newest one. They are cached between commits, and dropped as
+// soon as another connection has committed or a commit of ours has failed. For a tenant that continued after a restore
+// it is the head of the current log.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -9,7 +9,7 @@ import type { Head } from '../../pool/head.ts';
 import { type EntryAt, readHead } from '../../pool/read-head.ts';
 import { orTenantFault } from '../../pool/tenant-fault.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 export interface NumberedHead extends Head {
   /** The tenant's number. */
@@ -40,13 +40,13 @@ export class Heads {
     this.#entry = db.prepare(
       'SELECT leaf_index, entry, leaf FROM entries WHERE tenant = ? AND leaf_index = ?',
     );
-    // They would throw for a number that is too large, and so for whoever else is appended to.
+    // Otherwise a number that is too large would throw, and affect the other tenants.
     for (const statement of [this.#newest, this.#stream, this.#entry]) statement.setReadBigInts(true);
     this.#lastId = db.prepare('SELECT max(id) AS id FROM entries');
     this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
-  /** Called inside the transaction, when nobody else can commit any more. */
+  /** Called inside the transaction, when no other connection can commit. */
   refresh(): void {
     const version = numberOf(this.#dataVersion.get(), 'data_version');
     if (version !== this.#version || this.#heads.size > HEADS_REMEMBERED_MAX) this.forget();
@@ -68,7 +68,7 @@ export class Heads {
     return this.#nextId++;
   }
 
-  /** Undefined for a tenant that is not there. */
+  /** Undefined for an unknown tenant. */
   of(tenantId: TenantId): NumberedHead | undefined {
     const known = this.#heads.get(tenantId);
     if (known !== undefined) return known;
@@ -84,7 +84,7 @@ export class Heads {
     });
   }
 
-  #read(tenantId: TenantId, log: LogPlace): NumberedHead {
+  #read(tenantId: TenantId, log: LogIdentity): NumberedHead {
     const { tenant } = log;
     const newest = this.#newest.get(tenant);
     const stream = newest === undefined ? undefined : this.#stream.get(tenant);

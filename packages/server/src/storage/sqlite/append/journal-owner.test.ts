@@ -38,7 +38,7 @@ function build() {
   return { clock, owner, append, databaseBytes: () => size(path), walBytes: () => size(`${path}-wal`), path };
 }
 
-test('the write-ahead log is folded when nothing is asked for a while, not before', async () => {
+test('the write-ahead log is folded after an idle time, not before', async () => {
   const { clock, owner, append, databaseBytes } = build();
   using _ = owner;
   await clock.advance(1000);
@@ -64,7 +64,7 @@ test('under load it is folded when it has reached its size, so the file stays sm
   assert.ok(largest > 10e6 && largest < 30e6, `${largest} bytes`);
 });
 
-test('a reader that stays in the way does not stop the writer', async () => {
+test('a long reader does not stop the writer', async () => {
   const { owner, append, path } = build();
   using _ = owner;
   await append(10);

@@ -1,7 +1,7 @@
-// Whoever holds the connection that writes: the writer thread of the service, or the command line itself. After a
-// failure the connection is closed and opened anew before the next verb, so that no half-known state is built upon.
-// The write-ahead log is folded into the database when nothing is asked for a while, and at the latest when it has
-// reached its size; never inside a commit that somebody waits for.
+// The owner of the writing connection: the writer thread of the service, or the command line itself. After a failure
+// the connection is closed and reopened before the next call, so that no uncertain state is used. The write-ahead log
+// is folded into the database when idle, and at the latest when it has reached its size limit; never inside a commit
+// that a caller waits for.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -35,7 +35,7 @@ interface Opened {
   readonly publisher: TreePublisher;
 }
 
-/** Long enough to fold the same page once for many commits, short enough to fold in tens of milliseconds. */
+/** Large enough to fold a page once for many commits, small enough to fold in tens of milliseconds. */
 const UNFOLDED_PAGES_MAX = (16 * 1024 * 1024) / PAGE_BYTES;
 const IDLE_MS = 50;
 
@@ -50,7 +50,7 @@ export class JournalOwner implements Disposable {
     this.#open();
   }
 
-  /** Gives the results in the place of the pool. */
+  /** Returns the results in the pool's buffer. */
   append(message: ArrayBuffer, made?: PoolCommitments): ArrayBuffer {
     const pool = decodePool(message);
     const commitments = made ?? this.#options.committer.make(pool.requests);
@@ -104,7 +104,7 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ journal }) => journal.sweepUsedKeys(steadyNowMs));
   }
 
-  /** A durable commit of next to nothing. */
+  /** A durable commit of almost nothing. */
   probe(): void {
     this.#orOpenAnew(({ db }) =>
       inTransaction(db, () =>
@@ -113,7 +113,7 @@ export class JournalOwner implements Disposable {
     );
   }
 
-  /** Folds the write-ahead log now if it must be, or soon if nothing else comes. */
+  /** Folds the write-ahead log now if it is full, or soon if there is no other work. */
   #foldInTime(): void {
     this.#idle?.cancel();
     this.#tend((wal) => {
@@ -136,7 +136,7 @@ export class JournalOwner implements Disposable {
     const db = openJournal(directory, { mayCreate: false });
     try {
       if (readInstallation(db)?.logOrigin !== logOrigin) {
-        throw new StartError(`the journal in ${directory} is not the one of ${logOrigin}`);
+        throw new StartError(`the journal in ${directory} does not belong to ${logOrigin}`);
       }
       this.#opened = {
         db,
@@ -163,7 +163,7 @@ export class JournalOwner implements Disposable {
 
   #orOpenAnew<T>(work: (opened: Opened) => T): T {
     const opened = this.#open();
-    // Only once the answer is on its way.
+    // Only after the answer is sent.
     this.#fold ??= setImmediate(() => {
       this.#fold = undefined;
       this.#foldInTime();
@@ -181,7 +181,7 @@ export class JournalOwner implements Disposable {
     try {
       work(this.#opened.wal);
     } catch {
-      // What is committed is safe in the write-ahead log; the next commit tells whether the disk still works.
+      // Commits are safe in the write-ahead log; the next commit shows whether the disk still works.
       this.#close();
     }
   }

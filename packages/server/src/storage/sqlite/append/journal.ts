@@ -1,12 +1,12 @@
-// Appending to journal.db: one transaction for a whole pool of requests of many tenants. Commitments are there before
-// the lock is taken; keys and ids are looked up after it, so that of two that ask the same thing one stores and the
-// other finds it. A request with a fault of its own is left out and the rest commits without it. Sealing a stream is
-// done in the same way. When anything is thrown, nothing is known of the commit: the owner opens the database anew.
+// Appends to journal.db: one transaction for a whole pool of requests of many tenants. Commitments are made before the
+// lock is taken; keys and ids are looked up after it, so that of two equal requests one stores and the other finds it.
+// A faulty request is left out, and the others commit without it. Streams are sealed in the same way. After an error
+// the state of the commit is unknown, and the owner reopens the database.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type {
-  AppendAnswer,
+  AppendOutcome,
   AppendTime,
   EpochRequest,
   EpochResult,
@@ -31,7 +31,7 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly logOrigin: string;
 }
 
-type Result = AppendAnswer;
+type Result = AppendOutcome;
 
 export class Journal {
   readonly #db: DatabaseSync;
@@ -72,7 +72,7 @@ export class Journal {
       } catch (error) {
         if (!(error instanceof TenantFault)) throw error;
         const own = requests.filter((request) => request.tenant === error.tenant && !faults.has(request));
-        // Nothing would be left out of the next attempt.
+        // The next attempt would leave nothing out.
         if (own.length === 0) throw error;
         for (const request of own) faults.set(request, error);
       }
@@ -94,7 +94,7 @@ export class Journal {
     });
   }
 
-  /** Seals a portion of the streams that have reached their age; true when there may be more. */
+  /** Seals a portion of the streams that have reached their age; true if there may be more. */
   sealAged({ nowMs }: AppendTime, except: readonly TenantId[] = []): boolean {
     const { tenants, hasMore } = this.#agedStreams.next(this.#writer.streams.lastCutMs(nowMs));
     const wanted = new Set(tenants).difference(new Set(except));
@@ -103,19 +103,19 @@ export class Journal {
         this.#commit(() => this.#sealIfAged(wanted, nowMs));
         break;
       } catch (error) {
-        // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+        // A log that refuses its seal also refuses events and checkpoints, and the error is reported there.
         if (!(error instanceof TenantFault) || !wanted.delete(error.tenant)) throw error;
       }
     }
     return hasMore;
   }
 
-  /** Removes a portion of the keys whose window has ended; true when there may be more. */
+  /** Removes a portion of the keys whose window has ended; true if there may be more. */
   sweepUsedKeys(steadyNowMs: number): boolean {
     return this.#usedKeys.sweep(steadyNowMs);
   }
 
-  /** One transaction upon heads that are right; what was written in it is looked over before it is committed. */
+  /** One transaction with up-to-date heads; its entries are checked before it is committed. */
   #commit<T>(work: () => T): T {
     try {
       return inTransaction(this.#db, () => {
@@ -134,7 +134,7 @@ export class Journal {
   #sealIfAged(tenants: Iterable<TenantId>, nowMs: number): void {
     for (const tenant of tenants) {
       const head = this.#heads.of(tenant);
-      // An append may have been faster.
+      // An append may have sealed it already.
       if (head === undefined || !this.#writer.streams.isAged(head, nowMs)) continue;
       this.#writer.streams.seal(head, 'Age', nowMs);
     }

@@ -1,4 +1,4 @@
-// What a pool looks up and puts, in journal.db.
+// The lookups and writes of a pool in journal.db.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EventId, TenantId } from '@tallystick/contract';
@@ -65,7 +65,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      // Of one that is purged nothing is compared any more, also while it is still there.
+      // Purged content is not compared any more, even while it still exists.
       fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
       classification: classificationIn(row),
     };

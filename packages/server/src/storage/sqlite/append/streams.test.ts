@@ -38,7 +38,7 @@ function build() {
     tables: new LogTables(db, 'x'),
     sealAged: () => journal.sealAged(LATER),
     seal: (streamId: string) => journal.seal({ tenant: 'acme', streamId }, now()),
-    /** Forgets all heads, as a restart does. */
+    /** Drops all heads, as a restart does. */
     restart: () => void (journal = open()),
     bounds: (tenant: string) =>
       new LogTables(db, 'x')
@@ -54,7 +54,7 @@ const BOUNDS = [
   [4, 5],
 ];
 
-test('a log whose streams are not where its seals are is not continued, the others are', () => {
+test('a log whose streams do not match its seals is not continued, the others are', () => {
   const stream = (index: number) =>
     `INSERT INTO streams SELECT tenant, ${index}, '${nextId()}', 1 FROM tenants WHERE tenant_id = 'acme'`;
   const faults: [sql: string, message: RegExp][] = [
@@ -79,7 +79,7 @@ test('a log whose streams are not where its seals are is not continued, the othe
   }
 });
 
-test('a log that refuses its seal does not keep the others from being sealed, nor the sealer for ever', () => {
+test('a log that refuses its seal blocks neither the sealing of others nor the sealer', () => {
   const { db, restart, sealAged, bounds } = build();
   db.exec(`DROP TRIGGER entries_do_not_change;
     UPDATE entries SET leaf = zeroblob(32) WHERE leaf_index = 4 AND ${OF_ACME}`);
@@ -93,7 +93,7 @@ test('a log that refuses its seal does not keep the others from being sealed, no
   ]);
 });
 
-test('a commit that fails leaves neither events nor seals nor streams, whoever asked for it', () => {
+test('a commit that fails leaves neither events nor seals nor streams', () => {
   const { db, append, seal, sealAged, tables, bounds } = build();
   const { streamId } = tables.streams('acme', { before: undefined }, 1)[0]!;
   db.exec(`CREATE TRIGGER refuse BEFORE INSERT ON streams WHEN (SELECT ${OF_ACME.replace('tenant', 'NEW.tenant')})

@@ -1,5 +1,5 @@
-// Idempotency keys that were used up, each until its window ends. Rows are removed in portions, so that a commit
-// never waits for a long sweep.
+// Used idempotency keys, each until its window ends. Rows are removed in portions, so that a commit never waits for a
+// long sweep.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
@@ -34,7 +34,7 @@ export class UsedKeys {
     return usedKeyOf(this.#find.get(tenant, operation, key), steadyNowMs);
   }
 
-  /** Takes the place of a row that has expired. */
+  /** Replaces a row that has expired. */
   put(tenant: number, once: Once, outcomes: readonly DraftOutcome[]): void {
     const { operation, key, fingerprint, expiresAtMs, note } = once;
     const classification = CLASSIFICATIONS.indexOf(once.classification);
@@ -42,7 +42,7 @@ export class UsedKeys {
     this.#put.run(tenant, operation, key, fingerprint, classification, ...answer);
   }
 
-  /** Removes a portion of what has expired; true when there may be more. */
+  /** Removes a portion of the expired rows; true if there may be more. */
   sweep(steadyNowMs: number): boolean {
     const { changes } = inTransaction(this.#db, () => this.#sweep.run(steadyNowMs, SWEEP_ROWS_MAX));
     return Number(changes) === SWEEP_ROWS_MAX;

@@ -27,7 +27,7 @@ const isStartError = (pattern: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('the journal is made for its owner alone, durable and erasable, and comes up so again', () => {
+test('the journal is created for its owner only, durable and erasable, and reopens with the same settings', () => {
   const directory = freshDirectory();
   for (const round of ['made', 'opened again']) {
     const db = openJournal(directory);
@@ -62,7 +62,7 @@ test('a reader sees what is committed and cannot write', () => {
   assert.throws(() => reader.exec('DELETE FROM meta'), /readonly|read-only/);
 });
 
-test('a schema of a newer program is one clear line', () => {
+test('a schema of a newer program gives a one-line error', () => {
   const directory = freshDirectory();
   using db = openJournal(directory);
   db.exec('PRAGMA user_version = 99');
@@ -71,11 +71,11 @@ test('a schema of a newer program is one clear line', () => {
   }
 });
 
-/** As a later program would have them. */
+/** The versions of this program and of a later one. */
 const [THIS, NEXT] = [MIGRATIONS.length, MIGRATIONS.length + 1];
 const NEXT_MIGRATIONS = [...MIGRATIONS, 'CREATE TABLE more (x); INSERT INTO more SELECT value FROM meta'];
 
-test('a schema of an older program is brought up by whoever may, and by nobody else', () => {
+test('an older schema is migrated only with permission', () => {
   const directory = freshDirectory();
   const path = join(directory, JOURNAL_FILE);
   {
@@ -125,7 +125,7 @@ test('keys that were used before their classification was kept have the highest'
   assert.equal(used?.classification, 'Secret');
 });
 
-test('an empty file becomes a journal only for whoever may make one', () => {
+test('an empty file becomes a journal only with permission to create one', () => {
   const directory = freshDirectory();
   const path = join(directory, JOURNAL_FILE);
   writeFileSync(path, '');
@@ -136,13 +136,13 @@ test('an empty file becomes a journal only for whoever may make one', () => {
   openJournalForReading(directory).close();
 });
 
-test('a file of something else is left alone', () => {
+test('a foreign file is not changed', () => {
   const directory = freshDirectory();
   const path = join(directory, JOURNAL_FILE);
   using other = new DatabaseSync(path);
   other.exec('CREATE TABLE theirs (x)');
   const before = readFileSync(path);
-  assert.throws(() => openJournal(directory), isStartError(/is a database of something else$/));
+  assert.throws(() => openJournal(directory), isStartError(/is a database of another program$/));
   assert.ok(readFileSync(path).equals(before));
   const noDatabase = freshDirectory();
   writeFileSync(join(noDatabase, JOURNAL_FILE), 'not a database, but a text of some length'.repeat(40));
@@ -164,7 +164,7 @@ test('a transaction that throws leaves nothing behind', () => {
   assert.equal(db.prepare('SELECT count(*) AS n FROM meta').get()?.['n'], 0);
 });
 
-test('a read that fails says why, also where SQLite has ended the transaction itself', () => {
+test('a failed read reports its cause, also if SQLite has ended the transaction itself', () => {
   using db = openJournal(freshDirectory());
   const fail = () => {
     db.exec('ROLLBACK');

@@ -1,7 +1,7 @@
-// journal.db of a data directory, opened so that what it promises is true: every commit is on the disk before it
-// returns (WAL, synchronous FULL), deleted content is overwritten (secure_delete), space is given back in portions
-// (auto_vacuum INCREMENTAL). Each is set on every open and read back: a driver's default must not decide it.
-// An older schema is brought up in one transaction, for the holder of the lock alone; a newer one is refused.
+// Opens journal.db of a data directory with the settings that its promises need: every commit is on the disk before it
+// returns (WAL, synchronous FULL), deleted content is overwritten (secure_delete), and space is freed in portions
+// (auto_vacuum INCREMENTAL). Each is set on every open and read back: a driver's default must not decide it. An older
+// schema is migrated in one transaction, by the holder of the lock only; a newer one is refused.
 
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,22 +11,22 @@ import { MIGRATIONS } from './schema.ts';
 
 export const JOURNAL_FILE = 'journal.db';
 
-/** Fixed when the file is made. An event of 1 KB leaves a twentieth of such a page unused, a tenth of one of half the size. */
+/**
+ * Fixed when the file is created. An event of 1 KB leaves a twentieth of such a page unused, a tenth of one of half the
+ * size.
+ */
 export const PAGE_BYTES = 16 * 1024;
 /** How long a writer waits for another one: the service and the command line share the file. */
 const BUSY_TIMEOUT_MS = 5000;
 const CACHE_KIB = 32 * 1024;
 const READER_CACHE_KIB = 8 * 1024;
-/** "Tall": tells the file from any other SQLite database. */
+/** "Tall": distinguishes the file from any other SQLite database. */
 const APPLICATION_ID = 0x54616c6c;
 
 export interface OpenOptions {
-  /**
-   * It is made, for its owner alone, if it is not there. Whoever opens it again says no: a journal that has gone must
-   * not come back empty.
-   */
+  /** Creates a missing file, for its owner only. Off on reopening: a lost journal must not come back empty. */
   readonly mayCreate?: boolean;
-  /** An older schema is brought up: for the holder of the lock alone, or it would change under a running service. */
+  /** Migrates an older schema: only for the holder of the lock, or it would change under a running service. */
   readonly mayMigrate?: boolean;
   readonly migrations?: readonly string[];
 }
@@ -44,9 +44,9 @@ export function openJournal(directory: string, options: OpenOptions = {}): Datab
     return closedOnError(db, () => {
       set(db, 'busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS);
       const judge = () => judgeSchema(db, path, { mayCreate, mayMigrate, migrations });
-      // Before anything is set: a file that is refused stays as it is.
+      // Before anything is set: a refused file stays unchanged.
       const version = judge();
-      // Fixed with the first table. Asked again, the second would be a commit of its own at every open.
+      // Fixed with the first table. On later opens the second pragma would be a commit of its own.
       if (version === 0) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
       set(db, 'secure_delete', 'ON', 1);
       set(db, 'journal_mode', 'WAL', 'wal');
@@ -55,7 +55,7 @@ export function openJournal(directory: string, options: OpenOptions = {}): Datab
       set(db, 'cache_size', -CACHE_KIB, -CACHE_KIB);
       if (version < migrations.length) {
         inTransaction(db, () => {
-          // Somebody else may have been faster.
+          // Another process may have migrated already.
           for (const migration of migrations.slice(judge())) db.exec(migration);
           db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
         });
@@ -65,7 +65,7 @@ export function openJournal(directory: string, options: OpenOptions = {}): Datab
   });
 }
 
-/** The version of the schema, whoever wrote it; throws StartError. */
+/** The version of the schema, of any program; throws StartError. */
 export function journalVersion(directory: string): number {
   const path = join(directory, JOURNAL_FILE);
   return orStartError(path, () => {
@@ -74,7 +74,7 @@ export function journalVersion(directory: string): number {
   });
 }
 
-/** Brings the journal of a stopped service up to this program; throws StartError. The caller holds the lock. */
+/** Migrates the journal of a stopped service; throws StartError. The caller holds the lock. */
 export function migrateJournal(directory: string, migrations = MIGRATIONS): { from: number; to: number } {
   const from = journalVersion(directory);
   using _ = openJournal(directory, { mayCreate: false, mayMigrate: true, migrations });
@@ -88,7 +88,7 @@ export interface ReadOptions {
 
 const openReadOnly = (path: string) => new DatabaseSync(path, { readOnly: true });
 
-/** Opens the journal, which must be there, for reading only; throws StartError. */
+/** Opens an existing journal for reading only; throws StartError. */
 export function openJournalForReading(directory: string, options: ReadOptions = {}): DatabaseSync {
   const { migrations = MIGRATIONS, open = openReadOnly } = options;
   const path = join(directory, JOURNAL_FILE);
@@ -103,7 +103,7 @@ export function openJournalForReading(directory: string, options: ReadOptions = 
   });
 }
 
-/** Runs `work` in one transaction that holds the write lock from its beginning; rolls back when it throws. */
+/** Runs `work` in one transaction that holds the write lock from its beginning; rolls back if it throws. */
 export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -116,14 +116,15 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Reads from one state of the database; whoever is in a transaction already does. */
+/** Reads from one state of the database; an open transaction already provides that. */
 export function inOneState<T>(db: DatabaseSync, read: () => T): T {
   if (db.isTransaction) return read();
   db.exec('BEGIN');
   try {
     return read();
   } finally {
-    // Nothing was written. After some faults SQLite has ended the transaction itself, and what it says of that hides them.
+    // Nothing was written. After some faults SQLite has ended the transaction itself, and its error would hide the
+    // cause.
     rollBack(db);
   }
 }
@@ -133,17 +134,17 @@ function rollBack(db: DatabaseSync): void {
   try {
     db.exec('ROLLBACK');
   } catch {
-    // The error that led here says more; whoever sees it opens the database anew.
+    // The original error says more; its receiver reopens the database.
   }
 }
 
-/** The version of the schema that is there, 0 for none; throws StartError where nothing may be done with it. */
+/** The version of the existing schema, 0 for none; throws StartError if it cannot be used. */
 function judgeSchema(
   db: DatabaseSync,
   path: string,
   { mayCreate, mayMigrate, migrations }: Required<OpenOptions>,
 ): number {
-  // One query sees one state, also while somebody else makes the journal.
+  // One query sees one state, also while another process creates the journal.
   const found = db.prepare(
     `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) AS tables
      FROM pragma_user_version, pragma_application_id`,
@@ -156,7 +157,7 @@ function judgeSchema(
   if (isEmpty) {
     if (!mayCreate) throw refuse('is empty');
   } else if (!isOurs) {
-    throw refuse('is a database of something else');
+    throw refuse('is a database of another program');
   } else if (version > migrations.length) {
     throw refuse(
       `has schema version ${version}; this program knows versions up to ${migrations.length}: it was written by a newer one`,
@@ -187,7 +188,7 @@ function readPragma(db: DatabaseSync, pragma: string): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-/** For its owner alone: SQLite gives the files beside it the mode of the database itself. */
+/** For its owner only: SQLite gives its side files the mode of the database. */
 export function createFile(directory: string, path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   const folder = openSync(directory, 'r');

@@ -21,7 +21,7 @@ const add = (directory: string, name: string) => {
   db.prepare('INSERT INTO meta VALUES (?, 1)').run(name);
 };
 
-test('a journal at rest is read where nobody may write, and nothing is left beside it', () => {
+test('a journal at rest can be read from a read-only directory, and no file is added', () => {
   const directory = freshDirectory();
   add(directory, 'x');
   const before = readdirSync(directory);
@@ -36,7 +36,7 @@ test('a journal at rest is read where nobody may write, and nothing is left besi
   chmodSync(directory, 0o700);
 });
 
-test('one that is written to while it is read says so', () => {
+test('a journal that changes during the read is reported', () => {
   const directory = freshDirectory();
   using journal = openUnwritten(directory);
   add(directory, 'y');

@@ -1,6 +1,6 @@
-// journal.db for a reader that must not write, not even beside it: an auditor may have the files on a read-only disk. While
-// the service is stopped there is no write-ahead log, and SQLite can be told that the file does not change. Then it takes no
-// lock, so whether the file did change is looked at afterwards. Beside a running service it is opened as usual.
+// journal.db for a reader that must not write any file: an auditor may have the data on a read-only disk. While the
+// service is stopped there is no write-ahead log, and SQLite can open the file as immutable. It then takes no lock, so
+// changes of the file are detected afterwards. Beside a running service the file is opened as usual.
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { JOURNAL_FILE, openJournalForReading } from './database.ts';
 
 export interface ReadJournal extends Disposable {
   readonly db: DatabaseSync;
-  /** Throws StartError where somebody wrote to a journal that was at rest: what was read may be of two states. */
+  /** Throws StartError if a journal at rest was written to: the data may be of two states. */
   requireUnchanged(): void;
 }
 
@@ -25,7 +25,7 @@ export function openUnwritten(directory: string): ReadJournal {
     db,
     requireUnchanged() {
       if (isAtRest && (hasWriteAheadLog(path) || stateOf(path) !== before))
-        throw new StartError(`${path} was changed while it was read; ask again`);
+        throw new StartError(`${path} was changed while it was read; try again`);
     },
     [Symbol.dispose]: () => db.close(),
   };

@@ -1,4 +1,4 @@
-// The rows of `meta`: facts about the installation as a whole, each written once and frozen.
+// The rows of `meta`: facts about the whole installation, each written once and never changed.
 
 import type { DatabaseSync } from 'node:sqlite';
 import {
@@ -11,7 +11,7 @@ import {
 import { textIn } from '../../rows/columns.ts';
 import { inTransaction } from './database.ts';
 
-/** The facts of this installation, settled by whoever comes first; a `logOrigin` that differs is a StartError. */
+/** The facts of this installation, fixed by the first process; a different `logOrigin` is a StartError. */
 export function settleInstallation(db: DatabaseSync, wanted: WantedInstallation): Installation {
   const settled = readInstallation(db) ?? inTransaction(db, () => readInstallation(db) ?? create(db, wanted));
   requireOrigin(settled, wanted);
@@ -31,7 +31,7 @@ function create(db: DatabaseSync, wanted: WantedInstallation): Installation {
   return installation;
 }
 
-/** The key that signs in this store, by its fingerprint: that of the first who says one. */
+/** The fingerprint of the key that signs in this store: the first call decides. */
 export function settleSigner(db: DatabaseSync, fingerprint: string): string {
   db.prepare("INSERT INTO meta (name, value) VALUES ('signer', ?) ON CONFLICT DO NOTHING").run(fingerprint);
   return textIn(db.prepare("SELECT value FROM meta WHERE name = 'signer'").get(), 'value');

@@ -1,10 +1,10 @@
-// The tables of journal.db, as migrations: each is one step from the version before, run once and never changed
-// after a release. `entries` and everything that is unique stay for ever; `contents` can be removed row by row
-// without touching a proof. A tenant is a small number here, so that it costs a byte and not its name.
+// The tables of journal.db, as migrations: each is one step from the previous version, run once and never changed after
+// a release. `entries` and everything that is unique stay forever; `contents` can be removed row by row without
+// affecting a proof. A tenant is a small number here, so that it costs a byte and not its name.
 //
-// What is evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. What is not, and is named so by the
-// verifier of a store: meta, tenants, api_key_uses, used_keys, and api_keys, which is from before there were records. Records are
-// held against their notices.
+// Evidence: entries, contents, streams, checkpoints, tile_hashes, epochs. Not evidence, and reported as such by the
+// store verifier: meta, tenants, api_key_uses, used_keys, and api_keys, which older versions used before there were
+// records. Records are compared with their notices.
 
 export const MIGRATIONS: readonly string[] = [
   `

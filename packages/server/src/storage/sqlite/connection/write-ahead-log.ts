@@ -1,10 +1,10 @@
-// The write-ahead log of a database: how much of it is not folded into the database yet, and the folding itself.
-// SQLite would fold inside a commit, while somebody waits for it; the owner of the connection does it in between.
+// The write-ahead log of a database: the size of its unfolded part, and the folding itself. SQLite would fold inside a
+// commit, while a caller waits; the owner of the connection does it in between.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { numberOf } from '../../rows/columns.ts';
 
-/** What a rare long log leaves behind is cut off to this. */
+/** The file of an unusually long log is truncated to this size. */
 const FILE_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 const READERS_WAIT_MS = 100;
 
@@ -12,7 +12,7 @@ export class WriteAheadLog {
   readonly #db: DatabaseSync;
   readonly #look: StatementSync;
   readonly #fold: StatementSync;
-  /** Past this, a reader that is in the way is waited for, and again whenever the log has doubled. */
+  /** Beyond this size, the fold waits for blocking readers, and again whenever the log has doubled. */
   readonly #pagesMax: number;
   #waitAtPages: number;
 
@@ -30,7 +30,7 @@ export class WriteAheadLog {
     return numberOf(row, 'log') - numberOf(row, 'checkpointed');
   }
 
-  /** Folds all that no reader is in the way of; the rest waits for the next time. */
+  /** Folds all pages that no reader blocks; the others follow later. */
   fold(): void {
     const pages = numberOf(this.#fold.get(), 'log');
     if (pages <= this.#pagesMax) this.#waitAtPages = this.#pagesMax;

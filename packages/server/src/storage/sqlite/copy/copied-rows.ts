@@ -1,21 +1,21 @@
-// The rows of journal.db as they are copied, in the order of their keys, one after the other, and the logs that they are of.
+// The rows of journal.db to copy, in the order of their keys, and their logs.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { StoredCheckpoint } from '../../../streams/tree.ts';
 import { ColumnError, numberOrNone } from '../../rows/columns.ts';
 import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows/copied-tables.ts';
-import { type LogPlace, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, TreeTables } from '../tree/tree-tables.ts';
 
 interface Source {
   readonly from: string;
-  /** Of columns that are not those of the table itself. */
+  /** Expressions for columns that the table itself does not have. */
   readonly columns: Readonly<Record<string, string>>;
 }
 
 const NAME_OF_TENANT = { tenant_id: 'tenants.tenant_id' };
 
-/** Tenants are gone through by name, and the rows of each by its number: nothing has to be sorted. */
+/** Tenants are read by name, and the rows of each by its number: no sorting is needed. */
 function ofTenant(table: string, more = '', columns: Readonly<Record<string, string>> = {}): Source {
   return {
     from: `tenants CROSS JOIN ${table} USING (tenant) ${more}`,
@@ -48,12 +48,12 @@ export class CopiedRows {
     );
   }
 
-  /** Those behind this key. Throws EvidenceError where a column holds what the schema does not promise. */
+  /** The rows after this key. Throws EvidenceError if a column does not match the schema. */
   *rows(table: CopiedTable, after?: readonly CopiedValue[]): Generator<CopiedRow> {
     const columns = Object.entries(table.columns);
     const statement = this.#statement(table, after !== undefined);
     statement.setReturnArrays(true);
-    // Rows of arrays are what is set above; the types do not know it.
+    // The statement returns arrays, which its type does not show.
     const rows = statement.iterate(...(after ?? [])) as Iterable<unknown> as Iterable<readonly unknown[]>;
     for (const values of rows) {
       const row: Record<string, CopiedValue> = {};
@@ -64,16 +64,16 @@ export class CopiedRows {
   }
 
   /** The log that holds this index of the tenant's sequence. */
-  log(tenant: TenantId, index: number): LogPlace | undefined {
+  log(tenant: TenantId, index: number): LogIdentity | undefined {
     return this.#trees.log(tenant, index);
   }
 
-  /** Where the log begins that follows upon this one, after a restore. */
-  nextBegin({ tenant, epoch }: LogPlace): number | undefined {
+  /** The first index of the log that follows this one after a restore. */
+  nextBegin({ tenant, epoch }: LogIdentity): number | undefined {
     return numberOrNone(this.#nextBegin.get(tenant, epoch), 'first_index');
   }
 
-  latest(log: LogPlace): StoredCheckpoint | undefined {
+  latest(log: LogIdentity): StoredCheckpoint | undefined {
     return this.#trees.latest(log);
   }
 
@@ -88,7 +88,7 @@ export class CopiedRows {
     const { from, columns } = sourceOf(table);
     const named = (column: string) => columns[column] ?? `${table.name}.${column}`;
     const key = table.key.map(named);
-    // The first condition says the same once more in a form by which rows are sought.
+    // The first condition is redundant, but lets SQLite use the index.
     const behind = `WHERE ${key[0]} >= ?1 AND (${key.join(', ')}) > (${key.map((_, i) => `?${i + 1}`).join(', ')})`;
     return this.#db.prepare(
       `SELECT ${Object.keys(table.columns).map(named).join(', ')} FROM ${from}

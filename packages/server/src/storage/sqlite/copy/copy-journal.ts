@@ -1,5 +1,5 @@
-// A copy of a journal, of one state of it, whether a service writes to it or not: what the service acknowledges meanwhile is
-// not in it, and waits for nothing.
+// Copies one state of a journal, also while a service writes to it: later commits are not in the copy, and do not wait
+// for it.
 
 import { closeSync, fsyncSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { openJournalForReading } from '../connection/database.ts';
 
 export interface CopyingProgress {
   readonly bytes: number;
-  /** About what the copy will have. */
+  /** An estimate of the size of the copy. */
   readonly bytesTotal: number;
 }
 
@@ -18,7 +18,7 @@ const LOOK_MS = 100;
 
 const startThread = threadsBeside(import.meta.url);
 
-/** The whole file or none. Throws StartError for data of another version. */
+/** Writes the whole file or none. Throws StartError for data of another version. */
 export async function copyJournal(
   directory: string,
   file: string,
@@ -27,12 +27,12 @@ export async function copyJournal(
   const bytesTotal = bytesInUse(directory);
   const folder = mkdtempSync(`${file}.draft-`);
   const draft = join(folder, 'draft');
-  // SQLite fills a file that is there and empty: so nobody else can ever read it.
+  // SQLite fills an existing empty file, so its permissions are right from the start.
   closeSync(openSync(draft, 'wx', 0o600));
   try {
     await fill(draft, directory, (bytes) => onProgress({ bytes, bytesTotal }));
     sync(draft);
-    // Unlike a rename, a link never replaces what is there.
+    // Unlike a rename, a link never replaces an existing file.
     linkSync(draft, file);
     sync(dirname(file));
   } finally {
@@ -42,7 +42,7 @@ export async function copyJournal(
 
 async function fill(draft: string, directory: string, onProgress: (bytes: number) => void): Promise<void> {
   const data: CopyData = { directory };
-  // The caller that waits for the copy is told when the thread dies.
+  // The waiting call rejects if the thread dies.
   await using thread = startThread<CopyMessage>('copy-thread', data, () => {});
   const copied = new AbortController();
   const copying = thread.ask({ file: draft }).finally(() => copied.abort());
@@ -55,7 +55,7 @@ async function fill(draft: string, directory: string, onProgress: (bytes: number
   await Promise.all([copying, telling()]);
 }
 
-/** What stands in pages that are free is not copied. */
+/** Free pages are not copied. */
 function bytesInUse(directory: string): number {
   using db = openJournalForReading(directory);
   const valueOf = (name: string) => Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);

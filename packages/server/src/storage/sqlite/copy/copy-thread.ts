@@ -1,5 +1,5 @@
-// The copy thread: writes a copy of the journal, of one state of it, into a file. Entry of a worker: SQLite does it in one
-// call, and whoever waits wants to tell meanwhile how far it has come.
+// The copy thread: writes a copy of one state of the journal into a file. Entry of a worker: SQLite does it in one
+// blocking call, and the main thread reports the progress.
 
 import { workerData } from 'node:worker_threads';
 import { serveThread } from '../../../runtime/thread.ts';
@@ -10,13 +10,13 @@ export interface CopyData {
 }
 
 export interface CopyMessage {
-  /** Is there, and empty. */
+  /** An existing empty file. */
   readonly file: string;
 }
 
 const { directory } = workerData as CopyData;
 const db = openJournalForReading(directory);
-// The connection itself cannot write to the journal; this would keep it from writing anywhere.
+// The connection cannot write to the journal anyway; this would block writes to the copy, too.
 db.exec('PRAGMA query_only = OFF');
 
 serveThread<CopyMessage>({

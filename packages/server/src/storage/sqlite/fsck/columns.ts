@@ -1,5 +1,5 @@
-// What of the tables of journal.db is evidence, and why the rest is not. A table that comes new to the schema must find its
-// place in tables.ts; tests/faults/tamper.test.ts goes red until it does.
+// The columns of journal.db that are evidence, and why others are not. A new table must be added to tables.ts;
+// tests/faults/tamper.test.ts fails until it is.
 
 import { evidenceColumns, notEvidence } from '../../fsck/evidence-columns.ts';
 

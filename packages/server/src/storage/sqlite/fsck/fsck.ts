@@ -1,8 +1,8 @@
-// Verifies a journal, by the judge of all stores.
+// Verifies a journal with the common verifier.
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
-import { type FsckProgress, type FsckReport, type FsckWish, fsck } from '../../fsck/fsck.ts';
+import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
@@ -18,10 +18,10 @@ import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
 
 const TENANTS_AT_ONCE = 1000;
 
-/** Whoever calls it has begun a transaction, so that all of it sees one state. */
-export function checkJournal(db: DatabaseSync, wish: FsckWish): Generator<FsckProgress, FsckReport> {
-  // It answers at once, so there is never anything to wait for.
-  return fsck(rowsOf(db), wish) as Generator<FsckProgress, FsckReport>;
+/** The caller has begun a transaction, so that all reads see one state. */
+export function checkJournal(db: DatabaseSync, options: FsckOptions): Generator<FsckProgress, FsckReport> {
+  // SQLite is synchronous, so it never yields a promise.
+  return fsck(rowsOf(db), options) as Generator<FsckProgress, FsckReport>;
 }
 
 function rowsOf(db: DatabaseSync): StoredRows<number> {
@@ -57,7 +57,7 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     records: (tenant, after, limit) =>
       records.all(tenant, after?.kind ?? null, after?.id ?? null, limit).map(recordIn),
     deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
-    // Nothing but the entries themselves says where a log ends.
+    // Only the entries themselves determine the end of a log.
     requireEnd: () => {},
     ofTheWhole: [
       { check: 'file', look: () => requireIntegrity(db) },
@@ -74,13 +74,13 @@ function tenantIn(row: Readonly<Record<string, SQLOutputValue>>): StoredTenant<n
   return { tenant: integerIn(row['tenant']), tenantId: textIn(row['tenant_id']) };
 }
 
-/** Pages, and that tables and their indexes say the same: an event that an index does not find is as good as gone. */
+/** Checks pages, and that indexes match their tables: an event that an index misses cannot be found. */
 function requireIntegrity(db: DatabaseSync): void {
   const said = textIn(db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']);
   if (said !== 'ok') throw fault('MALFORMED', `the database is damaged: ${said.split('\n').join('; ')}`);
 }
 
-/** What is in the schema, is no evidence, and why. */
+/** The parts of the schema that are not evidence, with the reason. */
 export function notEvidenceIn(db: DatabaseSync): Record<string, string> {
   return notEvidenceAmong(columnsOf(db), EVIDENCE_COLUMNS, NOT_EVIDENCE);
 }

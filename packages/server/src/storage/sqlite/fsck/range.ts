@@ -1,4 +1,4 @@
-// Ranges of logs in the journal, for whoever verifies them.
+// Verifies ranges of logs in the journal.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { RangeVerdict } from '../../../streams/tree.ts';
@@ -6,22 +6,22 @@ import type { TrustedKey } from '../../fsck/notes.ts';
 import * as range from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
-import { type LogPlace, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
 
-/** Yields how many events are checked; throws only what is no verdict. */
+/** Yields the number of checked events; throws only errors that are not a verdict. */
 export function checkRange(
   db: DatabaseSync,
   logOrigin: string,
-  wish: range.RangeOf,
+  request: range.RangeOf,
   keys?: readonly TrustedKey[],
 ): Generator<number, RangeVerdict> {
-  const { tenant } = wish;
+  const { tenant } = request;
   const tables = new TreeTables(db, logOrigin);
   const [rows, tree] = [new LogRows(db), new TreeRows(db)];
-  const store: range.RangeStore<LogPlace> = {
+  const store: range.RangeStore<LogIdentity> = {
     ...tenantTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,
     rows: (log, first, last) => rows.lot(log.tenant, first, last),
@@ -29,8 +29,8 @@ export function checkRange(
     streamsAround: (streamId) => streamsAround(db, tenant, streamId),
     faultOf,
   };
-  // It answers at once, so there is never anything to wait for.
-  return range.checkRange(store, wish, keys) as Generator<number, RangeVerdict>;
+  // SQLite is synchronous, so it never yields a promise.
+  return range.checkRange(store, request, keys) as Generator<number, RangeVerdict>;
 }
 
 function streamsAround(db: DatabaseSync, tenantId: string, streamId: string): StreamsAround {

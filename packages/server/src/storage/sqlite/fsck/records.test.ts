@@ -1,4 +1,5 @@
-// What `tallystick verify` finds of records that somebody has put, altered or removed in the database of a stopped service.
+// Findings of `tallystick verify` for records that were inserted, altered or removed in the database of a stopped
+// service.
 
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -39,11 +40,11 @@ before(async () => {
 
 let copies = 0;
 
-/** What is said of a copy to which that was done. */
+/** The faults of a copy after this change. */
 async function faultsAfter(tamper: (db: DatabaseSync) => void): Promise<string[]> {
   const copy = join(folder, `copy-${++copies}`);
   cpSync(directory, copy, { recursive: true });
-  // A copy is as open as the process makes folders.
+  // A copied folder has the mode of the process's umask.
   chmodSync(join(copy, SIGNING_KEYS_FOLDER), 0o700);
   {
     using db = new DatabaseSync(join(copy, JOURNAL_FILE));

@@ -7,7 +7,7 @@ import { FIRST_INTEGER, LAST_INTEGER, LogRows } from './rows.ts';
 
 type Change = Readonly<Record<string, SQLInputValue>>;
 
-/** Tables that take anything, as the pages of a file do that somebody has changed. */
+/** Tables that accept any value, like the pages of a tampered file. */
 function storeOf(count: number, changes: Readonly<Record<number, Change>> = {}): DatabaseSync {
   const db = new DatabaseSync(':memory:');
   db.exec(
@@ -26,7 +26,7 @@ function storeOf(count: number, changes: Readonly<Record<number, Change>> = {}):
   return db;
 }
 
-/** Bytes that no text is made of, and of every length that a text can have. */
+/** Bytes that are not a text, in every length that a text can have. */
 function usual(i: number): Change {
   const bytes = (length: number, of: number) => new Uint8Array(length).map((_, at) => (i + at) * of);
   return {
@@ -73,11 +73,11 @@ function requireRows(count: number, changes: Readonly<Record<number, Change>> = 
 }
 
 describe('the rows of a log', () => {
-  it('are those that are stored, whatever their bytes are', () => {
+  it('are the stored ones, for any bytes', () => {
     for (const count of [0, 1, 255, 256, 257, 600]) requireRows(count);
   });
 
-  it('are those that are stored where some are purged, sealed, or too large to be joined', () => {
+  it('are the stored ones if some are purged, sealed, or too large to be joined', () => {
     const large = { text1: new Uint8Array(3_000_000).fill(1), text2: new Uint8Array(3_000_000).fill(2) };
     requireRows(600, { 3: { purged: 1 }, 299: { key_id: 'k' }, 599: large });
     requireRows(300, Object.fromEntries(Array.from({ length: 280 }, (_, i) => [i, { purged: 1 }])));
@@ -100,7 +100,7 @@ describe('the rows of a log', () => {
       requireRefused({ classification: value }, `classification ${String(value)}`);
   });
 
-  it('are as they are by now where they are purged while they are read', () => {
+  it('have their new state if they are purged during the read', () => {
     using db = storeOf(3);
     let lookedAt = 0;
     db.function('is_there', () => Number(lookedAt++ < 3));

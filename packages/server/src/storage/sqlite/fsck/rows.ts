@@ -1,7 +1,6 @@
-// Entries with their contents as they are stored, read in lots by index. What a column holds is looked at here: the
-// pages of a file that somebody has changed may hold anything. SQLite joins the columns of a lot, byte by byte, as text
-// that is never read as such: one array is had for a fraction of what one for every column costs. A lot in which
-// anything is unusual is read column by column.
+// Entries with their contents as they are stored, read in lots by index. Column values are checked here, since the
+// pages of a tampered file may hold anything. SQLite concatenates the columns of a lot, byte by byte, as text that is
+// never decoded: one array costs a fraction of one per column. A lot with anything unusual is read column by column.
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
@@ -13,13 +12,13 @@ type Values = readonly SQLOutputValue[];
 
 /** Enough to fill the lanes of the hash pools, few enough to stay in cache. */
 const LOT_ROWS = 256;
-/** Of more bytes there are copies enough without the one that joins them. */
+/** Larger lots are not joined, to save the additional copy. */
 const JOINED_BYTES_MAX = 4 * 1024 * 1024;
-/** The smallest and the largest integer that a column can hold: no row hides beyond. */
+/** The smallest and the largest integer of a column: no row lies outside. */
 export const FIRST_INTEGER = -(2n ** 63n);
 export const LAST_INTEGER = 2n ** 63n - 1n;
 
-/** All columns of bytes, as they are joined, with the length that those have which have one. */
+/** All columns of bytes in the order of concatenation, with their fixed length, if they have one. */
 const BYTES_COLUMNS = {
   entry: ENTRY_BYTES,
   leaf: HASH_BYTES,
@@ -30,13 +29,13 @@ const BYTES_COLUMNS = {
   text2: undefined,
 };
 const FIXED_BYTES = ENTRY_BYTES + 3 * HASH_BYTES + SEEDS_BYTES;
-/** SQLite sorts bytes behind values of all other types, so that nothing else is as large as no bytes at all. */
+/** SQLite sorts bytes after all other types, so only bytes are as large as an empty blob. */
 const IS_USUAL = Object.entries(BYTES_COLUMNS)
   .map(([name, length]) => `${name} >= x''${length === undefined ? '' : ` AND length(${name}) = ${length}`}`)
   .join(' AND ');
 
 export class LogRows {
-  /** Integers alone: index, classification, whether all else is as usual, and how long the texts are. */
+  /** Only integers: index, classification, whether the rest is usual, and the lengths of the texts. */
   readonly #outlines: StatementSync;
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
@@ -55,12 +54,12 @@ export class LogRows {
     for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
   }
 
-  /** Those of the tenant from one index of its sequence to another, both included: the first of them, as many as are read at once. */
+  /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
   lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
     return this.#usualRows(tenant, first, last) ?? valuesOf(this.#lot, tenant, first, last).map(rowIn);
   }
 
-  /** Undefined where they must be read column by column. */
+  /** Undefined if they must be read column by column. */
   #usualRows(tenant: number, from: SQLInputValue, last: SQLInputValue): LogRow[] | undefined {
     const outlines = valuesOf(this.#outlines, tenant, from, last);
     if (outlines.length === 0) return [];
@@ -71,12 +70,12 @@ export class LogRows {
     }
     if (length > JOINED_BYTES_MAX) return undefined;
     const joined = valuesOf(this.#joined, tenant, from, last)[0]?.[0];
-    // Without a transaction some may be purged between the two, or all of them.
+    // Without a transaction, rows may be purged between the two reads.
     return joined instanceof Uint8Array && joined.length === length ? splitRows(outlines, joined) : undefined;
   }
 }
 
-/** Taken as arrays, which the types of the driver do not know of. */
+/** Returns rows as arrays, which the driver's types do not know. */
 function valuesOf(
   statement: StatementSync,
   tenant: number,

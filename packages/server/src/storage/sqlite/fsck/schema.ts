@@ -1,5 +1,5 @@
-// The schema of the file against the one that this program makes: a table, an index or a column that is missing or too
-// many, or a trigger that somebody has taken away or put there, is a fault.
+// Compares the schema of the file with that of this program: a missing or additional table, index, column or trigger is
+// a fault.
 
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../fsck/store-fault.ts';
@@ -18,7 +18,7 @@ export function requireSchema(db: DatabaseSync): void {
     throw fault('MALFORMED', `the schema has ${own === undefined ? 'no' : 'another'} ${name}`);
   }
   const stranger = [...found.keys()].find((name) => !expected?.has(name));
-  if (stranger !== undefined) throw fault('MALFORMED', `the schema has ${stranger}, which is none of ours`);
+  if (stranger !== undefined) throw fault('MALFORMED', `the schema has ${stranger}, which is unknown`);
 }
 
 function freshSchema(): Map<string, string> {
@@ -37,7 +37,7 @@ export function columnsOf(db: DatabaseSync): string[] {
   return rows.all().map((row) => `${textIn(row['table'])}.${textIn(row['column'])}`);
 }
 
-/** What SQLite made by itself, the indexes of keys, has no text and is judged by its name. */
+/** SQLite's own indexes of keys have no text and are compared by name. */
 function schemaOf(db: DatabaseSync): Map<string, string> {
   const rows = db.prepare("SELECT type, name, tbl_name, coalesce(sql, '') AS sql FROM sqlite_schema").all();
   return new Map(

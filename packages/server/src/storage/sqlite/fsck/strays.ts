@@ -1,12 +1,12 @@
-// Rows that belong to nothing: of tenants that are not there, and contents whose entry is missing. Tenants are found by
-// skipping from one to the next in the keys of each table, which costs the same however large the logs are.
+// Rows without an owner: of missing tenants, and contents without an entry. Tenants are found by skipping through the
+// keys of each table, at a cost that does not depend on the size of the logs.
 
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../fsck/store-fault.ts';
 import { placesOf } from '../../tables.ts';
 import { FIRST_INTEGER, integerIn } from './rows.ts';
 
-/** Throws EvidenceError at the first row of a tenant that is not there. */
+/** Throws EvidenceError at the first row of a missing tenant. */
 export function requireKnownTenants(db: DatabaseSync): void {
   const known = db.prepare('SELECT 1 FROM tenants WHERE tenant = ?');
   for (const [table, place] of placesOf('SQLite')) {
@@ -26,7 +26,7 @@ export function requireKnownTenants(db: DatabaseSync): void {
   }
 }
 
-/** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
+/** Throws EvidenceError; `met` is the number of contents that were found with their entries, undefined if unknown. */
 export function requireNoStrayContent(db: DatabaseSync, met: number | undefined): void {
   const count = () => integerIn(db.prepare('SELECT count(*) AS count FROM contents').get()?.['count']);
   if (met !== undefined && count() === met) return;

@@ -1,4 +1,4 @@
-// Boundaries of streams where a tenant went on after a restore, on a real journal without threads.
+// Stream boundaries of a tenant that continued after a restore, on a real journal without threads.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { checkRange } from './range.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-bounds-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** A log with so many events, and one that goes on after a restore with some more; a stream is sealed after three. */
+/** A log with this number of events, and one that continues after a restore; a stream is sealed after three. */
 function build(count: number, more = 2) {
   const db = openJournal(mkdtempSync(join(folder, 'data-')));
   const tenants = [{ tenantId: 'acme', fingerprintKey: new Uint8Array(32) }];
@@ -28,11 +28,11 @@ function build(count: number, more = 2) {
   const streams = { ...STREAMS, sealAfterEvents: 3 };
   const journal = new Journal(db, { logOrigin: 'x', streams, nextId, random, committer });
   const append = (drafts: number) => {
-    const wish = request(
+    const appendRequest = request(
       'acme',
       Array.from({ length: drafts }, () => draftOf({ classification: 'Internal' })),
     );
-    const pool = decodePool(encodePool([wish], now()));
+    const pool = decodePool(encodePool([appendRequest], now()));
     journal.append(pool, committer.make(pool.requests));
   };
   append(count);
@@ -46,11 +46,11 @@ function build(count: number, more = 2) {
 
 type Built = ReturnType<typeof build>;
 
-/** Of each stream what the verification says, and what is wrong with it at first sight. */
+/** For each stream, the fault of the verification and the fault of a plain read. */
 function saidOf({ db, streams }: Built) {
   return streams().map(({ streamId, firstIndex, endIndex, fault }) => {
-    const wish = { tenant: 'acme', fromIndex: firstIndex, endIndex, streamId };
-    for (const steps = checkRange(db, 'x', wish); ; ) {
+    const range = { tenant: 'acme', fromIndex: firstIndex, endIndex, streamId };
+    for (const steps = checkRange(db, 'x', range); ; ) {
       const step = steps.next();
       if (step.done !== true) continue;
       const found = step.value.fault;
@@ -63,15 +63,15 @@ function saidOf({ db, streams }: Built) {
   });
 }
 
-test('a stream that ended with its log, without a seal, and the one that goes on after it are verified', () => {
-  // The restore comes within a stream.
+test('a stream that ended with its log, without a seal, and the one that continues after it are verified', () => {
+  // The restore happens within a stream.
   assert.deepEqual(saidOf(build(5)), [
     ['0-4', undefined, undefined],
     ['4-6', undefined, undefined],
     ['6-10', undefined, undefined],
     ['10-10', undefined, undefined],
   ]);
-  // It comes right behind a seal: the empty stream is the one that goes on.
+  // It happens right after a seal: the empty stream continues.
   assert.deepEqual(saidOf(build(3)), [
     ['0-4', undefined, undefined],
     ['4-8', undefined, undefined],
@@ -79,7 +79,7 @@ test('a stream that ended with its log, without a seal, and the one that goes on
   ]);
 });
 
-test('where no stream begins with the log after a restore none that is in both logs is verified', () => {
+test('if no stream begins with the log after a restore, a stream in both logs is not verified', () => {
   const built = build(5);
   built.db.exec('DELETE FROM streams WHERE first_index = 6');
   const [, both, behind] = saidOf(built);

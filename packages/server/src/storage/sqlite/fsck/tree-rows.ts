@@ -1,4 +1,4 @@
-// What is stored of the tree of a log beside its entries: checkpoints by size, hashes of tiles, epochs.
+// The stored tree of a log, besides its entries: checkpoints by size, tile hashes, epochs.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CheckpointRow, EpochRow } from '../../fsck/stored-rows.ts';
@@ -9,7 +9,7 @@ interface Log {
   readonly epoch: number;
 }
 
-/** To be followed by more conditions. */
+/** More conditions follow. */
 export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
 
 export class TreeRows {
@@ -40,19 +40,19 @@ export class TreeRows {
     );
   }
 
-  /** Of the newest checkpoint; 0 without one. */
+  /** The size of the newest checkpoint; 0 if there is none. */
   newestSize({ tenant, epoch }: Log): number {
     return integerIn(this.#newest.get(tenant, epoch)?.['size']);
   }
 
-  /** So many of those behind a size; from the first one on, whatever its size says, where none is given. */
+  /** At most `limit` checkpoints after a size; without a size, from the first row on, even if its size is invalid. */
   checkpoints({ tenant, epoch }: Log, after: number | undefined, limit: number): CheckpointRow[] {
     return this.#checkpoints
       .all(tenant, epoch, after ?? FIRST_INTEGER, limit)
       .map((row) => ({ size: integerIn(row['size']), note: textIn(row['note']) }));
   }
 
-  /** By place, those from one to another, the second one outside. */
+  /** By index, from `from` to `end` (exclusive). */
   tileHashes({ tenant, epoch }: Log, level: number, from: number, end: number): Map<number, Uint8Array> {
     const rows = this.#tileHashes.all(tenant, epoch, level, from, end);
     return new Map(rows.map((row) => [integerIn(row['place']), bytesIn(row['hash'])]));
@@ -62,7 +62,7 @@ export class TreeRows {
     return integerIn(this.#tileHashCount.get(tenant, epoch)?.['count']);
   }
 
-  /** Those after the first log, in order: one for each restore. */
+  /** The epochs after the first log, in order: one per restore. */
   epochs(tenant: number): EpochRow[] {
     return this.#epochs.all(tenant).map((row) => ({
       epoch: integerIn(row['epoch']),
@@ -76,7 +76,7 @@ export class TreeRows {
     return this.#entryAt.get(tenant, index) !== undefined;
   }
 
-  /** The epochs that checkpoints and hashes of tiles speak of, skipping from one to the next. */
+  /** The epochs that checkpoints and tile hashes refer to, found by skipping from one to the next. */
   *epochsNamed(tenant: number): Generator<number> {
     for (const next of this.#epochsNamed) {
       for (let row = next.get(tenant, FIRST_INTEGER); row !== undefined; ) {

@@ -1,4 +1,4 @@
-// What a bundle is made of, from a journal.
+// The contents of a bundle, from a journal.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -9,10 +9,10 @@ import { openJournalForReading } from '../connection/database.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from '../connection/meta.ts';
 import { TreeReads } from '../tree/tree-reads.ts';
-import { type LogPlace, tenantTrees } from '../tree/tree-tables.ts';
+import { type LogIdentity, tenantTrees } from '../tree/tree-tables.ts';
 
 /** Throws StartError. */
-export function openBundleStore(directory: string, tenant: TenantId): OpenBundleStore<LogPlace> {
+export function openBundleStore(directory: string, tenant: TenantId): OpenBundleStore<LogIdentity> {
   using opening = new DisposableStack();
   const db = opening.use(openJournalForReading(directory));
   const installation = readInstallation(db);
@@ -29,7 +29,7 @@ export function openBundleStore(directory: string, tenant: TenantId): OpenBundle
   };
 }
 
-function storeIn(db: DatabaseSync, logOrigin: string, tenant: TenantId): BundleStore<LogPlace> {
+function storeIn(db: DatabaseSync, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
   const { trees, evidence } = new TreeReads(db, logOrigin);
   const streams = new LogTables(db, logOrigin);
   const end = db.prepare(

@@ -1,4 +1,4 @@
-// What was removed under which notice, in journal.db.
+// The removed spans and their notices, in journal.db.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -6,17 +6,17 @@ import { KIND_AT, KINDS } from '@tallystick/evidence';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 
-/** No two overlap: of those that begin before its end, the last one ends last. */
+/** Spans do not overlap: of those that begin before its end, the last one ends last. */
 const COVERING = `FROM deletions WHERE deletions.tenant = entries.tenant AND first_index <= entries.leaf_index
   ORDER BY first_index DESC LIMIT 1`;
 
-/** Of an entry: the notice that it may be covered by, for rows/purge-notice.ts. */
+/** The notice that may cover an entry, for rows/purge-notice.ts. */
 export const NOTICE_INDEX = `(SELECT CASE WHEN end_index > entries.leaf_index THEN notice_index END ${COVERING}) AS notice_index`;
 
-/** Of entries: notices keep their content. */
+/** Excludes notices, which keep their content. */
 export const IS_EVENT = `substr(entry, ${KIND_AT + 1}, 1) = x'${KINDS.event.toString(16).padStart(2, '0')}'`;
 
-/** From the last one on that begins before the span. */
+/** Starts with the last one that begins before the span. */
 const OVERLAPPING = `FROM deletions WHERE tenant = ?1 AND first_index < ?3 AND end_index > ?2 AND first_index >= coalesce(
   (SELECT max(first_index) FROM deletions WHERE tenant = ?1 AND first_index <= ?2), ?2)`;
 
@@ -31,7 +31,7 @@ export class DeletionRows {
     );
   }
 
-  /** Those that overlap the span, in order: so many of the first of them. */
+  /** The first `limit` deletions that overlap the span, in order. */
   overlapping(tenant: number, { firstIndex, endIndex }: IndexSpan, limit: number): Deletion[] {
     return this.#overlapping.all(tenant, firstIndex, endIndex, limit).map(deletionIn);
   }
@@ -41,7 +41,7 @@ export class DeletionRows {
   }
 }
 
-/** The contents of the events of the spans. */
+/** Deletes the contents of all events in the spans. */
 export function deleteContents(db: DatabaseSync, tenantId: TenantId, spans: readonly IndexSpan[]): void {
   const statement = db.prepare(
     `DELETE FROM contents WHERE id IN (SELECT entries.id FROM entries JOIN tenants USING (tenant)

@@ -1,4 +1,4 @@
-// What events are proven by, read by id and by place.
+// The evidence for events, read by id and by index.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, TenantId } from '@tallystick/contract';
@@ -30,7 +30,7 @@ export class EvidenceTables {
     for (const statement of [this.#one, this.#range, this.#at]) statement.setReadBigInts(true);
   }
 
-  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  /** Includes an event whose text has a visible classification even if its column does not. */
   one(
     tenant: TenantId,
     eventId: EventId,
@@ -41,7 +41,7 @@ export class EvidenceTables {
     return soundEvidenceIn(row, this.#noticesOf(tenant, [row]), this.#checked());
   }
 
-  /** As they are stored, whatever that is. */
+  /** The stored values, unchecked. */
   range(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
     const rows = this.#range.all(tenant, fromIndex, endIndex, limit);
     return evidenceIn(rows, this.#noticesOf(tenant, rows), this.#checked());
@@ -51,7 +51,7 @@ export class EvidenceTables {
     return noticesNamedBy(rows).map((index) => this.#at.get(tenant, index));
   }
 
-  /** Made when it is first needed: it has memory of its own. */
+  /** Created on demand: it uses memory. */
   #checked(): StoredContents {
     return (this.#contents ??= new StoredContents());
   }

@@ -1,4 +1,4 @@
-// The log and its trees as ports, over a journal: wherever those are who write, read and check.
+// The log and its trees as ports over a journal; writer, reader and checks may be in other threads.
 
 import type { TenantId } from '@tallystick/contract';
 import { type Calls, callsFor, type OfAny } from '../../../runtime/calls.ts';
@@ -50,7 +50,7 @@ export function treeOn({ owner, trees, growth, checkRange }: JournalParts): Tree
   return {
     standings: growth.standings,
     stopAt: growth.stopAt,
-    // What can be read is on the disk.
+    // Everything that can be read is on the disk.
     confirm: async () => {},
     readGrowth: growth.read,
     async publish(logs, nowMs) {

@@ -1,5 +1,4 @@
-// Reads of the log, on a connection of their own: what they see is committed, and what they show of events is what was
-// hashed.
+// Reads of the log, on their own connection: they see committed data, and return events that match their hashes.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
@@ -77,7 +76,7 @@ export class LogTables {
     this.#deletions = new DeletionRows(db);
   }
 
-  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  /** Includes an event whose text has a visible classification even if its column does not. */
   event(tenantId: TenantId, eventId: EventId, visible: readonly Classification[]): StoredEvent | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
@@ -106,8 +105,8 @@ export class LogTables {
   }
 
   /**
-   * Those at these indexes, by index, and how many were looked for: no more once their texts are so large together. One
-   * is always read, and one that is not there is left out.
+   * The events at these indexes, by index, and the number of indexes processed: reading stops once the texts reach this
+   * size. At least one is read, and missing events are left out.
    */
   eventsAt(
     tenantId: TenantId,
@@ -179,7 +178,7 @@ export class LogTables {
     return spans.reduce((sum, span) => sum + countOf(span), 0);
   }
 
-  /** Undefined unless there is a purge notice at this index, and it is what was hashed. */
+  /** Undefined unless there is a purge notice at this index that matches its hash. */
   purge(tenantId: TenantId, noticeIndex: number): Purge | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;

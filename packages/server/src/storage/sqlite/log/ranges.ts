@@ -1,4 +1,4 @@
-// Ranges that are recomputed on request: a long one in steps, so that several go on side by side.
+// Ranges that are recomputed on request: a long one in steps, so that several run side by side.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -7,7 +7,7 @@ import type { RangeVerdict, TenantRange, TenantTrees } from '../../../streams/tr
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../fsck/range.ts';
 
-/** How far a range has come; with the verdict at its end. */
+/** The progress of a range; includes the verdict at its end. */
 interface RangeStep {
   readonly checkedEvents: number;
   readonly verdict?: RangeVerdict;
@@ -25,14 +25,14 @@ export class RangeChecks {
     this.#logOrigin = logOrigin;
   }
 
-  begin(wish: TenantRange): number {
-    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, wish, trustedOf(wish)));
+  begin(request: TenantRange): number {
+    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, request, trustedOf(request)));
     return this.#lastNumber;
   }
 
   step(number: number): RangeStep {
     const range = this.#ranges.get(number)!;
-    // One that ends or fails in this step is not kept.
+    // A range that ends or fails in this step is not kept.
     this.#ranges.delete(number);
     const next = range.next();
     if (next.done === true) return { checkedEvents: next.value.checkedEvents, verdict: next.value };
@@ -41,13 +41,13 @@ export class RangeChecks {
   }
 }
 
-/** `start` gives the checks to use for one range. */
+/** `start` returns the checks to use for one range. */
 export function checksBy(
   start: () => Promise<Calls<RangeChecks>>,
 ): OfAny<TenantTrees, TenantId>['checkRange'] {
-  return async (tenant, wish, onProgress) => {
+  return async (tenant, request, onProgress) => {
     const ranges = await start();
-    const number = await ranges.begin({ ...wish, tenant });
+    const number = await ranges.begin({ ...request, tenant });
     for (;;) {
       const { checkedEvents, verdict } = await ranges.step(number);
       if (verdict !== undefined) return verdict;

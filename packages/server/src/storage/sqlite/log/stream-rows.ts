@@ -3,7 +3,7 @@
 import { KIND_AT, KINDS } from '@tallystick/evidence';
 
 const SIZE = 'coalesce((SELECT max(leaf_index) + 1 FROM entries WHERE tenant = this.tenant), 0)';
-/** By its kind alone; SQL counts bytes from 1. No row, no value. */
+/** Decided by its kind alone; SQL counts bytes from 1. A missing row gives null. */
 const isSealAt = (index: string) =>
   `(SELECT hex(substr(entry, ${KIND_AT + 1}, 1)) = '${KINDS.streamSeal.toString(16).padStart(2, '0')}' FROM entries
     WHERE tenant = this.tenant AND leaf_index = ${index})`;

@@ -1,4 +1,4 @@
-// When API keys were last used, in a table of its own of journal.db.
+// When API keys were last used, in a separate table of journal.db.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { KeyId } from '@tallystick/contract';
@@ -7,7 +7,7 @@ import type { Calls } from '../../../runtime/calls.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 
-/** Inside a transaction of whoever calls. */
+/** Runs inside the caller's transaction. */
 export function keepKeyUses(db: DatabaseSync, uses: readonly KeyUse[]): void {
   const keep = db.prepare(
     `INSERT INTO api_key_uses (tenant_id, key_id, used_at_ms) VALUES (?, ?, ?)

@@ -11,7 +11,7 @@ import { openJournal } from '../connection/database.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-records-'));
 after(() => rmSync(folder, { recursive: true }));
 
-test('what another process has changed is seen, and so is the version of all records', async () => {
+test('changes of another process are seen, and so is the version of all records', async () => {
   const directory = mkdtempSync(join(folder, 'data-'));
   await using one = await openPlainStore(directory);
   await using two = await openPlainStore(directory);
@@ -30,7 +30,7 @@ test('what another process has changed is seen, and so is the version of all rec
   assert.equal((await append(one, changeOf([next]))).status, 'Stale');
 });
 
-test('where a record cannot be written its notice and its key are not there either', async () => {
+test('if a record cannot be written, its notice and its key are not stored either', async () => {
   const directory = mkdtempSync(join(folder, 'data-'));
   await using store = await openPlainStore(directory);
   await store.tenants.ensure('acme', NOW_MS);

@@ -1,4 +1,4 @@
-// Records in journal.db: the writing side belongs to the commit of a pool, the reading side has a connection of its own.
+// Records in journal.db: writes belong to the commit of a pool, reads have their own connection.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RecordKind, RecordOwner, RecordReader, StoredRecord } from '../../../records/records.ts';
@@ -14,7 +14,7 @@ import {
   recordValues,
 } from '../../rows/record-row.ts';
 
-/** Inside a transaction of whoever calls. */
+/** Runs inside the caller's transaction. */
 export class RecordRows {
   readonly #version: StatementSync;
   readonly #named: StatementSync;
@@ -30,7 +30,7 @@ export class RecordRows {
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    // At random: whatever somebody has put there, the next change is seen.
+    // Random, so that the next change is seen even if the value was tampered with.
     this.#newVersion = db.prepare(
       `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', hex(randomblob(8)))
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -52,7 +52,7 @@ export class RecordRows {
   }
 }
 
-/** A look at the version costs some microseconds, so it is had now and then: a revoked key works for so long elsewhere. */
+/** Reading the version takes a few microseconds, so it is done at intervals: a revoked key works for this long elsewhere. */
 const FRESH_MS = 5;
 
 const RECORDS = `SELECT tenant_id, ${RECORD_COLUMNS} FROM records JOIN tenants USING (tenant)`;
@@ -92,7 +92,7 @@ class RecordReads {
     this.#before = db.prepare(`${OWNED} AND id < ? ORDER BY id DESC LIMIT ?`);
     this.#after = db.prepare(`${OWNED} AND id > ? ORDER BY id LIMIT ?`);
     this.#count = db.prepare(`SELECT count(*) AS count FROM (${OWNED} LIMIT ${RECORDS_COUNTED_MAX})`);
-    // They would throw an error that is none of the row for a number that is too large.
+    // Otherwise a number that is too large would throw an unrelated error.
     for (const statement of [
       this.#version,
       this.#byLookup,

@@ -36,7 +36,7 @@ function setUp() {
   };
 }
 
-test('tenants that are asked for at the same time share a commit, and those that are there need none', async () => {
+test('tenants that are created concurrently share a commit, and existing ones need none', async () => {
   using store = setUp();
   const ids = Array.from({ length: 50 }, (_, i) => `t${i % 25}`);
   const made = await Promise.all(ids.map((id) => store.tenants.ensure(id, NOW_MS)));
@@ -53,7 +53,7 @@ test('tenants that are asked for at the same time share a commit, and those that
   );
 });
 
-test('whoever makes the tenant first wins, also against another process', async () => {
+test('the first to create a tenant wins, also against another process', async () => {
   using store = setUp();
   const [mine, theirs] = [random.bytes(32), random.bytes(32)];
   addTenants(store.db, [{ tenantId: 'acme', fingerprintKey: theirs }], 1);
@@ -62,7 +62,7 @@ test('whoever makes the tenant first wins, also against another process', async 
   assert.deepEqual([fingerprintKey, createdAtMs], [theirs, 1]);
 });
 
-test('a commit that fails fails those that waited for it, and not those after', async () => {
+test('a failed commit fails the calls that waited for it, and no later ones', async () => {
   using store = setUp();
   store.db.exec(
     "CREATE TEMP TRIGGER no BEFORE INSERT ON tenants BEGIN SELECT RAISE(ABORT, 'disk full'); END",

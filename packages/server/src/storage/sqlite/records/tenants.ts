@@ -13,13 +13,13 @@ import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-
 import { TenantPool } from '../../pool/tenant-pool.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 
-/** A tenant that is to exist, with the key that it gets if it does not yet. */
+/** A tenant to create unless it exists, with its key. */
 export interface NewTenant {
   readonly tenantId: TenantId;
   readonly fingerprintKey: Uint8Array;
 }
 
-/** Inside a transaction of whoever calls. */
+/** Runs inside the caller's transaction. */
 export function addTenants(db: DatabaseSync, tenants: readonly NewTenant[], nowMs: number): void {
   const add = db.prepare(
     `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms) VALUES (?, ?, ?)

@@ -1,5 +1,5 @@
-// The commitments thread: makes the commitments of large pools and hands them on to the writer, which writes another
-// pool meanwhile. Entry of a worker.
+// The commitments thread: makes the commitments of large pools and passes them to the writer, which writes another pool
+// meanwhile. Entry of a worker.
 
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { createSystemRandom } from '../../../runtime/random.ts';

@@ -1,4 +1,4 @@
-// The log of the service: who writes, reads and checks it has a thread. Large pools go to the writer by way of the
+// The log of the service, with threads for writing, reading and checking. Large pools reach the writer through the
 // commitments thread.
 
 import { MessageChannel } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import type { WriterData } from './writer-thread.ts';
 
 const startThread = threadsBeside(import.meta.url);
 
-/** A journal that is open, or will be. */
+/** A journal that is open, or is being opened. */
 export interface OpenJournal extends JournalParts, AsyncDisposable {
   /** Settles when it can be used, or cannot. */
   readonly opened: Promise<unknown>;
@@ -37,7 +37,7 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
   const readingData: TreeData = { directory, logOrigin };
   const writer = startThread<CallMessage>('writer-thread', writerData, onCrash, [between.port1]);
   let commitments: ThreadHandle<CommitmentsMessage> | undefined;
-  // With the first large pool: many a service never gets one.
+  // Started with the first large pool: many services never get one.
   const startedCommitments = () =>
     (commitments ??= startThread<CommitmentsMessage>('commitments-thread', commitmentsData, onCrash, [
       between.port2,
@@ -60,7 +60,7 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
     growth: callsTo(growth, 'growth'),
     checkRange: checksBy(() => ranges.started()),
     async [Symbol.asyncDispose]() {
-      // Whoever closes last folds the write-ahead log and removes it, if it may write.
+      // The last connection to close folds and removes the write-ahead log, if it may write.
       await ranges[Symbol.asyncDispose]();
       await growth[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
@@ -70,7 +70,7 @@ export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogT
   };
 }
 
-/** Worth another thread: the way there and back costs as much as some ten drafts. */
+/** Large enough for another thread: the transfer costs as much as about ten drafts. */
 function isLarge(requests: readonly AppendRequest[]): boolean {
   let drafts = 0;
   for (const request of requests) drafts += request.drafts.length;
@@ -88,7 +88,7 @@ class RangeThread implements AsyncDisposable {
     this.#onCrash = onCrash;
   }
 
-  /** One that could not open is not kept: the next range tries again. */
+  /** A thread that could not open is not kept: the next range tries again. */
   async started(): Promise<Calls<RangeChecks>> {
     const thread = (this.#thread ??= startThread<CallMessage>('range-thread', this.#data, this.#onCrash));
     try {

@@ -1,4 +1,5 @@
-// The tree thread: reads back what was appended, on a connection that cannot write, and recomputes it. Entry of a worker.
+// The tree thread: reads back appended entries, on a connection that cannot write, and recomputes them. Entry of a
+// worker.
 
 import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../runtime/calls.ts';

@@ -1,4 +1,4 @@
-// The writer thread: owns the one connection of the service that writes to journal.db. Entry of a worker.
+// The writer thread: owns the service's only connection that writes to journal.db. Entry of a worker.
 
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../runtime/calls.ts';
@@ -13,7 +13,7 @@ export interface WriterData {
   readonly directory: string;
   readonly logOrigin: string;
   readonly streams: StreamLimits;
-  /** Where pools arrive whose commitments are made already. */
+  /** Receives pools whose commitments are already made. */
   readonly fromCommitments: MessagePort;
 }
 

@@ -39,7 +39,7 @@ async function publishAll(storage: Storage): Promise<void> {
   await storage.tree.publish(logs, NOW_MS);
 }
 
-/** Past the triggers, as whoever has the file can. */
+/** Bypasses the triggers, as an intruder with the file can. */
 function change(directory: string, sql: string): void {
   using db = new DatabaseSync(join(directory, JOURNAL_FILE));
   db.exec(`DROP TRIGGER entries_do_not_change; DROP TRIGGER entries_stay; ${sql}`);
@@ -47,7 +47,7 @@ function change(directory: string, sql: string): void {
 
 const OF_ACME = `tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'acme')`;
 
-test('what is wrong with one log is its own fault, and the others are read', async () => {
+test('a fault of one log is reported for that log, and the others are read', async () => {
   const changes = {
     'the last entry under a full tile is gone': `DELETE FROM entries WHERE ${OF_ACME} AND leaf_index = 255`,
     'an entry in the middle is gone': `DELETE FROM entries WHERE ${OF_ACME} AND leaf_index = 300`,
@@ -81,7 +81,7 @@ test('what is wrong with one log is its own fault, and the others are read', asy
   }
 });
 
-test('many logs that are behind are read in one turn, together with what is new', async () => {
+test('many logs that are behind are read in one turn, together with new entries', async () => {
   const directory = mkdtempSync(join(folder, 'data-'));
   const tenants = Array.from({ length: 300 }, (_, i) => `tenant-${i}`);
   {

@@ -1,6 +1,6 @@
-// Finds the logs that have grown since their last checkpoint and reads them back. What is new is found by the row ids
-// that were given since the last look, which costs the same however many tenants are idle; what an earlier run has left
-// without a checkpoint is found once, when it starts.
+// Finds the logs that have grown since their last checkpoint and reads them back. New entries are found by the row ids
+// since the last read, at a cost that does not depend on the number of idle tenants; entries that an earlier run left
+// without a checkpoint are found once, at the start.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -17,12 +17,12 @@ import {
   unsignedTree,
 } from '../../tree/signed-tree.ts';
 import { type EntryRun, EntryRows, requireWhole } from '../append/entry-rows.ts';
-import { type LogPlace, TreeTables } from './tree-tables.ts';
+import { type LogIdentity, TreeTables } from './tree-tables.ts';
 
-/** A log on its way: what was read of it, and where it stands. */
+/** A growing log: its tree, and its state. */
 interface Growing {
   readonly tenantId: TenantId;
-  readonly log: LogPlace;
+  readonly log: LogIdentity;
   readonly tree: GrowingTree;
 }
 
@@ -30,7 +30,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 export type PublishedSize = readonly [tenant: TenantId, size: number];
 
-/** So many entries are read at once: a tenth of a second of work, and a few megabytes. */
+/** The number of entries per read: a tenth of a second of work, and a few megabytes. */
 const ENTRIES_MAX = 20_000;
 const TREES_KEPT_MAX = 20_000;
 
@@ -41,9 +41,9 @@ export class TreeGrowth {
   readonly #lastRow: StatementSync;
   readonly #standings: StatementSync;
   readonly #pool = new HashPool();
-  /** By the tenant's number; those used last come last. */
+  /** By the tenant's number; the most recently used come last. */
   readonly #trees = new Map<number, Growing>();
-  /** Logs that have entries which no look at new rows will find. */
+  /** Logs with entries that a read of new rows does not find. */
   readonly #behind = new Set<number>();
   /** Logs with something to publish. */
   readonly #grown = new Map<TenantId, Growing>();
@@ -60,13 +60,13 @@ export class TreeGrowth {
       `SELECT tenant, tenant_id, (SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant) AS last
        FROM tenants WHERE last IS NOT NULL`,
     );
-    // It would throw for a number that is too large, and so for all logs.
+    // Otherwise a number that is too large would throw, and affect all logs.
     this.#standings.setReadBigInts(true);
   }
 
-  /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
+  /** The stored state of every log; logs that are ahead of their checkpoint will be read. */
   standings(): Standing[] {
-    // Before the logs are looked at: what comes between is seen twice rather than never.
+    // Read before the logs: entries in between are seen twice rather than never.
     this.#lastSeenRow ??= numberOf(this.#lastRow.get(), 'id');
     const found: Standing[] = [];
     for (const row of this.#standings.iterate()) {
@@ -91,7 +91,7 @@ export class TreeGrowth {
     return standing;
   }
 
-  /** The head at exactly this size is to be among those that are given. */
+  /** Makes the result include the head at exactly this size. */
   stopAt(tenant: TenantId, size: number): void {
     this.#stops.set(tenant, size);
   }
@@ -107,7 +107,7 @@ export class TreeGrowth {
     return { grown, faults, hasMore };
   }
 
-  /** All of these logs up to these sizes is stored. */
+  /** These logs are stored up to these sizes. */
   published(sizes: readonly PublishedSize[]): void {
     for (const [tenantId, size] of sizes) this.#publishedOne(tenantId, size);
   }
@@ -118,7 +118,7 @@ export class TreeGrowth {
     if (growing?.tree.size === size) this.#grown.delete(tenantId);
   }
 
-  /** As many of the logs that are behind as a turn has room for, the last of them perhaps in part. */
+  /** Reads as many of the logs that are behind as fit into a turn, the last one possibly in part. */
   #readBehind(faults: LogFault[]): void {
     let room = ENTRIES_MAX;
     for (const tenant of this.#behind) {
@@ -150,7 +150,7 @@ export class TreeGrowth {
     return count === ENTRIES_MAX;
   }
 
-  /** Without the first so many rows, which are known. */
+  /** Skips the first rows, which are known. */
   #take(tenant: number, run: EntryRun, known: number): void {
     requireWhole(run);
     const rows = run.rows.subarray(known * ROW_BYTES);
@@ -160,7 +160,7 @@ export class TreeGrowth {
     this.#grown.set(growing.tenantId, growing);
   }
 
-  /** A log at fault is not read again: what follows the fault would be built on it. */
+  /** A faulty log is not read again: later entries would build on the fault. */
   #orFault<T>(tenant: number, faults: LogFault[], work: () => T): T | undefined {
     if (this.#faulty.has(tenant)) return undefined;
     try {
@@ -183,7 +183,7 @@ export class TreeGrowth {
     const tenantId = this.#nameOf(tenant);
     const log = this.#tables.log(tenantId);
     if (log === undefined)
-      throw new EvidenceError('MALFORMED', `there are entries of ${tenantId}, who is not there`);
+      throw new EvidenceError('MALFORMED', `there are entries of ${tenantId}, which does not exist`);
     const tree = new GrowingTree(this.#publishedState(log), this.#pool);
     const stop = this.#stops.get(tenantId);
     if (stop !== undefined) tree.stopAt(stop);
@@ -201,8 +201,8 @@ export class TreeGrowth {
     }
   }
 
-  /** The tree as it was last signed, made again from what is stored: it must still have the root that was signed. */
-  #publishedState(log: LogPlace): TreeState {
+  /** The tree as it was last signed, rebuilt from stored hashes: it must still have the signed root. */
+  #publishedState(log: LogIdentity): TreeState {
     const latest = this.#tables.latest(log);
     if (latest === undefined) return unsignedTree(log);
     const { size } = latest;
@@ -216,12 +216,12 @@ export class TreeGrowth {
   }
 }
 
-/** The disk is everybody's; whatever else is wrong is of one log, and the others must not wait for it. */
+/** Disk errors concern all logs; any other error concerns one log, and must not block the others. */
 function isOfOneLog(error: unknown): error is Error {
   return error instanceof Error && !('errcode' in error);
 }
 
-/** The largest size that was published of each log. */
+/** The largest published size of each log. */
 export function publishedSizes(logs: readonly PublishedLog[]): PublishedSize[] {
   return logs.map(({ tenant, checkpoints }) => [tenant, checkpoints.at(-1)?.size ?? 0]);
 }

@@ -2,8 +2,8 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import type { AlteredEvent, ProofWish, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
-import { atOnce } from '../../answers.ts';
+import type { AlteredEvent, ProofRequest, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
+import { runSync } from '../../answers.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import { inOneState } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';
@@ -18,13 +18,13 @@ interface ProofTables {
 export function proveEvent(
   { db, trees, evidence }: ProofTables,
   tenant: TenantId,
-  wish: ProofWish,
+  request: ProofRequest,
 ): ProvenEvent | AlteredEvent | undefined {
   const store = {
     ...tenantTrees(trees, tenant),
-    evidence: ({ eventId, visible }: ProofWish) => evidence.one(tenant, eventId, visible),
+    evidence: ({ eventId, visible }: ProofRequest) => evidence.one(tenant, eventId, visible),
   };
-  return inOneState(db, () => atOnce(proofs.proveEvent(store, tenant, wish)));
+  return inOneState(db, () => runSync(proofs.proveEvent(store, tenant, request)));
 }
 
 export function proveGrowth(
@@ -33,5 +33,5 @@ export function proveGrowth(
   from: number,
   to: number | undefined,
 ): ProvenGrowth | undefined {
-  return inOneState(db, () => atOnce(proofs.proveGrowth(tenantTrees(trees, tenant), from, to)));
+  return inOneState(db, () => runSync(proofs.proveGrowth(tenantTrees(trees, tenant), from, to)));
 }

@@ -1,6 +1,6 @@
-// Stores what was signed: checkpoints with the hashes of the tiles that are full by then. Runs in the writer's
-// transaction. A checkpoint that is not larger than the newest one is left out, so that none is ever taken back; a
-// stored one only ever gains signatures.
+// Stores checkpoints with the hashes of the tiles that are full by then. Runs in the writer's transaction. A checkpoint
+// that is not larger than the newest one is skipped, so that none is ever replaced; a stored one only ever gains
+// signatures.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts';
@@ -45,7 +45,7 @@ export class TreePublisher {
     }
   }
 
-  /** Of each, whether its note is the stored one now. */
+  /** Returns for each whether its note is the stored one now. */
   cosign(checkpoints: readonly CosignedCheckpoint[]): boolean[] {
     return checkpoints.map(({ tenant: tenantId, epoch, size, note }) => {
       const row = this.#note.get(tenantId, epoch, size);

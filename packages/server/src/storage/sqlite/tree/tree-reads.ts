@@ -1,4 +1,4 @@
-// What is asked of trees, by whichever thread reads: each method is called there, with a log by its place.
+// Reads of trees, for any reading thread: each method runs there, with a log by its identity.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -10,7 +10,7 @@ import type {
   LogHead,
   LogSize,
   LogTree,
-  ProofWish,
+  ProofRequest,
   ProvenEvent,
   ProvenGrowth,
   StoredCheckpoint,
@@ -19,9 +19,9 @@ import type {
 import { ofLog } from '../../rows/log-place.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
-import { type LogPlace, TreeTables } from './tree-tables.ts';
+import { type LogIdentity, TreeTables } from './tree-tables.ts';
 
-/** 4 MB: the tiles that all proofs of some logs share, and those of events that are near each other. */
+/** 4 MB: the tiles that all proofs of some logs share, and those of neighbouring events. */
 const TILES_REMEMBERED_MAX = 256;
 
 export class TreeReads {
@@ -35,7 +35,7 @@ export class TreeReads {
     this.evidence = new EvidenceTables(db);
   }
 
-  log(tenant: TenantId, index?: number): LogPlace | undefined {
+  log(tenant: TenantId, index?: number): LogIdentity | undefined {
     return this.trees.log(tenant, index);
   }
 
@@ -47,8 +47,8 @@ export class TreeReads {
     return this.trees.head(tenant, index);
   }
 
-  proveEvent(tenant: TenantId, wish: ProofWish): ProvenEvent | AlteredEvent | undefined {
-    return proveEvent(this, tenant, wish);
+  proveEvent(tenant: TenantId, request: ProofRequest): ProvenEvent | AlteredEvent | undefined {
+    return proveEvent(this, tenant, request);
   }
 
   proveGrowth(tenant: TenantId, from: number, to: number | undefined): ProvenGrowth | undefined {
@@ -63,40 +63,40 @@ export class TreeReads {
     return this.evidence.range(tenant, fromIndex, endIndex, limit);
   }
 
-  latest(log: LogPlace): StoredCheckpoint | undefined {
+  latest(log: LogIdentity): StoredCheckpoint | undefined {
     return ofLog(log, this.trees.latest(log));
   }
 
-  checkpoint(log: LogPlace, size: number): StoredCheckpoint | undefined {
+  checkpoint(log: LogIdentity, size: number): StoredCheckpoint | undefined {
     return ofLog(log, this.trees.checkpoint(log, size));
   }
 
-  tile(log: LogPlace, tile: Tile): Uint8Array | undefined {
+  tile(log: LogIdentity, tile: Tile): Uint8Array | undefined {
     return this.trees.tile(log, tile);
   }
 
-  entries(log: LogPlace, index: number, count: number): Uint8Array[] {
+  entries(log: LogIdentity, index: number, count: number): Uint8Array[] {
     return this.trees.entries(log, index, count).map(({ entry }) => entry);
   }
 
-  root(log: LogPlace, size: number): Uint8Array {
+  root(log: LogIdentity, size: number): Uint8Array {
     return this.trees.root(log, size);
   }
 
-  inclusion(log: LogPlace, index: number, size: number): Uint8Array[] {
+  inclusion(log: LogIdentity, index: number, size: number): Uint8Array[] {
     return this.trees.inclusion(log, index, size);
   }
 
-  consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
+  consistency(log: LogIdentity, from: number, to: number): Uint8Array[] {
     return this.trees.consistency(log, from, to);
   }
 
-  subtrees(log: LogPlace, ranges: readonly IndexRange[]): Uint8Array[] {
+  subtrees(log: LogIdentity, ranges: readonly IndexRange[]): Uint8Array[] {
     return this.trees.subtrees(log, ranges);
   }
 }
 
-export function treeOf(log: LogPlace, reads: Calls<TreeReads>): LogTree {
+export function treeOf(log: LogIdentity, reads: Calls<TreeReads>): LogTree {
   return {
     origin: log.origin,
     epoch: log.epoch,

@@ -1,5 +1,5 @@
-// Reads of the tree, on whatever connection: checkpoints as they are stored, tiles and proofs out of the entries and
-// the hashes of full tiles. Nothing of a log is shown beyond its newest checkpoint.
+// Reads of the tree, on any connection: stored checkpoints, and tiles and proofs from the entries and the hashes of
+// full tiles. Nothing is shown beyond a log's newest checkpoint.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -24,13 +24,13 @@ import {
 import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
-import { checkpointIn, headOf, type LogPlace as PlaceOf, placeOf } from '../../rows/log-place.ts';
+import { checkpointIn, headOf, type LogIdentity as LogIdentityOf, identityOf } from '../../rows/log-place.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 
-/** Tenants have a number here. */
-export type LogPlace = PlaceOf<number>;
+/** SQLite identifies tenants by number. */
+export type LogIdentity = LogIdentityOf<number>;
 
-/** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
+/** Begins every signature line; the signer's name and a space follow. */
 const SIGNATURE = `char(10) || '\u2014 '`;
 
 export class TreeTables {
@@ -46,7 +46,7 @@ export class TreeTables {
   readonly #entries: StatementSync;
   readonly #tileHashes: StatementSync;
 
-  /** With a memory, tiles are read once for many proofs: not for whoever wants to know what is stored now. */
+  /** With a memory, tiles are read once for many proofs. Do not use it to check the stored state. */
   constructor(db: DatabaseSync, logOrigin: string, memory?: TileMemory) {
     this.#logOrigin = logOrigin;
     this.#memory = memory;
@@ -68,7 +68,7 @@ export class TreeTables {
          iif(instr(replace(note, ${SIGNATURE} || ?3 || ' ', ''), ${SIGNATURE}), note, NULL) AS note
        FROM checkpoints WHERE tenant = ?1 AND epoch = ?2 AND size < ?4 ORDER BY size DESC LIMIT ?5`,
     );
-    // They would throw an error that is none of the data for a number that is too large.
+    // Otherwise a number that is too large would throw an unrelated error.
     for (const statement of [this.#log, this.#nextLog, this.#newest, this.#checkpoint, this.#cosigned])
       statement.setReadBigInts(true);
     const entries =
@@ -86,15 +86,15 @@ export class TreeTables {
     );
   }
 
-  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
-  log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogPlace | undefined {
+  /** The log that holds this index of the tenant's sequence; without an index, the current log. */
+  log(tenantId: TenantId, index = Number.MAX_SAFE_INTEGER): LogIdentity | undefined {
     const row = this.#log.get(tenantId, index);
     if (row === undefined) return undefined;
     const epoch = numberOf(row, 'epoch');
     const firstIndex = numberOf(row, 'first_index');
     const beginning =
       epoch === 0 ? undefined : { epoch, firstIndex, previousCheckpoint: textIn(row, 'previous_checkpoint') };
-    return { tenant: numberOf(row, 'tenant'), ...placeOf(tenantId, this.#logOrigin, beginning) };
+    return { tenant: numberOf(row, 'tenant'), ...identityOf(tenantId, this.#logOrigin, beginning) };
   }
 
   nextLog(tenantId = '', index = 0): { tenant: TenantId; endIndex: number } | undefined {
@@ -104,7 +104,7 @@ export class TreeTables {
       : { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'end_index') };
   }
 
-  /** The name under which a log of the tenant is signed, whether it has that one or not. */
+  /** The name under which a log of the tenant is signed, whether it exists or not. */
   originOf(tenantId: TenantId, epoch: number): string {
     return originOf({ tenant: tenantId, epoch }, this.#logOrigin);
   }
@@ -115,11 +115,11 @@ export class TreeTables {
     return named?.tenant === tenantId ? named.epoch : undefined;
   }
 
-  latest({ tenant, epoch }: LogPlace): StoredCheckpoint | undefined {
+  latest({ tenant, epoch }: LogIdentity): StoredCheckpoint | undefined {
     return checkpointIn(this.#newest.get(tenant, epoch));
   }
 
-  checkpoint({ tenant, epoch }: LogPlace, size: number): StoredCheckpoint | undefined {
+  checkpoint({ tenant, epoch }: LogIdentity, size: number): StoredCheckpoint | undefined {
     return checkpointIn(this.#checkpoint.get(tenant, epoch, size));
   }
 
@@ -139,8 +139,8 @@ export class TreeTables {
     };
   }
 
-  /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
-  tile(log: LogPlace, tile: Tile): Uint8Array | undefined {
+  /** The bytes of a tile or of an entry bundle that some published size has; undefined if there is none. */
+  tile(log: LogIdentity, tile: Tile): Uint8Array | undefined {
     const size = this.latest(log)?.size ?? 0;
     const { from, to } = tileSizes(tile);
     if (from > size) return undefined;
@@ -152,25 +152,25 @@ export class TreeTables {
     );
   }
 
-  root(log: LogPlace, size: number): Uint8Array {
+  root(log: LogIdentity, size: number): Uint8Array {
     return treeRoot(size, this.hashes(log, size));
   }
 
-  inclusion(log: LogPlace, index: number, size: number): Uint8Array[] {
+  inclusion(log: LogIdentity, index: number, size: number): Uint8Array[] {
     return proveInclusion(index, size, this.hashes(log, size));
   }
 
-  consistency(log: LogPlace, from: number, to: number): Uint8Array[] {
+  consistency(log: LogIdentity, from: number, to: number): Uint8Array[] {
     return proveConsistency(from, to, this.hashes(log, to));
   }
 
-  subtrees(log: LogPlace, ranges: readonly IndexRange[]): Uint8Array[] {
+  subtrees(log: LogIdentity, ranges: readonly IndexRange[]): Uint8Array[] {
     const read = this.hashes(log, ranges.at(-1)?.[1] ?? 0);
     return ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read));
   }
 
-  /** A reader of the tree at one size, which must not be larger than what is stored of it. */
-  hashes(log: LogPlace, size: number): HashReader {
+  /** A reader of the tree at one size, which must be stored. */
+  hashes(log: LogIdentity, size: number): HashReader {
     const read: TileReader = ({ level, index, width }) => this.#hashTile(log, level, index, width);
     const memory = this.#memory;
     return memory === undefined
@@ -178,21 +178,21 @@ export class TreeTables {
       : tileHashReader(size, read, { memory, log: log.origin });
   }
 
-  /** So many entries from an index of the log on, as they are stored. */
-  entries(log: LogPlace, index: number, count: number): { entry: Uint8Array; leaf: Uint8Array }[] {
+  /** `count` entries from an index of the log on, as they are stored. */
+  entries(log: LogIdentity, index: number, count: number): { entry: Uint8Array; leaf: Uint8Array }[] {
     const from = log.firstIndex + index;
     return this.#entries
       .all(log.tenant, from, from + count)
       .map((row) => ({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') }));
   }
 
-  #isPublished({ tenant, epoch }: LogPlace, from: number, to: number): boolean {
+  #isPublished({ tenant, epoch }: LogIdentity, from: number, to: number): boolean {
     return this.#between.get(tenant, epoch, from, to) !== undefined;
   }
 
-  #hashTile(log: LogPlace, level: number, index: number, width: number): Uint8Array {
+  #hashTile(log: LogIdentity, level: number, index: number, width: number): Uint8Array {
     const begin = index * TILE_WIDTH;
-    // Joined by SQLite: a row at a time costs more than the hashing.
+    // Joined by SQLite: reading row by row costs more than the hashing.
     const row =
       level === 0
         ? this.#leaves.get(log.tenant, log.firstIndex + begin, log.firstIndex + begin + width)
@@ -201,8 +201,8 @@ export class TreeTables {
   }
 }
 
-/** What is asked of the logs of one tenant. */
-export function tenantTrees(tables: TreeTables, tenant: TenantId): TenantTrees<LogPlace> {
+/** The reads of one tenant's logs. */
+export function tenantTrees(tables: TreeTables, tenant: TenantId): TenantTrees<LogIdentity> {
   return {
     log: (index) => tables.log(tenant, index),
     latest: (log) => tables.latest(log),

@@ -1,5 +1,5 @@
-// Followers of the embedded store: their positions are in work.db, the logs in journal.db. Which logs have grown is told by
-// the entries behind the newest one that was seen, so that logs at rest cost nothing.
+// Followers of the embedded store: their positions are in work.db, the logs in journal.db. Grown logs are found by the
+// entries after the newest one seen, so that idle logs cost nothing.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
@@ -9,9 +9,9 @@ import type { JobTables } from '../../work/job-tables.ts';
 import { advanceBy } from '../../work/positions.ts';
 import type { WorkDatabase } from './work-database.ts';
 
-/** What is known of one follower. */
+/** The state of one follower. */
 interface Following {
-  /** The newest entry that was looked at. */
+  /** The newest entry that was read. */
   entry: number;
   /** By tenant. */
   readonly behind: Map<TenantId, LogBehind>;
@@ -74,7 +74,7 @@ export class Follows {
       following.positions.set(tenant, endIndex);
       const log = following.behind.get(tenant);
       following.behind.delete(tenant);
-      // Behind all others, which have their turn before it.
+      // Moves it to the end, so that the others get their turn first.
       if (log !== undefined && endIndex < log.endIndex)
         following.behind.set(tenant, { ...log, nextIndex: endIndex });
     }

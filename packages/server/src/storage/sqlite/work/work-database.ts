@@ -1,5 +1,5 @@
-// work.db of a data directory: jobs, and how far followers have come. Apart from journal.db, since it is written for every
-// step of a job, and none of it is evidence. Every commit is on the disk before it returns.
+// work.db of a data directory: jobs, and the positions of followers. It is separate from journal.db, since it is
+// written for every step of a job, and none of it is evidence. Every commit is on the disk before it returns.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { createFile, inTransaction } from '../connection/database.ts';
 
 export const WORK_FILE = 'work.db';
 
-/** "Twrk": tells the file from any other SQLite database. */
+/** "Twrk": distinguishes the file from any other SQLite database. */
 const APPLICATION_ID = 0x5477726b;
 const BUSY_TIMEOUT_MS = 5000;
 const CACHE_KIB = 16 * 1024;
@@ -75,18 +75,18 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
     return done;
   }
 
-  /** For a process that has the store to itself: the holders of jobs have ended. */
+  /** For a process that is alone: the holders of jobs have ended. */
   release(): void {
     this.#db.exec("UPDATE jobs SET state = 'Waiting' WHERE state = 'Held'");
   }
 
-  /** In a commit of its own; one that is there has failed again. */
+  /** Runs in its own commit; an existing letter is marked as failed again. */
   addLetter(job: NewJob & Required<Pick<NewJob, 'dead' | 'uniqueKey'>>): void {
     const { add, failAgain } = this.statements;
     if (add.get(...valuesOf(job)) === undefined) failAgain.get(...valuesOfFailure(job));
   }
 
-  /** A follower that is new is placed at the ends, if it is to begin there. Gives where it is in each log. */
+  /** Places a new follower at the ends of the logs, if it should begin there. Returns its position in each log. */
   begin(
     name: string,
     from: 'Beginning' | 'End',
@@ -100,7 +100,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
       );
       const isNew = positions.size === 0 && from === 'End';
       for (const [tenant, end] of ends) {
-        // A log that was put back to an earlier state goes on from there.
+        // In a log that was put back, the follower continues from its end.
         if (!isNew && (positions.get(tenant) ?? 0) <= end) continue;
         set.run(tenant, name, end);
         positions.set(tenant, end);
@@ -133,7 +133,7 @@ function migrate(db: DatabaseSync): void {
     const found = read.get();
     const version = numberOf(found, 'version');
     if (numberOf(found, 'tables') > 0 && numberOf(found, 'application') !== APPLICATION_ID)
-      throw new StartError(`${path} is a database of something else`);
+      throw new StartError(`${path} is a database of another program`);
     if (version > MIGRATIONS.length)
       throw new StartError(
         `${path} has schema version ${version}; this program knows versions up to ${MIGRATIONS.length}: it was written by a newer one`,

@@ -11,7 +11,7 @@ import { WorkDatabase } from './work-database.ts';
 
 export interface WorkData {
   readonly directory: string;
-  /** Nobody else has it open: jobs that were held are let go. */
+  /** No other process has it open: held jobs are released. */
   readonly isAlone: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Work in work.db: in a thread of its own in the service, in this one for the command line.
+// Work in work.db: in a separate thread in the service, in this thread for the command line.
 
 import type { FollowStore } from '../../../followers/follow-store.ts';
 import { type CallMessage, callsHere, callsTo } from '../../../runtime/calls.ts';
@@ -19,7 +19,7 @@ export interface WorkOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly threads: boolean;
-  /** Nobody else has it open: jobs that were held are let go. */
+  /** No other process has it open: held jobs are released. */
   readonly exclusive: boolean;
   readonly onFatal: (error: Error) => void;
 }
@@ -31,7 +31,7 @@ export interface OpenWork extends AsyncDisposable {
   readonly follows: FollowStore;
 }
 
-/** The journal is there. Throws StartError, or `opened` does. */
+/** The journal must exist. Throws StartError, or rejects `opened`. */
 export function openWork(options: WorkOptions): OpenWork {
   return options.threads ? inThread(options) : here(options);
 }
