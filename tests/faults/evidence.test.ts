@@ -1,5 +1,5 @@
 // P5: hashed = stored = returned, byte for byte, for events of any shape and in any spelling. The service reads an event
-// in one of several ways, by how it is spelled and what is in it: whichever it is, the log must have the same texts of
+// in one of several ways, by how it is spelled and what is in it: in each of them the log must have the same texts of
 // it, the hashes must be those of the texts, and the reader must get them.
 
 import assert from 'node:assert/strict';

@@ -54,7 +54,7 @@ async function askUntilKilled(service: Service, book: Book, round: number): Prom
   await Promise.all(Array.from({ length: CONNECTIONS }, one));
 }
 
-/** What was never answered is asked again; whatever the answer is, it acknowledges. */
+/** Repeats the unanswered requests; every answer acknowledges. */
 export async function repeatUnanswered(service: Service, book: Book): Promise<void> {
   using client = new Client(service.url, CONNECTIONS);
   const asks = book.unanswered.splice(0);

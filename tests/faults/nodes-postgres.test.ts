@@ -1,6 +1,6 @@
 // P1, P3 and P4 with many nodes: services on one PostgreSQL, each in a process of its own, all of them asked to append to the
 // same logs, and killed at random moments, now and then together with the database. The sequence has no gap, the chain no
-// fork; nothing acknowledged is lost, and what is repeated with its key, at whichever node, is stored once.
+// fork; nothing acknowledged is lost, and a request that is repeated with its key, at any node, is stored once.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

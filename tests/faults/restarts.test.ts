@@ -29,7 +29,7 @@ function openPlace() {
 
 const sendKeyed = (service: TimedService) => service.send('once', { key: 'key' });
 
-test('whatever the clock says at a start, time in a log stands still rather than run backwards', async () => {
+test('time in a log stands still rather than run backwards, for any clock at a start', async () => {
   using place = openPlace();
   const sent: Sent[] = [];
   for (const [i, shiftMs] of [0, DAY_MS, -HOUR_MS, -10 * DAY_MS, DAY_MS + 1].entries()) {

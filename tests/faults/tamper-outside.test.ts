@@ -105,7 +105,7 @@ describe('around a store', { concurrency: 1 }, () => {
     );
   });
 
-  it('a restore that went on openly is no fault, however often, and whatever came between', async () => {
+  it('an openly declared restore is no fault, however often, and with anything between', async () => {
     const directory = copy();
     const goOn = async (more: (maker: Maker) => Promise<void>) => {
       copyFileSync(store.earlier, journalOf(directory));
@@ -295,7 +295,7 @@ describe('around a store', { concurrency: 1 }, () => {
     assert.deepEqual(await found(directory, { anchor: join(directory, 'elsewhere') }), []);
   });
 
-  it('a key that was given decides, whichever log it is the key of', async () => {
+  it('a given key decides, even if it is the key of another log', async () => {
     const keys = (await loadSigningKeys(store.directory))!;
     const right = verifierKeys(keys, `${LOG_ORIGIN}/t/globex`);
     assert.deepEqual(await found(store.directory, { keys: right.slice(0, 1) }), []);

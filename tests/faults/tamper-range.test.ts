@@ -54,7 +54,7 @@ describe('a range of a log', { concurrency: 1 }, () => {
     }
   }
 
-  it('verifies whatever part of the log it is, against the newest checkpoint', () => {
+  it('verifies any part of the log against the newest checkpoint', () => {
     const log = new TreeTables(db, LOG_ORIGIN).log('acme')!;
     const root = toHex(new TreeTables(db, LOG_ORIGIN).root(log, 138));
     for (const [from, end] of [

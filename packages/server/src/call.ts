@@ -52,7 +52,7 @@ export interface RequestKey {
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
 }
 
-/** What another request is told that comes with a key which was used up; and the same one, if its caller may not know. */
+/** The message for another request with a used idempotency key; also for the same one, if its caller may not know of it. */
 export function keyReused(): AuditError {
   return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }

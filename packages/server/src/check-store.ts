@@ -70,7 +70,7 @@ export function isStore(directory: string): boolean {
   return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Throws StartError where it could not be verified at all; whatever is wrong with the data is in the report. */
+/** Throws StartError if the store cannot be verified at all; faults of the data are in the report. */
 export async function checkStore(directory: string, wish: StoreWish): Promise<StoreReport> {
   if (!isStore(directory))
     throw new StartError(`there is no data in ${directory}: it has no ${JOURNAL_FILE}`);
@@ -90,7 +90,7 @@ export async function checkStore(directory: string, wish: StoreWish): Promise<St
 export interface DatabaseWish extends StoreWish {
   /** With the keys and the anchor that belong to the database; undefined: they are given. */
   readonly directory: string | undefined;
-  /** Where the URL is from, for whoever reads that nobody answers there. */
+  /** The origin of the URL, for the message that nobody answers there. */
   readonly setting: string;
 }
 
@@ -102,7 +102,7 @@ export async function checkDatabase(url: string, wish: DatabaseWish): Promise<St
   const keys = await trustedKeys(directory, wish.keys);
   const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
   const seen = wish.seen.map((note) => seenHead(note, keys));
-  // Loaded here: whoever verifies a data directory does not wait for what speaks to databases.
+  // Loaded here: the verification of a data directory does not wait for the database driver.
   const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
   const fsck = await import('./storage/postgres/fsck/fsck.ts');
   await using database = await openForVerifying(url, wish.setting);

@@ -98,7 +98,7 @@ export function readPage<Key>(
       if (direction === 'Previous') data.reverse();
       // An empty page has no row to go on from: it ends the walk.
       const isMoreAhead = data.length > 0 && (isCut || rows.length > limit);
-      // Whoever came by a cursor has left the row that it names behind.
+      // A request with a cursor comes from the row that the cursor names.
       const isMoreBehind = beyond !== undefined;
       const hasMore = direction === 'Next' ? isMoreAhead : isMoreBehind;
       const hasPrevious = direction === 'Next' ? isMoreBehind : isMoreAhead;

@@ -58,7 +58,7 @@ function padded(key: Uint8Array, byte: number): Uint8Array {
 }
 
 /**
- * Whether this is a repeat, as far as its caller may know. All is compared, whatever the first comparison says, so that
+ * Whether this is a repeat, as far as its caller may know. Everything is compared, also after the first difference, so that
  * a right guess takes as long as a wrong one.
  */
 export function isRepeat(first: First, again: Again): boolean {

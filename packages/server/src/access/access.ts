@@ -31,7 +31,7 @@ export interface AccessParts {
   /** The name under which the logs of this store are signed. */
   readonly logOrigin: () => string;
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
-  /** Whether a tenant may get keys: throws otherwise. Undefined: whichever is asked for is made. */
+  /** Whether a tenant may get keys: throws otherwise. Undefined: any tenant that is asked for is made. */
   readonly provide?: (tenantId: string) => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;

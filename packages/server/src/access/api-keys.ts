@@ -81,7 +81,7 @@ export function hashOfKey(key: string): Uint8Array {
 }
 
 export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: number): KeyStatus {
-  // Whatever the clock says: a clock that is set back must not bring a key back.
+  // The clock does not matter: setting it back must not bring a key back.
   if (revokedAtMs !== undefined) return 'Revoked';
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'Expired' : 'Active';
 }

@@ -18,7 +18,7 @@ export interface Credentials {
 }
 
 /**
- * Verifies whatever credentials there are; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
+ * Verifies all credentials of a request; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
  * or API_KEY_REVOKED, and UPSTREAM_TIMEOUT when an identity provider does not answer.
  */
 export type Authenticate = (credentials: Credentials) => Promise<Caller>;
@@ -40,7 +40,7 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
   // A store hands out the same record until something changes, so its caller is made once.
   const callers = new WeakMap<ApiKeyRecord, Caller>();
 
-  // Whoever sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
+  // A key that sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
   const hashes = new Map<string, Uint8Array>();
 
   // A key that sends many requests is followed back over its rotations once.

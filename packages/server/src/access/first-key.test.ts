@@ -57,7 +57,7 @@ test('a revoked key does not come back by the setting', async () => {
   await assert.rejects(verifyKey(FIRST, store.keys, store.clock.now()), { code: 'API_KEY_REVOKED' });
 });
 
-test('what took the place of the key of the setting by rotation works on, whatever the setting says', async () => {
+test('the successor of the key of the setting works for any value of the setting', async () => {
   await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const old = (await store.keys.findByHash(hashOfKey(FIRST)))!;

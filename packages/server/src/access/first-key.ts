@@ -1,6 +1,6 @@
 // The key with which everything begins. A start without any key makes one platform Admin key, to be printed once.
 // TALLYSTICK_ADMIN_KEY is that key instead: each start makes sure that it is there, and revokes what an earlier
-// value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says, and one
+// value of the setting has made. A key that was revoked by hand stays revoked for any value of the setting, and one
 // that took the place of such a key by rotation is its owner's: the setting has not made it and does not end it.
 
 import { hash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { type KeyChangeCause, type KeyChanges, type KeyWish, SYSTEM } from './ke
 export interface FirstKeyParts {
   readonly keys: ApiKeys;
   readonly changes: KeyChanges;
-  /** Whether the installation has a log: then this is no first start, whatever keys are left. */
+  /** Whether the installation has a log: then this is no first start, even if no key is left. */
   readonly hasLogged: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'uuid'>;

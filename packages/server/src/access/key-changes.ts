@@ -56,7 +56,7 @@ export interface KeyChangeParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
-  /** Learns who asked, whom no notice names. Undefined on the command line: whoever asks there is the operator. */
+  /** Learns the caller, whom no notice names. Undefined on the command line, where the caller is the operator. */
   readonly telemetry?: Pick<Telemetry, 'info'>;
 }
 

@@ -185,7 +185,7 @@ test('the changes of platform keys are noticed in the log of the installation', 
   assert.deepEqual(place.keyIds(), []);
 });
 
-test('whoever repeats must have the right to make the key themselves', async () => {
+test('a repeat needs the right to make the key', async () => {
   using place = openPlace();
   await using app = await place.start();
   const limited = await post(app, KEYS, ADMIN_KEY, { name: 'limited', scopes: ['audit:keys'] });

@@ -1,6 +1,6 @@
-// The admin API for keys. A tenant's Admin reaches the keys of that tenant; whoever manages the platform reaches all.
+// The admin API for keys. A tenant's Admin reaches the keys of that tenant; a platform caller reaches all.
 // Nobody can hand out more than they have: a key, made or rotated, allows and shows nothing that its maker may not
-// do and see, or whoever may manage keys could make themselves anything.
+// do and see, or a manager of keys could give itself any permission.
 
 import {
   type Answer,
@@ -110,7 +110,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
   };
 }
 
-/** Of one tenant: that of the call, or whichever the platform's own caller asks for. */
+/** The keys of one tenant: that of the call, or any other one for a platform caller. */
 async function list(
   call: Call,
   input: InputOf<'apiKeys.list'>,

@@ -1,4 +1,4 @@
-// The service as its own issuer of tokens, for whoever has no identity provider: `tallystick token` signs with an
+// The service as its own issuer of tokens, for operators without an identity provider: `tallystick token` signs with an
 // Ed25519 key that lies in the data directory, and the service believes what that key signed. The key is looked up
 // when a token asks for it, so one that was made after the start counts at once.
 

@@ -19,7 +19,7 @@ export interface Grants {
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];
-  /** A bearer token needs a scope or a permission claim, whatever its roles. */
+  /** A bearer token needs a scope or a permission claim, even if its roles would do. */
   readonly requiresScope: boolean;
   /** A platform key; only it can hold `audit.platform.manage`. */
   readonly isPlatformKey: boolean;

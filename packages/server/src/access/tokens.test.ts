@@ -86,7 +86,7 @@ test('no token is signed for longer than a day', async () => {
   }
 });
 
-test('whatever is not signed, not ours, not for us or not in force is refused', async () => {
+test('a token that is not signed, not ours, not for us or not in force is refused', async () => {
   const publicX = privateKey.export({ format: 'jwk' }).x!;
   const hs256 = `${encode({ alg: 'HS256', kid })}.${PAYLOAD}`;
   const mac = (secret: string | Buffer) => createHmac('sha256', secret).update(hs256).digest('base64url');

@@ -23,7 +23,7 @@ export interface Issuer {
   readonly audience: string;
   readonly algorithms: readonly string[];
   readonly claims: ClaimNames;
-  /** A token must carry the operation's scope or permission claim, whatever its roles. */
+  /** A token must carry the operation's scope or permission claim, even if its roles would do. */
   readonly requiresScope: boolean;
   /** The public key for a token with this header; throws an error of jose, or UPSTREAM_TIMEOUT. */
   readonly keyFor: JWTVerifyGetKey;

@@ -8,7 +8,7 @@ import type { Percentiles } from '@tallystick/contract';
 
 export const SLOT_NS = 120 * 1e9;
 export const SLOTS = 3;
-/** Whoever has noted nothing for so long remembers nothing. */
+/** A window without a value for so long is empty. */
 export const WINDOW_NS = SLOTS * SLOT_NS;
 
 const BUCKETS = 100;

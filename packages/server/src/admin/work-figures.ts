@@ -12,7 +12,7 @@ import {
 /** Ingest: events are sent. Query: events are read. Everything else is neither. */
 export type Work = 'ingest' | 'query' | 'other';
 
-/** Answered, refused by us, failed by us: as REST has it, whatever the protocol. */
+/** Answered, refused by us, failed by us: as REST has it, for all protocols. */
 export type StatusKind = '2xx' | '4xx' | '5xx';
 
 /** A probe that reports that the service should not be used has not failed: it answers exactly what was asked. */

@@ -1,5 +1,5 @@
 // A start upon a database that is there, but says that it has no room at the moment or is only coming up: it is waited for,
-// while whoever asks the service is told to come again. One that is not there at all, or refuses us, is an error at once:
+// while callers of the service are told to come again. One that is not there at all, or refuses us, is an error at once:
 // an operator is to see it.
 
 import { type Clock, wait } from '../runtime/clock.ts';

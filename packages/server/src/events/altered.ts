@@ -12,7 +12,7 @@ export interface AlteredPlace {
   readonly fault: string;
 }
 
-/** Reports the first of the events that one request has come upon; gives the error for whoever cannot do without it. */
+/** Reports the first of the events that one request has come upon; returns the error for callers that cannot go on without the event. */
 export function reportAltered(
   { tenant, correlation: { requestId } }: Call,
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],

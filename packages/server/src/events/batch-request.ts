@@ -91,7 +91,7 @@ function readEnvelope(received: Received, validate: ValidateEnvelope): Envelope 
   }
 }
 
-/** Validation goes through whatever it is given; of the events it needs to know only how many there are. */
+/** Validation visits everything it is given; of the events it needs only the number. */
 function envelopeOf(batch: unknown): unknown {
   return hasEvents(batch) ? { ...batch, events: batch.events.map(() => 0) } : batch;
 }

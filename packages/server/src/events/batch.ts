@@ -79,7 +79,7 @@ export function createBatchIngest(parts: BatchParts) {
       const once =
         call.once &&
         onceOf(call, tenant, keyNowMs(parts), highestIn(batch, drafts, refusals, tenant), noteOf(known));
-      // Whoever asked has been told that it took too long; storing it now would surprise them.
+      // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { clearance } = acceptance.caller;
       const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
@@ -144,7 +144,7 @@ function judgeOne(
   return judge(event, { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax }, latest);
 }
 
-/** The highest classification of its events, refused ones included: whoever repeats the batch repeats them, too. */
+/** The highest classification of its events, refused ones included: a repeat of the batch repeats them, too. */
 function highestIn(
   { events }: ReceivedBatch,
   drafts: readonly Draft[],

@@ -192,7 +192,7 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
         assert.match(told[0]!, /IDEMPOTENCY_KEY_REUSED|EVENT_ID_CONFLICT/);
       });
 
-      it(`whoever may know it is told: ${way}`, async () => {
+      it(`a caller who may know is told: ${way}`, async () => {
         if (way.includes('said to be')) return;
         const { first, guess } = make();
         assert.match((await ask(stage.sender, first)).code, /^20[17]/);
@@ -244,7 +244,7 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
       assert.equal((await stage.outsider.post(INGEST, early)).code, '409 EVENT_ID_CONFLICT');
     });
 
-    it('of two callers at once under one key one stores, and the other is refused whatever it sends', async () => {
+    it('of two callers at once under one key one stores, and the other is refused for any body', async () => {
       for (const pin of [RIGHT, WRONG]) {
         const headers = newKey();
         const told = await Promise.all([

@@ -17,7 +17,7 @@ import { contentTextOf, textOf } from './content-text.ts';
 import { createFindPlain, type PlainEvent } from './plain-event.ts';
 import { isAfter, utcTimestamp } from './timestamp.ts';
 
-/** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
+/** The rules of the schema, from a validator that is passed in; paths stand below `at`. */
 export interface FieldRules {
   /** At most `max` of what the value breaks. */
   violations(value: unknown, at: string, max?: number): readonly ErrorDetail[];

@@ -202,7 +202,7 @@ function allOf(facts: EventFacts & { readonly hint?: unknown }) {
   return { hint, action, actor, resource, outcome, content: facts.content() };
 }
 
-test('whatever single member is strange, what is plain is sound and has the texts that it has once it is read', () => {
+test('with any one unusual member, a plain event is valid and has the same texts as when it is parsed', () => {
   let plainCount = 0;
   for (const event of [EVENT, full]) {
     for (const replacement of REPLACEMENTS)

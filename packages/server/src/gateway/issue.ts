@@ -6,7 +6,7 @@
 import { cutText, EXPECTED_OF_FORMAT, type JsonSchema } from '@tallystick/contract';
 import { countCharacters, type Fault } from './schema-check.ts';
 
-/** `isInQuery`: the value was sent as text, whatever it should be. */
+/** `isInQuery`: the value was sent as text, for every type. */
 export function issueOf({ keyword, schema, value, at }: Fault, isInQuery = false): string {
   // Only a parameter that was sent several times has several texts where one is asked for.
   if (isInQuery && Array.isArray(value) && schema.type !== 'array') {

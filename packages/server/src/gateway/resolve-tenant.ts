@@ -60,7 +60,7 @@ function missingMessage({ namesTenant }: Caller): string {
 }
 
 /**
- * A token shows its tenant to whoever holds it. A key does not: whoever has found one must not learn here whose data
+ * A token shows its tenant to its holder. A key does not: somebody who has found one must not learn here whose data
  * it opens.
  */
 function issueFor({ namesTenant, tenant }: Caller): string {

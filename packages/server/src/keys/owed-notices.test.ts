@@ -191,7 +191,7 @@ test('a log that began while the key was changed has its notice from the next ru
     await announceRotation(planned, parts);
     await logs.fill('late', 1);
   });
-  // The key counts, and whoever changed it does not come to look once more.
+  // The key is in force, and the command that changed it does not run again.
   const again = await rotateSigning(logs.config, HOUR);
   assert.deepEqual([again.noticeId, again.logs, again.before], [noticeId, 2, 1]);
   await assert.rejects(rotateSigning(logs.config, HOUR), /the one before signs until/);

@@ -1,4 +1,4 @@
-// Tells every log that the key which signs it will be another one, before that key counts: whoever trusts the old key
+// Tells every log that the key which signs it will be another one, before that key counts: a reader who trusts the old key
 // learns of the new one from the log itself. It can be done again after a crash: all notices of one rotation have one
 // id, under which the store knows those that are there already. A log that must not go on is left out; owed-notices.ts
 // comes back to it.

@@ -5,7 +5,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 
-/** What a node is told by another, so that it need not wait for its next look. Whoever misses it finds out a little later. */
+/** A hint from another node, so that this one need not wait for its next look. A missed hint only costs that time. */
 export type News = 'Appended' | 'CheckpointWanted' | 'Published' | 'SharesFreed';
 
 export interface NodeState {
@@ -49,6 +49,6 @@ export interface Nodes {
   leave(): Promise<void>;
   /** Soon, together with what is told at about the same time; nobody is told twice of the same. */
   tell(news: News): void;
-  /** Whoever wants to know what others tell. */
+  /** The listeners for hints from other nodes. */
   onTold(listener: (news: News) => void): void;
 }

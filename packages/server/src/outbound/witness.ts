@@ -30,7 +30,7 @@ export interface CollectOptions {
   readonly policy: WitnessPolicy;
   readonly http: OutboundHttp;
   readonly clock: Clock;
-  /** Aborted: whoever has not answered by now does not count. */
+  /** Aborted: a witness that has not answered by now does not count. */
   readonly signal?: AbortSignal;
   /** What each witness had last, kept by the caller from one call to the next, so that most need one request. */
   readonly sizes?: Map<string, number>;

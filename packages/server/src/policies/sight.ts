@@ -87,8 +87,7 @@ export function contentSeen({ extent }: Visibility, content: Content): Content {
 }
 
 /**
- * What stands in place of withheld content. Always both members, whatever the event has of them: whether there is a
- * payload is withheld with it.
+ * Stands in place of withheld content. It always has both members: whether there is a payload is withheld with it.
  */
 export function withheldContent(): Required<Content> {
   return {

@@ -28,7 +28,7 @@ test('a path of a query leads to its values, through lists and to their elements
     [['payload', 'a', null, 'b'], ['payload', 'a', 3, 'b'], true],
     [['payload', 'a', 3, 'b'], ['payload', 'a', 3, 'b'], true],
     [['payload', 'a', 2, 'b'], ['payload', 'a', 3, 'b'], false],
-    // An element is not a member, whatever its name.
+    // An element is not a member, with any name.
     [['payload', 'a', null], ['payload', 'a', 'b'], false],
     [['payload', 'a', 3], ['payload', 'a', '3'], false],
     [['payload', 'a', '3'], ['payload', 'a', 3], false],

@@ -83,6 +83,6 @@ export function createChange(parts: ChangeParts): Change {
 export function recordsOf(result: ChangeResult): readonly StoredRecord[] | ChangeRefusal {
   if (result.status === 'Done') return result.records;
   if (result.status === 'Stale' || result.status === 'NameTaken') return result;
-  // Whoever asks again gets the answer to the first one.
+  // A repeat gets the answer to the first request.
   throw new AuditError('SERVICE_UNAVAILABLE', 'The same request is being answered elsewhere; ask again.');
 }

@@ -37,7 +37,7 @@ export type ChangeRefusal =
   | { readonly status: 'NameTaken'; readonly uniqueName: string };
 
 export interface RecordReader {
-  /** Another value after every change of any record, whichever process made it. */
+  /** Another value after every change of any record, by any process. */
   version(): Promise<unknown>;
   /** So long may a reader use what it has read before it looks at the version again. */
   freshMs(): number;

@@ -23,7 +23,7 @@ export class Turns {
   }
 }
 
-/** One at a time, whoever asks; each of those who wait in turn. */
+/** One at a time; those that wait come in turn. */
 export class SharedTurns {
   /** By who asked; the first is the next. */
   readonly #waiting = new Map<string, (() => void)[]>();

@@ -1,5 +1,4 @@
-// Jobs: work that must be done whatever happens to the process that was asked for it. A job is stored before anybody is told
-// of it, is claimed by one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them.
+// Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them.
 // A backend keeps what is promised here; storage/conformance holds it to that.
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';

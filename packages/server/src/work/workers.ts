@@ -197,7 +197,7 @@ class Worker implements AsyncDisposable {
   }
 
   #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): Outcome {
-    // Told to stop: whoever claims it next goes on.
+    // Told to stop: the next claim goes on.
     if (aborted) return { status: 'PutOff', inMs: 0 };
     const { telemetry } = this.#parts;
     const { kind, attempts, tenant, jobId } = job;

@@ -22,7 +22,7 @@ export function parseQuery(text: string): Query {
   return query;
 }
 
-/** The query as it was sent, with this one value under the name instead of whatever was there. */
+/** The query as it was sent, with this one value under the name instead of the old ones. */
 export function withParameter(text: string, name: string, value: string): string {
   const others = text.split('&').filter((pair) => pair !== '' && decode(pair.split('=', 1)[0]!) !== name);
   return [...others, `${name}=${encodeURIComponent(value)}`].join('&');

@@ -21,7 +21,7 @@ interface Place {
   readonly names: Map<string, Place>;
   placeholder?: Place;
   route?: Route;
-  /** The route that takes whatever comes from here on. */
+  /** The route that takes the rest of the path. */
   restRoute?: Route;
 }
 

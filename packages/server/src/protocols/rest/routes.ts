@@ -14,7 +14,7 @@ export interface Route {
   readonly version: Version | undefined;
   /** Stands outside all versions. */
   readonly atRoot: boolean;
-  /** Whatever stands in the query is ignored: load balancers and monitors add what they like. */
+  /** The query is ignored: load balancers and monitors add parameters of their own. */
   readonly ignoresQuery: boolean;
   /** The operation as each version has it. */
   readonly readings: ReadonlyMap<Version, Reading>;
