@@ -18,7 +18,7 @@ import { SIZE } from './size.ts';
 const NODES = SIZE.isLong ? 4 : 2;
 const CONNECTIONS = 32 * NODES;
 const RUN_MS = SIZE.isLong ? 300_000 : 0;
-/** Each time, one node; each so-manieth time the database instead. */
+/** Each kill ends one node; every few kills it is the database instead. */
 const KILLS_MIN = 4;
 const DATABASE_EACH = 4;
 /** Acknowledged between one kill and the next. */

@@ -111,8 +111,14 @@ test('a token is in force by the clock of the start, and a revoked key is revoke
   using place = openPlace();
   const { Authorization, revokedKey } = await place.whileStarted(0, async ({ ask }) => {
     const tokenKey = await loadOrMakeTokenKey(place.dataDirectory, 'test');
-    const wish = { tenant: 'acme', subject: 'ana', roles: [], clearance: undefined, lifetimeSeconds: 3600 };
-    const token = await signToken(tokenKey, { ...wish, scopes: ['audit:write'] }, START_MS);
+    const request = {
+      tenant: 'acme',
+      subject: 'ana',
+      roles: [],
+      clearance: undefined,
+      lifetimeSeconds: 3600,
+    };
+    const token = await signToken(tokenKey, { ...request, scopes: ['audit:write'] }, START_MS);
     const made = await ask({ path: '/api/v1/admin/api-keys', body: { name: 'x', roles: ['Operator'] } });
     const { keyId, key } = made.body as { keyId: string; key: string };
     assert.equal((await ask({ method: 'DELETE', path: `/api/v1/admin/api-keys/${keyId}` })).status, 204);

@@ -123,9 +123,9 @@ describe('a range of a log', { concurrency: 1 }, () => {
   });
 
   it('is held against a checkpoint that is signed, where the keys are given', () => {
-    const wish = { tenant: 'acme', fromIndex: 0, endIndex: 42 };
+    const request = { tenant: 'acme', fromIndex: 0, endIndex: 42 };
     const verdictBy = (keys: readonly TrustedKey[]): RangeVerdict => {
-      const steps = checkRange(db, LOG_ORIGIN, wish, keys);
+      const steps = checkRange(db, LOG_ORIGIN, request, keys);
       for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
     };
     const trusted = keys.map(({ publicKey }) => ({ publicKey, isGiven: false }));

@@ -17,7 +17,7 @@ import {
   type Scope,
   type TenantId,
 } from '@tallystick/contract';
-import type { RowsWish } from '../paging.ts';
+import type { RowsRequest } from '../paging.ts';
 import { CROCKFORD } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 
@@ -51,7 +51,7 @@ export interface ApiKeys {
   find(keyId: KeyId): Promise<ApiKeyRecord | undefined>;
   /** All keys of the tenant, or of everybody, by key id. */
   list(tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]>;
-  page(tenantId: TenantId | '*', wish: RowsWish): Promise<readonly ApiKeyRecord[]>;
+  page(tenantId: TenantId | '*', request: RowsRequest): Promise<readonly ApiKeyRecord[]>;
   /** How many the tenant has, counted up to one more than a list's total is exact for. */
   count(tenantId: TenantId | '*'): Promise<number>;
 }

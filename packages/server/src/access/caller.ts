@@ -2,7 +2,7 @@
 
 import type { Classification, KeyId, Permission, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from './api-keys.ts';
-import { clearanceOf, lower, type Refusal, refusalsOf } from './roles.ts';
+import { clearanceOf, lower, type AccessRefusal, refusalsOf } from './roles.ts';
 
 export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
@@ -19,7 +19,7 @@ export interface Caller {
   /** The highest classification that is shown unredacted. */
   readonly clearance: Classification;
   /** Why the caller may not, or undefined when it may. */
-  readonly refusal: (permission: Permission) => Refusal | undefined;
+  readonly refusal: (permission: Permission) => AccessRefusal | undefined;
 }
 
 /** What a verified token says. */

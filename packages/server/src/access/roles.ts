@@ -25,9 +25,9 @@ export interface Grants {
   readonly isPlatformKey: boolean;
 }
 
-export type Refusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
+export type AccessRefusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
 
-export function refusalsOf(grants: Grants): (permission: Permission) => Refusal | undefined {
+export function refusalsOf(grants: Grants): (permission: Permission) => AccessRefusal | undefined {
   const byRoles = new Set(grants.roles.filter(isRole).flatMap(permissionsOfRole));
   const byScopes = new Set([
     ...grants.scopes.filter(isScope).flatMap(permissionsOfScope),

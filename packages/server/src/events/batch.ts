@@ -24,7 +24,7 @@ import {
 } from './batch-result.ts';
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
-import { type FieldRules, isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import { type FieldRules, isRefusal, type Judge, type EventRefusal, type SoundEvent } from './judge.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
@@ -45,7 +45,7 @@ export function createBatchIngest(parts: BatchParts) {
     const codes = new Map(refused);
     const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
     const { refusals: found } = await judgeSome(batch, codes.keys(), judging);
-    const refusals = new Map<number, Refusal>();
+    const refusals = new Map<number, EventRefusal>();
     for (const [index, code] of codes) {
       const refusal = found.get(index);
       refusals.set(index, refusal?.code === code ? refusal : refusalByCode(code));
@@ -106,7 +106,7 @@ const WORK_MAX = 500;
 async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge, tenant, nowMs }: Judging) {
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
-  const refusals = new Map<number, Refusal>();
+  const refusals = new Map<number, EventRefusal>();
   let detailsLeft = RESULT_DETAILS_MAX;
   let work = 0;
   for (const index of places) {
@@ -133,7 +133,7 @@ function judgeOne(
   tenant: TenantId,
   latest: string,
   detailsLeft: number,
-): SoundEvent | PlainEvent | Refusal {
+): SoundEvent | PlainEvent | EventRefusal {
   const event = events[index];
   const path = `events[${index}]`;
   // As the gateway does with a single event.
@@ -148,7 +148,7 @@ function judgeOne(
 function highestIn(
   { events }: ReceivedBatch,
   drafts: readonly Draft[],
-  refusals: ReadonlyMap<number, Refusal>,
+  refusals: ReadonlyMap<number, EventRefusal>,
   { defaultClassification }: TenantRecord,
 ): Classification {
   let highest = defaultClassification;

@@ -18,7 +18,7 @@ export interface OrderStep {
 }
 
 /** Where an event stands in any order. */
-export interface Place {
+export interface SortKey {
   readonly atMs: number;
   readonly atNs: number;
   readonly action: string;
@@ -35,7 +35,7 @@ export interface Question {
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;
   /** Only what lies strictly beyond it. */
-  readonly beyond: Place | undefined;
+  readonly beyond: SortKey | undefined;
   readonly rowsMax: number;
   readonly aggregations: readonly Aggregation[];
   /** Whether it matters how well each event fits the words, and where they stand. */
@@ -43,7 +43,7 @@ export interface Question {
 }
 
 export interface FoundEvent {
-  readonly place: Place;
+  readonly place: SortKey;
   readonly stored: StoredEvent;
   /** There if it matters, and words were asked for. */
   readonly score: number | undefined;
@@ -75,7 +75,7 @@ export interface IndexProgress {
 
 /** How a tenant is indexed. */
 export interface IndexState extends IndexProgress {
-  /** The how manieth it is, from 1. */
+  /** How many times it has been made, from 1. */
   readonly generation: number;
   /** How far it has come in the tenant's sequence. */
   readonly indexedEvents: number;

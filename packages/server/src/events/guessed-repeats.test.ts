@@ -141,8 +141,8 @@ interface Stage {
 type Keyed = AdminCaller & { readonly keyId: string };
 
 async function callerWith(app: TestApp, clearance?: Classification): Promise<Keyed> {
-  const wish = { name: 'test', roles: ['Operator'], tenantId: TENANT, ...(clearance && { clearance }) };
-  const told = await adminCaller(app, TENANT).post(KEYS, wish);
+  const request = { name: 'test', roles: ['Operator'], tenantId: TENANT, ...(clearance && { clearance }) };
+  const told = await adminCaller(app, TENANT).post(KEYS, request);
   assert.equal(told.code, '201', told.text);
   return keyed(app, told);
 }
@@ -272,10 +272,10 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
     it('making a key stores nothing classified: another caller who may make keys may repeat it', async () => {
       const headers = newKey();
       const [one, other] = [adminCaller(stage.app, TENANT), await adminOf(stage.app)];
-      const wish = { name: 'made twice', roles: ['Viewer'] };
-      const first = await one.post(KEYS, wish, headers);
+      const request = { name: 'made twice', roles: ['Viewer'] };
+      const first = await one.post(KEYS, request, headers);
       assert.equal(first.code, '201');
-      const again = await other.post(KEYS, wish, headers);
+      const again = await other.post(KEYS, request, headers);
       assert.equal(again.code, '200');
       const { key, ...shown } = JSON.parse(first.text) as IssuedKey;
       assert.ok(key);

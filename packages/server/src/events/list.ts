@@ -6,7 +6,7 @@ import type { Call, OwnViolation, Received } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
 import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
-import type { EventIndex, Place } from './event-index.ts';
+import type { EventIndex, SortKey } from './event-index.ts';
 import { type FoundPageParts, isPlace, showFound } from './found-page.ts';
 import { queryFaults, readQuery, readSort, readTimeRange, timeRangeFaults } from './question.ts';
 import { noteSecretsRead } from './secret-read.ts';
@@ -31,7 +31,7 @@ function rules({ q, startTime, endTime }: Received['input']): OwnViolation[] {
 function createPerform(parts: ListParts) {
   return async (call: Call, input: ListInput): Promise<Answer<'events.list'>> => {
     const { tenantId: _, ...asked } = input;
-    const read = readPage<Place>(parts.cursors, call, asked, isPlace);
+    const read = readPage<SortKey>(parts.cursors, call, asked, isPlace);
     const query = readQuery(input.q);
     const found = await parts.index.forTenant(call.tenant!).find(
       {

@@ -15,7 +15,7 @@ export interface LogBehind {
 }
 
 /** What was done with the entries of a log from `nextIndex` up to, not with, `endIndex`. */
-export interface Step extends LogBehind {
+export interface FollowStep extends LogBehind {
   readonly jobs: readonly NewJob[];
 }
 
@@ -28,5 +28,5 @@ export interface FollowStore {
   /** Some of the logs that it is behind of: of those that this node looks after. */
   behind(name: string, max: number): Promise<LogBehind[]>;
   /** For each step, whether it was saved: not if another node has moved the position meanwhile. */
-  advance(name: string, steps: readonly Step[]): Promise<boolean[]>;
+  advance(name: string, steps: readonly FollowStep[]): Promise<boolean[]>;
 }

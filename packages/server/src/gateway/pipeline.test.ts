@@ -4,7 +4,7 @@ import { AuditError, operationNamed, type OperationName } from '@tallystick/cont
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
-import type { Call, Place, Received } from '../call.ts';
+import type { Call, InputPlace, Received } from '../call.ts';
 import { bindOperations, type LogOwner, type UsedKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -17,7 +17,7 @@ import { createValidate } from './validate.ts';
 const NOBODY = { apiKey: undefined, authorization: undefined };
 const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
 
-const received = (input: Record<string, unknown>, place: Place = 'Body') =>
+const received = (input: Record<string, unknown>, place: InputPlace = 'Body') =>
   Promise.resolve({
     input,
     violations: [],

@@ -185,8 +185,8 @@ test('a log that began while the key was changed has its notice from the next ru
   const clock = { now: () => Date.now() };
   const parts = { log, tree, refused: new Map<string, string>(), clock, correlationId: randomUUID() };
   let noticeId: string | undefined;
-  const wish = { overlapMs: HOUR, nowMs: clock.now(), nextId };
-  await rotateSigningKey(logs.directory, wish, async (planned) => {
+  const request = { overlapMs: HOUR, nowMs: clock.now(), nextId };
+  await rotateSigningKey(logs.directory, request, async (planned) => {
     ({ noticeId } = planned);
     await announceRotation(planned, parts);
     await logs.fill('late', 1);

@@ -4,7 +4,7 @@
 
 import { type AuditEvent, LIMITS } from '@tallystick/contract';
 import { REDACTED } from '../policies/sight.ts';
-import type { Step } from './field-path.ts';
+import type { PathStep } from './field-path.ts';
 import { eachToken } from './tokens.ts';
 
 export const EVENT_TOKENS_MAX = LIMITS.searchedWordsMax;
@@ -17,7 +17,7 @@ export type SearchedEvent = Pick<
 
 export interface TokenVisitor {
   /** A value begins: text, number, boolean, null, list or object. The path is good for this call only. */
-  value(path: readonly Step[], value: unknown): void;
+  value(path: readonly PathStep[], value: unknown): void;
   /** A token of the value that began last. `place` counts the value's tokens from 0; one over a limit leaves a gap. */
   token(token: string, place: number): void;
 }
@@ -57,7 +57,7 @@ export function isRedacted(
   return value === REDACTED && redaction !== undefined && redaction.fields.includes(path());
 }
 
-type VisitValue = (path: readonly Step[], value: unknown) => void;
+type VisitValue = (path: readonly PathStep[], value: unknown) => void;
 
 function eachValue(event: SearchedEvent, visit: VisitValue): void {
   for (const member of ['action', 'actor', 'resource', 'context', 'payload'] as const) {
@@ -68,7 +68,7 @@ function eachValue(event: SearchedEvent, visit: VisitValue): void {
 }
 
 // An event is nested at most 32 levels deep: the log accepts no other.
-function eachBelow(event: SearchedEvent, path: Step[], value: unknown, visit: VisitValue): void {
+function eachBelow(event: SearchedEvent, path: PathStep[], value: unknown, visit: VisitValue): void {
   if (isRedacted(event, value, () => path.join('.'))) return;
   visit(path, value);
   if (typeof value !== 'object' || value === null) return;

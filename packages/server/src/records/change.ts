@@ -26,7 +26,7 @@ export interface RecordWrite {
   readonly notice: ChangeNotice;
 }
 
-export interface ChangeWish {
+export interface ChangeRequest {
   readonly owner: RecordOwner;
   readonly writes: readonly RecordWrite[];
   readonly correlationId: string;
@@ -40,7 +40,7 @@ export type ChangeResult =
   | ChangeRefusal;
 
 /** Resolves when it is durable, or refused. */
-export type Change = (wish: ChangeWish) => Promise<ChangeResult>;
+export type ChangeRecords = (request: ChangeRequest) => Promise<ChangeResult>;
 
 export interface ChangeParts {
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
@@ -54,7 +54,7 @@ export interface ChangeParts {
   readonly nextId: () => string;
 }
 
-export function createChange(parts: ChangeParts): Change {
+export function createChange(parts: ChangeParts): ChangeRecords {
   const { append, provide, macs, onChanged, clock, random, nextId } = parts;
   return async ({ owner, writes, correlationId, once }) => {
     await provide(owner);

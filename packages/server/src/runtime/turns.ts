@@ -2,7 +2,7 @@
 // all share goes round those who ask, so that one who asks for much waits for itself and the others do not.
 
 /** One after the other, if it has the same name. */
-export class Turns {
+export class KeyedQueue {
   /** By name, what the next one waits for. */
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -24,7 +24,7 @@ export class Turns {
 }
 
 /** One at a time; those that wait come in turn. */
-export class SharedTurns {
+export class FairQueue {
   /** By who asked; the first is the next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isTaken = false;

@@ -6,7 +6,7 @@ import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Claim, ClaimRef, Finished, Job, JobKind, Outcome, WorkStore } from './jobs.ts';
+import type { Claim, ClaimRef, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
 
 /** What a handler may say while it works. */
 export interface Holding {
@@ -23,10 +23,10 @@ export interface KindOfWork {
   /** Of one lane, by all nodes together. */
   readonly perLane: number;
   /** Throws where it has failed: see `attemptsMax`. */
-  handle(job: Job, holding: Holding): Promise<Outcome>;
+  handle(job: Job, holding: Holding): Promise<JobOutcome>;
   readonly attemptsMax: number;
   /** What becomes of a job that has failed so often; undefined: it is a dead letter. */
-  outOfAttempts?(job: Job): Outcome;
+  outOfAttempts?(job: Job): JobOutcome;
 }
 
 export interface WorkerParts {
@@ -186,7 +186,7 @@ class Worker implements AsyncDisposable {
         if (this.#parts.clock.monotonicNs() - this.#renewedNs >= PROGRESS_MS * 1e6) this.#keeper?.wake();
       },
     };
-    let outcome: Outcome;
+    let outcome: JobOutcome;
     try {
       outcome = await this.#kind.handle(job, holding);
     } catch (error) {
@@ -196,7 +196,7 @@ class Worker implements AsyncDisposable {
     await (this.#saving ??= this.#save());
   }
 
-  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): Outcome {
+  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
     // Told to stop: the next claim goes on.
     if (aborted) return { status: 'PutOff', inMs: 0 };
     const { telemetry } = this.#parts;

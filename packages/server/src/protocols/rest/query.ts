@@ -2,12 +2,12 @@
 
 import { AuditError } from '@tallystick/contract';
 
-export type Query = ReadonlyMap<string, readonly string[]>;
+export type QueryParameters = ReadonlyMap<string, readonly string[]>;
 
-const EMPTY: Query = new Map();
+const EMPTY: QueryParameters = new Map();
 
 /** Parameters by name, in order; throws INVALID_PARAMETER. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): QueryParameters {
   if (text === '') return EMPTY;
   const query = new Map<string, string[]>();
   for (const pair of text.split('&')) {

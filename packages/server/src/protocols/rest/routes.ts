@@ -4,7 +4,7 @@
 
 import { type OperationName, operationsIn, type Version, VERSIONS } from '@tallystick/contract';
 import type { Operations } from '../../operations.ts';
-import { prepareReading, type Reading } from './input.ts';
+import { prepareReading, type InputBinding } from './input.ts';
 
 export interface Route {
   readonly method: string;
@@ -17,23 +17,23 @@ export interface Route {
   /** The query is ignored: load balancers and monitors add parameters of their own. */
   readonly ignoresQuery: boolean;
   /** The operation as each version has it. */
-  readonly readings: ReadonlyMap<Version, Reading>;
+  readonly readings: ReadonlyMap<Version, InputBinding>;
 }
 
 export function routesFor(bound: Operations): Route[] {
-  const byName = new Map<OperationName, Map<Version, Reading>>();
+  const byName = new Map<OperationName, Map<Version, InputBinding>>();
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
       if (bound[operation.name] === undefined) continue;
-      const readings = byName.get(operation.name) ?? new Map<Version, Reading>();
+      const readings = byName.get(operation.name) ?? new Map<Version, InputBinding>();
       byName.set(operation.name, readings.set(version, prepareReading(operation)));
     }
   }
   return [...byName.values()].flatMap(routesOf);
 }
 
-function routesOf(readings: ReadonlyMap<Version, Reading>): Route[] {
-  const [{ operation }] = [...readings.values()] as [Reading];
+function routesOf(readings: ReadonlyMap<Version, InputBinding>): Route[] {
+  const [{ operation }] = [...readings.values()] as [InputBinding];
   const { method, path, atRoot = false } = operation.rest;
   const ignoresQuery = atRoot && operation.permission === null;
   const url = path.replace(/\{(\w+)\}/g, ':$1').replace(/\{\w+\+\}$/, '*');

@@ -1,7 +1,7 @@
 // Whose turn it is: tenants take turns, and so do the lanes of a tenant, each found by one look at an index.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Claim, ClaimWish, Job } from '../../work/jobs.ts';
+import type { Claim, ClaimRequest, Job } from '../../work/jobs.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
@@ -19,7 +19,7 @@ export class JobTurns<S> {
     this.#statements = database.statements;
   }
 
-  async claim(wish: ClaimWish): Promise<Claim[]> {
+  async claim(wish: ClaimRequest): Promise<Claim[]> {
     const tenants = await this.#tenantsInTurn(wish);
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
@@ -42,7 +42,7 @@ export class JobTurns<S> {
   }
 
   /** Beginning behind the one who came last. */
-  async #tenantsInTurn({ kind, max }: ClaimWish): Promise<TenantId[]> {
+  async #tenantsInTurn({ kind, max }: ClaimRequest): Promise<TenantId[]> {
     const last = this.#lastTurns.get(kind) ?? '';
     const { allTenants, tenantsInTurn } = this.#statements;
     const isDistributed = await this.#database.isDistributed();
@@ -68,7 +68,11 @@ export class JobTurns<S> {
     return [...behind, ...first.filter((name) => name <= last)];
   }
 
-  async #takeOfTenant(transaction: JobTransaction<S>, tenant: TenantId, wish: ClaimWish): Promise<Claim[]> {
+  async #takeOfTenant(
+    transaction: JobTransaction<S>,
+    tenant: TenantId,
+    wish: ClaimRequest,
+  ): Promise<Claim[]> {
     const turn = `${wish.kind}\n${tenant}`;
     // The lane without a name comes before all others.
     const last = this.#lastTurns.get(turn) ?? '';
@@ -88,7 +92,7 @@ export class JobTurns<S> {
   async #lanesInTurn(
     transaction: JobTransaction<S>,
     tenant: TenantId,
-    { kind, max }: ClaimWish,
+    { kind, max }: ClaimRequest,
     last: string,
   ): Promise<string[]> {
     const named = await this.#inTurn(transaction, this.#statements.lanesInTurn, [kind, tenant], last, max);
@@ -98,7 +102,7 @@ export class JobTurns<S> {
   async #takeOfLane(
     transaction: JobTransaction<S>,
     { tenant, lane }: Pick<Job, 'tenant' | 'lane'>,
-    { kind, max, perLane, leaseMs }: ClaimWish,
+    { kind, max, perLane, leaseMs }: ClaimRequest,
   ): Promise<Claim[]> {
     const { lockLane, heldCount, take } = this.#statements;
     if (lockLane !== undefined) {
