@@ -1,5 +1,5 @@
-// What the command line does to verify a data directory or a database, whether the service runs or not. It takes no lock
-// and writes nothing: one read transaction sees one state, up to which the report says what holds.
+// Verifies a data directory or a database for the command line, whether the service runs or not. It takes no lock and
+// writes nothing: one read transaction sees one state, and the report is about that state.
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the command line does to a data directory, whether the service runs or not: keys and tokens; more of it is in
+// The work of the command line on a data directory, whether the service runs or not: keys and tokens; more of it is in
 // operate/. Only `migrate` and `recover` take the lock; SQLite puts the other commits in line with those of the
 // service, which sees a changed key within 5 ms. Data of another version is refused: the service brings it up when it
 // starts, or `migrate`.

@@ -1,5 +1,5 @@
-// Every operation bound to the function that does it. What the contract names and this list lacks is not served:
-// no protocol offers it.
+// Every operation bound to the function that does it. An operation of the contract that is not in this list is not served
+// by any protocol.
 
 import {
   type Answer,
@@ -114,7 +114,7 @@ export type TenantOperations = Pick<
   'tenants.create' | 'tenants.list' | 'tenants.get' | 'tenants.replace'
 >;
 
-/** What tells how the service is, besides probes. */
+/** Status and metrics, besides probes. */
 export type StatusOperations = Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 
 export function bindOperations({ health, ...parts }: OperationParts): Operations {

@@ -1,4 +1,4 @@
-// Diagnostics of this process, all of them written here. A line is a level, a message and facts. In Production
+// Writes all diagnostics of this process. A line is a level, a message and facts. In Production
 // it is one JSON object, `{"time","level","message",…facts}`; for people it is readable text. The code that writes
 // a line chooses its facts – never headers, query strings or bodies – and values known to be secret are masked even
 // when they come inside an error's message.

@@ -1,4 +1,4 @@
-// API keys: what a key looks like, and what is kept of it.
+// API keys: their form, and what is stored of them.
 //
 //   tsk_<keyId>_<secret>_<checksum>
 //

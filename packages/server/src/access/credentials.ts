@@ -1,4 +1,4 @@
-// From what a request shows to the caller that it is: API key, bearer token, or both. Everything that is not exactly
+// Finds the caller from the credentials of a request: an API key, a bearer token, or both. Everything that is not exactly
 // one well-formed credential per header is refused; a header that was sent twice arrives joined by ", ", which fits
 // neither form. Neither messages nor diagnostics ever hold a credential.
 

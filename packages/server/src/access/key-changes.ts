@@ -13,7 +13,7 @@ import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus, makeKey } from '
 import { contentOfKey, KEY_KIND } from './key-records.ts';
 import type { TenantRecord } from './tenants.ts';
 
-/** What a key is to be. */
+/** The properties of a new key. */
 export type KeyRequest = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'

@@ -1,6 +1,6 @@
-// What a credential allows: roles, scopes and permission claims made one rule. Roles alone: what they hold. Scopes
-// or permission claims alone: what they name. Both: what both allow. A credential without any allows nothing, and so
-// does a list of roles of which we know none: a misspelt role must not lift the bounds that it was meant to set.
+// Combines roles, scopes and permission claims into the permissions of a credential. Roles alone allow what they hold,
+// scopes or permission claims alone what they name, and both together what both allow. A credential without any allows
+// nothing, and neither does a list of unknown roles: a misspelt role must not lift the limits that it was meant to set.
 
 import {
   type Classification,

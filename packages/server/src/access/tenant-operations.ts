@@ -123,7 +123,7 @@ async function put(
 
 type TenantUpdate = Partial<Omit<TenantSettings, 'region'>> & { readonly region?: string | null };
 
-/** What is not sent stays as it is. */
+/** Members that were not sent stay as they are. */
 function settingsOf(current: TenantSettings, request: TenantUpdate): TenantSettings {
   const {
     tier = current.tier,

@@ -1,4 +1,4 @@
-// What keeps the data of a service, put together: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
+// Puts together the parts that keep the data of a service: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
 // the index that follows the log. Handed out before it is open, and opened when the service starts.
 
 import { join, resolve } from 'node:path';

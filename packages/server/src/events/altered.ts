@@ -1,5 +1,5 @@
-// What is stored is not what was accepted: somebody has changed it, or a disk has. It is reported with its place, and not
-// shown to anybody.
+// Events whose stored form differs from the accepted one, because somebody or a faulty disk has changed it. They are
+// reported with their place, and shown to nobody.
 
 import type { EventId } from '@tallystick/contract';
 import type { Call } from '../call.ts';

@@ -1,6 +1,6 @@
-// A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. What is
-// wrong with the envelope, or broken outside of any event, refuses the whole; the events are judged all the same
-// wherever it is clear which they are, so that one answer says all that is wrong.
+// A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. A fault
+// of the envelope, or outside of any event, refuses the whole batch; the events are judged all the same where they can
+// be told apart, so that one answer lists all faults.
 
 import {
   AuditError,

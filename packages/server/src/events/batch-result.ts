@@ -1,5 +1,5 @@
-// The answer to a batch: what became of each event, in the order of the request, and what that makes of the whole.
-// Made the same way from a commit and, for a repeat, from what was noted of it: ids, places, statuses and codes.
+// The answer to a batch: the outcome of each event, in the order of the request, and that of the whole. It is made the
+// same way from a commit and, for a repeat, from the stored ids, places, statuses and codes.
 
 import {
   type Answer,
@@ -110,7 +110,7 @@ function refusedOf(refused: number, total: number): string {
   return `${said}, and the batch is transactional, so the other ${which} not processed`;
 }
 
-/** What is answered to a batch whose envelope is wrong: that, and what is wrong with its events. */
+/** The answer to a batch with a wrong envelope: the faults of the envelope, and those of its events. */
 export function refusalOfWhole(
   fault: BatchFault,
   refusals: ReadonlyMap<number, EventRefusal>,

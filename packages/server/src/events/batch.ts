@@ -1,6 +1,6 @@
 // Many events in one request: each is judged alone, the sound ones are appended in one commit – in a transactional
-// batch all of them or none – and the answer says of each what became of it. Where the envelope is wrong,
-// the answer lists that and what is wrong with its events, and nothing is stored.
+// batch all of them or none – and the answer has the outcome of each. If the envelope is wrong, the answer lists its
+// faults and those of the events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
 import { type Answer, type Classification, LIMITS, type TenantId } from '@tallystick/contract';

@@ -1,5 +1,5 @@
 // The index of events: the port through which lists and searches find them. It follows the log and is a little behind
-// it; what it gives is read from the log itself, so that what is shown is what was hashed.
+// it. The found events are read from the log itself, so that readers see what was hashed.
 
 import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';
@@ -11,13 +11,13 @@ import type { StoredEvent } from '../streams/log.ts';
 export const ORDER_FIELDS = ['timestamp', 'eventId', 'action'] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
 
-/** A step of an order. What is equal in all steps is in the order of the log. */
+/** A step of an order. Events that are equal in all steps are in the order of the log. */
 export interface OrderStep {
   readonly field: OrderField;
   readonly isDescending: boolean;
 }
 
-/** Where an event stands in any order. */
+/** The values of an event that decide its place in any order. */
 export interface SortKey {
   readonly atMs: number;
   readonly atNs: number;
@@ -99,7 +99,7 @@ export interface EventIndex {
   forTenant(tenant: TenantId): TenantIndex;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
   stateOfAll(): Promise<IndexProgress>;
-  /** What it holds was found damaged, and is not made anew yet: questions may get no answer. */
+  /** The index was found damaged and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
 }
 

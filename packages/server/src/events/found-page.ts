@@ -1,6 +1,6 @@
-// What the index has found, as this reader gets it: shown from the log, each under the checkpoint of its own log. What is
-// not what was hashed is left out and reported; what is purged is left out, though totals count it for as long as the index has
-// it.
+// The events that the index has found, as this reader gets them: read from the log, each under the checkpoint of its own
+// log. An event that differs from what was hashed is left out and reported. A purged one is left out, though totals count it
+// for as long as the index has it.
 
 import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';

@@ -1,5 +1,5 @@
-// Events by filters and words, page by page, from the index. Without an end: who walks all pages has seen every event that
-// was there when they began, and each one once.
+// Events by filters and words, page by page, from the index, without a limit on pages: walking all of them shows every event
+// that was there at the beginning, each one once.
 
 import type { Answer, InputOf } from '@tallystick/contract';
 import type { Call, OwnViolation, Received } from '../call.ts';

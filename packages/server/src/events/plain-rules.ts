@@ -1,5 +1,5 @@
-// The rules of a schema, asked of a value where it stands in canonical bytes. They are sure of what they say yes to;
-// what they say no to may still be right, in a spelling that is rare or by a rule that cannot be asked of bytes.
+// The rules of a schema, applied to a value in its canonical bytes. A yes is certain; a value that gets a no may still be
+// valid, in a rare spelling or by a rule that cannot be applied to bytes.
 
 import { type JsonSchema, PATTERN_OF_FORMAT } from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';

@@ -46,7 +46,7 @@ function rules({ search }: Received['input']): OwnViolation[] {
   return details.map((detail) => ({ member: 'search', detail }));
 }
 
-/** What is sorted by relevance has no other order, and nobody asks for the worst. */
+/** Relevance excludes any other order, and only the descending one makes sense. */
 function sortFaults(steps: unknown): ErrorDetail[] {
   // One that is too long is refused for that.
   if (!Array.isArray(steps) || steps.length > LIMITS.sortFieldsMax) return [];

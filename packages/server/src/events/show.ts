@@ -1,5 +1,5 @@
-// A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without what the
-// reader is not cleared for. What is not what was hashed is not shown, in no view.
+// A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without the parts that
+// the reader is not cleared for. An event that differs from what was hashed is not shown in any view.
 
 import type {
   AuditEvent,

@@ -1,4 +1,4 @@
-// Who is calling, and may they. The step fails closed: where nobody can authenticate, nobody is let in. Operations
+// Authenticates and authorizes the caller. The step fails closed: where nobody can authenticate, nobody is let in. Operations
 // without a permission are open, and credentials sent to them are ignored.
 
 import {

@@ -1,4 +1,4 @@
-// Doing once what is asked twice. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
+// Performs a repeated request once. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
 // the same request again gets the first answer again, another one under the same key is refused, and so is the same one
 // of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
 // only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the

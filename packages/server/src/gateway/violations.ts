@@ -1,4 +1,4 @@
-// From what a validator found to the one error that is answered. The code follows from where a member travelled:
+// Turns the findings of a validator into the one error that is answered. The code follows from where a member travelled:
 // a query parameter or header that breaks a rule was not understood, a member of a body or message was, and an
 // identifier in the path that is not well formed names nothing; a schema may say otherwise by
 // `x-refused-as`. Values are shown where they are plain and no secret.
@@ -30,7 +30,7 @@ const CODE_OF_PLACE = {
   Path: 'ROUTE_NOT_FOUND',
 } as const satisfies Record<InputPlace, ErrorCode>;
 
-/** What could not be understood comes before what breaks a rule, and that before what is not there. */
+/** An input that was not understood comes before a broken rule, and that before a thing that does not exist. */
 const PLACES: readonly InputPlace[] = ['Query', 'Header', 'Body', 'Message', 'Path'];
 
 export function refusal(

@@ -94,7 +94,7 @@ export function noticeFor(
   const draft = draftNotice(facts, { eventId: noticeId, nowMs });
   // By which it is recognised: the rest of it may say another time when it is written again.
   const sentFingerprint = Buffer.from(next.fingerprint, 'hex');
-  // What the service itself has written it may recognise.
+  // The service may recognise its own notices.
   return { tenant, drafts: [{ ...draft, sentFingerprint }], clearance: 'Secret', atomic: true };
 }
 

@@ -1,6 +1,6 @@
 // Nodes are processes that serve from one store, all of them equal: each takes every request, and each looks after a part of
-// the logs in the loops that sign, seal and index them. Which part is settled by leases: who is not heard of for a while
-// loses its own, and the others take it over. The port through which a node takes part; a store that is of one process alone
+// the logs in the loops that sign, seal and index them. Leases decide which part: a node that is silent for a while
+// loses its own, and the others take them over. This is the port through which a node takes part; a store of a single process
 // has none.
 
 import type { TenantId } from '@tallystick/contract';

@@ -1,6 +1,6 @@
 // Asks the witnesses of a policy to cosign a checkpoint (c2sp.org/tlog-witness), all at the same time. A cosignature
-// counts once it has verified against the witness's key. What a witness answers, or that it does not, is never an error
-// of the caller: it stands in that witness's report. Two answers are alarms, because they say that somebody has shown the
+// counts once it has verified against the witness's key. A bad answer, or none, is never an error for
+// the caller: it stands in that witness's report. Two answers are alarms, because they say that somebody has shown the
 // witness another log under our name: it has a larger one than ours, or one that ours does not extend.
 
 import {

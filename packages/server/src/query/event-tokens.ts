@@ -1,6 +1,6 @@
 // The values of an event that are searched, in this order: action, actor, resource, context, payload; members and
-// elements as they stand. Keys are not searched, and nothing is that this reader does not see. Here, and only here,
-// are the limits of what is found by words: the first 10,000 tokens of an event, 255 of the same.
+// elements as they stand. Keys are not searched, nor values that this reader does not see. The limits of the search by
+// words are here, and only here: the first 10,000 tokens of an event, 255 of the same.
 
 import { type AuditEvent, LIMITS } from '@tallystick/contract';
 import { REDACTED } from '../policies/sight.ts';
@@ -61,7 +61,7 @@ type VisitValue = (path: readonly PathStep[], value: unknown) => void;
 
 function eachValue(event: SearchedEvent, visit: VisitValue): void {
   for (const member of ['action', 'actor', 'resource', 'context', 'payload'] as const) {
-    // What is withheld as a whole is named as a whole, and `{}` stands in its place.
+    // A member that is withheld as a whole is named as a whole, and `{}` stands in its place.
     const isWithheld = event.redaction?.fields.includes(member) ?? false;
     if (event[member] !== undefined && !isWithheld) eachBelow(event, [member], event[member], visit);
   }

@@ -1,5 +1,5 @@
-// Where the words of a query stand in an event as this reader sees it, for people: by the path of the value, pieces of
-// its text as it is, with what was found between « and ». Such marks that the text itself has stay as they are.
+// Shows people where the words of a query stand in an event as this reader sees it: by the path of the value, pieces of
+// its original text, with the matches between « and ». Such marks in the text itself stay as they are.
 // Words and phrases are marked, anywhere or in their field; fields that are compared as a whole, numbers of a field
 // and what stands behind a NOT are not.
 

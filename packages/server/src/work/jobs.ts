@@ -1,5 +1,6 @@
-// Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them.
-// A backend keeps what is promised here; storage/conformance holds it to that.
+// Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by
+// one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them. The conformance
+// suite in storage/conformance checks that each backend keeps these promises.
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';

@@ -1,5 +1,5 @@
-// Those who do jobs: for each kind a handler, so many at a time. A worker claims jobs, holds their leases while the handlers
-// run, and saves what came of them, many in one commit. A handler whose lease could not be renewed in time is told to stop,
+// Workers do jobs: each kind has a handler and a limit of concurrent jobs. A worker claims jobs, holds their leases while the
+// handlers run, and saves their results, many in one commit. A handler whose lease could not be renewed in time is told to stop,
 // so that no job is done by two at once.
 
 import { type Clock, wait } from '../runtime/clock.ts';
@@ -210,7 +210,7 @@ class Worker implements AsyncDisposable {
 
   /** All that ends while it is being saved goes with the next commit. Never rejects. */
   async #save(): Promise<void> {
-    // What ends in the same moment is one commit.
+    // Jobs that end in the same moment are one commit.
     await Promise.resolve();
     for (;;) {
       const ended = this.#ended;

@@ -97,7 +97,7 @@ export function readBytes(
         request.unpipe();
         stream.destroy();
       }
-      // What is left of a refused body is let go by, so that the next request on the connection can be read.
+      // Discard the rest of a refused body, so that the next request on the connection can be read.
       request.resume();
       settle();
     };

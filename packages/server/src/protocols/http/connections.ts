@@ -68,7 +68,7 @@ export class Connections {
   refuse(socket: Duplex, text: string): void {
     this.#refused.add(socket);
     socket.end(text);
-    // What still comes is let go by; else its end would never be seen.
+    // Discard what still arrives; otherwise the end would never be seen.
     socket.resume();
     const timer = this.#clock.after(LINGER_MS, () => socket.destroy());
     socket.once('close', () => timer.cancel());

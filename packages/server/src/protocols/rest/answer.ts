@@ -1,5 +1,4 @@
-// From an answer or an error to a status, headers and bytes. The statuses come from the contract's two tables and
-// from nowhere else.
+// Turns an answer or an error into a status, headers and bytes. All statuses come from the contract's two tables.
 
 import {
   type AuditError,

@@ -75,7 +75,7 @@ export function prepareReading(operation: Operation<OperationName>): InputBindin
 /** As plain data, because it goes to another thread with the body. */
 function bodySchema({ input, rest }: Operation<OperationName>): JsonSchema {
   const schema = rest.body === undefined ? {} : asJson(input.properties[rest.body]!);
-  // What a schema says is JSON.
+  // A schema is JSON.
   return parseJson(JSON.stringify(schema)) as JsonSchema;
 }
 

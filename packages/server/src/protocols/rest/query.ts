@@ -1,4 +1,4 @@
-// The query string, read strictly: what cannot be decoded is refused instead of guessed.
+// The query string, parsed strictly: a text that cannot be decoded is refused, not guessed.
 
 import { AuditError } from '@tallystick/contract';
 

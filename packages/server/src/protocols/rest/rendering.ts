@@ -1,5 +1,5 @@
-// What an answer looks like on the wire: JSON, a page in its envelope with links, bytes as they are, or another
-// rendering that the operation offers and the caller prefers.
+// Renders an answer: as JSON, as a page in its envelope with links, as bytes, or in another form that the operation
+// offers and the caller prefers.
 
 import type { ByteAnswer, Operation, OperationName, Page } from '@tallystick/contract';
 import type { AnyAnswer } from '../../operations.ts';

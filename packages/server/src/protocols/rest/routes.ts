@@ -1,4 +1,4 @@
-// Which paths are served, made from the contract's bindings and from what is bound: `/api/v1/…`, `/api/v2/…`, and
+// The served paths, made from the contract's bindings and from the bound operations: `/api/v1/…`, `/api/v2/…`, and
 // `/api/…`, where the version is read from elsewhere; probes of the process stand at the root. A path or method
 // that is not in this table does not exist.
 
