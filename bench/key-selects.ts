@@ -1,5 +1,5 @@
-// What the service answers, asked of PostgreSQL itself: by the same key and the same driver, by prepared statements of
-// whoever the tables belong to. Nothing is checked, written as JSON or sent over HTTP.
+// The reads of the service, asked of PostgreSQL itself: by the same key and the same driver, with prepared statements of
+// the owner of the tables. Nothing is checked, written as JSON or sent over HTTP.
 
 import { Client } from 'pg';
 import { eventIdBytes } from '@tallystick/evidence';

@@ -1,6 +1,5 @@
 // The rows of an event in PostgreSQL and its index entries, by prepared statements alone: one for each table and commit, as
-// whoever the tables belong to, whom no policy of rows concerns. What the statements take is written beforehand, and is not
-// in the time.
+// the owner of the tables, to whom no row policy applies. Their parameters are made beforehand, and are not in the time.
 
 import { Client } from 'pg';
 import { bigints, byteas } from '../packages/server/src/storage/postgres/connection/binary-arrays.ts';

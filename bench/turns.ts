@@ -1,4 +1,4 @@
-// Loads that take turns, so that whatever else the machine does meets all of them, and the rows of a table that compare
+// Loads that take turns, so that the other load of the machine affects all of them, and the rows of a table that compare
 // what they saw. BENCH_ROUNDS sets another number of rounds.
 
 import { median, type Row } from './measure.ts';

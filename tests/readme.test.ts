@@ -26,7 +26,8 @@ describe("the README's quick start", () => {
 });
 
 it("the README's state names what is planned, and nothing that is served", () => {
-  const notYet = /Not there yet: ([^.]+)\./.exec(readText('README.md').replaceAll('\n> ', ' '))?.[1] ?? '';
+  const notYet =
+    /Not implemented yet: ([^.]+)\./.exec(readText('README.md').replaceAll('\n> ', ' '))?.[1] ?? '';
   const isPlanned = (group: keyof typeof OPERATION_GROUPS) =>
     OPERATION_GROUPS[group].every((each) => 'planned' in each);
   const expected = {

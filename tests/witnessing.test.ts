@@ -311,7 +311,7 @@ describe('a service with witnesses', () => {
 
     rmSync(place.at('data'), { recursive: true });
     cpSync(place.at('copy'), place.at('data'), { recursive: true });
-    // A copy has the modes of whoever copies.
+    // A copy has the file modes of the user who copies.
     for (const folder of ['data', 'data/signing-keys']) chmodSync(place.at(folder), 0o700);
     rmSync(place.at('data/anchor'));
     await assert.rejects(startService(place.at('data')), /knows none of the logs that were signed/);

@@ -39,7 +39,7 @@ export class Connection {
     this.#socket.write(request);
   }
 
-  /** The same, for whoever waits; the bytes of the answer stay. */
+  /** The same, as a promise; the bytes of the answer stay. */
   ask(request: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.send(request, (answer) => resolve(answer.kept()), reject);

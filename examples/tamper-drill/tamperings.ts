@@ -181,8 +181,7 @@ export const TAMPERINGS: readonly Tampering[] = [
   },
   {
     name: 'forge-with-the-key',
-    story:
-      'Whoever runs the service re-chains the log and signs it with the real key: all in the directory fits.',
+    story: 'The operator re-chains the log and signs it with the real key: all in the directory fits.',
     foundBy: "the auditor's checkpoint",
     reason: 'FORK',
     async tamper(victim) {

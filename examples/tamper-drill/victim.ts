@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { Trail } from './make-trail.ts';
 
-/** The guards against slips. Whoever can write the file can take them away, and put them back afterwards. */
+/** The guards against accidents. An attacker who can write the file can remove them, and put them back afterwards. */
 const TRIGGERS = ['entries_do_not_change', 'entries_stay'];
 
 export class Victim {

@@ -1,4 +1,4 @@
-// A PostgreSQL that stands still, or has no connection left for us: whatever is asked is answered in bounded time, by 503 with
+// A PostgreSQL that stands still, or has no connection left for us: every request is answered in bounded time, by 503 with
 // Retry-After; the service says that it is not ready, acknowledges nothing that is not stored, and goes on by itself.
 
 import assert from 'node:assert/strict';
@@ -106,7 +106,7 @@ async function requireRecovered(running: Running): Promise<void> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('a database that stands still: 503 for whatever is asked, in bounded time, and then it goes on', async (t) => {
+test('a database that stands still: 503 for every request, in bounded time, and then it goes on', async (t) => {
   await using running = await run(await server.createDatabase());
   const { client, load } = running;
   await server.freeze();
@@ -167,7 +167,7 @@ class Crowd implements AsyncDisposable {
 
 const NARROW = { max_connections: '24', superuser_reserved_connections: '0', reserved_connections: '0' };
 
-test('a database whose connections others have: 503 for whatever is asked, and then it goes on', async (t) => {
+test('a database whose connections others have: 503 for every request, and then it goes on', async (t) => {
   await using narrow = await startPostgres(NARROW);
   const url = await narrow.createDatabase();
   await using running = await run(url);
@@ -181,7 +181,7 @@ test('a database whose connections others have: 503 for whatever is asked, and t
   t.diagnostic(`${taken} taken, refused after ${Math.round(slowestMs)} ms; ${load.figures()}`);
 });
 
-test('a start while others have all connections: 503 for whatever is asked, and it serves once there is room', async () => {
+test('a start while others have all connections: 503 for every request, and it serves once there is room', async () => {
   await using narrow = await startPostgres(NARROW);
   const url = await narrow.createDatabase();
   using folder = temporaryFolder();
@@ -210,7 +210,7 @@ test('a start while others have all connections: 503 for whatever is asked, and 
 });
 
 const LOCK_ATTEMPTS_MAX = 10;
-/** So that whoever has a connection of ours keeps it. */
+/** So that the holders of our connections keep them. */
 const LOCK = `BEGIN; LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.views,
   tallystick.records, tallystick.tenants, tallystick.jobs, tallystick.positions IN ACCESS EXCLUSIVE MODE`;
 
@@ -228,7 +228,7 @@ async function lockAll(holder: Connection, lock = LOCK): Promise<void> {
   }
 }
 
-test('all connections of the service are busy: 503 for whatever is asked, and then it goes on', async (t) => {
+test('all connections of the service are busy: 503 for every request, and then it goes on', async (t) => {
   const url = await server.createDatabase();
   await using running = await run(url);
   const { client, load } = running;

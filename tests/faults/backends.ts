@@ -5,13 +5,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
-import { type FoundEvent, readLog } from './read-log.ts';
+import { type EventInLog, readLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { type Start, temporaryFolder } from './running.ts';
 
 export interface Backend extends AsyncDisposable {
   readonly start: Start & { readonly env: Readonly<Record<string, string>> };
-  readonly readLog: () => Promise<Map<string, FoundEvent[]>>;
+  readonly readLog: () => Promise<Map<string, EventInLog[]>>;
   /** Throws away what is made from the log; the service must not run. */
   forgetViews(): Promise<void>;
   /** Takes one event out of what is made from the log; the service must not run. */

@@ -1,5 +1,5 @@
 // P5: hashed = stored = returned, byte for byte, for events of any shape and in any spelling. The service reads an event
-// in one of several ways, by how it is spelled and what is in it: whichever it is, the log must have the same texts of
+// in one of several ways, by how it is spelled and what is in it: in each of them the log must have the same texts of
 // it, the hashes must be those of the texts, and the reader must get them.
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { believeClearance, KEY_ID } from '../../packages/server/src/testing/even
 import { openRunningJournal } from '../../packages/server/src/testing/running-journal.ts';
 import { startTestApp, type TestApp } from '../../packages/server/src/testing/test-app.ts';
 import { type AnyEvent, anyBatch } from './any-event.ts';
-import { type FoundEvent, readLog } from './read-log.ts';
+import { type EventInLog, readLog } from './read-log.ts';
 import { SIZE } from './size.ts';
 import { canonical, spell } from './spelling.ts';
 
@@ -98,7 +98,7 @@ function plainIn(body: string): number {
 }
 
 /** By the code of the verifier; read-log.ts has done it without. */
-function recomputeByVerifier(tenant: string, found: readonly FoundEvent[]): number {
+function recomputeByVerifier(tenant: string, found: readonly EventInLog[]): number {
   const rows = found.map(({ row, index }) => ({
     index,
     entry: row.entry,
@@ -113,7 +113,7 @@ function recomputeByVerifier(tenant: string, found: readonly FoundEvent[]): numb
 async function assertReturned(
   app: TestApp,
   tenant: string,
-  { eventId, texts, row }: FoundEvent,
+  { eventId, texts, row }: EventInLog,
 ): Promise<void> {
   const response = await ask(app, tenant, `/${eventId}`);
   const shown = parseJson(await response.text()) as Record<string, unknown>;

@@ -9,7 +9,7 @@ import { promote, startPostgresPair } from '../../packages/server/src/testing/po
 import { Relay } from '../../packages/server/src/testing/relay.ts';
 import { lostOf, requireKept } from './kill-rounds.ts';
 import { LastingLoad } from './lasting-load.ts';
-import type { FoundEvent } from './read-log.ts';
+import type { EventInLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { treeRootOf } from './recompute.ts';
 
@@ -30,7 +30,7 @@ async function checkpointOf(url: string): Promise<string | undefined> {
   return response.status === 200 ? text : undefined;
 }
 
-function requireOfHistory(note: string, events: readonly FoundEvent[]): void {
+function requireOfHistory(note: string, events: readonly EventInLog[]): void {
   const [, size, root] = note.split('\n');
   const leaves = events.slice(0, Number(size)).map(({ row }) => row.leaf);
   assert.equal(leaves.length, Number(size), 'a checkpoint is of more than there is');

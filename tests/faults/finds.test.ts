@@ -1,5 +1,5 @@
-// P9: whatever is in a log, whoever asks and whatever they ask, the index finds what the plain definition finds: in the
-// order that was asked for, and as many.
+// P9: for any log, any reader and any query the index finds the events that the plain definition finds, in the same order
+// and number.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

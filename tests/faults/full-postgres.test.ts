@@ -29,7 +29,7 @@ class SmallDisk implements Disposable {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}M,uid=${NOBODY},mode=0700`, 'tmpfs', path]);
   }
 
-  /** To the last byte, whoever else writes there meanwhile. */
+  /** To the last byte, even if others write there meanwhile. */
   fill(): void {
     try {
       for (;;) appendFileSync(join(this.path, 'ballast'), Buffer.alloc(64 * 1024));

@@ -43,7 +43,7 @@ const nested = (open: string, close: string, bytes: number) => {
   return `${open.repeat(levels)}0${close.repeat(levels)}`;
 };
 
-/** Whatever the operation is, these are no input of it. */
+/** These are no valid input of any operation. */
 function anywhere(bytes: number): readonly Named[] {
   return [
     ['unknown keys', () => keys(bytes)],

@@ -164,7 +164,7 @@ test('connections whose request was refused, and which hold back its body, are c
   }, 200);
   try {
     const startedAt = performance.now();
-    // The whole of a request is given 35 seconds: whoever waits for that is seen.
+    // A request has 35 seconds as a whole: a connection that waits for that shows.
     while (closed < sockets.length && performance.now() - startedAt < 3 * HEAD_MS_MAX)
       await new Promise((resolve) => setTimeout(resolve, 50));
     assert.deepEqual({ refused, closed }, { refused: sockets.length, closed: sockets.length });

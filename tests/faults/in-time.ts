@@ -35,7 +35,7 @@ export async function startInTime(
   const settings = {
     TALLYSTICK_ADMIN_KEY: KEY,
     Storage__DataDirectory: dataDirectory,
-    // Whoever lets a day pass waits for all that falls due in it; checkpoints are not what these tests are about.
+    // Letting a day pass waits for all that falls due in it; these tests are not about checkpoints.
     Log__CheckpointInterval: 'PT1M',
     ...env,
   };

@@ -57,7 +57,7 @@ class Watch {
       }
     });
     child.once('exit', () => {
-      // Whatever it was at when it was killed, it did no longer than this.
+      // The step that was cut short by the kill took no longer than this.
       const atMs = Number(process.hrtime.bigint()) / 1e6;
       for (const span of open.values()) span.untilMs = Math.min(span.untilMs, atMs);
       ready.resolve();

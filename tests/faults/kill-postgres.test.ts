@@ -1,5 +1,5 @@
-// P1 and P3 on PostgreSQL: whatever moment the service is killed at, every acknowledged event is there, the sequence has no
-// gap, the chain no fork, and what was never answered can be repeated with its key and is stored once. Kills of the database
+// P1 and P3 on PostgreSQL: after a kill of the service at any moment, every acknowledged event is there, the sequence has no
+// gap, the chain no fork, and an unanswered request can be repeated with its key and is stored once. Kills of the database
 // itself are in storage/postgres/append/kills.test.ts.
 
 import assert from 'node:assert/strict';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { acknowledgedIn, type Ask, Client, event } from './client.ts';
-import { type FoundEvent, markersIn } from './read-log.ts';
+import { type EventInLog, markersIn } from './read-log.ts';
 import { type Service, type Start, startService } from './running.ts';
 
 const CONNECTIONS = 32;
@@ -54,7 +54,7 @@ async function askUntilKilled(service: Service, book: Book, round: number): Prom
   await Promise.all(Array.from({ length: CONNECTIONS }, one));
 }
 
-/** What was never answered is asked again; whatever the answer is, it acknowledges. */
+/** Repeats the unanswered requests; every answer acknowledges. */
 export async function repeatUnanswered(service: Service, book: Book): Promise<void> {
   using client = new Client(service.url, CONNECTIONS);
   const asks = book.unanswered.splice(0);
@@ -69,7 +69,7 @@ export async function repeatUnanswered(service: Service, book: Book): Promise<vo
 
 /** The acknowledged events that are not in the log of their tenant. */
 export function lostOf(
-  log: ReadonlyMap<string, readonly FoundEvent[]>,
+  log: ReadonlyMap<string, readonly EventInLog[]>,
   book: Pick<Book, 'acknowledged'>,
 ): string[] {
   const found = new Set(
@@ -79,7 +79,7 @@ export function lostOf(
 }
 
 /** All that was acknowledged is in the log, and nothing is in it twice. */
-export function requireKept(log: ReadonlyMap<string, readonly FoundEvent[]>, book: Book): void {
+export function requireKept(log: ReadonlyMap<string, readonly EventInLog[]>, book: Book): void {
   assert.deepEqual(lostOf(log, book), []);
   const twice = [...markersIn(log)].filter(([, count]) => count !== 1);
   assert.deepEqual(twice, []);

@@ -1,5 +1,5 @@
-// P1 and P4: whatever moment the process is killed at, every acknowledged event is there, the sequence has no gap,
-// the chain no fork, and what was never answered can be repeated with its key and is stored once (P3).
+// P1 and P4: after a kill of the process at any moment, every acknowledged event is there, the sequence has no gap,
+// the chain no fork, and an unanswered request can be repeated with its key and is stored once (P3).
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

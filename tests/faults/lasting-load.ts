@@ -1,5 +1,5 @@
-// Clients that do not give up: each repeats what it asks, with its key, until it is acknowledged, by whichever of the
-// services answers. Refusals must be 503 and say when to come again; whatever else is answered is a failure.
+// Clients that do not give up: each repeats its request, with its key, until any of the services acknowledges it.
+// Refusals must be 503 and say when to come again; any other answer is a failure.
 
 import assert from 'node:assert/strict';
 import { acknowledgedIn, type Ask, Client, type Reply } from './client.ts';

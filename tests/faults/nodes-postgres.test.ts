@@ -1,6 +1,6 @@
 // P1, P3 and P4 with many nodes: services on one PostgreSQL, each in a process of its own, all of them asked to append to the
 // same logs, and killed at random moments, now and then together with the database. The sequence has no gap, the chain no
-// fork; nothing acknowledged is lost, and what is repeated with its key, at whichever node, is stored once.
+// fork; nothing acknowledged is lost, and a request that is repeated with its key, at any node, is stored once.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { SIZE } from './size.ts';
 const NODES = SIZE.isLong ? 4 : 2;
 const CONNECTIONS = 32 * NODES;
 const RUN_MS = SIZE.isLong ? 300_000 : 0;
-/** Each time, one node; each so-manieth time the database instead. */
+/** Each kill ends one node; every few kills it is the database instead. */
 const KILLS_MIN = 4;
 const DATABASE_EACH = 4;
 /** Acknowledged between one kill and the next. */

@@ -84,7 +84,7 @@ test('what one node takes the other shows, proves and finds', async () => {
   using ones = new Client(one.url);
   using twos = new Client(two.url);
   const sent = await sendEach(ones);
-  // Whichever of them signs the log: a proof is waited for.
+  // Any of them may sign the log: wait for a proof.
   for (const [tenant, eventId] of sent) {
     const path = `/api/v1/audit-events/${eventId}/proof`;
     for (const client of [ones, twos])

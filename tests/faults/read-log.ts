@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { recomputed } from './recompute.ts';
 
-export interface FoundEvent {
+export interface EventInLog {
   readonly eventId: string;
   readonly index: number;
   /** 1 for an event, more for a notice. */
@@ -34,7 +34,7 @@ export interface LogRow {
  * All events by tenant, or those of one tenant; throws when a sequence has a gap, a chain a break, or a hash does not
  * fit what is stored.
  */
-export function readLog(dataDirectory: string, tenant?: string): Map<string, FoundEvent[]> {
+export function readLog(dataDirectory: string, tenant?: string): Map<string, EventInLog[]> {
   using database = closing(new DatabaseSync(join(dataDirectory, 'journal.db'), { readOnly: true }));
   // One state of all tables, also while the service runs.
   database.at.exec('BEGIN');
@@ -63,8 +63,8 @@ export function checkedLog(
   rows: readonly LogRow[],
   origin: string,
   streamsOf: (tenantId: string) => readonly number[],
-): Map<string, FoundEvent[]> {
-  const log = new Map<string, FoundEvent[]>();
+): Map<string, EventInLog[]> {
+  const log = new Map<string, EventInLog[]>();
   let before: LogRow | undefined;
   for (const row of rows) {
     if (row.tenant_id !== before?.tenant_id) before = undefined;
@@ -81,17 +81,17 @@ const EVENT = 1;
 const STREAM_SEAL = 8;
 
 /** The events of a tenant's log without the notices that the service puts between them. */
-export function eventsOf(dataDirectory: string, tenant: string): FoundEvent[] {
+export function eventsOf(dataDirectory: string, tenant: string): EventInLog[] {
   return (readLog(dataDirectory).get(tenant) ?? []).filter(({ kind }) => kind === EVENT);
 }
 
 /** Streams begin at 0 and behind each seal, and nowhere else. */
-function demandStreams(begin: readonly number[], tenantId: string, events: readonly FoundEvent[]): void {
+function demandStreams(begin: readonly number[], tenantId: string, events: readonly EventInLog[]): void {
   const sealed = events.filter(({ kind }) => kind === STREAM_SEAL).map(({ index }) => index + 1);
   assert.deepEqual(begin, [0, ...sealed], `${tenantId}: streams`);
 }
 
-function checked(row: LogRow, before: LogRow | undefined, origin: string): FoundEvent {
+function checked(row: LogRow, before: LogRow | undefined, origin: string): EventInLog {
   const entry = Buffer.from(row.entry);
   const index = Number(entry.readBigUInt64BE(20));
   const where = `${row.tenant_id} at ${row.leaf_index}`;
@@ -122,7 +122,7 @@ function logName(tenantId: string): string {
 }
 
 /** How often each marker of the tests' events is in the log. */
-export function markersIn(log: ReadonlyMap<string, readonly FoundEvent[]>): Map<string, number> {
+export function markersIn(log: ReadonlyMap<string, readonly EventInLog[]>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { texts } of [...log.values()].flat()) {
     const { payload } = JSON.parse(texts[1]) as { payload?: { marker?: string } };

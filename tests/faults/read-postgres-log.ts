@@ -1,9 +1,9 @@
 // The log as it lies in PostgreSQL, read and checked without any code of the service: by SQL and SHA-256 alone.
 
 import { Client } from 'pg';
-import { checkedLog, type FoundEvent, type LogRow } from './read-log.ts';
+import { checkedLog, type EventInLog, type LogRow } from './read-log.ts';
 
-export async function readPostgresLog(url: string): Promise<Map<string, FoundEvent[]>> {
+export async function readPostgresLog(url: string): Promise<Map<string, EventInLog[]>> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -12,7 +12,7 @@ import { SIZE } from './size.ts';
 
 /** How many times as long as the sound one with the same in it a refused one may take. */
 const REFUSED_RATIO_MAX = SIZE.isLong ? 2 : 2.5;
-/** And how many times as long as the quickest a sound one may, whatever is in it. */
+/** And how many times as long as the quickest a valid one may take, with any content. */
 const SOUND_RATIO_MAX = SIZE.isLong ? 2.5 : 3.5;
 /** As large as it may be in the long form; in the short one, so large that the work is seconds. */
 const MEGABYTES = SIZE.isLong ? 10 : 3;

@@ -119,8 +119,8 @@ class World {
       variables: { Storage__DataDirectory: this.directory, Log__Origin: LOG_ORIGIN },
       workingDirectory: this.directory,
     });
-    const wish = { tenant: TENANT, part: {}, withholdContent: false, waitMs: 0 };
-    await using bundle = await openBundle(config, wish);
+    const request = { tenant: TENANT, part: {}, withholdContent: false, waitMs: 0 };
+    await using bundle = await openBundle(config, request);
     const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
     const chunks: Uint8Array[] = [];
     for await (const lines of bundle.lines()) chunks.push(...lines);

@@ -1,5 +1,5 @@
-// P15's other half: a stop has an end. Whatever hangs, a client or the file system, the process is gone soon after its
-// limit, says why, and does not look as if all were well; and a second signal ends it at once.
+// P15's other half: a stop has an end. Even if a client or the file system hangs, the process ends soon after its limit,
+// says why, and exits with an error; and a second signal ends it at once.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { formatCheckpoint, noteSigner, parseCheckpoint, parseNote } from '@tallystick/evidence';
-import { checkStore, type StoreFault, type StoreWish } from '../../packages/server/src/check-store.ts';
+import {
+  checkStore,
+  type StoreFault,
+  type StoreCheckRequest,
+} from '../../packages/server/src/check-store.ts';
 import { signCheckpointHead, verifierKeys } from '../../packages/server/src/keys/signing-keys.ts';
 import { openOwnAnchor, readAnchorAt } from '../../packages/server/src/storage/anchor/file-anchor.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
@@ -24,12 +28,12 @@ const EVENT = {
   resource: { resourceType: 'Invoice', resourceId: 'INV-1' },
 };
 const ENTRIES_WHILE_VERIFIED = 2000;
-const NOTHING_GIVEN: StoreWish = { keys: [], seen: [] };
+const NOTHING_GIVEN: StoreCheckRequest = { keys: [], seen: [] };
 
 const sizeOf = (note: string) => parseCheckpoint(parseNote(note).text).size;
 
-async function found(directory: string, wish: Partial<StoreWish> = {}): Promise<Found[]> {
-  const { faults, verified } = await checkStore(directory, { ...NOTHING_GIVEN, ...wish });
+async function found(directory: string, request: Partial<StoreCheckRequest> = {}): Promise<Found[]> {
+  const { faults, verified } = await checkStore(directory, { ...NOTHING_GIVEN, ...request });
   assert.equal(verified, faults.length === 0);
   return faults.map(({ tenant, reason, index }: StoreFault): Found => [tenant, reason, index]);
 }
@@ -105,7 +109,7 @@ describe('around a store', { concurrency: 1 }, () => {
     );
   });
 
-  it('a restore that went on openly is no fault, however often, and whatever came between', async () => {
+  it('an openly declared restore is no fault, however often, and with anything between', async () => {
     const directory = copy();
     const goOn = async (more: (maker: Maker) => Promise<void>) => {
       copyFileSync(store.earlier, journalOf(directory));
@@ -295,7 +299,7 @@ describe('around a store', { concurrency: 1 }, () => {
     assert.deepEqual(await found(directory, { anchor: join(directory, 'elsewhere') }), []);
   });
 
-  it('a key that was given decides, whichever log it is the key of', async () => {
+  it('a given key decides, even if it is the key of another log', async () => {
     const keys = (await loadSigningKeys(store.directory))!;
     const right = verifierKeys(keys, `${LOG_ORIGIN}/t/globex`);
     assert.deepEqual(await found(store.directory, { keys: right.slice(0, 1) }), []);

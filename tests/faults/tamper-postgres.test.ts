@@ -1,5 +1,5 @@
-// P6 and P7 on PostgreSQL: whatever is changed in a database, by its superuser, is found and located by `tallystick verify`,
-// which reads in a role that may do nothing else.
+// P6 and P7 on PostgreSQL: `tallystick verify` finds and locates every change that a superuser makes in a database;
+// it reads in a role that may do nothing else.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -54,7 +54,7 @@ describe('a range of a log', { concurrency: 1 }, () => {
     }
   }
 
-  it('verifies whatever part of the log it is, against the newest checkpoint', () => {
+  it('verifies any part of the log against the newest checkpoint', () => {
     const log = new TreeTables(db, LOG_ORIGIN).log('acme')!;
     const root = toHex(new TreeTables(db, LOG_ORIGIN).root(log, 138));
     for (const [from, end] of [
@@ -123,9 +123,9 @@ describe('a range of a log', { concurrency: 1 }, () => {
   });
 
   it('is held against a checkpoint that is signed, where the keys are given', () => {
-    const wish = { tenant: 'acme', fromIndex: 0, endIndex: 42 };
+    const request = { tenant: 'acme', fromIndex: 0, endIndex: 42 };
     const verdictBy = (keys: readonly TrustedKey[]): RangeVerdict => {
-      const steps = checkRange(db, LOG_ORIGIN, wish, keys);
+      const steps = checkRange(db, LOG_ORIGIN, request, keys);
       for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
     };
     const trusted = keys.map(({ publicKey }) => ({ publicKey, isGiven: false }));

@@ -1,4 +1,4 @@
-// P6 and P7: whatever is changed in a store is found and located by `tallystick verify <data directory>`.
+// P6 and P7: `tallystick verify <data directory>` finds and locates every change in a store.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

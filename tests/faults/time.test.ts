@@ -1,5 +1,5 @@
-// P13: time may lie. Whatever the wall clock does, the order of the log, its chain, the ids and the 24 hours of a key
-// hold; and P3's edge: a key lives for 24 hours, to the millisecond. Clocks that lie at a start: restarts.test.ts.
+// P13: the wall clock may be wrong. The order of the log, its chain, the ids and the 24 hours of a key do not depend on
+// it; and P3's edge: a key lives for 24 hours, to the millisecond. Clocks that lie at a start: restarts.test.ts.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ test('the clock goes an hour back, a day ahead and back again: order, chain and 
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('a key lives for 24 hours of time that really passed, whatever the clock says', async () => {
+test('a key lives for 24 hours of elapsed time, not of the wall clock', async () => {
   using folder = temporaryFolder();
   await using service = await startInTime(join(folder.path, 'data'));
   const { clock } = service;

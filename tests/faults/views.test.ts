@@ -1,4 +1,4 @@
-// P9: what lists and searches show is the log, whatever happens to the process that indexes it. Killed at random moments
+// P9: lists and searches show the log, even after a crash of the process that indexes it. It is killed at random moments
 // while events arrive, and while the views are made anew: afterwards every event is found, once, and no other.
 
 import assert from 'node:assert/strict';

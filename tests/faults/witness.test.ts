@@ -1,5 +1,5 @@
-// Whatever moment a witness is killed at, what it has cosigned is what it knows when it is started again: no cosignature
-// is out in the world of a checkpoint that the witness has forgotten.
+// A witness that is killed at any moment still knows everything that it has cosigned when it is started again: it never
+// sends a cosignature of a checkpoint that it could forget.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,5 @@
-// Where a source text only words a message: the arguments of parameters that are called message, fault or what, and
-// whatever is kept in a constant of such a name.
+// Finds the source text that only words a message: the arguments of parameters that are called message, fault or what,
+// and the values of constants of such a name.
 
 import {
   isCallExpression,

@@ -1,5 +1,5 @@
-// What the verifier is: the files of evidence that a verdict depends on. Whatever only writes – a bundle, an entry,
-// tiles – is held to account by the verifier itself, and stays out.
+// The files of the verifier: those of evidence that a verdict depends on. Code that only writes – a bundle, an entry,
+// tiles – is checked by the verifier itself, and stays out.
 
 const ROOMS = /^(bundle|tree|note|event)\//;
 /** Of another room: its yes to a value is the last word. */

@@ -81,8 +81,8 @@ async function addRangeProofs(sins: Sins, log: SampleLog): Promise<void> {
 
 async function addFilters(sins: Sins, log: SampleLog): Promise<void> {
   const filter = [{ path: '/actor/userId', values: ['"u-1"'] }];
-  const put = async (sin: string, wish: Parameters<SampleLog['bundle']>[0]): Promise<unknown> =>
-    sins.set(`${sin}.jsonl`, text(await log.bundle(wish)));
+  const put = async (sin: string, options: Parameters<SampleLog['bundle']>[0]): Promise<unknown> =>
+    sins.set(`${sin}.jsonl`, text(await log.bundle(options)));
   const hidden = (show: typeof withholdContent) =>
     log.entries.map(({ entry, shown }, i) => ({ entry, shown: i === 8 ? show(shown) : shown }));
   const closed = hidden((shown) => closeUnits(shown, (path) => path === '/actor/userId'));

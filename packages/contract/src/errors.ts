@@ -6,7 +6,7 @@ import { LIMITS } from './limits.ts';
 import type { ErrorDetail } from './schemas/error.ts';
 import { keysOf } from './typed-object.ts';
 
-/** Caller: change the request. Operator: whoever runs the service or administers the tenant. Nobody: it passes. */
+/** Caller: change the request. Operator: the operator of the service or the administrator of the tenant. Nobody: it passes. */
 export type MustAct = 'Caller' | 'Operator' | 'Nobody';
 
 export interface ErrorFacts {
@@ -170,14 +170,14 @@ export function cutText(text: string): string {
   return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
 }
 
-/** What is answered before an operation is found. */
+/** Errors before an operation is found. */
 export const ROUTING_ERRORS = [
   'ROUTE_NOT_FOUND',
   'UNSUPPORTED_API_VERSION',
   'API_VERSION_RETIRED',
 ] as const satisfies readonly ErrorCode[];
 
-/** What any operation may answer, whatever it does. `errorsOf` adds what follows from its form. */
+/** Errors that every operation may answer. `errorsOf` adds those that follow from its form. */
 export const COMMON_ERRORS = [
   'INVALID_HEADER',
   'INVALID_PARAMETER',
@@ -185,7 +185,7 @@ export const COMMON_ERRORS = [
   'SERVICE_UNAVAILABLE',
 ] as const satisfies readonly ErrorCode[];
 
-/** What besides may answer whoever must show a credential; probes need none and are not limited. */
+/** Further errors of operations that need a credential; probes need none and are not limited. */
 export const CREDENTIAL_ERRORS = [
   'UNAUTHENTICATED',
   'TOKEN_EXPIRED',
@@ -196,7 +196,7 @@ export const CREDENTIAL_ERRORS = [
   'UPSTREAM_TIMEOUT',
 ] as const satisfies readonly ErrorCode[];
 
-/** What besides may answer whoever must name a tenant. */
+/** Further errors of operations that need a tenant. */
 export const TENANT_ERRORS = [
   'MISSING_TENANT',
   'TENANT_MISMATCH',
@@ -204,7 +204,7 @@ export const TENANT_ERRORS = [
   'RESIDENCY_VIOLATION',
 ] as const satisfies readonly ErrorCode[];
 
-/** What besides may answer whoever sends a body. */
+/** Further errors of operations with a body. */
 export const BODY_ERRORS = [
   'MALFORMED_JSON',
   'REQUEST_TOO_LARGE',
@@ -212,7 +212,7 @@ export const BODY_ERRORS = [
   'VALIDATION_FAILED',
 ] as const satisfies readonly ErrorCode[];
 
-/** What besides may answer whoever sends a cursor. */
+/** Further errors of operations with a cursor. */
 export const CURSOR_ERRORS = [
   'CURSOR_INVALID',
   'CURSOR_EXPIRED',

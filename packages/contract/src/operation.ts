@@ -53,7 +53,7 @@ export interface RestBinding {
    * whose name has no value is left out. A text that begins with `/` is below the version's prefix.
    */
   readonly answerHeaders?: Readonly<Partial<Record<AnswerHeader, string>>>;
-  /** Other renderings of the same answer, by media type, for whoever asks by `Accept`. */
+  /** Other renderings of the same answer, by media type, for callers that ask by `Accept`. */
   readonly alsoAs?: Readonly<Record<string, string>>;
 }
 

@@ -37,7 +37,7 @@ test('names are unique, of the form noun.verb', () => {
   assert.equal(pascalName('events.ingestBatch'), 'EventsIngestBatch');
 });
 
-test('no two operations share a method and path, whatever their placeholders are called', () => {
+test('no two operations share a method and path, even if their placeholders have other names', () => {
   const routes = OPERATIONS.map((each) => routeOf(each).replaceAll(/\{\w+(\+?)\}/g, '{$1}'));
   assert.equal(new Set(routes).size, routes.length);
 });

@@ -46,7 +46,7 @@ export type InputOf<N extends OperationName> = InputValue<ByName[N]>;
 export type OutputOf<N extends OperationName> = OutputValue<ByName[N]>;
 export type AnswerKindOf<N extends OperationName> = Extract<keyof ByName[N]['answers'], AnswerKind>;
 
-/** What the function behind an operation hands back. A repeat by key is the gateway's own answer. */
+/** The result of the function behind an operation. A repeat by key is the gateway's own answer. */
 export interface Answer<N extends OperationName> {
   readonly kind: AnswerKindOf<N>;
   readonly body: OutputOf<N>;

@@ -18,7 +18,7 @@ const everyOne = roots.flatMap((root) =>
   [...everySchema(asJson(root))].map(([path, schema]) => ({ path, schema })),
 );
 
-// What OpenAPI 3.0 has under the same name and meaning, and what a mechanical translation reaches.
+// Keywords that OpenAPI 3.0 has under the same name and meaning, or that a mechanical translation reaches.
 const OPENAPI_KEYWORDS = new Set(
   `title description type format pattern enum default readOnly writeOnly
    minimum maximum minLength maxLength minItems maxItems maxProperties

@@ -1,4 +1,4 @@
-// What is dropped from a request, and what is not.
+// Members that are dropped from a request, and members that are not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -78,7 +78,7 @@ test('a member called __proto__ or toString is an ordinary unknown member', () =
   assert.equal(Object.getPrototypeOf(kept), Object.prototype);
 });
 
-test('whatever is sent: nothing without null or read-only members is changed (seed 20260103)', () => {
+test('in any request, nothing without null or read-only members is changed (seed 20260103)', () => {
   const value = fc.jsonValue().filter((one) => !JSON.stringify(one).includes('null'));
   fc.assert(
     fc.property(value, (payload) => {

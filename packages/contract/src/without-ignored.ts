@@ -1,4 +1,4 @@
-// What a request may carry without meaning anything is taken out in one place, before validation: `null` in an
+// Removes the members of a request that have no effect, in one place, before validation: `null` in an
 // optional member (it means absent) and read-only members of a record that is sent back. Schemas and types
 // therefore never mention those nulls. A null is kept where it has a meaning: in a required member (the validator
 // refuses it there), where the schema itself allows it (merge patches), and inside free objects and maps, such

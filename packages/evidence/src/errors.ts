@@ -1,4 +1,4 @@
-// The one error class of this package, with its closed list of reasons. Whatever the bytes, makers and
+// The one error class of this package, with its closed list of reasons. For any bytes, makers and
 // checkers here either succeed or throw an EvidenceError; docs/formats/verdicts.md explains every reason.
 
 export const REASONS = [
@@ -10,7 +10,7 @@ export const REASONS = [
   'PATH_UNKNOWN', // a unit stands at a path that no event has
   'PATH_CONFLICT', // a path stands twice, beside its own prefix, or as one unit that should have been opened
 
-  // What is shown does not lead to what was signed.
+  // The shown data does not lead to the signed root.
   'LEAF_MISMATCH', // the units shown do not give the content hash inside the entry
   'INDEX_MISMATCH', // an entry stands at another index than it says
   'CHAIN_BROKEN', // an entry does not name the leaf before it
@@ -23,7 +23,7 @@ export const REASONS = [
   'SIGNATURE_INVALID', // a signature by a key we were given does not verify
   'WITNESS_MISSING', // fewer witnesses than demanded have cosigned
 
-  // What was signed does not fit what was signed before, or what the log says of itself.
+  // The signed checkpoint contradicts an earlier one, or what the log says of itself.
   'ROLLBACK', // the log itself, as it is stored or served now, is smaller than it was
   'FORK', // the log is not an extension of what it was
   'HISTORY_UNPROVEN', // a checkpoint was seen before, and nothing shows whether one of the two extends the other

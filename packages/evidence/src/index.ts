@@ -169,7 +169,7 @@ export {
   verifyByPolicy,
 } from './witness/verify-policy.ts';
 
-// What is handed over, and the verdict on it
+// The files for a verifier, and the verdict on them
 export type { Trust } from './bundle/trust.ts';
 export {
   type EventProof,
@@ -188,7 +188,7 @@ export {
   verifyBundle,
 } from './bundle/verify-bundle.ts';
 
-// The rules of that verdict, for whoever judges a whole store
+// The rules of that verdict, for the verifier of a whole store
 export { Deletions } from './bundle/deletions.ts';
 export { type EpochBeginning, readEpochBeginning } from './bundle/epoch.ts';
 export { readNoticeAndKeys } from './bundle/notice-keys.ts';

@@ -52,13 +52,13 @@ export interface RequestKey {
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
 }
 
-/** What another request is told that comes with a key which was used up; and the same one, if its caller may not know. */
+/** The message for another request with a used idempotency key; also for the same one, if its caller may not know of it. */
 export function keyReused(): AuditError {
   return new AuditError('IDEMPOTENCY_KEY_REUSED', ERRORS.IDEMPOTENCY_KEY_REUSED.meaning);
 }
 
 /** Where a member of an operation's input travelled. A body is one member; a message holds all of them by their names. */
-export type Place = 'Path' | 'Header' | 'Body' | 'Message' | 'Query';
+export type InputPlace = 'Path' | 'Header' | 'Body' | 'Message' | 'Query';
 
 /**
  * An object that nobody needs to look into on the way in, as the bytes of its RFC 8785 text: what a protocol may put
@@ -151,5 +151,5 @@ export interface Received {
   readonly asked: readonly (string | Uint8Array)[] | undefined;
   readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
-  readonly placeOf: (member: string) => Place;
+  readonly placeOf: (member: string) => InputPlace;
 }

@@ -1,5 +1,5 @@
-// What the command line does to verify a data directory or a database, whether the service runs or not. It takes no lock
-// and writes nothing: one read transaction sees one state, up to which the report says what holds.
+// Verifies a data directory or a database for the command line, whether the service runs or not. It takes no lock and
+// writes nothing: one read transaction sees one state, and the report is about that state.
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import type { AnchoredHead } from './streams/anchor/anchor.ts';
 
 export { hasAnchor, type StoreFault };
 
-export interface StoreWish {
+export interface StoreCheckRequest {
   /** Verifier keys, of any of the logs: one key signs them all. None: those beside the data. */
   readonly keys: readonly string[];
   /** Checkpoints seen before, as signed notes: the logs must extend them. */
@@ -70,15 +70,15 @@ export function isStore(directory: string): boolean {
   return statSync(join(directory, JOURNAL_FILE), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Throws StartError where it could not be verified at all; whatever is wrong with the data is in the report. */
-export async function checkStore(directory: string, wish: StoreWish): Promise<StoreReport> {
+/** Throws StartError if the store cannot be verified at all; faults of the data are in the report. */
+export async function checkStore(directory: string, request: StoreCheckRequest): Promise<StoreReport> {
   if (!isStore(directory))
     throw new StartError(`there is no data in ${directory}: it has no ${JOURNAL_FILE}`);
-  const keys = await trustedKeys(directory, wish.keys);
-  const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
+  const keys = await trustedKeys(directory, request.keys);
+  const keysFrom = request.keys.length > 0 ? 'Given' : 'DataDirectory';
   let report: FsckReport;
   try {
-    report = await checkWithin(directory, wish, keys);
+    report = await checkWithin(directory, request, keys);
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
     if (!isDamage(cause)) throw error;
@@ -87,25 +87,25 @@ export async function checkStore(directory: string, wish: StoreWish): Promise<St
   return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
 }
 
-export interface DatabaseWish extends StoreWish {
+export interface DatabaseCheckRequest extends StoreCheckRequest {
   /** With the keys and the anchor that belong to the database; undefined: they are given. */
   readonly directory: string | undefined;
-  /** Where the URL is from, for whoever reads that nobody answers there. */
+  /** The origin of the URL, for the message that nobody answers there. */
   readonly setting: string;
 }
 
 /** The same of a database. */
-export async function checkDatabase(url: string, wish: DatabaseWish): Promise<StoreReport> {
-  const { directory, tenant } = wish;
-  const place = wish.anchor ?? directory;
+export async function checkDatabase(url: string, request: DatabaseCheckRequest): Promise<StoreReport> {
+  const { directory, tenant } = request;
+  const place = request.anchor ?? directory;
   if (place === undefined) throw new StartError('there is no anchor to compare the database with');
-  const keys = await trustedKeys(directory, wish.keys);
-  const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
-  const seen = wish.seen.map((note) => seenHead(note, keys));
-  // Loaded here: whoever verifies a data directory does not wait for what speaks to databases.
+  const keys = await trustedKeys(directory, request.keys);
+  const keysFrom = request.keys.length > 0 ? 'Given' : 'DataDirectory';
+  const seen = request.seen.map((note) => seenHead(note, keys));
+  // Loaded here: the verification of a data directory does not wait for the database driver.
   const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
   const fsck = await import('./storage/postgres/fsck/fsck.ts');
-  await using database = await openForVerifying(url, wish.setting);
+  await using database = await openForVerifying(url, request.setting);
   const before = await readingOf(place);
   try {
     await using state = await verifiedState(database);
@@ -114,8 +114,8 @@ export async function checkDatabase(url: string, wish: DatabaseWish): Promise<St
     requireTenant(isThere, tenant);
     const remembered = { anchor: readingsOf(before, await readingOf(place)), seen };
     const report = await fsck.checkDatabase(state, { keys, remembered, tenant }, (progress) => {
-      wish.onProgress?.(progress);
-      wish.signal?.throwIfAborted();
+      request.onProgress?.(progress);
+      request.signal?.throwIfAborted();
     });
     return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
   } catch (error) {
@@ -127,14 +127,14 @@ export async function checkDatabase(url: string, wish: DatabaseWish): Promise<St
 
 async function checkWithin(
   directory: string,
-  wish: StoreWish,
+  request: StoreCheckRequest,
   keys: readonly TrustedKey[],
 ): Promise<FsckReport> {
-  const place = wish.anchor ?? directory;
+  const place = request.anchor ?? directory;
   const before = await readingOf(place);
   using journal = openUnwritten(directory);
   try {
-    return await checkOpened(journal.db, { wish, keys, place, before });
+    return await checkOpened(journal.db, { request, keys, place, before });
   } finally {
     // Also where a fault was found: it may be none.
     journal.requireUnchanged();
@@ -142,7 +142,7 @@ async function checkWithin(
 }
 
 interface Checking {
-  readonly wish: StoreWish;
+  readonly request: StoreCheckRequest;
   readonly keys: readonly TrustedKey[];
   readonly place: string;
   /** The anchor as it was before the data was opened. */
@@ -150,24 +150,24 @@ interface Checking {
 }
 
 async function checkOpened(db: DatabaseSync, checking: Checking): Promise<FsckReport> {
-  const { wish, keys, place, before } = checking;
+  const { request, keys, place, before } = checking;
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
-  const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(wish.tenant ?? '');
-  requireTenant(found !== undefined, wish.tenant);
+  const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(request.tenant ?? '');
+  requireTenant(found !== undefined, request.tenant);
   const behind = await readingOf(place);
-  const seen = wish.seen.map((note) => seenHead(note, keys));
+  const seen = request.seen.map((note) => seenHead(note, keys));
   const steps = checkJournal(db, {
     keys,
     remembered: { anchor: readingsOf(before, behind), seen },
-    tenant: wish.tenant,
+    tenant: request.tenant,
   });
   for (let lots = 1; ; lots++) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    wish.onProgress?.(step.value);
-    if (lots % LOTS_AT_ONCE === 0) await wait(systemClock, 0, wish.signal);
-    wish.signal?.throwIfAborted();
+    request.onProgress?.(step.value);
+    if (lots % LOTS_AT_ONCE === 0) await wait(systemClock, 0, request.signal);
+    request.signal?.throwIfAborted();
   }
 }
 

@@ -57,7 +57,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   return EXIT.stopped;
 }
 
-/** The settings of this process, for whatever command needs them; throws ConfigError. */
+/** The settings of this process, for the commands that need them; throws ConfigError. */
 export function loadSettings({ configFile, given = {} }: RunOptions): LoadedConfig {
   const variables = { ...process.env, ...given };
   return loadConfig({ variables, workingDirectory: process.cwd(), configFile });
@@ -94,7 +94,7 @@ async function serve(
   telemetry.info('draining', { signal });
 }
 
-/** Without credentials: whatever starts the service may keep what it prints. */
+/** Without credentials: a supervisor may keep the output. */
 function databaseLines({ storage }: LoadedConfig['config']): string[] {
   if (storage.url === undefined) return [];
   const { host, pathname } = new URL(storage.url.reveal());
@@ -157,7 +157,7 @@ function explain(error: unknown, telemetry?: Telemetry): number {
   return EXIT.failed;
 }
 
-/** Whatever is in an unknown state must not go on writing a log that others rely on. */
+/** A process in an unknown state must not go on writing a log that others rely on. */
 function exitOnSurprises(telemetry: Telemetry): void {
   const exit = (what: string) => (error: unknown) => {
     telemetry.error(what, error);

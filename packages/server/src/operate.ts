@@ -1,4 +1,4 @@
-// What the command line does to a data directory, whether the service runs or not: keys and tokens; more of it is in
+// The work of the command line on a data directory, whether the service runs or not: keys and tokens; more of it is in
 // operate/. Only `migrate` and `recover` take the lock; SQLite puts the other commits in line with those of the
 // service, which sees a changed key within 5 ms. Data of another version is refused: the service brings it up when it
 // starts, or `migrate`.
@@ -8,9 +8,9 @@ import { resolve } from 'node:path';
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
 import { type Access, createAccess } from './access/access.ts';
-import type { KeyChangeCause, KeyWish, MadeKey } from './access/key-changes.ts';
+import type { KeyChangeCause, KeyRequest, MadeKey } from './access/key-changes.ts';
 import { createApiKeys } from './access/key-records.ts';
-import type { TokenWish } from './access/local-issuer.ts';
+import type { TokenRequest } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/settings.ts';
 import { openStorage, requireData } from './operate/open-data.ts';
@@ -38,7 +38,7 @@ import type { Storage } from './storage/storage.ts';
 import { createSequencer } from './streams/append/sequencer.ts';
 import { isSigned } from './streams/anchor/unanchored.ts';
 
-export interface NewKey extends Omit<KeyWish, 'expiresAtMs'> {
+export interface NewKey extends Omit<KeyRequest, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */
   readonly lifetimeMs: number | undefined;
 }
@@ -101,7 +101,7 @@ export function revokeKey(config: Config, keyId: KeyId): Promise<void> {
 }
 
 /** A token by the service's own key, which is made if there is none; throws ConfigError where it would not count. */
-export async function makeToken(config: Config, wish: TokenWish): Promise<MadeToken> {
+export async function makeToken(config: Config, request: TokenRequest): Promise<MadeToken> {
   const { dataDirectory } = config.storage;
   if (config.authentication.issuers.length > 0) {
     throw new ConfigError([
@@ -114,7 +114,7 @@ export async function makeToken(config: Config, wish: TokenWish): Promise<MadeTo
   const key = await loadOrMakeTokenKey(dataDirectory, createSystemRandom().uuid());
   // Loaded here: of all these commands only this one signs tokens.
   const { signToken } = await import('./access/local-issuer.ts');
-  const token = await signToken(key, wish, systemClock.now());
+  const token = await signToken(key, request, systemClock.now());
   return { token, newKeyIn: isFirst ? resolve(dataDirectory) : undefined };
 }
 

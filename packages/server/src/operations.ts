@@ -1,5 +1,5 @@
-// Every operation bound to the function that does it. What the contract names and this list lacks is not served:
-// no protocol offers it.
+// Every operation bound to the function that does it. An operation of the contract that is not in this list is not served
+// by any protocol.
 
 import {
   type Answer,
@@ -47,7 +47,7 @@ export type WritesTo = (call: Call, input: Received['input']) => Promise<LogOwne
 export type LogOwner = Pick<Call, 'tenant' | 'tenantRecord'>;
 
 /** An operation that honours an idempotency key must be able to answer again. */
-export type Bound<N extends OperationName> =
+export type BoundOperation<N extends OperationName> =
   | {
       readonly perform: Perform<N>;
       readonly rules?: OwnRules;
@@ -56,9 +56,9 @@ export type Bound<N extends OperationName> =
     }
   | { readonly take: Take<N>; readonly again?: AnswerAgain<N> };
 
-export type Operations = { readonly [N in OperationName]?: Perform<N> | Bound<N> };
+export type Operations = { readonly [N in OperationName]?: Perform<N> | BoundOperation<N> };
 
-export interface Parts {
+export interface OperationParts {
   readonly health: Health;
   readonly events?: EventOperations;
   readonly streams?: StreamOperations;
@@ -114,10 +114,10 @@ export type TenantOperations = Pick<
   'tenants.create' | 'tenants.list' | 'tenants.get' | 'tenants.replace'
 >;
 
-/** What tells how the service is, besides probes. */
+/** Status and metrics, besides probes. */
 export type StatusOperations = Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 
-export function bindOperations({ health, ...parts }: Parts): Operations {
+export function bindOperations({ health, ...parts }: OperationParts): Operations {
   const operations: Operations = {
     ...parts.events,
     ...parts.streams,

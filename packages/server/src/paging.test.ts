@@ -74,7 +74,7 @@ test('walking forward shows every row once, and walking back the same pages', ()
   );
 });
 
-test('the first page has none before it and the last none after it, whichever way one came', () => {
+test('the first page has none before it and the last none after it, from both directions', () => {
   fc.assert(
     fc.property(lists, orders, limits, (keys, order, limit) => {
       const first = pageOf(keys, order, { limit });
@@ -154,7 +154,7 @@ test('a total is exact up to 10,000, and past it at least that', () => {
   assert.deepEqual([totalOf(10_001).total, totalOf(10_001).totalRelation], [10_001, 'AtLeast']);
 });
 
-test('a cursor is good for what was asked, whatever the limit, and for nothing else', () => {
+test('a cursor is good for its own request, with any limit, and for nothing else', () => {
   const asked = { status: ['Open'], limit: 2 };
   const { cursor } = readPage(cursors, call, asked, isIndex).page([1, 2, 3], (row) => row, 3).pagination;
   const goOn = (input: PagedInput & { status?: string[] }, from = call) =>

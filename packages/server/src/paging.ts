@@ -53,7 +53,7 @@ export interface PageRead<Key> {
 }
 
 /** Rows of a list whose order is that of their ids. Those of ULIDs is by age. */
-export interface RowsWish {
+export interface RowsRequest {
   readonly way: 'Falling' | 'Rising';
   /** The id of a row; undefined: from that end. */
   readonly beyond: string | undefined;
@@ -61,12 +61,12 @@ export interface RowsWish {
 }
 
 /** What to read for a page of a list that begins with the newest. */
-export function newestFirst({ direction, beyond, rowsMax }: PageRead<string>): RowsWish {
+export function newestFirst({ direction, beyond, rowsMax }: PageRead<string>): RowsRequest {
   return { way: direction === 'Next' ? 'Falling' : 'Rising', beyond, limit: rowsMax };
 }
 
 /** What to read for a page of a list that is in the order of its ids. */
-export function inOrder({ direction, beyond, rowsMax }: PageRead<string>): RowsWish {
+export function inOrder({ direction, beyond, rowsMax }: PageRead<string>): RowsRequest {
   return { way: direction === 'Next' ? 'Rising' : 'Falling', beyond, limit: rowsMax };
 }
 
@@ -98,7 +98,7 @@ export function readPage<Key>(
       if (direction === 'Previous') data.reverse();
       // An empty page has no row to go on from: it ends the walk.
       const isMoreAhead = data.length > 0 && (isCut || rows.length > limit);
-      // Whoever came by a cursor has left the row that it names behind.
+      // A request with a cursor comes from the row that the cursor names.
       const isMoreBehind = beyond !== undefined;
       const hasMore = direction === 'Next' ? isMoreAhead : isMoreBehind;
       const hasPrevious = direction === 'Next' ? isMoreBehind : isMoreAhead;

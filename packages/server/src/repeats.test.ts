@@ -11,7 +11,7 @@ import { TENANT, testCall } from './testing/test-call.ts';
 const callerNamed = (identity: string): Caller => ({ ...testCall().caller!, identity });
 const [one, other] = [callerNamed('key:one'), callerNamed('key:other')];
 
-test('a repeat is one for its sender, and for whoever may read what was stored', () => {
+test('a repeat is recognised for its sender, and for callers who may read what was stored', () => {
   for (const [i, classification] of CLASSIFICATIONS.entries()) {
     const first = { fingerprint: fingerprintOf(TENANT, one, 'right'), classification };
     for (const [k, clearance] of CLASSIFICATIONS.entries()) {

@@ -1,11 +1,11 @@
-// Recognising what was sent before, and who may learn of it. A fingerprint says what was sent and who sent it:
+// Recognises repeated requests and events, for the callers who may learn of it. A fingerprint covers content and sender:
 //
 //   HMAC(what was sent)[32] ‖ HMAC(identity of the caller)[32]
 //
 // both under a key of the tenant: it says nothing about either to those who lack the key, nor to anybody once the key is
-// destroyed. A repeat is one for the caller that sent the first, and for callers whose clearance reaches the
-// classification of what was stored. For everyone else equal content is like any other: otherwise guessing, and
-// watching which guess is a repeat, would read what they may not.
+// destroyed. A repeat is recognised for the caller that sent the first, and for callers whose clearance reaches
+// the classification of what was stored. For everyone else equal content is like any other: otherwise they could guess
+// content that they may not read, and see which guess is a repeat.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
@@ -58,7 +58,7 @@ function padded(key: Uint8Array, byte: number): Uint8Array {
 }
 
 /**
- * Whether this is a repeat, as far as its caller may know. All is compared, whatever the first comparison says, so that
+ * Whether this is a repeat, as far as its caller may know. Everything is compared, also after the first difference, so that
  * a right guess takes as long as a wrong one.
  */
 export function isRepeat(first: First, again: Again): boolean {

@@ -1,4 +1,4 @@
-// Why a start comes to an end: the server cannot start, for a reason that an operator can mend, in one clear line; or it was
+// The errors that end a start: the server cannot start, for a reason that an operator can fix, in one clear line; or it was
 // told to stop.
 
 export class StartError extends Error {

@@ -1,7 +1,7 @@
-// Diagnostics of this process, all of them written here. A line is a level, a message and facts. In Production
-// it is one JSON object, `{"time","level","message",…facts}`; for people it is readable text. Facts are chosen by
-// whoever writes the line – never headers, query strings or bodies – and values known to be secret are masked
-// even when they come inside an error's message.
+// Writes all diagnostics of this process. A line is a level, a message and facts. In Production
+// it is one JSON object, `{"time","level","message",…facts}`; for people it is readable text. The code that writes
+// a line chooses its facts – never headers, query strings or bodies – and values known to be secret are masked even
+// when they come inside an error's message.
 
 import { type Clock, instant } from './runtime/clock.ts';
 
@@ -76,7 +76,7 @@ function readable(time: string, level: Level, message: string, facts: MaskedFact
   return stack === undefined ? head : `${head}${String(stack).replace(/^/gm, '    ')}\n`;
 }
 
-/** What came from outside cannot break out of its line or colour a terminal. */
+/** Text from outside cannot break out of its line or colour a terminal. */
 function quoted(value: string | number | boolean): string {
   if (typeof value !== 'string' || /^[\x21-\x7e]+$/.test(value)) return String(value);
   return JSON.stringify(value).replace(/[\x7f-\x9f]/g, '\ufffd');

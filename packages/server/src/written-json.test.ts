@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { asWritten, writeJson } from './written-json.ts';
 
 const SEED = 20_261_117;
-/** The mark, spelt by whoever knows it: as it stands, escaped, and with quotes and backslashes around it. */
+/** The mark, spelt by a sender who knows it: as it stands, escaped, and with quotes and backslashes around it. */
 const MARKS = [
   '"\\u0041"',
   '\\u0041',
@@ -27,7 +27,7 @@ const anyValue = fc.oneof(
 );
 const anyObject = fc.dictionary(anyKey, fc.oneof(spelt, fc.jsonValue({ maxDepth: 2 })));
 
-test('an object is written as its text, wherever it stands and whatever stands around it', () => {
+test('an object is written as its text, at any place and with anything around it', () => {
   const member = fc.oneof(
     anyObject.map((value) => ({ written: asWritten(JSON.stringify(value)), plain: value })),
     anyValue.map((value) => ({ written: value, plain: value })),
@@ -52,7 +52,7 @@ test('its text is not touched: spelling and order of keys stay as they are', () 
   assert.equal(writeJson([asWritten(text), 'A', { a: asWritten(text) }]), `[${text},"A",{"a":${text}}]`);
 });
 
-test('for whoever stringifies it otherwise it is what it says', () => {
+test('for any other code that stringifies it, it has its usual members', () => {
   assert.equal(JSON.stringify({ a: asWritten('{"b":[1e2]}') }), '{"a":{"b":[100]}}');
 });
 

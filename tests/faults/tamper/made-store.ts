@@ -1,5 +1,5 @@
-// A small store made by the real storage, with keys that sign and an anchor, and copies of it in memory for whoever
-// tampers with them. It has two tenants, events of several kinds, notices, sealed streams, a purge, a change of the
+// A small store made by the real storage, with keys that sign and an anchor, and copies of it in memory to tamper
+// with. It has two tenants, events of several kinds, notices, sealed streams, a purge, a change of the
 // signing key and checkpoints; one of a size that fills a tile comes on demand. What is done is the same on every backend.
 
 import { generateKeyPairSync, hash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// What this version does not serve yet, as the pages say it. All of it follows from the marks on the operations: when
+// The operations that this version does not serve yet, as the pages say it. All of it follows from the marks on the operations: when
 // a mark is removed, it disappears from every page.
 
 import { ROUTING_ERRORS } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Operation, Protocol } from '../operation.ts';
 import { errorsOf, OPERATION_GROUPS, operationNamed, OPERATIONS } from '../operations.ts';
 import type { Permission } from '../permissions.ts';
 
-/** Stands in front of whatever is planned. */
+/** Stands in front of everything planned. */
 export const PLANNED = '*Planned.* ';
 
 const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = {

@@ -99,7 +99,7 @@ export const ServiceStatus = object(
     apiVersions: arrayOf(ApiVersionStatus),
     nodes: optional(
       Type.Array(NodeStatus, {
-        description: 'Where several may serve from one database, for whoever runs the platform.',
+        description: 'Present where several nodes may serve from one database, for platform callers.',
       }),
     ),
   },

@@ -64,7 +64,7 @@ export const TenantId = Type.Unsafe<TenantId>({
 });
 
 /**
- * A member that repeats the tenant of the call. Any text: whatever differs is TENANT_MISMATCH, and only that, before
+ * A member that repeats the tenant of the call. Any text: another tenant is TENANT_MISMATCH, and only that, before
  * fields are validated.
  */
 export const OwnTenantId = Type.Unsafe<TenantId>({

@@ -104,7 +104,7 @@ export class Account {
   }
 }
 
-/** A filter that nothing matches would withhold everything: whoever may see all says what they asked for. */
+/** A filter that nothing matches would withhold everything: a reader who may see everything says which filter they asked for. */
 function requireAsked({ complete, filter }: BundleHeader, asked: unknown): void {
   if (complete && canonicalJson(filter) === canonicalJson(asked)) return;
   throw new EvidenceError(

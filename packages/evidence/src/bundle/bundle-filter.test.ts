@@ -115,7 +115,7 @@ describe('an event', () => {
     assert.throws(() => decide(amount, withholdContent(whole)), refusal('FILTER_UNPROVEN'));
   });
 
-  it('fails for one condition that provably does, whatever is closed besides', () => {
+  it('fails for one condition that provably does, also while other fields are closed', () => {
     const closed = closeUnits(whole, (path) => path === '/action');
     assert.equal(decide([where('/action', '"x"'), where('/outcome', '"Failure"')], closed), 'Fails');
     assert.equal(decide([where('/outcome', '"Failure"'), where('/action', '"x"')], closed), 'Fails');

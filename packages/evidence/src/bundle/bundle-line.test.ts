@@ -61,7 +61,7 @@ describe('a header', () => {
     }
   });
 
-  it('has the filter that it was written with, whatever was read before', () => {
+  it('has the filter that it was written with, independently of lines read before', () => {
     const text = formatHeader({ ...header, filter: { ok: 1, 'ok"': 1 } });
     JSON.parse(text.replace('ok\\"', 'ok\\\\'));
     assert.equal(formatHeader(parseHeader(text)), text);
@@ -141,7 +141,7 @@ describe('an entry line', () => {
     assert.equal(formatEntryLine(read), text);
   };
 
-  it('is read as it is written, whatever it shows', () => {
+  it('is read as it is written, with anything it shows', () => {
     const { entry, shown } = log.entries[1]!;
     const isNote = (path: string): boolean => path === '/payload/note' || path === '/action';
     const closed = closeUnits(shown, isNote);

@@ -30,7 +30,7 @@ export interface BundleHeader {
   size: number;
   from: number;
   to: number;
-  /** What was asked for: null is everything. See bundle-filter.ts for the form that can be proven. */
+  /** The filter that was asked for; null means everything. See bundle-filter.ts for the form that can be proven. */
   filter: unknown;
   complete: boolean;
   /** The text – three lines, no signature – of the checkpoint that the log's genesis hash names. */

@@ -10,7 +10,7 @@ const BODY = '{"header":1}\n{"e":1}\n\n{"e":22,"entries":1}\n';
 const TRAILER = '{"entries":2}\n';
 const SUM = toHex(sha256(utf8(BODY)));
 
-/** Pushes pieces from one buffer that is used again and again, as whoever reads a file may do. */
+/** Pushes pieces from one buffer that is used again and again, as a reader of a file may do. */
 function read(pieces: readonly string[]): { lines: string[]; reader: BundleReader } {
   const reader = new BundleReader(new Sha256Stream());
   const lines: string[] = [];

@@ -38,7 +38,7 @@ export class BundleReader {
       start = end + 1;
     }
     if (start === chunk.length) return;
-    // A copy, since whoever reads a file may use the chunk's memory again.
+    // A copy, since the caller may reuse the chunk's memory.
     this.#rest.push(chunk.slice(start));
     this.#restBytes += chunk.length - start;
     if (this.#restBytes <= LINE_BYTES_MAX) return;

@@ -1,5 +1,5 @@
 // Writes a bundle as a stream of byte chunks; the caller puts them wherever it likes. Each method returns
-// the bytes of one line. The checksum runs along, so memory stays constant whatever the size.
+// the bytes of one line. The checksum runs along, so memory stays constant for any size.
 
 import {
   type BundleHeader,

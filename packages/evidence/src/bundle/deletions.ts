@@ -13,7 +13,7 @@ interface PurgedRange {
   notice: number;
 }
 
-/** A file that needs more is not read on: whoever made it wants our memory, not our verdict. */
+/** A file that needs more is not read on: it was made to exhaust memory, not to be verified. */
 const WAITING_MAX = 1_000_000;
 
 export class Deletions {

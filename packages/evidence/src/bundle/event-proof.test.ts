@@ -109,7 +109,7 @@ describe('the proof of an event', () => {
     assert.equal((await verifyEventProof(await foreign.proofOf(1), trust)).entry.index, 1);
   });
 
-  it('shows keys as they were hashed, whatever was read before', async () => {
+  it('shows keys as they were hashed, independently of what was read before', async () => {
     const odd = await SampleLog.create();
     odd.append({ ...sampleEvent(0), payload: { ok: 1, 'ok"': 1 } });
     JSON.parse('{"ok":1,"ok\\\\":1}');
@@ -270,7 +270,7 @@ describe('readers of outside bytes', () => {
             assert.ok(error instanceof EvidenceError, String(error));
             return;
           }
-          // What is still accepted must say the same: JSON white space, an order of lists, an unknown signature.
+          // A proof that is still accepted must say the same: JSON white space, an order of lists, an unknown signature.
           const verdict = await verifyEventProof(parsed, trust).catch((error: unknown) => {
             assert.ok(error instanceof EvidenceError, String(error));
           });

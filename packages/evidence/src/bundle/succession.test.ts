@@ -47,7 +47,7 @@ describe('a succession of entries', () => {
     repeat(0, last).close();
   });
 
-  it('names its first fault, whatever comes after it', () => {
+  it('names its first fault, also if others follow', () => {
     const entries = [entryAt(0), entryAt(1, { eventId: idOf(0) }), entryAt(2, { receivedAtMs: 1 })];
     assert.throws(() => succession(entries).close(), refusedFor('EVENT_ID_REPEATED', 1));
   });

@@ -1,4 +1,4 @@
-// What must hold from one entry of a log to the next ones, besides the chain: time does not run backwards, and no two
+// The rules from one entry of a log to the next ones, besides the chain: time does not run backwards, and no two
 // entries have one event id. A fault here is the log's own, so it is told only once the entries are known to be those
 // that the log has signed. Entries come in index order. Memory stays constant, so ids are compared within a window:
 // each with at least the 65,536 entries before it.

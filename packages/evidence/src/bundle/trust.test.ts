@@ -99,7 +99,7 @@ describe('what was seen before', () => {
     assert.throws(() => verifyExtends(short, now, undefined), refusal('PROOF_INVALID'));
   });
 
-  it('is the same at the same size, whatever else is at hand', async () => {
+  it('is the same at the same size, with any other proof at hand', async () => {
     const now = await seen(SIZE);
     verifyExtends({ ...trust, since: now }, now, undefined);
     verifyExtends({ ...trust, since: now, consistency: [] }, now, sha256(now.root));
@@ -120,7 +120,7 @@ describe('what was seen before', () => {
     verifyExtends({ ...trust, since: await seen(0) }, now, undefined);
     assert.throws(() => verifyExtends({ ...trust, since }, now, undefined), refusal('HISTORY_UNPROVEN'));
     assert.throws(() => verifyExtends({ ...trust, since }, now, sha256(since.root)), refusal('FORK'));
-    // What is shown of the log itself counts for more than a proof beside it.
+    // The entries of the log itself count for more than a proof beside it.
     assert.throws(() => verifyExtends({ ...trust, since, consistency }, now, now.root), refusal('FORK'));
     const forged = { ...since, root: sha256(since.root) };
     assert.throws(

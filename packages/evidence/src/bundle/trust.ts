@@ -1,5 +1,5 @@
 // What a verifier is given to trust: the log's public key, and, where there are any, witnesses and a
-// checkpoint that was seen before. Everything else comes from whoever is being checked.
+// checkpoint that was seen before. Everything else comes from the party that is being verified.
 
 import { equalBytes } from '../bytes.ts';
 import { type Checkpoint, openCheckpoint } from '../note/checkpoint.ts';

@@ -34,7 +34,7 @@ describe('a whole bundle', () => {
     assert.equal(verdict.checkpoint.size, SIZE);
   });
 
-  it('verifies whatever the pieces it comes in', async () => {
+  it('verifies in pieces of any size', async () => {
     const bundle = await log.bundle();
     for (const length of [1, 7, 1000]) {
       const verifier = new BundleVerifier(trust);

@@ -5,7 +5,7 @@
 //   the leaves lead to the root that the log's key has signed                (ROOT_MISMATCH, SIGNATURE_…)
 //   that root extends what the holder has seen before                        (FORK, HISTORY_UNPROVEN)
 //   what was signed runs forwards in time, and no event stands in it twice   (TIME_REVERSED, EVENT_ID_REPEATED)
-//   whatever is gone was deleted under a later notice of the same log        (GAP_UNEXPLAINED)
+//   all missing content was deleted under a later notice of the same log        (GAP_UNEXPLAINED)
 //
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 
@@ -83,7 +83,7 @@ export class BundleVerifier {
   /** The leaves of a complete bundle up to the size of the older checkpoint. */
   #rangeThen: LeafRange | undefined;
   #last: { index: number; leaf: Uint8Array } | undefined;
-  /** The first fault: it stays the verdict, whatever is asked afterwards. */
+  /** The first fault: it stays the verdict of every later call. */
   #fault: unknown;
 
   constructor(trust: Trust, host: HostHashing = {}) {

@@ -1,4 +1,4 @@
-// The act of kind 9 that accepts a lost anchor, as whoever judges a whole store reads it.
+// The act of kind 9 that accepts a lost anchor, as the verifier of a whole store reads it.
 
 import { ANCHOR_LOSS_ACCEPTED, type AnchorLossMembers, type Notice } from './notices.ts';
 

@@ -86,7 +86,7 @@ describe('a pool', () => {
     for (let place = 0; place < pool.size; place++) assert.equal(toHex(pool.content(place)), CONTENT);
   });
 
-  it('gives every event its own content, whatever stands around it, and can be used again', () => {
+  it('gives every event its own content, with any events around it, and can be used again', () => {
     const pool = new ContentPool();
     const alone = (n: number): string => {
       pool.reset();
@@ -127,7 +127,7 @@ describe('a pool', () => {
     }
   });
 
-  it('takes roots as they are shown, whatever was hashed in their place before', () => {
+  it('takes roots as they are shown, independently of what was hashed in their place before', () => {
     const pool = new ContentPool();
     for (let n = 0; n < 5; n++) pool.add(openEvent({ action: `A.${n}`, payload: { n } }, saltOf));
     pool.run();
@@ -149,7 +149,7 @@ describe('a pool', () => {
     for (let place = 0; place < 130; place++) assert.equal(toHex(pool.content(place)), CONTENT);
   });
 
-  it('gives an event its own tags, whichever units the event before had', () => {
+  it('gives an event its own tags, independently of the units of the event before', () => {
     const subsets = Array.from({ length: 16 }, (_, bits) => {
       const keys = ['a', 'b', 'c', 'd'].filter((_, i) => (bits & (1 << i)) !== 0);
       return openEvent({ payload: Object.fromEntries(keys.map((key) => [key, 1])) }, saltOf);

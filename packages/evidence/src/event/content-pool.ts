@@ -92,7 +92,7 @@ export class ContentPool {
     return digestAt(this.#done, this.#slotOf(place) + rootOffset(group));
   }
 
-  /** The same into room that is there already: for whoever reads many. */
+  /** The same into an existing buffer, for callers that read many. */
   copyContent(place: number, into: Uint8Array, at: number): void {
     copyDigest(this.#done, this.#slotOf(place) + CONTENT_AT, into, at);
   }

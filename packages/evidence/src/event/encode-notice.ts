@@ -1,5 +1,5 @@
-// A notice as the event that it is, ready to be hashed and stored. Its actor is the System and nobody else, whatever
-// caller asked for the act: a notice holds ids and no personal data, and stays for ever.
+// A notice as the event that it is, ready to be hashed and stored. Its actor is always the System, never the
+// caller who asked for the act: a notice holds ids and no personal data, and stays for ever.
 
 import { EvidenceError } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';

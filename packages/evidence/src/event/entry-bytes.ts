@@ -22,7 +22,7 @@ export function encodeEntry(entry: Entry): Uint8Array {
   return bytes;
 }
 
-/** The same into room that is there already: for whoever makes many. */
+/** The same into an existing buffer, for callers that make many. */
 export function writeEntry(entry: Entry, into: Uint8Array, at: number): void {
   into.set(LABEL_ENTRY, at);
   into[at + KIND_AT] = entry.kind;
@@ -34,7 +34,7 @@ export function writeEntry(entry: Entry, into: Uint8Array, at: number): void {
   into.set(entry.content, at + CONTENT_AT);
 }
 
-/** What ties an entry to its place, read where it stands among other bytes: for whoever goes through many. */
+/** The fields that tie an entry to its place, read in place among other bytes, for callers that scan many. */
 export interface EntryLink {
   readonly kind: Kind;
   readonly index: number;

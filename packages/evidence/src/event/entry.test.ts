@@ -79,7 +79,7 @@ describe('an entry', () => {
     }
   });
 
-  it('is written where it is wanted, over whatever stood there, and nowhere else', () => {
+  it('is written at the given offset, over any bytes there, and nowhere else', () => {
     const entry = fc.sample(entries, { seed: 7, numRuns: 1 })[0]!;
     const into = new Uint8Array(ENTRY_BYTES + 4).fill(9);
     writeEntry(entry, into, 2);

@@ -85,7 +85,7 @@ export function isNotice(kind: Kind): boolean {
   return kind !== KINDS.event;
 }
 
-/** What stands before the first entry of a log: ties the chain to the log's name. */
+/** The link before the first entry of a log: it ties the chain to the log's name. */
 export function genesisHash(origin: string): Uint8Array {
   return sha256(LABEL_GENESIS, utf8(origin));
 }

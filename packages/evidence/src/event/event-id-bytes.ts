@@ -29,7 +29,7 @@ export function writeEventId(eventId: string, into: Uint8Array, at: number): voi
     bitCount += 5;
     if (bitCount < 8) continue;
     bitCount -= 8;
-    // What stands above the eight bits was written before, and a byte does not keep it.
+    // The bits above these eight are written already, and a byte does not keep them.
     into[next++] = bits >>> bitCount;
   }
   if (isUlid) return;

@@ -86,7 +86,7 @@ export const NOTICE_PAYLOADS = {
 /** The act of kind 9 that accepts a lost anchor. */
 export const ANCHOR_LOSS_ACCEPTED = 'AnchorLossAccepted';
 
-/** What it has besides: the newest checkpoint of this log that was stored then; without any, size 0 and the empty root. */
+/** Its further members: the newest checkpoint of this log that was stored then; without any, size 0 and the empty root. */
 const ANCHOR_LOSS_MEMBERS = { signedSize: index, signedRoot: hash } as const;
 
 export type AnchorLossMembers = Payload<typeof ANCHOR_LOSS_MEMBERS>;
@@ -114,7 +114,7 @@ export function readNotice(entry: Entry, shown: ShownEvent): Notice {
 export function payloadFault(kind: NoticeKind, payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null) return 'has no payload';
   const { act } = payload as { act?: unknown };
-  // Of another kind it is refused for that act, whatever else it has.
+  // A payload of another kind is refused for that act, independently of its other members.
   const more = act === ANCHOR_LOSS_ACCEPTED ? ANCHOR_LOSS_MEMBERS : {};
   const checks: Record<string, Check<unknown>> = { ...NOTICE_PAYLOADS[kind], ...more };
   for (const [member, isValid] of Object.entries(checks)) {

@@ -1,5 +1,5 @@
 // Makers of what is shown: an event divided into open units, single units closed, a group shown by its root.
-// Whatever is done here leaves the content hash as it was (content.ts).
+// Nothing here changes the content hash (content.ts).
 
 import { textOf, toBase64, utf8 } from '../bytes.ts';
 import { malformed } from '../errors.ts';

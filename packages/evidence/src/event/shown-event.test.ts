@@ -1,4 +1,4 @@
-// What is shown of an event: its lists, its order, and what could be read in two ways.
+// The shown parts of an event: their lists, their order, and forms that could be read in two ways.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

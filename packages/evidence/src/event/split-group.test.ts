@@ -203,7 +203,7 @@ describe('splitting the text of a group', () => {
         } catch {
           return;
         }
-        // A hash that fits does not make JSON of a text: whatever is divided can be shown.
+        // A hash that fits does not make JSON of a text: every group that can be divided can be shown.
         parseJson(text);
         if (!isCanonicalJson(text)) return;
         divided += 1;

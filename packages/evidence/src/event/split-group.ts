@@ -3,7 +3,7 @@
 //
 // A text of another form is refused: anything but one object without white space, keys that repeat or are out of
 // RFC 8785 order, a path that the group does not have. Values are JSON; isCanonicalJson() tells whether they are
-// spelt canonically, for whoever did not write them.
+// spelt canonically, for callers that did not write them.
 
 import { textOf } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';

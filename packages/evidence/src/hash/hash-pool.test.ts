@@ -137,7 +137,7 @@ test('gives memory back on reset that only a large run needed', () => {
   assertHashes(pool, [utf8('abc')]);
 });
 
-test('a message may be shorter than its room, whatever stood there', () => {
+test('a message may be shorter than its room, with any bytes there before', () => {
   const pool = new HashPool();
   const to = pool.room(32);
   const at = pool.room(1000);

@@ -8,7 +8,7 @@ const expected = (key: Uint8Array, text: string) =>
   createHmac('sha256', key).update(text, 'utf8').digest('hex');
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
-test('it is HMAC-SHA-256, whatever the key and the text', () => {
+test('it is HMAC-SHA-256 for every key and text', () => {
   const key = fc.uint8Array({ maxLength: 200 });
   const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 5 });
   fc.assert(

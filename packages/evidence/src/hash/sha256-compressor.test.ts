@@ -1,4 +1,4 @@
-// What is chosen where WebAssembly is missing, forbidden, or without vectors. The choice is made once, so each
+// The implementation that is chosen where WebAssembly is missing, forbidden, or without vectors. The choice is made once, so each
 // test imports the module under another address, and then takes WebAssembly away.
 
 import assert from 'node:assert/strict';

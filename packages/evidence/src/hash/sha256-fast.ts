@@ -10,7 +10,7 @@ const MESSAGE_BYTES_MAX = PAGE_BYTES - MESSAGES_AT - 2 * BLOCK_BYTES;
 
 let shared: Compressor | undefined;
 
-/** For whoever is done with it before anybody else can come. */
+/** For a caller that is done with it before any other code can run. */
 export function sharedCompressor(): Compressor {
   return (shared ??= makeCompressor());
 }

@@ -1,4 +1,4 @@
-// The 64 rounds of SHA-256 (FIPS 180-4, 6.2.2) as WebAssembly, described once for whatever the words are: one
+// The 64 rounds of SHA-256 (FIPS 180-4, 6.2.2) as WebAssembly, described once for any kind of word: one
 // 32-bit word, or a vector of four of them. Everything is in local variables; only the constants are in memory.
 
 import { doWhile, get, i32, set, tee, v128, type Code, type Func, type Local } from './wasm-assembler.ts';

@@ -26,7 +26,7 @@ function slowly(bytes: Uint8Array, depthMax: number): string | undefined {
   return syntax !== undefined || violations.length > 0 ? undefined : canonicalJson(parseJson(textOf(bytes)));
 }
 
-/** What it gives must be right; and it must give something where it promises to. Returns whether it does. */
+/** A result must be right, and there must be one where it is promised. Returns whether it does. */
 function agrees(bytes: Uint8Array, depthMax = 32, outlineLevels = LEVELS): boolean {
   agreesLeniently(bytes, depthMax, outlineLevels);
   const expected = slowly(bytes, depthMax);

@@ -1,4 +1,4 @@
-// What canonicalBytes works on: its buffers and how far it has come in each. The buffers outlive a call because
+// The working memory of canonicalBytes: its buffers and how far it has come in each. The buffers outlive a call because
 // making them costs as much time as writing a small event; a call is synchronous, so no two ever share them. What is
 // handed out is a copy.
 
@@ -144,7 +144,7 @@ export class CanonicalDesk implements Noted {
     return place;
   }
 
-  /** A copy of the output, for whoever asked to keep; small ones stand together, as nodes do. */
+  /** A copy of the output, for a caller that keeps it; small ones share a buffer, as Node's do. */
   shelveText(): Uint8Array {
     const { out, end } = this;
     if (end > TEXT_SHELF_BYTES / 8) return out.slice(0, end);
@@ -164,7 +164,7 @@ export class CanonicalDesk implements Noted {
   }
 }
 
-/** What is written will not be canonical; false to refuse the text for that. */
+/** The output will not be canonical; false to refuse the text for that. */
 export function depart(desk: CanonicalDesk): boolean {
   desk.isCanonical = false;
   return desk.isLenient;

@@ -16,7 +16,7 @@ function parses(text: string): boolean {
   }
 }
 
-test('a value ends where its text does, whatever stands behind it', () => {
+test('a value ends where its text does, with anything behind it', () => {
   const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
   fc.assert(
     fc.property(value, fc.constantFrom('', ',', '}', ']', ' '), (one, behind) => {

@@ -18,7 +18,7 @@ const value = fc.letrec((tie) => ({
 })).any;
 
 describe('parseJson', () => {
-  it('reads escaped keys as they are, whatever was read before', () => {
+  it('reads escaped keys as they are, independently of what was read before', () => {
     for (const [prime, text, expected] of [
       ['{"a":1,"\\\\":1}', '{"a":1,"\\"":1}', '"'],
       ['{"c":1,"\\\\":1,"z":1}', '{"c":1,"\\n":1,"z":1}', '\n'],

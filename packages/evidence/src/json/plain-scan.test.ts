@@ -8,7 +8,7 @@ import { isPlainlyCanonical } from './plain-scan.ts';
 
 const SEED = 20260104;
 
-/** What the scan saves: the text, read and written again. */
+/** The work that the scan saves: the text, read and written again. */
 function isCanonical(text: string): boolean {
   try {
     return canonicalJson(parseJson(text)) === text;

@@ -36,7 +36,7 @@ const SMALL_DIGITS_MAX = 6;
 const NUMBER_LENGTH_MAX = 25;
 const NO = -1;
 
-/** True only for bytes of texts that are canonical. Whoever asks knows that they are UTF-8. */
+/** True only for bytes of texts that are canonical. The caller knows that they are UTF-8. */
 export function isPlainlyCanonical(bytes: Uint8Array): boolean {
   return endOfValue(bytes, 0, 0) === bytes.length;
 }

@@ -7,12 +7,12 @@ import { textOf, utf8 } from '../bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { scanJson } from './strict-json.ts';
 import { jsonText, mutatedBytes, numberText } from '../testing/json-texts.ts';
-import { type Found, type Kind, naiveScan } from '../testing/naive-json.ts';
+import { type NaiveFault, type NaiveFaultKind, naiveScan } from '../testing/naive-json.ts';
 
 const SEED = 8259;
 const DEPTHS = [0, 1, 2, 3, 32];
 
-const KINDS: readonly [RegExp, Kind][] = [
+const KINDS: readonly [RegExp, NaiveFaultKind][] = [
   [/^is given more than once/, 'duplicate'],
   [/U\+0000/, 'nul'],
   [/lone surrogate/, 'surrogate'],
@@ -20,7 +20,7 @@ const KINDS: readonly [RegExp, Kind][] = [
   [/^is an integer outside|^is a number /, 'number'],
 ];
 
-function scanned(bytes: Uint8Array, depthMax: number): Found[] | undefined {
+function scanned(bytes: Uint8Array, depthMax: number): NaiveFault[] | undefined {
   const { syntax, violations, unlisted } = scanJson(bytes, { depthMax, violationsMax: 1000 });
   assert.equal(unlisted, 0);
   if (syntax !== undefined) {
@@ -33,7 +33,7 @@ function scanned(bytes: Uint8Array, depthMax: number): Found[] | undefined {
   }));
 }
 
-function sorted(found: Found[] | undefined): string[] | undefined {
+function sorted(found: NaiveFault[] | undefined): string[] | undefined {
   return found?.map(({ path, kind }) => `${path} ${kind}`).sort();
 }
 

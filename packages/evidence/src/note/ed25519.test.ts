@@ -23,7 +23,7 @@ test('signs and verifies as the RFC says', async () => {
   assert.equal(await verify(MESSAGE, SIGNATURE.with(0, 0)), false);
 });
 
-test('makes the public key of any seed, whatever characters its text form has', async () => {
+test('makes the public key of any seed, with any characters in its text form', async () => {
   for (let n = 0; n < 40; n++) {
     const { publicKey, sign } = await ed25519Key(sha256(utf8(`seed ${n}`)));
     assert.ok(isPublicKey(publicKey));

@@ -31,7 +31,7 @@ export function logNamed(origin: string, logOrigin: string): NamedLog | undefine
   return named === null ? undefined : { tenant: named[1] ?? INSTALLATION, epoch: Number(named[2] ?? '0') };
 }
 
-/** For whoever does not know the installation: the name of the tenant's first log, and the epoch, 0 for that one. */
+/** For callers that do not know the installation: the name of the tenant's first log, and the epoch, 0 for that one. */
 export function epochIn(origin: string): { readonly first: string; readonly epoch: number } {
   const [, first = origin, epoch = '0'] = EPOCH.exec(origin) ?? [];
   return { first, epoch: Number(epoch) };

@@ -265,7 +265,7 @@ test(`opens no note that was changed in its text or its signature (seed ${SEED})
     const opened = await openNote(text, [anaVerifier]).catch((error: unknown) => {
       refusal('MALFORMED', 'SIGNATURE_INVALID', 'KEY_UNKNOWN')(error);
     });
-    // What can be added to a note without its key is a line that is not vouched for.
+    // Without its key, only an unverified line can be added to a note.
     assert.ok(opened === undefined || opened.text === TEXT);
   }
 });

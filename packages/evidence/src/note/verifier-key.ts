@@ -46,7 +46,7 @@ export function parseVerifierKey(text: string): VerifierKey {
   if (type !== SIGNATURE_TYPES.note && type !== SIGNATURE_TYPES.cosignature)
     throw malformed(`verifier key is of type ${type ?? 'none'}; 1 and 4 are known`);
   const key = { name, type, publicKey: bytes.subarray(1) };
-  // Whatever cannot be written, such as a name that is none, is refused there.
+  // A key that cannot be written, such as one with an invalid name, is refused there.
   if (formatVerifierKey(key) !== text)
     throw malformed(`verifier key has the id ${id}, its key gives ${keyIdOf(key)}`);
   if (!isPublicKey(key.publicKey))

@@ -1,4 +1,4 @@
-// What a forger of bundles would do, and how a test says that it is found out.
+// The tampering of a forger of bundles, and the assertion that it is found.
 
 import assert from 'node:assert/strict';
 import { textOf, toHex, utf8 } from '../bytes.ts';

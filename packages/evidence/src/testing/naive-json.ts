@@ -3,15 +3,15 @@
 
 import { isUtf8 } from 'node:buffer';
 
-export type Kind = 'duplicate' | 'nul' | 'surrogate' | 'number' | 'depth';
+export type NaiveFaultKind = 'duplicate' | 'nul' | 'surrogate' | 'number' | 'depth';
 
-export interface Found {
+export interface NaiveFault {
   path: string;
-  kind: Kind;
+  kind: NaiveFaultKind;
 }
 
 /** Undefined when the bytes are no JSON text. */
-export function naiveScan(bytes: Uint8Array, depthMax: number): Found[] | undefined {
+export function naiveScan(bytes: Uint8Array, depthMax: number): NaiveFault[] | undefined {
   if (!isUtf8(bytes)) return undefined;
   const reader = new NaiveReader(Buffer.from(bytes).toString('utf8'), depthMax);
   try {
@@ -24,7 +24,7 @@ export function naiveScan(bytes: Uint8Array, depthMax: number): Found[] | undefi
 }
 
 class NaiveReader {
-  readonly found: Found[] = [];
+  readonly found: NaiveFault[] = [];
   readonly #depthMax: number;
   #rest: string;
 
@@ -46,7 +46,7 @@ class NaiveReader {
     return match;
   }
 
-  #note(path: string, depth: number, kind: Kind, isSo: boolean): void {
+  #note(path: string, depth: number, kind: NaiveFaultKind, isSo: boolean): void {
     if (isSo && depth <= this.#depthMax) this.found.push({ path, kind });
   }
 

@@ -1,5 +1,5 @@
 // How long work keeps the processor busy: what a claim about speed is held to, because how long it takes by the clock
-// says as much about whatever else the machine does.
+// says as much about the other load of the machine.
 
 /** Milliseconds of this thread's time. */
 export function processorMs(work: () => void): number {

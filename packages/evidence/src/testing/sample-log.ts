@@ -29,7 +29,7 @@ export interface SampleEntry {
 }
 
 /** What a bundle made from the sample log should hold; the defaults are a whole, complete one. */
-export interface BundleWish extends Partial<BundleHeader> {
+export interface SampleBundleOptions extends Partial<BundleHeader> {
   lines?: readonly EntryLine[];
   notices?: readonly number[];
 }
@@ -112,8 +112,8 @@ export class SampleLog {
     return { entry, shown, inclusion: proveInclusion(index, this.size, this.read) };
   }
 
-  async bundle(wish: BundleWish = {}): Promise<Uint8Array> {
-    const { lines, notices = [], ...header } = wish;
+  async bundle(options: SampleBundleOptions = {}): Promise<Uint8Array> {
+    const { lines, notices = [], ...header } = options;
     const { from = 0, to = this.size, size = this.size, filter = null, complete = true } = header;
     const writer = new BundleWriter();
     const whole = lines ?? this.entries.slice(from, to).map(({ entry, shown }) => ({ entry, shown }));

@@ -15,7 +15,7 @@ const TILES_KEPT_MAX = 64;
 
 /**
  * The tiles used last, with the nodes that had to be hashed inside them, 16 KB each. A tile of one width never changes, so
- * one memory may serve many readers, of many sizes and logs: for whoever makes proofs again and again.
+ * one memory may serve many readers, of many sizes and logs: for callers that make proofs again and again.
  */
 export class TileMemory {
   readonly #tilesMax: number;

@@ -136,7 +136,7 @@ test('a cosignature counts if it is of this checkpoint and by this witness', asy
   }
 });
 
-test('signatures are added in one order, whoever answered first, and each key once', async () => {
+test('signatures are added in one order, independent of the order of answers, and each key once', async () => {
   const a = await first.cosign(text, TIME);
   const b = await second.cosign(text, TIME);
   const expected = note + signatureLine(a) + signatureLine(b);

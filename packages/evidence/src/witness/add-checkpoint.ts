@@ -1,4 +1,4 @@
-// What a log and a witness say to each other (c2sp.org/tlog-witness). The log asks for a cosignature:
+// The messages between a log and a witness (c2sp.org/tlog-witness). The log asks for a cosignature:
 //
 //   old <size of the checkpoint that the witness cosigned last, 0 if none>
 //   <base64 of 32 bytes>             one line per hash of the consistency proof from there, 63 at most

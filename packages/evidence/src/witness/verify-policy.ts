@@ -1,4 +1,4 @@
-// What a policy says of a checkpoint: which of its witnesses have cosigned it, and whether they are enough.
+// Applies a policy to a checkpoint: which of its witnesses have cosigned it, and whether they are enough.
 
 import { type OpenedCheckpoint, openCheckpoint, parseCheckpoint } from '../note/checkpoint.ts';
 import { verifyCosignatures } from '../note/cosignature.ts';

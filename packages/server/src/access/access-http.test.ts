@@ -49,8 +49,8 @@ const asAdmin = (tenant: string, more: Headers = {}) => ({
   ...more,
 });
 
-async function makeKey(app: TestApp, tenant: string, wish: object, headers: Headers = asAdmin(tenant)) {
-  const { code, body } = await ask(app, '/admin/api-keys', headers, 'POST', { name: 'test', ...wish });
+async function makeKey(app: TestApp, tenant: string, request: object, headers: Headers = asAdmin(tenant)) {
+  const { code, body } = await ask(app, '/admin/api-keys', headers, 'POST', { name: 'test', ...request });
   assert.equal(code, '201');
   return body as { keyId: string; key: string; createdBy: string };
 }
@@ -63,8 +63,8 @@ async function tokenFor(
   nowMs = Date.now(),
 ): Promise<string> {
   const key = await loadOrMakeTokenKey(app.dataDirectory, 'test');
-  const wish = { tenant, subject: 'ana', roles, scopes, clearance: undefined, lifetimeSeconds: 60 };
-  return `Bearer ${await signToken(key, wish, nowMs)}`;
+  const request = { tenant, subject: 'ana', roles, scopes, clearance: undefined, lifetimeSeconds: 60 };
+  return `Bearer ${await signToken(key, request, nowMs)}`;
 }
 
 function inDatabase<T>(app: TestApp, work: (db: DatabaseSync) => T): T {
@@ -224,15 +224,15 @@ interface Noted {
 test('a repeated request for a key gives the first answer, but for the secret', async () => {
   await using app = await startApp();
   const keyed = asAdmin('acme', { 'Idempotency-Key': 'k-1' });
-  const wish = { name: 'ci', roles: ['Viewer'] };
-  const made = await ask(app, '/admin/api-keys', keyed, 'POST', wish);
-  const again = await ask(app, '/admin/api-keys', keyed, 'POST', wish);
+  const request = { name: 'ci', roles: ['Viewer'] };
+  const made = await ask(app, '/admin/api-keys', keyed, 'POST', request);
+  const again = await ask(app, '/admin/api-keys', keyed, 'POST', request);
   const { key, ...facts } = made.body;
   assert.match(String(key), /^tsk_/);
   assert.deepEqual([again.code, again.body], ['200', facts]);
   assert.equal(again.headers.get('location'), made.headers.get('location'));
   assert.equal(
-    (await ask(app, '/admin/api-keys', keyed, 'POST', { ...wish, name: 'x' })).code,
+    (await ask(app, '/admin/api-keys', keyed, 'POST', { ...request, name: 'x' })).code,
     '409 IDEMPOTENCY_KEY_REUSED',
   );
 });
@@ -242,30 +242,30 @@ test('a request for a key of another tenant is repeated in the log of that tenan
   const keyed = asAdmin('acme', { 'Idempotency-Key': 'k-1' });
   const post = (path: string, body: object, headers: Headers = keyed) =>
     ask(app, `/admin/api-keys${path}`, headers, 'POST', body);
-  const wish = { name: 'ci', roles: ['Admin'], tenantId: 'other' };
-  const made = await post('', wish);
-  const again = await post('', wish);
+  const request = { name: 'ci', roles: ['Admin'], tenantId: 'other' };
+  const made = await post('', request);
+  const again = await post('', request);
   assert.deepEqual([made.code, again.code], ['201', '200'], 'the first write of the tenant, too');
   assert.equal(again.body['keyId'], made.body['keyId']);
-  assert.equal((await post('', { ...wish, name: 'x' })).code, '409 IDEMPOTENCY_KEY_REUSED');
+  assert.equal((await post('', { ...request, name: 'x' })).code, '409 IDEMPOTENCY_KEY_REUSED');
   const rotated = await post(`/${String(made.body['keyId'])}/rotate`, {});
   const rotatedAgain = await post(`/${String(made.body['keyId'])}/rotate`, {});
   assert.deepEqual([rotated.code, rotatedAgain.code], ['201', '200']);
   assert.equal(rotatedAgain.body['keyId'], rotated.body['keyId']);
 
-  const own = await post('', { ...wish, tenantId: 'acme' });
+  const own = await post('', { ...request, tenantId: 'acme' });
   assert.deepEqual([own.code, own.body['tenantId']], ['201', 'acme'], 'a key stands for one tenant');
   const second = { ...keyed, 'Idempotency-Key': 'k-2' };
-  assert.equal((await post('', wish, second)).code, '201');
+  assert.equal((await post('', request, second)).code, '201');
   const ofAcme = { ...second, 'X-API-Key': String(own.body['key']) };
   for (const name of ['ci', 'x']) {
-    const refused = await post('', { ...wish, name }, ofAcme);
+    const refused = await post('', { ...request, name }, ofAcme);
     assert.equal(refused.code, '403 TENANT_MISMATCH', 'who cannot reach it learns nothing of its keys');
   }
   const third = { ...keyed, 'Idempotency-Key': 'k-3' };
-  assert.equal((await post('', { ...wish, tenantId: 'not one' }, third)).code, '422 VALIDATION_FAILED');
+  assert.equal((await post('', { ...request, tenantId: 'not one' }, third)).code, '422 VALIDATION_FAILED');
   assert.equal((await post('/nothing/rotate', {})).code, '404 KEY_NOT_FOUND');
-  const ofPlatform = () => post('', { ...wish, tenantId: '*' }, third);
+  const ofPlatform = () => post('', { ...request, tenantId: '*' }, third);
   const [first, repeated] = [await ofPlatform(), await ofPlatform()];
   assert.deepEqual([first.code, repeated.code], ['201', '200'], 'the log of the installation remembers it');
   assert.equal(repeated.body['keyId'], first.body['keyId']);
@@ -280,14 +280,14 @@ test('a tenant’s Admin reaches the keys of that tenant only, the platform’s 
   assert.equal((await ask(app, path, asTenant)).code, '404 KEY_NOT_FOUND');
   assert.equal((await ask(app, path, asTenant, 'DELETE')).code, '404 KEY_NOT_FOUND');
   assert.equal((await ask(app, `${path}/rotate`, asTenant, 'POST')).code, '404 KEY_NOT_FOUND');
-  const wish = { name: 'x', roles: ['Viewer'] };
-  const ofOther = await ask(app, '/admin/api-keys', asTenant, 'POST', { ...wish, tenantId: 'other' });
+  const request = { name: 'x', roles: ['Viewer'] };
+  const ofOther = await ask(app, '/admin/api-keys', asTenant, 'POST', { ...request, tenantId: 'other' });
   assert.equal(ofOther.code, '403 TENANT_MISMATCH');
-  const ofAll = await ask(app, '/admin/api-keys', asTenant, 'POST', { ...wish, tenantId: '*' });
+  const ofAll = await ask(app, '/admin/api-keys', asTenant, 'POST', { ...request, tenantId: '*' });
   assert.equal(ofAll.code, '403 FORBIDDEN');
-  assert.equal((await makeKey(app, 'acme', wish, asTenant)).createdBy, `key:${admin.keyId}`);
+  assert.equal((await makeKey(app, 'acme', request, asTenant)).createdBy, `key:${admin.keyId}`);
   assert.equal((await ask(app, path, asAdmin('acme'), 'DELETE')).code, '204');
-  const platform = await makeKey(app, 'acme', { ...wish, roles: ['Admin'], tenantId: '*' });
+  const platform = await makeKey(app, 'acme', { ...request, roles: ['Admin'], tenantId: '*' });
   assert.equal(await send(app, { 'X-API-Key': platform.key, 'X-Tenant-Id': 'third' }), '201');
 });
 
@@ -304,9 +304,9 @@ test('nobody hands out more than they have', async () => {
     [{ scopes: ['audit:read'] }, '201'],
     [{}, '201'],
   ];
-  for (const [wish, expected] of table) {
-    const { code } = await ask(app, '/admin/api-keys', asLimited, 'POST', { name: 'x', ...wish });
-    assert.equal(code, expected, JSON.stringify(wish));
+  for (const [request, expected] of table) {
+    const { code } = await ask(app, '/admin/api-keys', asLimited, 'POST', { name: 'x', ...request });
+    assert.equal(code, expected, JSON.stringify(request));
   }
   assert.equal(
     (await ask(app, `/admin/api-keys/${strong.keyId}/rotate`, asLimited, 'POST')).code,

@@ -2,7 +2,7 @@
 
 import { INSTALLATION } from '@tallystick/evidence';
 import type { Signing } from '../keys/signing.ts';
-import { type Change, createChange } from '../records/change.ts';
+import { type ChangeRecords, createChange } from '../records/change.ts';
 import { KeptRecords } from '../records/kept-records.ts';
 import { createRecordMacs } from '../records/record-macs.ts';
 import type { ChangeRefusal, RecordOwner, RecordReader, StoredRecord } from '../records/records.ts';
@@ -20,7 +20,7 @@ export interface Access {
   readonly tenants: Tenants;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
-  readonly change: Change;
+  readonly change: ChangeRecords;
   readonly keyChanges: KeyChanges;
 }
 
@@ -31,7 +31,7 @@ export interface AccessParts {
   /** The name under which the logs of this store are signed. */
   readonly logOrigin: () => string;
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
-  /** Whether a tenant may get keys: throws otherwise. Undefined: whichever is asked for is made. */
+  /** Whether a tenant may get keys: throws otherwise. Undefined: any tenant that is asked for is made. */
   readonly provide?: (tenantId: string) => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;

@@ -98,7 +98,7 @@ test('a key that was revoked or has expired is API_KEY_REVOKED, to the milliseco
   assert.equal(keyStatus(record({ revokedAtMs: NOW_MS + 1 }), NOW_MS), 'Revoked', 'the clock was set back');
 });
 
-test('a key is looked up by its hash, whatever its form', async () => {
+test('a key of any form is looked up by its hash', async () => {
   const seen: Uint8Array[] = [];
   const store = {
     findByHash: (hash: Uint8Array) => {

@@ -1,4 +1,4 @@
-// API keys: what a key looks like, and what is kept of it.
+// API keys: their form, and what is stored of them.
 //
 //   tsk_<keyId>_<secret>_<checksum>
 //
@@ -17,7 +17,7 @@ import {
   type Scope,
   type TenantId,
 } from '@tallystick/contract';
-import type { RowsWish } from '../paging.ts';
+import type { RowsRequest } from '../paging.ts';
 import { CROCKFORD } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 
@@ -51,7 +51,7 @@ export interface ApiKeys {
   find(keyId: KeyId): Promise<ApiKeyRecord | undefined>;
   /** All keys of the tenant, or of everybody, by key id. */
   list(tenantId?: TenantId | '*'): Promise<readonly ApiKeyRecord[]>;
-  page(tenantId: TenantId | '*', wish: RowsWish): Promise<readonly ApiKeyRecord[]>;
+  page(tenantId: TenantId | '*', request: RowsRequest): Promise<readonly ApiKeyRecord[]>;
   /** How many the tenant has, counted up to one more than a list's total is exact for. */
   count(tenantId: TenantId | '*'): Promise<number>;
 }
@@ -81,7 +81,7 @@ export function hashOfKey(key: string): Uint8Array {
 }
 
 export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: number): KeyStatus {
-  // Whatever the clock says: a clock that is set back must not bring a key back.
+  // The clock does not matter: setting it back must not bring a key back.
   if (revokedAtMs !== undefined) return 'Revoked';
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'Expired' : 'Active';
 }

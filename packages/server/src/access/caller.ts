@@ -1,8 +1,8 @@
-// The authenticated party of a call: what a credential, once verified, says about whoever sent it.
+// The authenticated party of a call: what a verified credential says about its sender.
 
 import type { Classification, KeyId, Permission, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from './api-keys.ts';
-import { clearanceOf, lower, type Refusal, refusalsOf } from './roles.ts';
+import { clearanceOf, lower, type AccessRefusal, refusalsOf } from './roles.ts';
 
 export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
@@ -19,7 +19,7 @@ export interface Caller {
   /** The highest classification that is shown unredacted. */
   readonly clearance: Classification;
   /** Why the caller may not, or undefined when it may. */
-  readonly refusal: (permission: Permission) => Refusal | undefined;
+  readonly refusal: (permission: Permission) => AccessRefusal | undefined;
 }
 
 /** What a verified token says. */
@@ -67,7 +67,7 @@ export function callerOfToken(token: TokenFacts): Caller {
 }
 
 /**
- * Whoever shows a token and a key at once: the token says who it is, and it may do and see what both allow.
+ * The caller of a request with both a token and a key: the token identifies it, and it may do and see what both allow.
  * Undefined when they are not for the same tenant; a platform key is for every tenant that a token can name.
  */
 export function callerOfBoth(token: Caller, key: Caller): Caller | undefined {

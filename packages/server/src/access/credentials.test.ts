@@ -199,7 +199,7 @@ test('a caller stays the same over rotations of its key, which are followed back
   assert.equal(finds.length, 2);
 });
 
-test('a token is known by issuer and subject, whatever else it or a key beside it says', async () => {
+test('a token is known by issuer and subject, not by its other claims or a key beside it', async () => {
   const authorization = 'Bearer auditor.token';
   for (const apiKey of [undefined, operatorKey, platformKey])
     assert.equal((await authenticate({ authorization, apiKey })).identity, 'token:tallystick#ana');

@@ -1,4 +1,4 @@
-// From what a request shows to the caller that it is: API key, bearer token, or both. Everything that is not exactly
+// Finds the caller from the credentials of a request: an API key, a bearer token, or both. Everything that is not exactly
 // one well-formed credential per header is refused; a header that was sent twice arrives joined by ", ", which fits
 // neither form. Neither messages nor diagnostics ever hold a credential.
 
@@ -18,7 +18,7 @@ export interface Credentials {
 }
 
 /**
- * Verifies whatever credentials there are; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
+ * Verifies all credentials of a request; two must both be valid and agree. Throws UNAUTHENTICATED, TOKEN_EXPIRED
  * or API_KEY_REVOKED, and UPSTREAM_TIMEOUT when an identity provider does not answer.
  */
 export type Authenticate = (credentials: Credentials) => Promise<Caller>;
@@ -40,7 +40,7 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
   // A store hands out the same record until something changes, so its caller is made once.
   const callers = new WeakMap<ApiKeyRecord, Caller>();
 
-  // Whoever sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
+  // A key that sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
   const hashes = new Map<string, Uint8Array>();
 
   // A key that sends many requests is followed back over its rotations once.

@@ -57,7 +57,7 @@ test('a revoked key does not come back by the setting', async () => {
   await assert.rejects(verifyKey(FIRST, store.keys, store.clock.now()), { code: 'API_KEY_REVOKED' });
 });
 
-test('what took the place of the key of the setting by rotation works on, whatever the setting says', async () => {
+test('the successor of the key of the setting works for any value of the setting', async () => {
   await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const old = (await store.keys.findByHash(hashOfKey(FIRST)))!;
@@ -75,8 +75,8 @@ test('a key that somebody else made under the name of the setting is not its own
   await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const first = (await store.keys.findByHash(hashOfKey(FIRST)))!;
-  const wish = { ...first, uniqueName: undefined };
-  await store.changes.create(wish, cause, 'a-key-of-somebody-else');
+  const request = { ...first, uniqueName: undefined };
+  await store.changes.create(request, cause, 'a-key-of-somebody-else');
   await settleFirstKey(SECOND, store.parts);
   await verifyKey('a-key-of-somebody-else', store.keys, store.clock.now());
 });

@@ -1,18 +1,18 @@
 // The key with which everything begins. A start without any key makes one platform Admin key, to be printed once.
 // TALLYSTICK_ADMIN_KEY is that key instead: each start makes sure that it is there, and revokes what an earlier
-// value of the setting has made. A key that was revoked by hand stays revoked, whatever the setting says, and one
+// value of the setting has made. A key that was revoked by hand stays revoked for any value of the setting, and one
 // that took the place of such a key by rotation is its owner's: the setting has not made it and does not end it.
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus } from './api-keys.ts';
-import { type KeyChangeCause, type KeyChanges, type KeyWish, SYSTEM } from './key-changes.ts';
+import { type KeyChangeCause, type KeyChanges, type KeyRequest, SYSTEM } from './key-changes.ts';
 
 export interface FirstKeyParts {
   readonly keys: ApiKeys;
   readonly changes: KeyChanges;
-  /** Whether the installation has a log: then this is no first start, whatever keys are left. */
+  /** Whether the installation has a log: then this is no first start, even if no key is left. */
   readonly hasLogged: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'uuid'>;
@@ -66,7 +66,7 @@ function isMadeBySetting({ name, createdBy, replaces }: ApiKeyRecord): boolean {
   return name === GIVEN_NAME && createdBy === SYSTEM && replaces === undefined;
 }
 
-function platformAdmin(name: string, uniqueName: string): KeyWish {
+function platformAdmin(name: string, uniqueName: string): KeyRequest {
   const facts = { roles: ['Admin'], scopes: [], clearance: undefined, expiresAtMs: undefined } as const;
   return { tenantId: '*', name, uniqueName, ...facts };
 }

@@ -1,5 +1,5 @@
-// Where a request, or an event in it, repeats its tenant, that must be the tenant of the request. Whatever names another
-// one is refused for that and for nothing else. A value that is no text is left to validation.
+// Where a request, or an event in it, repeats its tenant, that must be the tenant of the request. A value that names
+// another one is refused for that and for nothing else. A value that is no text is left to validation.
 
 import { cutText, type ErrorDetail, type TenantId } from '@tallystick/contract';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, type KeyId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import type { ChangeWish } from '../records/change.ts';
+import type { ChangeRequest } from '../records/change.ts';
 import type { StoredRecord } from '../records/records.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
@@ -11,11 +11,11 @@ import { once } from '../storage/conformance/claims.ts';
 import type { Facts } from '../telemetry.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { type ApiKeyRecord, hashOfKey, keyIdIn } from './api-keys.ts';
-import { createKeyChanges, type KeyWish, type MadeKey } from './key-changes.ts';
+import { createKeyChanges, type KeyRequest, type MadeKey } from './key-changes.ts';
 
 const DAY_MS = 86_400_000;
 const cause = { by: 'key:01KE0000000000000000000042', requestId: 'r-1', correlationId: 'order-7' };
-const wish: KeyWish = {
+const request: KeyRequest = {
   tenantId: 'acme',
   name: 'ci',
   roles: ['Operator'],
@@ -28,7 +28,7 @@ const wish: KeyWish = {
 function setUp() {
   const clock = createFakeClock();
   const random = createSystemRandom();
-  const wishes: ChangeWish[] = [];
+  const changeRequests: ChangeRequest[] = [];
   const versions = new Map<KeyId, number>();
   const state = {
     logFails: false,
@@ -50,22 +50,22 @@ function setUp() {
         if (stored !== version - 1) return { status: 'Stale', id, version: stored };
       }
       for (const { id, version } of asked.writes) versions.set(id, version);
-      wishes.push(asked);
+      changeRequests.push(asked);
       return { status: 'Done', records: asked.writes.map(({ id }) => ({ id }) as StoredRecord) };
     },
   });
-  const create = async (more: Partial<KeyWish> = {}): Promise<MadeKey> =>
-    (await changes.create({ ...wish, ...more }, cause))!;
-  return { clock, wishes, versions, state, told, changes, create };
+  const create = async (more: Partial<KeyRequest> = {}): Promise<MadeKey> =>
+    (await changes.create({ ...request, ...more }, cause))!;
+  return { clock, changeRequests, versions, state, told, changes, create };
 }
 
 test('a key is made together with its notice, and only its hash is kept', async () => {
-  const { create, wishes } = setUp();
+  const { create, changeRequests } = setUp();
   const { key, record } = await create();
   assert.equal(keyIdIn(key), record.keyId);
   assert.deepEqual([record.createdBy, record.replaces, record.version], [cause.by, undefined, 1]);
   assert.deepEqual(record.hash, hashOfKey(key));
-  const [{ owner, writes, correlationId } = assert.fail()] = wishes;
+  const [{ owner, writes, correlationId } = assert.fail()] = changeRequests;
   assert.deepEqual([owner, writes.length, correlationId], ['acme', 1, 'order-7']);
   const [{ kind, id, version, content, notice } = assert.fail()] = writes;
   assert.deepEqual([kind, id, version, content.state], ['ApiKey', record.keyId, 1, 'Active']);
@@ -73,26 +73,26 @@ test('a key is made together with its notice, and only its hash is kept', async 
   assert.deepEqual([notice.kind, notice.action], [KINDS.administration, 'Create.ApiKey']);
   const expected = { act: 'KeyCreated', requestId: 'r-1', subjectIds: [record.keyId], count: 1 };
   assert.deepEqual(notice.payload, expected);
-  assert.ok(!JSON.stringify(wishes).includes(key.slice(31, 63)), 'the secret is in the store');
+  assert.ok(!JSON.stringify(changeRequests).includes(key.slice(31, 63)), 'the secret is in the store');
 });
 
 test('where the change cannot be written, it fails', async () => {
   const { changes, create, state, versions } = setUp();
   const { record } = await create();
   state.logFails = true;
-  await assert.rejects(changes.create(wish, cause), { code: 'SERVICE_UNAVAILABLE' });
+  await assert.rejects(changes.create(request, cause), { code: 'SERVICE_UNAVAILABLE' });
   await assert.rejects(changes.rotate(record, 0, cause), { code: 'SERVICE_UNAVAILABLE' });
   await assert.rejects(changes.revoke(record, cause), { code: 'SERVICE_UNAVAILABLE' });
   assert.deepEqual([...versions], [[record.keyId, 1]]);
 });
 
 test('platform keys are of the installation, and leave their notices in its log', async () => {
-  const { changes, create, wishes } = setUp();
+  const { changes, create, changeRequests } = setUp();
   const { record } = await create({ tenantId: '*' });
   const next = await changes.rotate(record, 0, cause);
   await changes.revoke(next.record, cause);
   assert.deepEqual(
-    wishes.map(({ owner, writes }) => [owner, writes.map(({ notice }) => notice.action)]),
+    changeRequests.map(({ owner, writes }) => [owner, writes.map(({ notice }) => notice.action)]),
     [
       ['*', ['Create.ApiKey']],
       ['*', ['Rotate.ApiKey', 'Create.ApiKey']],
@@ -102,7 +102,7 @@ test('platform keys are of the installation, and leave their notices in its log'
 });
 
 test('a rotated key has what the old one had, and lives as long as that one was meant to', async () => {
-  const { changes, create, clock, wishes } = setUp();
+  const { changes, create, clock, changeRequests } = setUp();
   const old = await create({ expiresAtMs: clock.now() + 90 * DAY_MS, uniqueName: 'the first' });
   await clock.advance(80 * DAY_MS);
   const { record } = await changes.rotate(old.record, DAY_MS, cause);
@@ -112,7 +112,7 @@ test('a rotated key has what the old one had, and lives as long as that one was 
   assert.notDeepEqual(hash, old.record.hash);
   assert.deepEqual([replaces, uniqueName], [old.record.keyId, undefined]);
   assert.equal(expiresAtMs! - createdAtMs, 90 * DAY_MS);
-  const { writes } = wishes.at(-1)!;
+  const { writes } = changeRequests.at(-1)!;
   assert.deepEqual(
     writes.map(({ id, version, notice }) => [id, version, (notice.payload as { act: string }).act]),
     [
@@ -127,19 +127,19 @@ test('a rotated key has what the old one had, and lives as long as that one was 
 });
 
 test('a rotated key works until the grace period ends, or its own end if that is sooner', async () => {
-  const { changes, create, clock, wishes } = setUp();
+  const { changes, create, clock, changeRequests } = setUp();
   for (const [expiresAtMs, expected] of [
     [clock.now() + 1000, clock.now() + 1000],
     [undefined, clock.now() + 5000],
   ]) {
     const { record } = await create({ expiresAtMs });
     await changes.rotate(record, 5000, cause);
-    assert.equal(wishes.at(-1)!.writes[0]!.content['expiresAtMs'], expected);
+    assert.equal(changeRequests.at(-1)!.writes[0]!.content['expiresAtMs'], expected);
   }
 });
 
 test('a key that is over, was rotated before, or is changed meanwhile is not rotated', async () => {
-  const { changes, create, clock, wishes } = setUp();
+  const { changes, create, clock, changeRequests } = setUp();
   const { record } = await create();
   const next = await changes.rotate(record, 0, cause);
   const gone: [ApiKeyRecord, RegExp][] = [
@@ -150,7 +150,7 @@ test('a key that is over, was rotated before, or is changed meanwhile is not rot
   ];
   for (const [old, message] of gone)
     await assert.rejects(changes.rotate(old, 0, cause), { code: 'KEY_NOT_FOUND', message });
-  assert.equal(wishes.length, 2);
+  assert.equal(changeRequests.length, 2);
 });
 
 test('each change is told to the operator with who asked for it, whom the notice does not name', async () => {
@@ -170,38 +170,38 @@ test('each change is told to the operator with who asked for it, whom the notice
 });
 
 test("the request's own key is used up by what makes a key, and says which one that is", async () => {
-  const { changes, wishes } = setUp();
+  const { changes, changeRequests } = setUp();
   const keyed = { ...cause, once: (note: KeyId) => once('k', { note }) };
-  const { record } = (await changes.create(wish, keyed))!;
+  const { record } = (await changes.create(request, keyed))!;
   const next = await changes.rotate(record, 0, keyed);
   await changes.revoke(next.record, keyed);
   assert.deepEqual(
-    wishes.map((asked) => asked.once?.note),
+    changeRequests.map((asked) => asked.once?.note),
     [record.keyId, next.record.keyId, undefined],
   );
 });
 
 test('to revoke again changes nothing and leaves no second notice', async () => {
-  const { changes, create, wishes } = setUp();
+  const { changes, create, changeRequests } = setUp();
   const { record } = await create();
   await changes.revoke(record, cause);
   await changes.revoke({ ...record, revokedAtMs: 1 }, cause);
-  assert.equal(wishes.length, 2);
-  const [{ content } = assert.fail()] = wishes[1]!.writes;
+  assert.equal(changeRequests.length, 2);
+  const [{ content } = assert.fail()] = changeRequests[1]!.writes;
   assert.equal(content.state, 'Revoked');
 });
 
 test('a key that was changed meanwhile is revoked as it is now, and one that is revoked by now is left', async () => {
-  const { changes, create, state, versions, wishes } = setUp();
+  const { changes, create, state, versions, changeRequests } = setUp();
   const { record } = await create();
   versions.set(record.keyId, 3);
   state.found = { ...record, version: 3, replacedBy: '01KE0000000000000000000077' };
   await changes.revoke(record, cause);
-  const [{ version, content } = assert.fail()] = wishes[1]!.writes;
+  const [{ version, content } = assert.fail()] = changeRequests[1]!.writes;
   assert.deepEqual([version, content['replacedBy']], [4, '01KE0000000000000000000077']);
   state.found = { ...record, version: 4, revokedAtMs: 1 };
   await changes.revoke(record, cause);
-  assert.equal(wishes.length, 2);
+  assert.equal(changeRequests.length, 2);
 });
 
 test('a unique name that another key of the tenant has is said, and makes nothing', async () => {
@@ -214,5 +214,5 @@ test('a unique name that another key of the tenant has is said, and makes nothin
     keys: { find: () => assert.fail() },
     change: async () => ({ status: 'NameTaken', uniqueName: 'first' }),
   });
-  assert.equal(await changes.create({ ...wish, uniqueName: 'first' }, cause), undefined);
+  assert.equal(await changes.create({ ...request, uniqueName: 'first' }, cause), undefined);
 });

@@ -3,7 +3,7 @@
 
 import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import { type Change, type RecordWrite, recordsOf } from '../records/change.ts';
+import { type ChangeRecords, type RecordWrite, recordsOf } from '../records/change.ts';
 import type { ChangeRefusal } from '../records/records.ts';
 import { type Clock, LATEST_MS } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -13,8 +13,8 @@ import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus, makeKey } from '
 import { contentOfKey, KEY_KIND } from './key-records.ts';
 import type { TenantRecord } from './tenants.ts';
 
-/** What a key is to be. */
-export type KeyWish = Pick<
+/** The properties of a new key. */
+export type KeyRequest = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'
 > &
@@ -38,7 +38,7 @@ export interface MadeKey {
 
 export interface KeyChanges {
   /** With `key` as the key itself, if it is given. Undefined where another key of the tenant has its unique name. */
-  create(wish: KeyWish, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
+  create(request: KeyRequest, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
   /**
    * The new key has what the old one had and lives as long as that one was meant to; the old one works on for
    * `graceMs`. Throws KEY_NOT_FOUND for one that does not work any more or has been rotated before.
@@ -50,21 +50,21 @@ export interface KeyChanges {
 
 export interface KeyChangeParts {
   readonly keys: Pick<ApiKeys, 'find'>;
-  readonly change: Change;
+  readonly change: ChangeRecords;
   /** Throws where the tenant may have no key; undefined: any may. */
   readonly provide?: (owner: TenantId | '*') => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
-  /** Learns who asked, whom no notice names. Undefined on the command line: whoever asks there is the operator. */
+  /** Learns the caller, whom no notice names. Undefined on the command line, where the caller is the operator. */
   readonly telemetry?: Pick<Telemetry, 'info'>;
 }
 
 export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
-  const make = (wish: KeyWish, { by }: KeyChangeCause, given?: string): MadeKey => {
-    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces } = wish;
+  const make = (request: KeyRequest, { by }: KeyChangeCause, given?: string): MadeKey => {
+    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces } = request;
     const facts = { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces };
     const keyId = nextId();
     const key = given ?? makeKey(keyId, random);
@@ -73,8 +73,8 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   };
 
   return {
-    async create(wish, cause, given) {
-      const made = make(wish, cause, given);
+    async create(request, cause, given) {
+      const made = make(request, cause, given);
       const refused = await put(parts, [[made.record, 'KeyCreated']], cause, made.record.keyId);
       if (refused?.status === 'Stale') throw new Error(`the key ${made.record.keyId} is there already`);
       return refused === undefined ? made : undefined;

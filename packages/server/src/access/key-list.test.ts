@@ -35,8 +35,8 @@ async function ask<T = Listed>(
 }
 
 async function makeKey(app: TestApp, tenant: string, more: object = {}) {
-  const wish = { name: 'test', roles: ['Admin'], ...more };
-  const { code, body } = await ask<ApiKey & { key: string }>(app, KEYS, tenant, ADMIN_KEY, wish);
+  const request = { name: 'test', roles: ['Admin'], ...more };
+  const { code, body } = await ask<ApiKey & { key: string }>(app, KEYS, tenant, ADMIN_KEY, request);
   assert.equal(code, '201');
   return body;
 }

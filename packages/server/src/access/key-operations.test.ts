@@ -15,7 +15,7 @@ import { hashOfKey } from './api-keys.ts';
 
 const ADMIN_KEY = 'the-platform-key-of-these-tests';
 const KEYS = '/admin/api-keys';
-const wish = { name: 'ci', roles: ['Operator'] };
+const request = { name: 'ci', roles: ['Operator'] };
 
 interface Seen {
   readonly code: string;
@@ -97,18 +97,18 @@ test('where a key cannot be made nothing of it is there, and the repeat makes it
   {
     await using app = await place.start();
     place.breakKeys();
-    assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '503 SERVICE_UNAVAILABLE');
+    assert.equal((await post(app, KEYS, ADMIN_KEY, request, 'once')).code, '503 SERVICE_UNAVAILABLE');
   }
   assert.deepEqual([place.noticed(), place.keyIds()], [[], []]);
   place.mendKeys();
   await using app = await place.start();
-  const made = await post(app, KEYS, ADMIN_KEY, wish, 'once');
+  const made = await post(app, KEYS, ADMIN_KEY, request, 'once');
   assert.deepEqual([made.code, made.body['status']], ['201', 'Active']);
   const { keyId, key: _, ...facts } = made.body;
   assert.equal(await send(app, made.body['key']), '201');
-  const other = await post(app, KEYS, ADMIN_KEY, { ...wish, roles: ['Admin'] }, 'once');
+  const other = await post(app, KEYS, ADMIN_KEY, { ...request, roles: ['Admin'] }, 'once');
   assert.equal(other.code, '409 IDEMPOTENCY_KEY_REUSED');
-  const again = await post(app, KEYS, ADMIN_KEY, wish, 'once');
+  const again = await post(app, KEYS, ADMIN_KEY, request, 'once');
   assert.deepEqual([again.code, again.body], ['200', { keyId, ...facts }], 'the secret is shown once');
   assert.deepEqual(place.keyIds(), [keyId]);
   assert.deepEqual(place.noticed(), [['KeyCreated', keyId]], 'what was done once is noted once');
@@ -121,7 +121,7 @@ test('where a rotation cannot be done the old key works on, and the repeat does 
     post(app, `${KEYS}/${String(old['keyId'])}/rotate`, ADMIN_KEY, { gracePeriod: 'PT0S' }, 'once');
   {
     await using app = await place.start();
-    old = (await post(app, KEYS, ADMIN_KEY, wish)).body;
+    old = (await post(app, KEYS, ADMIN_KEY, request)).body;
     place.breakKeys();
     assert.equal((await rotate(app)).code, '503 SERVICE_UNAVAILABLE');
     place.mendKeys();
@@ -146,9 +146,9 @@ test('where a rotation cannot be done the old key works on, and the repeat does 
 test('many who make a key under one idempotency key get one key', async () => {
   using place = openPlace();
   await using app = await place.start();
-  await post(app, KEYS, ADMIN_KEY, wish);
+  await post(app, KEYS, ADMIN_KEY, request);
   const answers = await Promise.all(
-    Array.from({ length: 8 }, () => post(app, KEYS, ADMIN_KEY, wish, 'once')),
+    Array.from({ length: 8 }, () => post(app, KEYS, ADMIN_KEY, request, 'once')),
   );
   const codes = answers.map(({ code }) => code);
   assert.equal(codes.filter((code) => code === '201').length, 1, codes.join());
@@ -162,7 +162,7 @@ test('many who make a key under one idempotency key get one key', async () => {
 test('of many who rotate a key at once, one does', async () => {
   using place = openPlace();
   await using app = await place.start();
-  const old = (await post(app, KEYS, ADMIN_KEY, wish)).body;
+  const old = (await post(app, KEYS, ADMIN_KEY, request)).body;
   const path = `${KEYS}/${String(old['keyId'])}/rotate`;
   const answers = await Promise.all(Array.from({ length: 5 }, () => post(app, path, ADMIN_KEY, {})));
   assert.deepEqual(answers.map(({ code }) => code).toSorted(), [
@@ -175,7 +175,7 @@ test('of many who rotate a key at once, one does', async () => {
 test('the changes of platform keys are noticed in the log of the installation', async () => {
   using place = openPlace();
   await using app = await place.start();
-  const made = await post(app, KEYS, ADMIN_KEY, { ...wish, tenantId: '*' });
+  const made = await post(app, KEYS, ADMIN_KEY, { ...request, tenantId: '*' });
   assert.equal(made.code, '201');
   const [first] = place.keyIds('*');
   assert.deepEqual(place.noticed('*'), [
@@ -185,22 +185,22 @@ test('the changes of platform keys are noticed in the log of the installation', 
   assert.deepEqual(place.keyIds(), []);
 });
 
-test('whoever repeats must have the right to make the key themselves', async () => {
+test('a repeat needs the right to make the key', async () => {
   using place = openPlace();
   await using app = await place.start();
   const limited = await post(app, KEYS, ADMIN_KEY, { name: 'limited', scopes: ['audit:keys'] });
   place.breakKeys();
-  assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '503 SERVICE_UNAVAILABLE');
+  assert.equal((await post(app, KEYS, ADMIN_KEY, request, 'once')).code, '503 SERVICE_UNAVAILABLE');
   place.mendKeys();
-  const stranger = await post(app, KEYS, String(limited.body['key']), wish, 'once');
+  const stranger = await post(app, KEYS, String(limited.body['key']), request, 'once');
   assert.equal(stranger.code, '403 FORBIDDEN');
-  assert.equal((await post(app, KEYS, ADMIN_KEY, wish, 'once')).code, '201');
+  assert.equal((await post(app, KEYS, ADMIN_KEY, request, 'once')).code, '201');
 });
 
 test('a repeat is read as the first request was: null means absent', async () => {
   using place = openPlace();
   await using app = await place.start();
-  const withNulls = { ...wish, scopes: null, clearance: null, expiresAt: null };
+  const withNulls = { ...request, scopes: null, clearance: null, expiresAt: null };
   const made = await post(app, KEYS, ADMIN_KEY, withNulls, 'once');
   assert.deepEqual([made.code, 'expiresAt' in made.body, 'clearance' in made.body], ['201', false, false]);
   assert.equal((await post(app, KEYS, ADMIN_KEY, withNulls, 'once')).code, '200');
@@ -213,7 +213,7 @@ test('a repeat is read as the first request was: null means absent', async () =>
 test('a key that somebody has put into the database does not work, and is told of', async () => {
   using place = openPlace();
   await using app = await place.start();
-  const made = (await post(app, KEYS, ADMIN_KEY, wish)).body;
+  const made = (await post(app, KEYS, ADMIN_KEY, request)).body;
   const forgedKey = 'a-key-that-nobody-has-made';
   place.inJournal((db) => {
     // Its hash is right; all else is that of a key which is there.

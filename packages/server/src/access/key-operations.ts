@@ -1,6 +1,6 @@
-// The admin API for keys. A tenant's Admin reaches the keys of that tenant; whoever manages the platform reaches all.
+// The admin API for keys. A tenant's Admin reaches the keys of that tenant; a platform caller reaches all.
 // Nobody can hand out more than they have: a key, made or rotated, allows and shows nothing that its maker may not
-// do and see, or whoever may manage keys could make themselves anything.
+// do and see, or a manager of keys could give itself any permission.
 
 import {
   type Answer,
@@ -60,7 +60,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
     ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {
-    const wish = {
+    const request = {
       tenantId: tenantOf(call, key.tenantId),
       name: key.name,
       roles: key.roles ?? [],
@@ -68,8 +68,8 @@ export function createKeyOperations(parts: KeyOperationParts) {
       clearance: key.clearance,
       expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
     };
-    checkGrants(call, wish);
-    const made = (await changes.create(wish, causeOf(call)))!;
+    checkGrants(call, request);
+    const made = (await changes.create(request, causeOf(call)))!;
     return { ...shown(made.record), key: made.key };
   };
   const rotate = async (call: Call, input: InputOf<'apiKeys.rotate'>) => {
@@ -110,7 +110,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
   };
 }
 
-/** Of one tenant: that of the call, or whichever the platform's own caller asks for. */
+/** The keys of one tenant: that of the call, or any other one for a platform caller. */
 async function list(
   call: Call,
   input: InputOf<'apiKeys.list'>,
@@ -171,9 +171,9 @@ const KEY_ID = new RegExp(ULID_PATTERN);
 
 const isKeyId = (value: unknown): value is KeyId => typeof value === 'string' && KEY_ID.test(value);
 
-function checkGrants(call: Call, wish: KeyGrants): void {
+function checkGrants(call: Call, request: KeyGrants): void {
   const caller = callerOf(call);
-  const made = callerOfKey({ ...wish, keyId: '' });
+  const made = callerOfKey({ ...request, keyId: '' });
   const excess = PERMISSION_NAMES.find(
     (permission) => made.refusal(permission) === undefined && caller.refusal(permission) !== undefined,
   );

@@ -20,7 +20,7 @@ export function createApiKeys(
     find: async (keyId) => (await keysOf(await reader.byId(KEY_KIND, keyId)))[0],
     list: async (owner) =>
       keysOf(owner === undefined ? await reader.all(KEY_KIND) : await reader.forOwner(owner).list(KEY_KIND)),
-    page: async (owner, wish) => keysOf(await reader.forOwner(owner).page(KEY_KIND, wish)),
+    page: async (owner, request) => keysOf(await reader.forOwner(owner).page(KEY_KIND, request)),
     count: (owner) => reader.forOwner(owner).count(KEY_KIND),
   };
 }

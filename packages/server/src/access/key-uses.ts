@@ -17,7 +17,7 @@ export interface KeyUse extends OwnedKey {
 }
 
 export interface KeyUseStore {
-  /** Each key stands among them once. Of all uses of a key the latest is kept, whichever node saw it. */
+  /** Each key stands among them once. The latest use of a key is kept, from any node. */
   keep(uses: readonly KeyUse[]): Promise<void>;
   /** By key id; a key that was never used is not in it. */
   lastUses(keys: readonly OwnedKey[]): Promise<ReadonlyMap<KeyId, number>>;

@@ -1,4 +1,4 @@
-// The service as its own issuer of tokens, for whoever has no identity provider: `tallystick token` signs with an
+// The service as its own issuer of tokens, for operators without an identity provider: `tallystick token` signs with an
 // Ed25519 key that lies in the data directory, and the service believes what that key signed. The key is looked up
 // when a token asks for it, so one that was made after the start counts at once.
 
@@ -22,7 +22,7 @@ export const CLAIM_NAMES: ClaimNames = {
 /** The private key as it is kept; undefined while none was made. */
 export type LoadTokenKey = () => Promise<KeyObject | undefined>;
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly tenant: TenantId;
   readonly subject: string;
   readonly roles: readonly Role[];
@@ -51,16 +51,16 @@ export function createLocalIssuer(loadKey: LoadTokenKey): Issuer {
 }
 
 /** Throws RangeError for a lifetime that is too long. */
-export function signToken(privateKey: KeyObject, wish: TokenWish, nowMs: number): Promise<string> {
-  if (!(wish.lifetimeSeconds <= TOKEN_LIFETIME_SECONDS_MAX)) {
+export function signToken(privateKey: KeyObject, request: TokenRequest, nowMs: number): Promise<string> {
+  if (!(request.lifetimeSeconds <= TOKEN_LIFETIME_SECONDS_MAX)) {
     throw new RangeError(
-      `a token works for at most ${TOKEN_LIFETIME_SECONDS_MAX} seconds; ${wish.lifetimeSeconds} were asked for`,
+      `a token works for at most ${TOKEN_LIFETIME_SECONDS_MAX} seconds; ${request.lifetimeSeconds} were asked for`,
     );
   }
   const issuedAt = Math.floor(nowMs / 1000);
-  const { roles, scopes, clearance } = wish;
+  const { roles, scopes, clearance } = request;
   const claims = {
-    [CLAIM_NAMES.tenant]: wish.tenant,
+    [CLAIM_NAMES.tenant]: request.tenant,
     ...(roles.length > 0 && { [CLAIM_NAMES.roles]: roles }),
     ...(scopes.length > 0 && { [CLAIM_NAMES.scopes]: scopes.join(' ') }),
     ...(clearance !== undefined && { [CLAIM_NAMES.clearance]: clearance }),
@@ -69,10 +69,10 @@ export function signToken(privateKey: KeyObject, wish: TokenWish, nowMs: number)
     .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid: publicPart(privateKey).kid })
     .setIssuer(LOCAL_ISSUER)
     .setAudience(LOCAL_ISSUER)
-    .setSubject(wish.subject)
+    .setSubject(request.subject)
     .setIssuedAt(issuedAt)
     .setNotBefore(issuedAt)
-    .setExpirationTime(issuedAt + wish.lifetimeSeconds)
+    .setExpirationTime(issuedAt + request.lifetimeSeconds)
     .sign(privateKey);
 }
 

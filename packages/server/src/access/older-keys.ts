@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
-import { type Change, type RecordWrite, recordsOf } from '../records/change.ts';
+import { type ChangeRecords, type RecordWrite, recordsOf } from '../records/change.ts';
 import type { Random } from '../runtime/random.ts';
 import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
 import { contentOfKey, KEY_KIND } from './key-records.ts';
@@ -21,7 +21,7 @@ export interface OlderKeyStore {
 export interface OlderKeyParts {
   readonly older: OlderKeyStore;
   readonly keys: Pick<ApiKeys, 'find'>;
-  readonly change: Change;
+  readonly change: ChangeRecords;
   readonly random: Pick<Random, 'uuid'>;
 }
 

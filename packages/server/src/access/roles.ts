@@ -1,6 +1,6 @@
-// What a credential allows: roles, scopes and permission claims made one rule. Roles alone: what they hold. Scopes
-// or permission claims alone: what they name. Both: what both allow. A credential without any allows nothing, and so
-// does a list of roles of which we know none: a misspelt role must not lift the bounds that it was meant to set.
+// Combines roles, scopes and permission claims into the permissions of a credential. Roles alone allow what they hold,
+// scopes or permission claims alone what they name, and both together what both allow. A credential without any allows
+// nothing, and neither does a list of unknown roles: a misspelt role must not lift the limits that it was meant to set.
 
 import {
   type Classification,
@@ -19,15 +19,15 @@ export interface Grants {
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];
-  /** A bearer token needs a scope or a permission claim, whatever its roles. */
+  /** A bearer token needs a scope or a permission claim, even if its roles would do. */
   readonly requiresScope: boolean;
   /** A platform key; only it can hold `audit.platform.manage`. */
   readonly isPlatformKey: boolean;
 }
 
-export type Refusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
+export type AccessRefusal = 'FORBIDDEN' | 'INSUFFICIENT_SCOPE';
 
-export function refusalsOf(grants: Grants): (permission: Permission) => Refusal | undefined {
+export function refusalsOf(grants: Grants): (permission: Permission) => AccessRefusal | undefined {
   const byRoles = new Set(grants.roles.filter(isRole).flatMap(permissionsOfRole));
   const byScopes = new Set([
     ...grants.scopes.filter(isScope).flatMap(permissionsOfScope),

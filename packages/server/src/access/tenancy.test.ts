@@ -96,7 +96,7 @@ test('the gateway admits the tenant of a call, and provides for it only before a
   assert.deepEqual(ensured, ['new']);
 });
 
-test('whoever manages tenants reaches a suspended one, and makes none by naming it', async () => {
+test('a manager of tenants reaches a suspended one, and makes none by naming it', async () => {
   const { tenancy, ensured } = setUp();
   const change = operationNamed('tenants.replace');
   assert.equal(await outcome(() => admitTenant(change, 'late', tenancy)), undefined);

@@ -1,5 +1,5 @@
-// Which tenants are served here, and how one comes into being. `admit` is asked as soon as the tenant of a call is
-// known; `provide` right before a write is performed, so that no refused request leaves a tenant behind.
+// Decides which tenants are served here, and makes new ones. `admit` is called as soon as the tenant of a call is known,
+// `provide` right before a write, so that no refused request leaves a tenant behind.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';

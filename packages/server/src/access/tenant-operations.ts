@@ -9,7 +9,7 @@ import { type RecordWrite, recordsOf } from '../records/change.ts';
 import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
-import { Turns } from '../runtime/turns.ts';
+import { KeyedQueue } from '../runtime/turns.ts';
 import { keyNowMs, onceOf } from '../streams/append/once.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
@@ -29,7 +29,7 @@ const ATTEMPTS_MAX = 20;
 
 export function createTenantOperations(parts: TenantOperationParts) {
   const { tenants } = parts.access;
-  const turns = new Turns();
+  const turns = new KeyedQueue();
   const found = async (tenantId: TenantId): Promise<TenantRecord> => {
     const tenant = await tenants.find(tenantId);
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
@@ -42,15 +42,15 @@ export function createTenantOperations(parts: TenantOperationParts) {
     'tenants.create': {
       async perform(
         call: Call,
-        { tenant: wish }: InputOf<'tenants.create'>,
+        { tenant: request }: InputOf<'tenants.create'>,
       ): Promise<Answer<'tenants.create'>> {
-        const { tenantId } = wish;
+        const { tenantId } = request;
         const there = await tenants.find(tenantId);
         const isTaken = there !== undefined && (there.version > 0 || (await parts.hasLogged(tenantId)));
         const tenant = isTaken ? undefined : await tenants.ensure(tenantId, parts.clock.now());
         // Another request may have made it since.
         const isNew = tenant?.version === 0;
-        const made = isNew ? await put(call, tenant, settingsOf(tenant, wish), parts) : undefined;
+        const made = isNew ? await put(call, tenant, settingsOf(tenant, request), parts) : undefined;
         if (made === undefined) throw duplicate(tenantId);
         return { kind: 'Created', body: showTenant(made) };
       },
@@ -121,10 +121,10 @@ async function put(
   return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };
 }
 
-type Wish = Partial<Omit<TenantSettings, 'region'>> & { readonly region?: string | null };
+type TenantUpdate = Partial<Omit<TenantSettings, 'region'>> & { readonly region?: string | null };
 
-/** What is not sent stays as it is. */
-function settingsOf(current: TenantSettings, wish: Wish): TenantSettings {
+/** Members that were not sent stay as they are. */
+function settingsOf(current: TenantSettings, request: TenantUpdate): TenantSettings {
   const {
     tier = current.tier,
     status = current.status,
@@ -132,7 +132,7 @@ function settingsOf(current: TenantSettings, wish: Wish): TenantSettings {
     defaultClassification = current.defaultClassification,
     defaultRetention = current.defaultRetention,
     fourEyes = current.fourEyes,
-  } = wish;
+  } = request;
   return { tier, status, region: region ?? undefined, defaultClassification, defaultRetention, fourEyes };
 }
 

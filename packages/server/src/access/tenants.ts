@@ -3,7 +3,7 @@
 
 import { type Classification, type Duration, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
 import { INSTALLATION, parseJson } from '@tallystick/evidence';
-import type { RowsWish } from '../paging.ts';
+import type { RowsRequest } from '../paging.ts';
 import type { KeptRecords } from '../records/kept-records.ts';
 import type { StoredRecord } from '../records/records.ts';
 
@@ -43,7 +43,7 @@ export interface TenantStore {
   /** The tenant, made if there is none. Many at once may share a commit. */
   ensure(tenantId: TenantId, nowMs: number): Promise<StoredTenant>;
   /** By name, without the installation. */
-  page(wish: RowsWish, states: readonly string[]): Promise<readonly StoredTenant[]>;
+  page(request: RowsRequest, states: readonly string[]): Promise<readonly StoredTenant[]>;
   /** How many there are, counted up to one more than a list's total is exact for. */
   count(states: readonly string[]): Promise<number>;
 }
@@ -52,7 +52,7 @@ export interface TenantStore {
 export interface Tenants {
   find(tenantId: TenantId): Promise<TenantRecord | undefined>;
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
-  page(wish: RowsWish, states: readonly string[]): Promise<readonly TenantRecord[]>;
+  page(request: RowsRequest, states: readonly string[]): Promise<readonly TenantRecord[]>;
   count(states: readonly string[]): Promise<number>;
 }
 
@@ -88,7 +88,7 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
       // It was looked for, and not there, at the same moment.
       return tenantOf(await store.ensure(tenantId, nowMs));
     },
-    page: async (wish, states) => Promise.all((await store.page(wish, states)).map(tenantOf)),
+    page: async (request, states) => Promise.all((await store.page(request, states)).map(tenantOf)),
     count: (states) => store.count(states),
   };
 }

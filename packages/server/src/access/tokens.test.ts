@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { type JWTPayload, SignJWT } from 'jose';
 import { createFakeClock } from '../runtime/fake-clock.ts';
-import { createLocalIssuer, LOCAL_ISSUER, signToken, type TokenWish } from './local-issuer.ts';
+import { createLocalIssuer, LOCAL_ISSUER, signToken, type TokenRequest } from './local-issuer.ts';
 import { TOKEN_LIFETIME_SECONDS_MAX } from './token-lifetime.ts';
 import { createTokens, type Issuer } from './tokens.ts';
 
@@ -15,7 +15,7 @@ const NOW_S = NOW_MS / 1000;
 const ed25519 = () => generateKeyPairSync('ed25519').privateKey;
 const privateKey = ed25519();
 
-const WISH: TokenWish = {
+const REQUEST: TokenRequest = {
   tenant: 'acme',
   subject: 'ana',
   roles: ['Auditor'],
@@ -35,7 +35,7 @@ function setUp(key: KeyObject | undefined = privateKey) {
   return { clock, seen, kept, tokens: createTokens([issuer], clock) };
 }
 
-const good = await signToken(privateKey, WISH, NOW_MS);
+const good = await signToken(privateKey, REQUEST, NOW_MS);
 const partsOf = (token: string) => token.split('.') as [string, string, string];
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as JWTPayload;
@@ -79,14 +79,17 @@ test('a token of the local issuer is the caller that it names', async () => {
 });
 
 test('no token is signed for longer than a day', async () => {
-  const wish = { ...WISH, lifetimeSeconds: TOKEN_LIFETIME_SECONDS_MAX };
-  assert.equal(await verdictOn(await signToken(privateKey, wish, NOW_MS)), 'token:tallystick#ana');
+  const request = { ...REQUEST, lifetimeSeconds: TOKEN_LIFETIME_SECONDS_MAX };
+  assert.equal(await verdictOn(await signToken(privateKey, request, NOW_MS)), 'token:tallystick#ana');
   for (const lifetimeSeconds of [86_401, Number.POSITIVE_INFINITY, Number.NaN]) {
-    assert.throws(() => signToken(privateKey, { ...WISH, lifetimeSeconds }, NOW_MS), /at most 86400 seconds/);
+    assert.throws(
+      () => signToken(privateKey, { ...REQUEST, lifetimeSeconds }, NOW_MS),
+      /at most 86400 seconds/,
+    );
   }
 });
 
-test('whatever is not signed, not ours, not for us or not in force is refused', async () => {
+test('a token that is not signed, not ours, not for us or not in force is refused', async () => {
   const publicX = privateKey.export({ format: 'jwk' }).x!;
   const hs256 = `${encode({ alg: 'HS256', kid })}.${PAYLOAD}`;
   const mac = (secret: string | Buffer) => createHmac('sha256', secret).update(hs256).digest('base64url');
@@ -178,7 +181,7 @@ test('a clock that was behind at the start counts as it is now', async () => {
   clock.setNow(NOW_MS + 3_605_000);
   assert.equal(await verdictOn(good, tokens), 'TOKEN_EXPIRED');
   assert.equal(
-    await verdictOn(await signToken(privateKey, WISH, clock.now()), tokens),
+    await verdictOn(await signToken(privateKey, REQUEST, clock.now()), tokens),
     'token:tallystick#ana',
   );
 });
@@ -200,7 +203,7 @@ test('a key that is made after the start counts at once', async () => {
   kept.key = privateKey;
   assert.equal(await verdictOn(good, tokens), 'token:tallystick#ana');
   kept.key = ed25519();
-  assert.equal(await verdictOn(await signToken(kept.key, WISH, NOW_MS), tokens), 'token:tallystick#ana');
+  assert.equal(await verdictOn(await signToken(kept.key, REQUEST, NOW_MS), tokens), 'token:tallystick#ana');
 });
 
 test('several issuers: each is held to its own key, audience and claim names', async () => {

@@ -2,7 +2,7 @@
 // is one of them, its algorithm is on that issuer's list of asymmetric ones, its signature is by that issuer's key,
 // it is meant for us, and it is in force; the clocks may differ by 5 seconds. Only then are its claims read. A
 // verified token is remembered by its hash for a while, so that a busy caller is not verified at every request.
-// That while goes by what has really passed; whether a token is in force, by the wall clock, as its issuer counts.
+// That time is elapsed time; whether a token is in force is decided by the wall clock, as its issuer does.
 
 import { hash } from 'node:crypto';
 import { AuditError, type Classification, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
@@ -23,7 +23,7 @@ export interface Issuer {
   readonly audience: string;
   readonly algorithms: readonly string[];
   readonly claims: ClaimNames;
-  /** A token must carry the operation's scope or permission claim, whatever its roles. */
+  /** A token must carry the operation's scope or permission claim, even if its roles would do. */
   readonly requiresScope: boolean;
   /** The public key for a token with this header; throws an error of jose, or UPSTREAM_TIMEOUT. */
   readonly keyFor: JWTVerifyGetKey;

@@ -1,6 +1,6 @@
-// A map that forgets what was not used for long, in constant time and without lists to keep: what is used is in the young
-// generation, or is brought there. Once that is full, or old enough, it becomes the old one, and what was still in the old
-// one is gone. So what is used at least once an age is kept, and at most two generations are.
+// A map that forgets entries that were not used for long, in constant time: a used entry is in the young generation, or is
+// moved there. Once that is full, or old enough, it becomes the old generation, and the entries left in the old one are
+// dropped. So an entry that is used at least once an age is kept, and there are at most two generations.
 
 export interface AgingLimits {
   /** Of one generation. */

@@ -1,4 +1,4 @@
-// How the service is (spec 2.12). Parts of the service add checks by name; a report runs them and is as good as
+// The health of the service (spec 2.12). Parts of the service add checks by name; a report runs them and is as good as
 // the worst of them. Four reports: all checks, and whether the service serves; `live`, which only says that the
 // process answers; `ready`, which says whether to send requests here; `startup`, which says that the start is finished.
 // A check that throws or takes too long is Unhealthy; the report names the class of error, never its message.

@@ -1,14 +1,14 @@
 // How long requests took over the last minutes, in constant memory: counts in buckets of growing width, four to each
 // doubling, from 1 µs to 67 s. A percentile is thus at most a quarter off, and off by no more than 1 µs below 4 µs. The
-// time is cut into slots of two minutes, of which the last three are kept: what is told covers the last 4 to 6 minutes.
-// To note a latency allocates nothing. Slots are judged by their time when they are read, so one that was idle for as
-// long as it remembers is as good as a new one.
+// time is cut into slots of two minutes, of which the last three are kept, so a report covers the last 4 to 6 minutes.
+// Recording a latency allocates nothing. Slots are judged by their time when they are read, so a window that was idle
+// for long enough is as good as a new one.
 
 import type { Percentiles } from '@tallystick/contract';
 
 export const SLOT_NS = 120 * 1e9;
 export const SLOTS = 3;
-/** Whoever has noted nothing for so long remembers nothing. */
+/** A window without a value for so long is empty. */
 export const WINDOW_NS = SLOTS * SLOT_NS;
 
 const BUCKETS = 100;

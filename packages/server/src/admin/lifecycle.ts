@@ -1,4 +1,4 @@
-// Where the process stands: starting, serving, or draining before it stops. It only ever moves on.
+// The state of the process: starting, serving, or draining before it stops. It never goes back.
 
 export const PHASES = ['Starting', 'Serving', 'Draining'] as const;
 export type Phase = (typeof PHASES)[number];

@@ -1,5 +1,5 @@
-// The log as it is written to, with a look at the clock before and after each commit: how long it took, and how many
-// events it made durable. Notices are not counted: nobody has sent them.
+// Wraps the log to measure each commit: how long it took, and how many events it made durable. Notices are not counted:
+// nobody has sent them.
 
 import { KINDS } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';

@@ -40,7 +40,7 @@ test('each tenant has its own figures, and the process those of all and of none'
   assert.deepEqual(
     meter.ofTenant('nobody'),
     build().meter.ofTenant('acme'),
-    'whoever did nothing has nothing',
+    'a tenant that did nothing has no counts',
   );
 });
 

@@ -163,7 +163,7 @@ function figuresOf(counts: Counts, windows: Windows, nowNs: number): WorkFigures
   };
 }
 
-/** In the order of the contract, whichever came first. */
+/** In the order of the contract, not of arrival. */
 function requestsOf({ requests }: Counts): RequestCount[] {
   const cells = [...requests].sort(([one], [other]) => one - other);
   return cells.map(([cell, times]) => ({

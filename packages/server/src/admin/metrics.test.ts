@@ -133,7 +133,7 @@ test('the status has commit, time and dates of versions where they are known', a
   assert.deepEqual(
     [body.startedAt, body.uptime],
     ['2026-01-01T00:00:00.000Z', 'P1DT1H1M1.001S'],
-    'whatever the wall clock says',
+    'for any time of the wall clock',
   );
   assert.deepEqual(body.apiVersions, [
     { version: 'v1', state: 'Sunset', sunsetDate: '2026-06-01T00:00:00.000Z' },

@@ -1,5 +1,5 @@
-// The metrics that are of a tenant and of the process alike: what was asked, how long it took, what waits. Each caller says
-// whose they are; the names are the same, so that a dashboard made for one fits the other.
+// The metrics that a tenant and the process have in common: requests, durations, backlogs. The names are the same for both,
+// so that a dashboard made for one fits the other.
 
 import type { Metric, MetricSample, ServiceIndicators } from '@tallystick/contract';
 import { BOUNDS, type DurationHistogram } from './duration-histogram.ts';

@@ -1,4 +1,4 @@
-// The metrics of the whole process, for those who run it: what all tenants do together, and how the log fares.
+// The metrics of the whole process, for its operators: the work of all tenants together, and the state of the logs.
 
 import type { Metric } from '@tallystick/contract';
 import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';

@@ -161,7 +161,7 @@ test('the standing of the log is told, and of a tenant that has not written that
   assert.equal(valueOf(never, 'tallystick_checkpoint_timestamp_seconds'), undefined);
 });
 
-test('the platform is told of the process, whichever tenant it names, and a tenant never is', async () => {
+test('a platform caller sees the process for every tenant it names, and a tenant never does', async () => {
   await acme.send();
   const before = await metricsFor(platform);
   await (await callerOf(app, 'another')).send(2);
@@ -225,7 +225,7 @@ test('who may ask is decided by the permission, for status and metrics alike', a
   }
 });
 
-test('/metrics is Prometheus text for the platform, whatever Accept says, and needs no tenant', async () => {
+test('/metrics is Prometheus text for the platform, with any Accept, and needs no tenant', async () => {
   const key = { 'X-API-Key': platform.key };
   for (const accept of [undefined, 'application/json', 'text/plain', 'application/openmetrics-text', '*/*']) {
     const answer = await fetch(`${app.url}/metrics`, {
@@ -259,7 +259,7 @@ function assertPrometheus(text: string): void {
   assert.ok(seen.size > 0);
 }
 
-test('the metrics are text for whoever prefers that, with the same values, and JSON for everybody else', async () => {
+test('the metrics are text for callers that prefer it, with the same values, and JSON for everybody else', async () => {
   const scraper = 'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1';
   for (const accept of ['text/plain', 'text/plain;version=0.0.4', 'text/*', scraper]) {
     const { headers, text } = await acme.get(METRICS, { Accept: accept });

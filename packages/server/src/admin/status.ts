@@ -1,6 +1,5 @@
 // The operations that tell how the service is: its status, its figures as data, and the same as text for Prometheus. A
-// tenant's caller is told of that tenant alone. Whoever runs the platform is told of the process, whichever tenant the
-// request names.
+// tenant's caller sees that tenant alone. A platform caller sees the process, for every tenant that the request may name.
 
 import { ok as assert } from 'node:assert/strict';
 import type {

@@ -1,5 +1,5 @@
-// The metrics of one tenant. They are made of what was asked in this tenant, and read through ways that know no other: the
-// same, byte for byte, whether or not others are there.
+// The metrics of one tenant. They come from the requests of this tenant, through ports that know no other tenant: they are
+// the same, byte for byte, whether or not there are others.
 
 import type { Metric, TenantId } from '@tallystick/contract';
 import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';

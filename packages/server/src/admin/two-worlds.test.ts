@@ -1,5 +1,5 @@
-// Two services, alike but for a tenant that is in one of them only. Whoever is in both is told the same in both, byte for
-// byte: with a clock that stands still, nothing else is left that could differ.
+// Two services, alike but for a tenant that is in one of them only. Callers of the other tenants get the same answers
+// from both, byte for byte: with a clock that stands still, nothing else is left that could differ.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

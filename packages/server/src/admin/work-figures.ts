@@ -1,4 +1,4 @@
-// What the service has done, as the meter tells it: of one tenant, or of the process.
+// The figures of the meter, of one tenant or of the process.
 
 import {
   type AnswerKind,
@@ -12,7 +12,7 @@ import {
 /** Ingest: events are sent. Query: events are read. Everything else is neither. */
 export type Work = 'ingest' | 'query' | 'other';
 
-/** Answered, refused by us, failed by us: as REST has it, whatever the protocol. */
+/** Answered, refused by us, failed by us: as REST has it, for all protocols. */
 export type StatusKind = '2xx' | '4xx' | '5xx';
 
 /** A probe that reports that the service should not be used has not failed: it answers exactly what was asked. */
@@ -20,7 +20,7 @@ export function statusOfAnswer(kind: AnswerKind): StatusKind {
   return kind === 'Unavailable' ? '2xx' : kindOf(REST_STATUS_OF_ANSWER[kind]);
 }
 
-/** What is not in the catalogue is ours. */
+/** An error outside the catalogue is ours. */
 export function statusOfError(error: unknown): StatusKind {
   return error instanceof AuditError ? kindOf(REST_STATUS_OF_ERROR[error.code]) : '5xx';
 }

@@ -49,7 +49,7 @@ function assertStandardHeaders({ headers }: Seen, what: string): void {
     assert.equal(headers.get(name), value, `${what}: ${name}`);
 }
 
-/** For whatever leaves nothing behind; a test that changes the service or reads its diagnostics has one of its own. */
+/** For tests that leave nothing behind; a test that changes the service or reads its diagnostics has one of its own. */
 const plain = await startTestApp();
 const believing = await startTestApp({}, { authenticate: believeKey, operations: boundOperations() });
 after(() => Promise.all([plain[Symbol.asyncDispose](), believing[Symbol.asyncDispose]()]));
@@ -115,7 +115,7 @@ test('an error has the one body, with nothing but what the specification names',
   assertStandardHeaders(seen, 'a 404');
 });
 
-test('an unknown path or method is 404, whatever is sent with it', async () => {
+test('an unknown path or method is 404, with any header or body', async () => {
   const table: [method: string, path: string][] = [
     ['GET', '/'],
     ['GET', '/api'],

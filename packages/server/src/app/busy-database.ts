@@ -1,6 +1,6 @@
-// A start upon a database that is there, but says that it has no room at the moment or is only coming up: it is waited for,
-// while whoever asks the service is told to come again. One that is not there at all, or refuses us, is an error at once:
-// an operator is to see it.
+// Waits at the start for a database that is there, but has no connection left or is still starting; meanwhile callers of the
+// service are told to come again. A database that is not there, or refuses us, is an error at once, so that the operator
+// sees it.
 
 import { type Clock, wait } from '../runtime/clock.ts';
 import { StoppedError } from '../start-error.ts';
@@ -36,7 +36,7 @@ export async function whileBusy<T>(parts: BusyParts, work: () => Promise<T>): Pr
   }
 }
 
-/** What the database has said, if that is why; undefined: something else is. */
+/** The message of the database, if it is busy or starting; undefined for any other error. */
 function busyReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'string' && BUSY.test(error.code)) return error.message;

@@ -1,4 +1,4 @@
-// What goes on by itself while the service runs.
+// The background loops of the service.
 
 import type { TenantId } from '@tallystick/contract';
 import { startOwedNotices } from '../keys/owed-notices.ts';

@@ -1,4 +1,4 @@
-// What this node is called among those that serve from one database.
+// The name of this node among those that serve from one database.
 
 import { hostname } from 'node:os';
 import type { Config } from '../config/settings.ts';

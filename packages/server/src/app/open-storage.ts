@@ -1,5 +1,5 @@
 // The backend of the service: PostgreSQL where a URL names one, else the embedded one in the data directory. Keys and the
-// anchor are files in either case: whoever may change the database must not be able to sign.
+// anchor are files in either case: somebody who may change the database must not be able to sign.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -113,7 +113,7 @@ async function untilReady(): Promise<void> {
   }
 }
 
-/** Whatever is read is 503 too, and says nothing of the inside. */
+/** Every read is 503 too, and reveals nothing internal. */
 async function requireAway(eventId: string): Promise<void> {
   const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' };
   for (const path of [

@@ -1,4 +1,4 @@
-// A connection that the database ends while it reads: whoever asked is told to come again, whatever was asked.
+// A connection that the database ends while it reads: every operation tells its caller to come again.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What is acknowledged is kept, whatever is set for the database after the service has looked.
+// Acknowledged events are kept, even if the settings of the database change after the service has checked them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { startTestApp } from '../testing/test-app.ts';
 const PATIENCE_MS = 120_000;
 
 test('an event of after synchronous_commit was set off is there after a power cut', async () => {
-  // Whatever nobody waits for is written late.
+  // A commit that nobody waits for is written late.
   await using server = await startPostgres({ wal_writer_delay: '10s' });
   const url = await server.createDatabase();
   const settings = { Storage__Url: url, Log__CheckpointInterval: 'PT1H' };

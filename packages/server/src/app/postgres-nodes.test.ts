@@ -163,7 +163,7 @@ test('a database that was put back is behind what any of them has anchored, and 
     await recovery.begin(disagreement!);
   }
   await using c = await start(copy, directory, 'c');
-  // What was refused is over, and whoever said so is not there any more.
+  // The refusal has ended, and the node that reported it is gone.
   assert.equal((await eventCaller(c).ingest(EVENT)).code, '201');
   await prove(c, await ingest(c));
 });

@@ -1,4 +1,4 @@
-// With a synchronous standby, what is acknowledged is on it: whoever is not told so by the database tells nobody. A database
+// With a synchronous standby, every acknowledged event is on it: without its confirmation the service acknowledges nothing. A database
 // that is a standby itself, because an address leads there before it is promoted, is asked again later.
 
 import assert from 'node:assert/strict';
@@ -93,7 +93,7 @@ test('what the standby does not have is not anchored, though the database shows 
   await client.end();
 });
 
-test('a standby that was behind is promoted: whoever had more of a log appends nothing to it', async () => {
+test('a standby that was behind is promoted: a node that had more of a log appends nothing to it', async () => {
   let link: Relay | undefined;
   const reachedAt = async (port: number) => (link = await Relay.open(port));
   await using pair = await startPostgresPair({ isSynchronous: false, reachedAt });
@@ -129,7 +129,7 @@ const CHANGES: readonly (readonly [path: string, body: object])[] = [
   ['/api/v1/audit-events', EVENT],
 ];
 
-test('a standby that is not promoted yet is 503 for whoever wants to change something, and not ready', async () => {
+test('a standby that is not promoted yet is 503 for every change, and not ready', async () => {
   await using pair = await startPostgresPair({ isSynchronous: true });
   await using address = await Relay.open(pair.primary.port);
   const url = new URL(pair.url);

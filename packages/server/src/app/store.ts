@@ -1,4 +1,4 @@
-// What keeps the data of a service, put together: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
+// Puts together the parts that keep the data of a service: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
 // the index that follows the log. Handed out before it is open, and opened when the service starts.
 
 import { join, resolve } from 'node:path';
@@ -252,7 +252,7 @@ async function adoptUnlessAnchored(
 ): Promise<void> {
   const { keys, change, installation } = access;
   const origins = [...anchor.heads().keys()];
-  // Whoever can write to the store could also give it another name, and have the anchor know nothing of it.
+  // Somebody who can write to the store could also rename it, so that the anchor does not know it.
   const isOurs = origins.every((origin) => logNamed(origin, logOrigin) !== undefined);
   if (!isOurs || origins.includes(originOf({ tenant: INSTALLATION, epoch: 0 }, logOrigin))) return;
   const adopted = await adoptOlderKeys({ older, keys, change, random });
@@ -265,7 +265,7 @@ async function adoptUnlessAnchored(
   await sequencer.append(installationNotice(act, { clock, random, nextId }));
 }
 
-/** Whoever names another database by mistake would begin anew in it, and find out when somebody misses the events. */
+/** With the URL of another database by mistake, the service would begin anew in it, and nobody would notice until events are missed. */
 function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly Standing[]): void {
   const { size } = anchor.heads();
   if (size === 0 || standings.length > 0) return;
@@ -275,7 +275,7 @@ function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly S
 }
 
 /**
- * Whoever takes the anchor away may have put the store back as well, and everything signed from here on would hide it. With all
+ * If somebody took the anchor away, they may have put the store back as well, and everything signed from here on would hide it. With all
  * of it gone every log that was signed is affected, so nothing is served; where single logs are missing from it, those are
  * refused by the checkpointer. Nothing is anchored before that, so another start finds the same. Throws StartError.
  */

@@ -1,4 +1,4 @@
-// What all parts of a service have around them, and what a test may put in its place.
+// The clock, randomness and other surroundings of all parts of a service, which a test may replace.
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 import type { Authenticate } from '../access/credentials.ts';

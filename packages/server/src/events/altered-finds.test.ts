@@ -1,4 +1,4 @@
-// Rows of the store that were changed after they were indexed: whatever is found of them, the other events are found too.
+// Rows of the store that were changed after they were indexed: the other events are found all the same.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

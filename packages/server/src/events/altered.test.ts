@@ -23,7 +23,7 @@ const CHANGES: Record<string, string> = {
 };
 
 for (const [i, [what, statement]] of Object.entries(CHANGES).entries()) {
-  test(`${what} that was changed in the store is shown to nobody, whatever the view`, async () => {
+  test(`${what} that was changed in the store is shown to nobody, in no view`, async () => {
     const { tenant, ids, eventId, page, codesOf } = await threeOf(`changed-${i}`);
     assert.deepEqual(await codesOf('Internal'), ['200', 200]);
     change(eventId, statement);

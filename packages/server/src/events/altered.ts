@@ -1,5 +1,5 @@
-// What is stored is not what was accepted: somebody has changed it, or a disk has. It is reported with its place, and not
-// shown to anybody.
+// Events whose stored form differs from the accepted one, because somebody or a faulty disk has changed it. They are
+// reported with their place, and shown to nobody.
 
 import type { EventId } from '@tallystick/contract';
 import type { Call } from '../call.ts';
@@ -12,7 +12,7 @@ export interface AlteredPlace {
   readonly fault: string;
 }
 
-/** Reports the first of the events that one request has come upon; gives the error for whoever cannot do without it. */
+/** Reports the first of the events that one request has come upon; returns the error for callers that cannot go on without the event. */
 export function reportAltered(
   { tenant, correlation: { requestId } }: Call,
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],

@@ -1,4 +1,4 @@
-// Bodies that nobody thought of, through the whole service: whatever is sent is stored or refused, never a failure.
+// Bodies that nobody thought of, through the whole service: every request is stored or refused, and none fails.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -78,7 +78,7 @@ test('a batch is stored or refused, event by event, and the counts add up', asyn
   );
 });
 
-test('an event of the schema is stored; under its own id it is a repeat, whichever way it is read', async () => {
+test('an event of the schema is stored; under its own id it is a repeat, however it is read', async () => {
   let repeated = 0;
   const event = drawn(asJson(EventDraft)) as fc.Arbitrary<Record<string, unknown>>;
   await fc.assert(

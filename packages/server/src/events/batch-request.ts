@@ -1,6 +1,6 @@
-// A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. What is
-// wrong with the envelope, or broken outside of any event, refuses the whole; the events are judged all the same
-// wherever it is clear which they are, so that one answer says all that is wrong.
+// A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. A fault
+// of the envelope, or outside of any event, refuses the whole batch; the events are judged all the same where they can
+// be told apart, so that one answer lists all faults.
 
 import {
   AuditError,
@@ -91,7 +91,7 @@ function readEnvelope(received: Received, validate: ValidateEnvelope): Envelope 
   }
 }
 
-/** Validation goes through whatever it is given; of the events it needs to know only how many there are. */
+/** Validation visits everything it is given; of the events it needs only the number. */
 function envelopeOf(batch: unknown): unknown {
   return hasEvents(batch) ? { ...batch, events: batch.events.map(() => 0) } : batch;
 }

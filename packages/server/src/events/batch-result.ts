@@ -1,5 +1,5 @@
-// The answer to a batch: what became of each event, in the order of the request, and what that makes of the whole.
-// Made the same way from a commit and, for a repeat, from what was noted of it: ids, places, statuses and codes.
+// The answer to a batch: the outcome of each event, in the order of the request, and that of the whole. It is made the
+// same way from a commit and, for a repeat, from the stored ids, places, statuses and codes.
 
 import {
   type Answer,
@@ -17,7 +17,7 @@ import { instant } from '../runtime/clock.ts';
 import type { DraftOutcome } from '../streams/log.ts';
 import type { BatchFault } from './batch-request.ts';
 import { conflictOf } from './conflict.ts';
-import type { Refusal } from './judge.ts';
+import type { EventRefusal } from './judge.ts';
 
 /** What became of a batch. */
 export interface BatchOutcome {
@@ -25,7 +25,7 @@ export interface BatchOutcome {
   readonly acceptedAtMs: number;
   readonly transactional: boolean;
   /** Events that were refused before anything was appended, by their place. */
-  readonly refusals: ReadonlyMap<number, Refusal>;
+  readonly refusals: ReadonlyMap<number, EventRefusal>;
   /** Of the other events, in order. */
   readonly outcomes: readonly DraftOutcome[];
 }
@@ -110,10 +110,10 @@ function refusedOf(refused: number, total: number): string {
   return `${said}, and the batch is transactional, so the other ${which} not processed`;
 }
 
-/** What is answered to a batch whose envelope is wrong: that, and what is wrong with its events. */
+/** The answer to a batch with a wrong envelope: the faults of the envelope, and those of its events. */
 export function refusalOfWhole(
   fault: BatchFault,
-  refusals: ReadonlyMap<number, Refusal>,
+  refusals: ReadonlyMap<number, EventRefusal>,
   messageFor: (details: readonly ErrorDetail[]) => string,
 ): AuditError {
   const details = [...fault.details, ...detailsOf([...refusals.values()])];
@@ -121,7 +121,7 @@ export function refusalOfWhole(
   return new AuditError(fault.code, message, { details: details.slice(0, LIMITS.errorDetailsMax) });
 }
 
-function detailsOf(errors: readonly Pick<Refusal, 'details'>[]): ErrorDetail[] {
+function detailsOf(errors: readonly Pick<EventRefusal, 'details'>[]): ErrorDetail[] {
   return errors.flatMap(({ details }) => details);
 }
 
@@ -143,6 +143,6 @@ export function readNote(note: string): Note {
 }
 
 /** Why an event was refused, when all that is known is the code. */
-export function refusalByCode(code: ErrorCode): Refusal {
+export function refusalByCode(code: ErrorCode): EventRefusal {
   return { code, message: ERRORS[code].meaning, details: [] };
 }

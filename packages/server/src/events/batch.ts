@@ -1,6 +1,6 @@
 // Many events in one request: each is judged alone, the sound ones are appended in one commit – in a transactional
-// batch all of them or none – and the answer says of each what became of it. Where the envelope is wrong,
-// the answer lists that and what is wrong with its events, and nothing is stored.
+// batch all of them or none – and the answer has the outcome of each. If the envelope is wrong, the answer lists its
+// faults and those of the events, and nothing is stored.
 
 import { ok as assert } from 'node:assert/strict';
 import { type Answer, type Classification, LIMITS, type TenantId } from '@tallystick/contract';
@@ -24,7 +24,7 @@ import {
 } from './batch-result.ts';
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
-import { type FieldRules, isRefusal, type Judge, type Refusal, type SoundEvent } from './judge.ts';
+import { type FieldRules, isRefusal, type Judge, type EventRefusal, type SoundEvent } from './judge.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
@@ -45,7 +45,7 @@ export function createBatchIngest(parts: BatchParts) {
     const codes = new Map(refused);
     const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
     const { refusals: found } = await judgeSome(batch, codes.keys(), judging);
-    const refusals = new Map<number, Refusal>();
+    const refusals = new Map<number, EventRefusal>();
     for (const [index, code] of codes) {
       const refusal = found.get(index);
       refusals.set(index, refusal?.code === code ? refusal : refusalByCode(code));
@@ -79,7 +79,7 @@ export function createBatchIngest(parts: BatchParts) {
       const once =
         call.once &&
         onceOf(call, tenant, keyNowMs(parts), highestIn(batch, drafts, refusals, tenant), noteOf(known));
-      // Whoever asked has been told that it took too long; storing it now would surprise them.
+      // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { clearance } = acceptance.caller;
       const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
@@ -106,7 +106,7 @@ const WORK_MAX = 500;
 async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge, tenant, nowMs }: Judging) {
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
-  const refusals = new Map<number, Refusal>();
+  const refusals = new Map<number, EventRefusal>();
   let detailsLeft = RESULT_DETAILS_MAX;
   let work = 0;
   for (const index of places) {
@@ -133,7 +133,7 @@ function judgeOne(
   tenant: TenantId,
   latest: string,
   detailsLeft: number,
-): SoundEvent | PlainEvent | Refusal {
+): SoundEvent | PlainEvent | EventRefusal {
   const event = events[index];
   const path = `events[${index}]`;
   // As the gateway does with a single event.
@@ -144,11 +144,11 @@ function judgeOne(
   return judge(event, { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax }, latest);
 }
 
-/** The highest classification of its events, refused ones included: whoever repeats the batch repeats them, too. */
+/** The highest classification of its events, refused ones included: a repeat of the batch repeats them, too. */
 function highestIn(
   { events }: ReceivedBatch,
   drafts: readonly Draft[],
-  refusals: ReadonlyMap<number, Refusal>,
+  refusals: ReadonlyMap<number, EventRefusal>,
   { defaultClassification }: TenantRecord,
 ): Classification {
   let highest = defaultClassification;

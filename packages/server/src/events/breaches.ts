@@ -1,5 +1,5 @@
-// What an event breaks besides its schema, each rule with the detail that is reported. Asked of events in which
-// something is wrong already: any member may be of any form.
+// The rules that an event breaks besides its schema, each with the detail that is reported. The event is known to be
+// wrong already: any member may have any form.
 
 import { type Actor, type ErrorDetail, isDateTime, LIMITS } from '@tallystick/contract';
 import { JsonText } from '../call.ts';

@@ -38,7 +38,7 @@ test('says what the engine says of texts without escapes, near a match and far f
   }
 });
 
-test('no character past ASCII matches, whatever the pattern: it is left undecided', () => {
+test('no character past ASCII matches any pattern: it is left undecided', () => {
   assert.equal(bytePattern('^[^x]+$')(Buffer.from('é'), 0, 2), false);
 });
 

@@ -2,10 +2,10 @@
 // the content is equal.
 
 import type { EventId } from '@tallystick/contract';
-import type { Refusal } from './judge.ts';
+import type { EventRefusal } from './judge.ts';
 
 /** `field` is where the id stands in the body. */
-export function conflictOf(eventId: EventId, field: string): Refusal {
+export function conflictOf(eventId: EventId, field: string): EventRefusal {
   return {
     code: 'EVENT_ID_CONFLICT',
     message: `The event id ${eventId} belongs to an event with other content, with content that is no longer there, or with content that another caller sent and you may not read.`,

@@ -1,5 +1,5 @@
 // The index of events: the port through which lists and searches find them. It follows the log and is a little behind
-// it; what it gives is read from the log itself, so that what is shown is what was hashed.
+// it. The found events are read from the log itself, so that readers see what was hashed.
 
 import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';
@@ -11,14 +11,14 @@ import type { StoredEvent } from '../streams/log.ts';
 export const ORDER_FIELDS = ['timestamp', 'eventId', 'action'] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
 
-/** A step of an order. What is equal in all steps is in the order of the log. */
+/** A step of an order. Events that are equal in all steps are in the order of the log. */
 export interface OrderStep {
   readonly field: OrderField;
   readonly isDescending: boolean;
 }
 
-/** Where an event stands in any order. */
-export interface Place {
+/** The values of an event that decide its place in any order. */
+export interface SortKey {
   readonly atMs: number;
   readonly atNs: number;
   readonly action: string;
@@ -35,7 +35,7 @@ export interface Question {
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;
   /** Only what lies strictly beyond it. */
-  readonly beyond: Place | undefined;
+  readonly beyond: SortKey | undefined;
   readonly rowsMax: number;
   readonly aggregations: readonly Aggregation[];
   /** Whether it matters how well each event fits the words, and where they stand. */
@@ -43,7 +43,7 @@ export interface Question {
 }
 
 export interface FoundEvent {
-  readonly place: Place;
+  readonly place: SortKey;
   readonly stored: StoredEvent;
   /** There if it matters, and words were asked for. */
   readonly score: number | undefined;
@@ -75,7 +75,7 @@ export interface IndexProgress {
 
 /** How a tenant is indexed. */
 export interface IndexState extends IndexProgress {
-  /** The how manieth it is, from 1. */
+  /** How many times it has been made, from 1. */
   readonly generation: number;
   /** How far it has come in the tenant's sequence. */
   readonly indexedEvents: number;
@@ -99,7 +99,7 @@ export interface EventIndex {
   forTenant(tenant: TenantId): TenantIndex;
   /** Of all tenants together: the longest lag, and what waits of all of them. */
   stateOfAll(): Promise<IndexProgress>;
-  /** What it holds was found damaged, and is not made anew yet: questions may get no answer. */
+  /** The index was found damaged and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
 }
 

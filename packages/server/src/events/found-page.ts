@@ -1,12 +1,12 @@
-// What the index has found, as this reader gets it: shown from the log, each under the checkpoint of its own log. What is
-// not what was hashed is left out and reported; what is purged is left out, though totals count it for as long as the index has
-// it.
+// The events that the index has found, as this reader gets them: read from the log, each under the checkpoint of its own
+// log. An event that differs from what was hashed is left out and reported. A purged one is left out, though totals count it
+// for as long as the index has it.
 
 import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { sightOf } from '../policies/sight.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
-import type { FoundEvent, Place } from './event-index.ts';
+import type { FoundEvent, SortKey } from './event-index.ts';
 import type { ReadNoticeParts } from './secret-read.ts';
 import { placeOf, type Published, showEvent } from './show.ts';
 
@@ -15,7 +15,7 @@ export interface FoundPageParts extends ReadNoticeParts {
   readonly publishedOf: (call: Call, index: number) => Promise<Published>;
 }
 
-export interface ShownEvent {
+export interface ShownMatch {
   readonly event: AuditEvent;
   readonly found: FoundEvent;
 }
@@ -24,12 +24,12 @@ export async function showFound(
   call: Call,
   found: readonly FoundEvent[],
   parts: FoundPageParts,
-): Promise<ShownEvent[]> {
+): Promise<ShownMatch[]> {
   const { tenant } = call;
   const sight = sightOf(call);
   const publishedOf = publishedByLog(call, found, parts);
   const altered: AlteredPlace[] = [];
-  const shown: ShownEvent[] = [];
+  const shown: ShownMatch[] = [];
   for (const each of found) {
     const { stored } = each;
     const published = await publishedOf(stored.index);
@@ -63,9 +63,9 @@ function publishedByLog(call: Call, found: readonly FoundEvent[], { publishedOf 
 }
 
 /** Whether a cursor holds a place, and not what another version of this service has made. */
-export function isPlace(value: unknown): value is Place {
+export function isPlace(value: unknown): value is SortKey {
   if (typeof value !== 'object' || value === null) return false;
-  const { atMs, atNs, action, eventId, index } = value as Partial<Record<keyof Place, unknown>>;
+  const { atMs, atNs, action, eventId, index } = value as Partial<Record<keyof SortKey, unknown>>;
   return (
     [atMs, atNs, index].every((number) => Number.isSafeInteger(number)) &&
     typeof action === 'string' &&

@@ -107,7 +107,7 @@ test('a secret is invisible below Confidential, and withheld there', async () =>
 
 test('of a secret that is invisible nothing is told, not even that its content is spoilt', async () => {
   const eventId = await ingested({ payload: { a: 1 }, classification: 'Secret' });
-  // Whoever is shown this content fails.
+  // A read that shows this content fails.
   using db = openRunningJournal(app.dataDirectory);
   const spoilt = db
     .prepare("UPDATE contents SET text1 = x'ff' WHERE id = (SELECT id FROM entries WHERE event_id = ?)")
@@ -129,7 +129,7 @@ test('that a secret was read is in the log before the answer; other reads leave 
   assert.notEqual(integrity.previousHash, (await own.get(receipt.eventId)).body.integrity.leafHash);
 });
 
-test('an entity tag is of what this reader gets, and whoever has it gets 304', async () => {
+test('an entity tag covers what this reader gets, and a request with it gets 304', async () => {
   const eventId = await signed({ payload: { a: 1 }, classification: 'Confidential' });
   const first = await acme.get(eventId);
   const etag = first.headers.get('etag') ?? '';
@@ -149,7 +149,7 @@ test('an entity tag is of what this reader gets, and whoever has it gets 304', a
   assert.equal((await acme.get(EVENT_ID, { 'If-None-Match': '*' })).code, '404 EVENT_NOT_FOUND');
 });
 
-test('a large answer is compressed for whoever asks for it, under a tag of its own', async () => {
+test('a large answer is compressed on request, under a tag of its own', async () => {
   const eventId = await signed({ payload: { text: 'späť '.repeat(400) } });
   const plain = await acme.get(eventId, { 'Accept-Encoding': 'identity' });
   assert.equal(plain.headers.get('content-encoding'), null);

@@ -1,7 +1,7 @@
-// One event by its id, read from the log itself, so that it is there from the moment of its receipt. What is absent,
-// another tenant's or not for this reader is the same to whoever asks. Of one that is purged a tombstone is left, for readers
-// who are cleared for it. One that is not what was accepted, or whose content is gone without a notice, is not shown. That a
-// secret was read is itself in the log, and durable there before the answer.
+// One event by its id, read from the log itself, so that it is there from the moment of its receipt. An event
+// that is absent, another tenant's or not for this reader gets the same answer. A purged event leaves a tombstone, for readers
+// who are cleared for it. An event that differs from what was accepted, or whose content is gone without a notice, is not
+// shown. Each read of a secret event leaves a notice in the log, which is durable before the answer.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call } from '../call.ts';

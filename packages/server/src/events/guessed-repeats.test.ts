@@ -141,8 +141,8 @@ interface Stage {
 type Keyed = AdminCaller & { readonly keyId: string };
 
 async function callerWith(app: TestApp, clearance?: Classification): Promise<Keyed> {
-  const wish = { name: 'test', roles: ['Operator'], tenantId: TENANT, ...(clearance && { clearance }) };
-  const told = await adminCaller(app, TENANT).post(KEYS, wish);
+  const request = { name: 'test', roles: ['Operator'], tenantId: TENANT, ...(clearance && { clearance }) };
+  const told = await adminCaller(app, TENANT).post(KEYS, request);
   assert.equal(told.code, '201', told.text);
   return keyed(app, told);
 }
@@ -192,7 +192,7 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
         assert.match(told[0]!, /IDEMPOTENCY_KEY_REUSED|EVENT_ID_CONFLICT/);
       });
 
-      it(`whoever may know it is told: ${way}`, async () => {
+      it(`a caller who may know is told: ${way}`, async () => {
         if (way.includes('said to be')) return;
         const { first, guess } = make();
         assert.match((await ask(stage.sender, first)).code, /^20[17]/);
@@ -244,7 +244,7 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
       assert.equal((await stage.outsider.post(INGEST, early)).code, '409 EVENT_ID_CONFLICT');
     });
 
-    it('of two callers at once under one key one stores, and the other is refused whatever it sends', async () => {
+    it('of two callers at once under one key one stores, and the other is refused for any body', async () => {
       for (const pin of [RIGHT, WRONG]) {
         const headers = newKey();
         const told = await Promise.all([
@@ -272,10 +272,10 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
     it('making a key stores nothing classified: another caller who may make keys may repeat it', async () => {
       const headers = newKey();
       const [one, other] = [adminCaller(stage.app, TENANT), await adminOf(stage.app)];
-      const wish = { name: 'made twice', roles: ['Viewer'] };
-      const first = await one.post(KEYS, wish, headers);
+      const request = { name: 'made twice', roles: ['Viewer'] };
+      const first = await one.post(KEYS, request, headers);
       assert.equal(first.code, '201');
-      const again = await other.post(KEYS, wish, headers);
+      const again = await other.post(KEYS, request, headers);
       assert.equal(again.code, '200');
       const { key, ...shown } = JSON.parse(first.text) as IssuedKey;
       assert.ok(key);

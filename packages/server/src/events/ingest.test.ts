@@ -126,7 +126,7 @@ test('a payload that is too large is 422 with a code of its own', async () => {
   assert.equal(code, '422 PAYLOAD_TOO_LARGE');
 });
 
-test('an event for another tenant is 403, whatever else is wrong with it', async () => {
+test('an event for another tenant is 403, even if more is wrong with it', async () => {
   assert.equal((await acme.ingest({ tenantId: 'other', nonsense: true })).code, '403 TENANT_MISMATCH');
   assert.equal((await acme.ingest({ ...EVENT, tenantId: 'acme' })).code, '201');
 });

@@ -42,7 +42,7 @@ export function createIngest(parts: IngestParts) {
       const acceptance = acceptanceOf(call, tenant);
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
       const once = onceOf(call, tenant, keyNowMs(parts), drafts[0]!.classification);
-      // Whoever asked has been told that it took too long; storing it now would surprise them.
+      // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { tenantId } = tenant;
       const { clearance } = acceptance.caller;

@@ -17,7 +17,7 @@ import { contentTextOf, textOf } from './content-text.ts';
 import { createFindPlain, type PlainEvent } from './plain-event.ts';
 import { isAfter, utcTimestamp } from './timestamp.ts';
 
-/** The rules of the schema, from whoever has a validator for it; paths stand below `at`. */
+/** The rules of the schema, from a validator that is passed in; paths stand below `at`. */
 export interface FieldRules {
   /** At most `max` of what the value breaks. */
   violations(value: unknown, at: string, max?: number): readonly ErrorDetail[];
@@ -41,7 +41,7 @@ export interface SoundEvent {
 }
 
 /** Why an event is not accepted. */
-export interface Refusal {
+export interface EventRefusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: ErrorDetail[];
@@ -49,7 +49,7 @@ export interface Refusal {
 
 export interface Judge {
   /** `value` may be unread. `latest` is the latest timestamp that is accepted. */
-  (value: unknown, at: EventPlace, latest: string): SoundEvent | PlainEvent | Refusal;
+  (value: unknown, at: EventPlace, latest: string): SoundEvent | PlainEvent | EventRefusal;
 }
 
 /** Where an event stands in the body, and what is known of it. */
@@ -63,7 +63,7 @@ export interface EventPlace {
   readonly detailsMax: number;
 }
 
-export function isRefusal(judged: object): judged is Refusal {
+export function isRefusal(judged: object): judged is EventRefusal {
   return 'code' in judged;
 }
 
@@ -72,7 +72,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     details: ErrorDetail[],
     at: EventPlace,
     code: ErrorCode = 'VALIDATION_FAILED',
-  ): Refusal => ({
+  ): EventRefusal => ({
     code,
     message: fields.message(details, at.unlisted, at.detailsMax),
     details,
@@ -84,7 +84,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     found: readonly ErrorDetail[],
     at: EventPlace,
     latest: string,
-  ): Refusal => {
+  ): EventRefusal => {
     const members = Object(event) as Members;
     const sizes = sizeBreaches(members, at.path);
     const others = [...timeBreaches(members, at.path, latest)];

@@ -1,12 +1,12 @@
-// Events by filters and words, page by page, from the index. Without an end: who walks all pages has seen every event that
-// was there when they began, and each one once.
+// Events by filters and words, page by page, from the index, without a limit on pages: walking all of them shows every event
+// that was there at the beginning, each one once.
 
 import type { Answer, InputOf } from '@tallystick/contract';
 import type { Call, OwnViolation, Received } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
 import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
-import type { EventIndex, Place } from './event-index.ts';
+import type { EventIndex, SortKey } from './event-index.ts';
 import { type FoundPageParts, isPlace, showFound } from './found-page.ts';
 import { queryFaults, readQuery, readSort, readTimeRange, timeRangeFaults } from './question.ts';
 import { noteSecretsRead } from './secret-read.ts';
@@ -31,7 +31,7 @@ function rules({ q, startTime, endTime }: Received['input']): OwnViolation[] {
 function createPerform(parts: ListParts) {
   return async (call: Call, input: ListInput): Promise<Answer<'events.list'>> => {
     const { tenantId: _, ...asked } = input;
-    const read = readPage<Place>(parts.cursors, call, asked, isPlace);
+    const read = readPage<SortKey>(parts.cursors, call, asked, isPlace);
     const query = readQuery(input.q);
     const found = await parts.index.forTenant(call.tenant!).find(
       {

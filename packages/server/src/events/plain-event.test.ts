@@ -19,7 +19,7 @@ import { PlainFacts, soundFacts, storedFacts } from './facts.ts';
 import { isRefusal, type SoundEvent } from './judge.ts';
 import { createFindPlain, isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
-import type { Content, Facts } from './show.ts';
+import type { Content, EventFields } from './show.ts';
 
 const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
@@ -190,7 +190,7 @@ function assertSameFacts(found: PlainEvent, judged: SoundEvent | PlainEvent): vo
   const { hint, ...facts } = allOf(soundFacts(judged));
   assert.deepEqual(allOf(new PlainFacts(found)), { hint, ...facts });
   const [{ texts } = assert.fail()] = textsOf([found], acceptanceOf(testCall(), TENANT));
-  const said = parseJson(texts[0]!) as Facts;
+  const said = parseJson(texts[0]!) as EventFields;
   assert.deepEqual(allOf(storedFacts(said, texts[1]!)), { hint: undefined, ...facts });
   const { context: _, payload: __, ...shown } = shownEvent(said);
   const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
@@ -202,7 +202,7 @@ function allOf(facts: EventFacts & { readonly hint?: unknown }) {
   return { hint, action, actor, resource, outcome, content: facts.content() };
 }
 
-test('whatever single member is strange, what is plain is sound and has the texts that it has once it is read', () => {
+test('with any one unusual member, a plain event is valid and has the same texts as when it is parsed', () => {
   let plainCount = 0;
   for (const event of [EVENT, full]) {
     for (const replacement of REPLACEMENTS)

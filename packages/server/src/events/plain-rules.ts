@@ -1,5 +1,5 @@
-// The rules of a schema, asked of a value where it stands in canonical bytes. They are sure of what they say yes to;
-// what they say no to may still be right, in a spelling that is rare or by a rule that cannot be asked of bytes.
+// The rules of a schema, applied to a value in its canonical bytes. A yes is certain; a value that gets a no may still be
+// valid, in a rare spelling or by a rule that cannot be applied to bytes.
 
 import { type JsonSchema, PATTERN_OF_FORMAT } from '@tallystick/contract';
 import type { JsonOutline } from '@tallystick/evidence';
@@ -10,16 +10,16 @@ const QUOTE = 0x22;
 const CHARACTER_BYTES_MAX = 6;
 
 /** Lists the places of an object's members where it is given a list. */
-export type Rule = (outline: JsonOutline, node: number, places?: number[]) => boolean;
+export type PlainRule = (outline: JsonOutline, node: number, places?: number[]) => boolean;
 
 interface MemberRule {
   readonly key: Uint8Array;
   readonly isRequired: boolean;
-  readonly holds: Rule;
+  readonly holds: PlainRule;
 }
 
 /** Throws where the schema has a pattern of which no table can be made. */
-export function ruleOf(schema: JsonSchema): Rule {
+export function ruleOf(schema: JsonSchema): PlainRule {
   if (schema.type === 'string') return textRule(schema);
   if (schema.type !== 'object') return undecided;
   const { properties, additionalProperties } = schema;
@@ -27,8 +27,8 @@ export function ruleOf(schema: JsonSchema): Rule {
   return properties === undefined && additionalProperties === true ? isObject : undecided;
 }
 
-const undecided: Rule = () => false;
-const isObject: Rule = (outline, node) => outline.isObject(node);
+const undecided: PlainRule = () => false;
+const isObject: PlainRule = (outline, node) => outline.isObject(node);
 
 /** The names of the members in the order of RFC 8785, which is that of the bytes and of the listed places. */
 export function memberNames({ properties = {} }: JsonSchema): string[] {
@@ -36,7 +36,7 @@ export function memberNames({ properties = {} }: JsonSchema): string[] {
 }
 
 /** An object of these members and no others; of one that is absent, the place is 0. */
-function objectRule(schema: JsonSchema): Rule {
+function objectRule(schema: JsonSchema): PlainRule {
   const members = memberNames(schema).map(
     (name): MemberRule => ({
       key: Buffer.from(name),
@@ -61,7 +61,7 @@ function objectRule(schema: JsonSchema): Rule {
   };
 }
 
-function textRule(schema: JsonSchema): Rule {
+function textRule(schema: JsonSchema): PlainRule {
   const { const: only, enum: words, format, pattern, minLength = 0, maxLength = Infinity } = schema;
   if (words !== undefined || only !== undefined) return wordRule(words ?? [only!]);
   const ofFormat = format === undefined ? undefined : PATTERN_OF_FORMAT[format];
@@ -86,7 +86,7 @@ function isWithin(value: number, min: number, max: number): boolean {
   return value >= min && value <= max;
 }
 
-function wordRule(words: readonly string[]): Rule {
+function wordRule(words: readonly string[]): PlainRule {
   const known = words.map((word) => Buffer.from(word));
   return (outline, node) => known.some((word) => saysWord(outline, node, word));
 }

@@ -146,7 +146,7 @@ export class PlainTexts {
   }
 }
 
-/** Whoever sends one event sends many. */
+/** A producer that sends one event sends many. */
 const senders = new Map<string, Uint8Array>();
 const SENDERS_MAX = 1000;
 

@@ -1,6 +1,6 @@
-// The proof that one event is in the log, with as much of the event as this reader may see. What is withheld is shown
-// by its commitment alone, so that the proof holds all the same. What was changed in the store proves nothing, and does
-// not go out as if it did.
+// The proof that one event is in the log, with as much of the event as this reader may see. Withheld values
+// are shown by their commitments alone, so that the proof still holds. No proof is given of an event that was changed in
+// the store.
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import {

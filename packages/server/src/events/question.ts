@@ -1,5 +1,5 @@
-// From what a caller asks to a question for the index: the query read, times in UTC. What no schema says of them is judged
-// before, on an input of any shape; the rest is for what was found sound.
+// Turns the input of a list or a search into a question for the index: the query parsed, times in UTC. Rules that no schema
+// can express are checked before, on an input of any shape; the rest expects a valid one.
 
 import {
   type ErrorDetail,

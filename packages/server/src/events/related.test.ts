@@ -60,7 +60,7 @@ test('names what has the same correlation, resource or actor, newest first, and 
   assert.deepEqual(await relatedTo('ties', service!), []);
 });
 
-test('only whoever asks is told, in version 2 alone, and of no other tenant', async () => {
+test('related entities are shown on request only, in version 2 alone, and of no other tenant', async () => {
   const [first, second] = await ingest('asks', [{}, {}]);
   await ingest('foreign', [{}, {}]);
   assert.ok(!('relatedEntities' in (await read('asks', first!, '')).event));
@@ -104,7 +104,7 @@ test('those that only look the same do not stand in the way of those that are', 
   assert.deepEqual(await relatedTo('alike', star!), [`SameResource ${same}`, `SameActor ${same}`]);
 });
 
-test('a name that reads like a redaction is a name, whoever asks', async () => {
+test('a name that reads like a redaction is a name for every reader', async () => {
   const [open, confidential] = await ingest('brackets', [
     { ...other('[REDACTED]'), timestamp: at(1) },
     { ...other('[REDACTED]'), timestamp: at(2), classification: 'Confidential' },

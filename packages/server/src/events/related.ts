@@ -7,7 +7,7 @@ import { sightOf } from '../policies/sight.ts';
 import { factOf, type FactName, type FieldName } from '../query/fields.ts';
 import { isSameUuid } from '../query/filters.ts';
 import type { Query } from '../query/query.ts';
-import type { EventIndex, Place, Question } from './event-index.ts';
+import type { EventIndex, SortKey, Question } from './event-index.ts';
 import { type FoundPageParts, showFound } from './found-page.ts';
 import { readSort } from './question.ts';
 
@@ -68,7 +68,7 @@ async function tiedBy(
   parts: RelatedParts,
 ): Promise<readonly AuditEvent[]> {
   const tied: AuditEvent[] = [];
-  let beyond: Place | undefined;
+  let beyond: SortKey | undefined;
   for (let portion = 0; portion < PORTIONS_MAX; portion++) {
     const found = await parts.index
       .forTenant(call.tenant!)
@@ -95,7 +95,7 @@ const PORTION = LIMITS.relatedEntitiesMax + 1;
 /** So many that look the same and are not are somebody's joke. */
 const PORTIONS_MAX = 50;
 
-function questionFor(facts: readonly Fact[], call: Call, beyond: Place | undefined): Question {
+function questionFor(facts: readonly Fact[], call: Call, beyond: SortKey | undefined): Question {
   return {
     query: queryFor(facts),
     filters: filtersFor(facts),

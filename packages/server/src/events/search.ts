@@ -14,8 +14,8 @@ import { type Cursors, cursorError } from '../paging.ts';
 import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { EventIndex, Found, OrderStep, Place, Question } from './event-index.ts';
-import { type FoundPageParts, isPlace, showFound, type ShownEvent } from './found-page.ts';
+import type { EventIndex, Found, OrderStep, SortKey, Question } from './event-index.ts';
+import { type FoundPageParts, isPlace, showFound, type ShownMatch } from './found-page.ts';
 import { queryFaults, readQuery, readTimeRange, timeRangeFaults } from './question.ts';
 import { noteSecretsRead } from './secret-read.ts';
 
@@ -27,7 +27,7 @@ export interface SearchParts extends FoundPageParts {
 
 /** Where a page of a search begins, and how many results lie before it. */
 interface Beyond {
-  readonly place: Place;
+  readonly place: SortKey;
   readonly seen: number;
 }
 
@@ -46,7 +46,7 @@ function rules({ search }: Received['input']): OwnViolation[] {
   return details.map((detail) => ({ member: 'search', detail }));
 }
 
-/** What is sorted by relevance has no other order, and nobody asks for the worst. */
+/** Relevance excludes any other order, and only the descending one makes sense. */
 function sortFaults(steps: unknown): ErrorDetail[] {
   // One that is too long is refused for that.
   if (!Array.isArray(steps) || steps.length > LIMITS.sortFieldsMax) return [];
@@ -142,7 +142,7 @@ function totalsOf({ total, aggregations, isApproximate }: Found) {
   };
 }
 
-function hitOf({ event, found: { score, highlights = {} } }: ShownEvent): SearchHit {
+function hitOf({ event, found: { score, highlights = {} } }: ShownMatch): SearchHit {
   return {
     ...event,
     ...(score === undefined ? {} : { score }),

@@ -1,5 +1,5 @@
-// A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without what the
-// reader is not cleared for. What is not what was hashed is not shown, in no view.
+// A stored event as a reader gets it: what was hashed, word for word, with its place in the log; without the parts that
+// the reader is not cleared for. An event that differs from what was hashed is not shown in any view.
 
 import type {
   AuditEvent,
@@ -99,9 +99,9 @@ export function placeOf(
  * What the first text says. The column decides who may see an event, and is not hashed; the text is, and must say the
  * same.
  */
-export function readFacts([text]: StoredContent['texts'], column: Classification): Facts | Altered {
+export function readFacts([text]: StoredContent['texts'], column: Classification): EventFields | Altered {
   try {
-    const facts = parseJson(text) as Facts;
+    const facts = parseJson(text) as EventFields;
     const said = facts.classification;
     return said === column ? facts : { fault: `its column says that it is ${column}, its text says ${said}` };
   } catch (error) {
@@ -124,7 +124,7 @@ export interface Published {
 }
 
 /** What the first text of an event says. The texts of a log are written by drafts alone, and have these members. */
-export type Facts = Pick<
+export type EventFields = Pick<
   AuditEvent,
   | 'timestamp'
   | 'correlationId'

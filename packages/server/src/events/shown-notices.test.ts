@@ -1,4 +1,4 @@
-// Notices are shown whole to whoever may read at all, however low the clearance: their proofs hold in no other way.
+// Notices are shown whole to every reader, even with the lowest clearance: otherwise their proofs would not hold.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

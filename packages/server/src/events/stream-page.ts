@@ -1,5 +1,5 @@
-// A page of a stream: its events in order, without a gap for any reader. What this reader may not see, what is no longer
-// there, or is not what was accepted, is shown as its bare place. Where the store lacks an entry there is no page.
+// A page of a stream: its events in order, without a gap for any reader. An event that this reader may not see, that is
+// deleted, or that differs from what was accepted, is shown as its bare place. Where the store lacks an entry there is no page.
 
 import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';

@@ -1,5 +1,5 @@
-// P8 for reading: two services, alike but for tenants that are in one of them only and say the same words. Whoever is in
-// both is told the same in both: ids and times, which no two services share, are put aside, and nothing else is.
+// P8 for reading: two services, alike but for tenants that are in one of them only and say the same words. Callers of
+// the other tenants get the same answers from both. Only ids and times, which no two services share, are not compared.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -79,7 +79,7 @@ function comparable(text: string): string {
   return text.replace(UNSHARED, '…');
 }
 
-/** On whichever backend; `settings` are those of a store of its own each time. */
+/** On the backend of the test; `settings` are those of a store of its own each time. */
 async function requireAlike(settings: () => Promise<Readonly<Record<string, string>>>): Promise<void> {
   const start = async () => startTestApp(await settings(), { authenticate: believeClearance });
   await using alone = await start();

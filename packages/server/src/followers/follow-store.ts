@@ -1,6 +1,6 @@
-// Where followers are in the logs: the port that keeps it. A follower has a name; what it does with the entries of a log is
-// jobs, and they are stored in one commit with the position behind those entries. So a follower that was killed goes on where
-// it was, and nothing is done twice or left out.
+// The port that keeps the positions of followers. A follower has a name and turns the entries of a log into jobs, which are
+// stored in one commit with the position behind those entries. So a follower that was killed goes on where it was, and
+// nothing is done twice or left out.
 
 import type { TenantId } from '@tallystick/contract';
 import type { NewJob } from '../work/jobs.ts';
@@ -14,8 +14,8 @@ export interface LogBehind {
   readonly endIndex: number;
 }
 
-/** What was done with the entries of a log from `nextIndex` up to, not with, `endIndex`. */
-export interface Step extends LogBehind {
+/** The jobs made from the entries of a log from `nextIndex` up to, but not including, `endIndex`. */
+export interface FollowStep extends LogBehind {
   readonly jobs: readonly NewJob[];
 }
 
@@ -28,5 +28,5 @@ export interface FollowStore {
   /** Some of the logs that it is behind of: of those that this node looks after. */
   behind(name: string, max: number): Promise<LogBehind[]>;
   /** For each step, whether it was saved: not if another node has moved the position meanwhile. */
-  advance(name: string, steps: readonly Step[]): Promise<boolean[]>;
+  advance(name: string, steps: readonly FollowStep[]): Promise<boolean[]>;
 }

@@ -1,6 +1,5 @@
-// What a follower does with the log: the port of its work, which each backend does in its own way. A turn takes the next
-// portion of the log after a position that is saved in the same commit as what was done with it, so a follower that was
-// killed goes on where it was.
+// The port of a follower's work, which each backend does in its own way. A turn takes the next portion of the log, and saves
+// the position in the same commit as its results, so a follower that was killed goes on where it was.
 
 export interface FollowerTurn {
   /** There is more to do at once. */

@@ -1,6 +1,6 @@
 // The loop of every follower: one portion after the other while there are any, then a pause that an append cuts short.
-// After a failure it waits, longer each time. What was set aside is told. Appending comes first: while that has all hands
-// full, a follower that is not far behind stands back.
+// After a failure it waits, longer each time. Events that were set aside are reported. Appending comes first: while it is
+// busy, a follower that is not far behind waits.
 
 import type { Check } from '../admin/health.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
@@ -72,7 +72,7 @@ export function createFollower(parts: FollowerParts): Follower {
           telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
         }
         if (isMore) return 'more';
-        // What arrives one by one is taken together: a portion costs as much as many events.
+        // Events that arrive one by one are taken together: a portion costs as much as many events.
         if (taken > 0) await wait(clock, GATHER_MS, signal);
         return undefined;
       },

@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tallystick-follower-'));
 after(() => rmSync(folder, { recursive: true }));
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
-const WISH = { kind: 'Verification', max: 1000, perLane: 1000, leaseMs: 60_000 } as const;
+const CLAIM = { kind: 'Verification', max: 1000, perLane: 1000, leaseMs: 60_000 } as const;
 
 function openIn(directory: string): Promise<Storage> {
   const onFatal = (error: Error) => {
@@ -62,12 +62,12 @@ async function log(storage: Storage, tenant: string, ...actions: string[]): Prom
 }
 
 async function jobs({ work }: Storage): Promise<string[]> {
-  return (await work.claim(WISH)).map(({ job }) => `${job.tenant} ${job.body}`);
+  return (await work.claim(CLAIM)).map(({ job }) => `${job.tenant} ${job.body}`);
 }
 
 async function letters({ work }: Storage): Promise<Job[]> {
-  const wish = { way: 'Rising', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
-  return work.forTenant('acme').letters(wish);
+  const rows = { way: 'Rising', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+  return work.forTenant('acme').letters(rows);
 }
 
 test('every entry of every log is taken once, in order, also after a restart', async () => {
@@ -122,7 +122,7 @@ test('an entry that cannot be taken is set aside alone, and can be taken later',
   assert.deepEqual([letter?.kind, letter?.attempts], ['Followed.watcher', 3]);
   isMended = true;
   await storage.work.forTenant('acme').retry(letter!.jobId);
-  const [claim] = await storage.work.claim({ ...WISH, kind: 'Followed.watcher' });
+  const [claim] = await storage.work.claim({ ...CLAIM, kind: 'Followed.watcher' });
   const held = { signal: new AbortController().signal, progress() {} };
   const outcome = await follower.work.handle(claim!.job, held);
   const { tenant, jobId } = claim!.job;

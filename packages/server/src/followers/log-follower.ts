@@ -7,7 +7,7 @@ import { parseJson } from '@tallystick/evidence';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import type { JobKind, NewJob } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
-import type { FollowStore, LogBehind, Step } from './follow-store.ts';
+import type { FollowStore, LogBehind, FollowStep } from './follow-store.ts';
 import type { FollowerTurn, FollowerWork, SetAside } from './follower-work.ts';
 
 export interface LogFollowerParts {
@@ -47,7 +47,7 @@ export function createLogFollower(parts: LogFollowerParts): FollowerWork & { rea
 async function takeTurn({ follows, name, ...parts }: LogFollowerParts): Promise<FollowerTurn> {
   const behind = await follows.behind(name, LOGS_MAX);
   const setAside: SetAside[] = [];
-  const steps: Step[] = [];
+  const steps: FollowStep[] = [];
   for (const log of behind) steps.push(await stepOf(log, { follows, name, ...parts }, setAside));
   const moved = await follows.advance(name, steps);
   let taken = 0;
@@ -61,7 +61,7 @@ async function stepOf(
   { tenant, nextIndex, endIndex }: LogBehind,
   parts: LogFollowerParts,
   setAside: SetAside[],
-): Promise<Step> {
+): Promise<FollowStep> {
   const end = Math.min(endIndex, nextIndex + PORTION);
   const events = await parts.log
     .forTenant(tenant)

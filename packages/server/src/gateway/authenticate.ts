@@ -1,4 +1,4 @@
-// Who is calling, and may they. The step fails closed: where nobody can authenticate, nobody is let in. Operations
+// Authenticates and authorizes the caller. The step fails closed: where nobody can authenticate, nobody is let in. Operations
 // without a permission are open, and credentials sent to them are ignored.
 
 import {
@@ -10,7 +10,7 @@ import {
 } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import type { Authenticate, Credentials } from '../access/credentials.ts';
-import type { Refusal } from '../access/roles.ts';
+import type { AccessRefusal } from '../access/roles.ts';
 
 export function authenticate(
   operation: Operation<OperationName>,
@@ -36,7 +36,7 @@ export function authorize(operation: Operation<OperationName>, caller: Caller | 
 }
 
 /** Says what to ask for: the table of permissions is public, what the caller has is not repeated. */
-function messageFor(refusal: Refusal, permission: Permission): string {
+function messageFor(refusal: AccessRefusal, permission: Permission): string {
   const { scope, roles } = PERMISSIONS[permission];
   const needs = `This needs the permission ${permission}: send`;
   if (scope === null) return `${needs} a platform key with the role Admin.`;

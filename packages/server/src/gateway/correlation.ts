@@ -1,4 +1,4 @@
-// Who a request belongs to: its correlation id (`X-Correlation-Id`, else a new UUID), its W3C trace id (from
+// The ids of a request: its correlation id (`X-Correlation-Id`, else a new UUID), its W3C trace id (from
 // `traceparent`, else new) and its own request id. Decided before anything else, so that every answer has them,
 // refusals of malformed requests included.
 
@@ -16,7 +16,7 @@ export interface CorrelationSource {
   readonly nextId: () => string;
 }
 
-/** The correlation of one request. What its sender does not give is made when somebody asks for it: often nobody does. */
+/** The correlation of one request. Ids that the sender does not give are made on demand: often nobody asks. */
 export class RequestCorrelation implements Correlation {
   readonly #source: CorrelationSource;
   /** What was given and is not allowed. */

@@ -35,7 +35,7 @@ function mended(bytes: Buffer): string {
   return Buffer.concat([bytes.subarray(0, -4), sum]).toString('base64url');
 }
 
-test('what was put in comes out, whatever the position is', () => {
+test('a cursor gives back any position that was put in', () => {
   const directions = fc.constantFrom('Next' as const, 'Previous' as const);
   const at = fc.oneof(
     fc.maxSafeNat(),
@@ -115,7 +115,7 @@ test('other filters, another sort order and another operation are a mismatch', (
   }
 });
 
-test('what is asked is the same whatever the order of its members, and with what was left open', () => {
+test('a request is the same in any order of its members, and with its defaults left out', () => {
   const cursor = cursors.make(SCOPE, POSITION);
   const asked = { sort: ['-timestamp'], q: undefined, endTime: null, action: ['Delete.*'] };
   assert.equal(codeOf({ ...SCOPE, asked }, cursor), 'open');

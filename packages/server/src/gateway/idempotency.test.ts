@@ -140,7 +140,7 @@ test('a key stands for one tenant and one operation', async () => {
   assert.equal(count(), 4);
 });
 
-test('a tenant that has not written yet is not looked up; whoever has waited too long does not perform', async () => {
+test('a tenant that has not written yet is not looked up; a request that has waited too long is not performed', async () => {
   const { ask, kinds, finds, count } = stage();
   assert.deepEqual(await kinds([ask({ a: 1 }, { more: { tenantRecord: undefined } })]), ['Created']);
   assert.deepEqual(finds, []);

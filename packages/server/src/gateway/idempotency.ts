@@ -1,4 +1,4 @@
-// Doing once what is asked twice. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
+// Performs a repeated request once. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
 // the same request again gets the first answer again, another one under the same key is refused, and so is the same one
 // of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
 // only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the
@@ -11,7 +11,7 @@ import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
 import type { AnyAnswer, UsedKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
-import { Turns } from '../runtime/turns.ts';
+import { KeyedQueue } from '../runtime/turns.ts';
 import { isVisible, notVisible } from './visible-text.ts';
 
 /** The key with what was asked under it, and by whom; throws INVALID_HEADER. */
@@ -38,7 +38,7 @@ export type AnswerOnce = (
 ) => Promise<AnyAnswer>;
 
 export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
-  const turns = new Turns();
+  const turns = new KeyedQueue();
   return (call, received, again, perform) => {
     const { tenant, operation, once, caller } = call;
     if (tenant === undefined || once === undefined) return perform();

@@ -126,7 +126,7 @@ test('a secret of the wrong kind is not quoted', () => {
   assert.doesNotMatch(shown, /424/);
 });
 
-test('whatever is wrong with a value of any operation, the words are ours', () => {
+test('every fault in a value of any operation is described in our own words', () => {
   // Most occur many times over; and what has members takes long to compile and breaks two rules of its own at most.
   const schemas = new Map(
     OPERATIONS.flatMap(({ input }) => [...everySchema(asJson(input))])

@@ -1,12 +1,12 @@
-// What is wrong with a value, in words that follow the name of its field: `must be 1 to 512 characters; it has 600`.
+// Describes the fault of a value in words that follow the name of its field: `must be 1 to 512 characters; it has 600`.
 // They say what is expected – an example, the allowed words, the limit – and what was found where that is a length, a
-// count or a kind. A text is never quoted here: the detail shows it beside, unless it is a secret. Of a query parameter it
-// is: there all is text, so that its kind would tell nothing.
+// count or a kind. A text is not quoted here: the detail shows it beside, unless it is a secret. Only a query parameter
+// is quoted: there everything is text, so that its kind would tell nothing.
 
 import { cutText, EXPECTED_OF_FORMAT, type JsonSchema } from '@tallystick/contract';
 import { countCharacters, type Fault } from './schema-check.ts';
 
-/** `isInQuery`: the value was sent as text, whatever it should be. */
+/** `isInQuery`: the value was sent as text, for every type. */
 export function issueOf({ keyword, schema, value, at }: Fault, isInQuery = false): string {
   // Only a parameter that was sent several times has several texts where one is asked for.
   if (isInQuery && Array.isArray(value) && schema.type !== 'array') {

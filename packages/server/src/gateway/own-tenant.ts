@@ -1,5 +1,5 @@
 // Where a request repeats its tenant, in the query or in the body, it must be the tenant of the call. This is
-// settled before anything is validated: whoever asks about another tenant learns that and nothing else. Items that
+// settled before anything is validated: a caller who asks about another tenant learns that and nothing else. Items that
 // the operation judges one by one are left to it.
 
 import {

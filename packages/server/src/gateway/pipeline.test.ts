@@ -4,7 +4,7 @@ import { AuditError, operationNamed, type OperationName } from '@tallystick/cont
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
-import type { Call, Place, Received } from '../call.ts';
+import type { Call, InputPlace, Received } from '../call.ts';
 import { bindOperations, type LogOwner, type UsedKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -17,7 +17,7 @@ import { createValidate } from './validate.ts';
 const NOBODY = { apiKey: undefined, authorization: undefined };
 const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
 
-const received = (input: Record<string, unknown>, place: Place = 'Body') =>
+const received = (input: Record<string, unknown>, place: InputPlace = 'Body') =>
   Promise.resolve({
     input,
     violations: [],
@@ -278,7 +278,7 @@ test('a repeat is read as the first request was: validated, or as it came where 
   assert.deepEqual(seen, [{ event: { ...rest, outcome: 'Success' } }, { event }]);
 });
 
-test("the body's correlation id goes into the call and into whatever is answered", async () => {
+test("the body's correlation id goes into the call and into every answer", async () => {
   const seen: string[] = [];
   const gateway = build({
     operations: boundOperations({
@@ -361,7 +361,11 @@ test('every call is noted once, with how it ended, for the tenant that it concer
     'events.ingest 5xx 1',
     'status.get 5xx 1',
   ]);
-  assert.deepEqual(counted(meter.ofTenant('other')), [], 'whoever may not name it leaves no trace there');
+  assert.deepEqual(
+    counted(meter.ofTenant('other')),
+    [],
+    'a caller who may not name it leaves no trace there',
+  );
   assert.deepEqual(counted(meter.ofProcess()), [
     'events.ingest 2xx 2',
     'events.ingest 4xx 3',

@@ -1,4 +1,4 @@
-// The steps that every call takes, in one list, whatever protocol it came by. A protocol finds the operation and
+// The steps that every call takes, in one list, the same for all protocols. A protocol finds the operation and
 // the version (404, 400) and then hands the call over; each step lets it through or throws the one error that is
 // answered. The order is part of the contract: a stranger learns nothing that a later step would say, and nobody's
 // body is read before it is known that they may send one.

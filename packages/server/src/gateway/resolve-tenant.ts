@@ -1,6 +1,5 @@
-// Whose data a call is about: the tenant that the request is addressed to, names in `X-Tenant-Id`, or shows in a token's
-// claim. All that name one must agree with each other and with what the credential is for, else nothing is answered
-// about either.
+// Finds the tenant of a call: the one in the address of the request, in `X-Tenant-Id`, or in a token's claim. All of them
+// must agree with each other and with the credential; otherwise the answer says nothing about either.
 
 import {
   AuditError,
@@ -60,7 +59,7 @@ function missingMessage({ namesTenant }: Caller): string {
 }
 
 /**
- * A token shows its tenant to whoever holds it. A key does not: whoever has found one must not learn here whose data
+ * A token shows its tenant to its holder. A key does not: somebody who has found one must not learn here whose data
  * it opens.
  */
 function issueFor({ namesTenant, tenant }: Caller): string {

@@ -11,8 +11,8 @@ export type BrokenKeyword = Exclude<
 >;
 
 /** Where a value stands: the members and items that lead to it, innermost first. */
-export interface Step {
-  readonly parent: Step | undefined;
+export interface ValuePath {
+  readonly parent: ValuePath | undefined;
   /** A member's name, or an item's index. */
   readonly key: string | number;
 }
@@ -23,7 +23,7 @@ export interface Fault {
   readonly schema: JsonSchema;
   readonly value: unknown;
   /** Of the value at fault; of a member that is missing or unknown, where it should be or is. */
-  readonly at: Step | undefined;
+  readonly at: ValuePath | undefined;
   /** The code that the schema, or the nearest one around it, asks for. */
   readonly code: ErrorCode | undefined;
   /** For an unknown member: whether it is the first one of its object. */
@@ -55,7 +55,7 @@ interface Walk {
   readonly fillsDefaults: boolean;
 }
 
-type Check = (value: unknown, at: Step | undefined, walk: Walk) => void;
+type Check = (value: unknown, at: ValuePath | undefined, walk: Walk) => void;
 
 function report(walk: Walk, fault: Fault): void {
   if (walk.faults === NONE) walk.faults = [];
@@ -218,7 +218,7 @@ function objectCheck(schema: JsonSchema, inner: ErrorCode | undefined, codeOf: C
 }
 
 /** Checks a member that the schema does not name. */
-type OtherCheck = (value: unknown, at: Step, walk: Walk, isFirst: boolean) => void;
+type OtherCheck = (value: unknown, at: ValuePath, walk: Walk, isFirst: boolean) => void;
 
 function otherCheck(
   schema: JsonSchema,
@@ -237,7 +237,7 @@ function checkOthers(
   value: Members,
   known: ReadonlySet<string>,
   check: OtherCheck,
-  at: Step | undefined,
+  at: ValuePath | undefined,
   walk: Walk,
 ): void {
   let isFirst = true;

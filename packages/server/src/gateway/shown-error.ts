@@ -12,7 +12,7 @@ export interface ErrorPlace {
   readonly path: string;
 }
 
-/** No path that leads anywhere is as long; what is longer would only come back to whoever sent it. */
+/** No route is as long; a longer path would only be echoed to its sender. */
 const PATH_LENGTH_MAX = 2000;
 
 export function shownError(error: AuditError, place: ErrorPlace, nowMs: number): ErrorBody['error'] {

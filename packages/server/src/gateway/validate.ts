@@ -1,7 +1,7 @@
 // Whether an input is what its operation takes: every rule of the contract's schema and those that the operation has of
 // its own, all violations in one answer.
-// What is marked `x-left-to-operation`, such as each event of a batch, is passed on as it came; whoever judges it
-// gets the rules of its schema from here.
+// A value marked `x-left-to-operation`, such as each event of a batch, is passed on as it came; the operation that
+// judges it gets the rules of its schema from here.
 
 import {
   asJson,
@@ -19,7 +19,7 @@ import { detailsBelow, refusal } from './violations.ts';
 
 /**
  * Gives the input as the operation takes it: without what is ignored, with defaults filled in. Defaults are filled
- * in place, so whatever needs the request as it was sent must have taken it before.
+ * in place, so code that needs the request as it was sent must copy it before.
  */
 export type Validate = (operation: Operation<OperationName>, received: Received, rules?: OwnRules) => unknown;
 

@@ -1,4 +1,4 @@
-// From what a validator found to the one error that is answered. The code follows from where a member travelled:
+// Turns the findings of a validator into the one error that is answered. The code follows from where a member travelled:
 // a query parameter or header that breaks a rule was not understood, a member of a body or message was, and an
 // identifier in the path that is not well formed names nothing; a schema may say otherwise by
 // `x-refused-as`. Values are shown where they are plain and no secret.
@@ -11,13 +11,13 @@ import {
   isUnderstood,
   LIMITS,
 } from '@tallystick/contract';
-import type { OwnViolation, Place, Received, UnknownParameters } from '../call.ts';
+import type { OwnViolation, InputPlace, Received, UnknownParameters } from '../call.ts';
 import { issueOf, knownMembers } from './issue.ts';
-import type { Fault, Step } from './schema-check.ts';
+import type { Fault, ValuePath } from './schema-check.ts';
 import { cutValue } from './shown-error.ts';
 
 interface Violation {
-  readonly place: Place;
+  readonly place: InputPlace;
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;
 }
@@ -28,10 +28,10 @@ const CODE_OF_PLACE = {
   Body: 'VALIDATION_FAILED',
   Message: 'VALIDATION_FAILED',
   Path: 'ROUTE_NOT_FOUND',
-} as const satisfies Record<Place, ErrorCode>;
+} as const satisfies Record<InputPlace, ErrorCode>;
 
-/** What could not be understood comes before what breaks a rule, and that before what is not there. */
-const PLACES: readonly Place[] = ['Query', 'Header', 'Body', 'Message', 'Path'];
+/** An input that was not understood comes before a broken rule, and that before a thing that does not exist. */
+const PLACES: readonly InputPlace[] = ['Query', 'Header', 'Body', 'Message', 'Path'];
 
 export function refusal(
   faults: readonly Fault[],
@@ -89,7 +89,7 @@ export function detailsBelow(faults: readonly Fault[], at: string): ErrorDetail[
 }
 
 /** Several codes in one place: what could not be understood wins; of several such, the place's own. */
-function codeFor(place: Place, codes: ReadonlySet<ErrorCode>): ErrorCode {
+function codeFor(place: InputPlace, codes: ReadonlySet<ErrorCode>): ErrorCode {
   const notUnderstood = [...codes].filter((code) => !isUnderstood(code));
   const [code, ...others] = notUnderstood.length > 0 ? notUnderstood : codes;
   return code === undefined || others.length > 0 ? CODE_OF_PLACE[place] : code;
@@ -110,7 +110,7 @@ function wordsOf(fault: Fault, isInQuery: boolean): string {
   return `${issue}; known are ${knownMembers(fault).join(', ') || 'none'}`;
 }
 
-function stepsOf(at: Step | undefined): (string | number)[] {
+function stepsOf(at: ValuePath | undefined): (string | number)[] {
   const steps: (string | number)[] = [];
   for (let step = at; step !== undefined; step = step.parent) steps.push(step.key);
   return steps.toReversed();

@@ -185,13 +185,13 @@ test('a log that began while the key was changed has its notice from the next ru
   const clock = { now: () => Date.now() };
   const parts = { log, tree, refused: new Map<string, string>(), clock, correlationId: randomUUID() };
   let noticeId: string | undefined;
-  const wish = { overlapMs: HOUR, nowMs: clock.now(), nextId };
-  await rotateSigningKey(logs.directory, wish, async (planned) => {
+  const request = { overlapMs: HOUR, nowMs: clock.now(), nextId };
+  await rotateSigningKey(logs.directory, request, async (planned) => {
     ({ noticeId } = planned);
     await announceRotation(planned, parts);
     await logs.fill('late', 1);
   });
-  // The key counts, and whoever changed it does not come to look once more.
+  // The key is in force, and the command that changed it does not run again.
   const again = await rotateSigning(logs.config, HOUR);
   assert.deepEqual([again.noticeId, again.logs, again.before], [noticeId, 2, 1]);
   await assert.rejects(rotateSigning(logs.config, HOUR), /the one before signs until/);

@@ -107,18 +107,18 @@ async function noticesOf({ storage }: World, tenant: string): Promise<Notice[]> 
 
 async function rotated(here: World): Promise<Announced> {
   let announced: Announced | undefined;
-  await rotateSigningKey(here.directory, wish(), async (planned) => {
+  await rotateSigningKey(here.directory, request(), async (planned) => {
     announced = await here.announce(planned);
   });
   return announced!;
 }
 
-const wish = (overlapMs = HOUR, nowMs = NOW_MS) => ({ overlapMs, nowMs, nextId });
+const request = (overlapMs = HOUR, nowMs = NOW_MS) => ({ overlapMs, nowMs, nextId });
 
 test('each of 200 logs names both keys before the new one counts, and once', async () => {
   await using here = await world(200);
   let announced: Announced | undefined;
-  const keys = await rotateSigningKey(here.directory, wish(), async (planned) => {
+  const keys = await rotateSigningKey(here.directory, request(), async (planned) => {
     announced = await here.announce(planned);
     assert.equal((await loadSigningKeys(here.directory))!.length, 1, 'it does not count yet');
   });
@@ -149,7 +149,7 @@ test('the old key signs before, both during the overlap, and the new one alone a
   };
   const [old] = signing.verifierKeys(ORIGIN);
   const before = signing.sign(head);
-  await rotateSigningKey(here.directory, wish(), async (planned) => void (await here.announce(planned)));
+  await rotateSigningKey(here.directory, request(), async (planned) => void (await here.announce(planned)));
   assert.deepEqual(signing.verifierKeys(ORIGIN), [old], 'not before it is looked for');
   await signing.reload();
   const during = signing.sign(head);
@@ -176,13 +176,13 @@ test('a rotation that is cut short while logs are told goes on with the same key
   let pools = 0;
   const failing: LogWriter['append'] = (requests, now) =>
     ++pools === 2 ? Promise.reject(new Error('the disk is full')) : here.storage.log.append(requests, now);
-  const cut = rotateSigningKey(here.directory, wish(), async (planned) => {
+  const cut = rotateSigningKey(here.directory, request(), async (planned) => {
     await here.announce(planned, failing);
   });
   await assert.rejects(cut, /the disk is full/);
   assert.equal((await loadSigningKeys(here.directory))!.length, 1);
   let announced: Announced | undefined;
-  const keys = await rotateSigningKey(here.directory, wish(9 * HOUR, NOW_MS + 5), async (planned) => {
+  const keys = await rotateSigningKey(here.directory, request(9 * HOUR, NOW_MS + 5), async (planned) => {
     announced = await here.announce(planned);
   });
   assert.deepEqual([announced!.told.size, announced!.before], [150, 100]);
@@ -199,7 +199,7 @@ test('a rotation that is cut short while logs are told goes on with the same key
 
 test('a crash between the notices and the record loses nothing and repeats nothing', async () => {
   await using here = await world(3);
-  const crash = rotateSigningKey(here.directory, wish(), async (planned) => {
+  const crash = rotateSigningKey(here.directory, request(), async (planned) => {
     await here.announce(planned);
     throw new Error('killed');
   });
@@ -212,7 +212,7 @@ test('a crash between the notices and the record loses nothing and repeats nothi
     'the service starts as before',
   );
   let before: number | undefined;
-  await rotateSigningKey(here.directory, wish(), async (planned) => {
+  await rotateSigningKey(here.directory, request(), async (planned) => {
     ({ before } = await here.announce(planned));
   });
   assert.equal(before, 3);
@@ -223,7 +223,7 @@ test('two at a time announce one rotation, and one of them makes it count', asyn
   await using here = await world(20);
   const rotations = await Promise.allSettled(
     [1, 2, 3].map(() =>
-      rotateSigningKey(here.directory, wish(), async (planned) => void (await here.announce(planned))),
+      rotateSigningKey(here.directory, request(), async (planned) => void (await here.announce(planned))),
     ),
   );
   assert.deepEqual(rotations.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected']);

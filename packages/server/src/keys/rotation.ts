@@ -1,4 +1,4 @@
-// Tells every log that the key which signs it will be another one, before that key counts: whoever trusts the old key
+// Tells every log that the key which signs it will be another one, before that key counts: a reader who trusts the old key
 // learns of the new one from the log itself. It can be done again after a crash: all notices of one rotation have one
 // id, under which the store knows those that are there already. A log that must not go on is left out; owed-notices.ts
 // comes back to it.
@@ -94,7 +94,7 @@ export function noticeFor(
   const draft = draftNotice(facts, { eventId: noticeId, nowMs });
   // By which it is recognised: the rest of it may say another time when it is written again.
   const sentFingerprint = Buffer.from(next.fingerprint, 'hex');
-  // What the service itself has written it may recognise.
+  // The service may recognise its own notices.
   return { tenant, drafts: [{ ...draft, sentFingerprint }], clearance: 'Secret', atomic: true };
 }
 

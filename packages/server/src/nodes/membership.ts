@@ -1,4 +1,4 @@
-// How this node takes part: every second it says that it is there, and learns how the others are.
+// The membership of this node: every second it reports that it is alive, and learns the state of the others.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';

@@ -1,11 +1,11 @@
 // Nodes are processes that serve from one store, all of them equal: each takes every request, and each looks after a part of
-// the logs in the loops that sign, seal and index them. Which part is settled by leases: who is not heard of for a while
-// loses its own, and the others take it over. The port through which a node takes part; a store that is of one process alone
+// the logs in the loops that sign, seal and index them. Leases decide which part: a node that is silent for a while
+// loses its own, and the others take them over. This is the port through which a node takes part; a store of a single process
 // has none.
 
 import type { TenantId } from '@tallystick/contract';
 
-/** What a node is told by another, so that it need not wait for its next look. Whoever misses it finds out a little later. */
+/** A hint from another node, so that this one need not wait for its next look. A missed hint only costs that time. */
 export type News = 'Appended' | 'CheckpointWanted' | 'Published' | 'SharesFreed';
 
 export interface NodeState {
@@ -49,6 +49,6 @@ export interface Nodes {
   leave(): Promise<void>;
   /** Soon, together with what is told at about the same time; nobody is told twice of the same. */
   tell(news: News): void;
-  /** Whoever wants to know what others tell. */
+  /** The listeners for hints from other nodes. */
   onTold(listener: (news: News) => void): void;
 }

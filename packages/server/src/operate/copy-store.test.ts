@@ -20,7 +20,7 @@ import { EVENT } from '../testing/bound-operations.ts';
 import { type LivedInStore, livedInStore, TENANTS } from '../testing/lived-in-store.ts';
 import { raw } from '../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
-import { answersTo, type Question, questionsOn } from '../testing/read-answers.ts';
+import { answersTo, type ReadRequest, questionsOn } from '../testing/read-answers.ts';
 import type { TestApp } from '../testing/test-app.ts';
 import { type CopiedStore, copyStore } from './copy-store.ts';
 import { openStorage } from './open-data.ts';
@@ -79,7 +79,7 @@ function isDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === 'object' && value !== null && Symbol.asyncDispose in value;
 }
 
-async function allAnswers(app: TestApp, store: LivedInStore, asked: Map<string, Question[]>) {
+async function allAnswers(app: TestApp, store: LivedInStore, asked: Map<string, ReadRequest[]>) {
   const answers = new Map<string, Record<string, string>>();
   for (const tenant of TENANTS) {
     const key = store.readers.get(tenant)!;
@@ -98,7 +98,7 @@ describe('a service that was copied', () => {
   it('answers the same, recognises what was sent before, and goes on', async () => {
     using store = made.clone();
     const url = await server.createDatabase();
-    const asked = new Map<string, Question[]>();
+    const asked = new Map<string, ReadRequest[]>();
     let before: Map<string, Record<string, string>>;
     {
       await using app = await store.start();

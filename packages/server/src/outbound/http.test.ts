@@ -175,7 +175,7 @@ describe('the guarded client', () => {
     }
   });
 
-  it('refuses an address before it connects, as it is written and whatever name leads to it', async () => {
+  it('refuses an address before it connects, written out or behind any name', async () => {
     await using server = await plain(says('reached'));
     const { port } = server;
     const rules = { http: (address: string) => address === '127.0.0.2' };

@@ -43,7 +43,7 @@ export interface OutboundRequest {
 }
 
 export interface OutboundAnswer {
-  /** Whatever it is; a redirect is an answer too. */
+  /** Any status; a redirect is an answer too. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;

@@ -73,7 +73,7 @@ export function createOpenIdIssuer(settings: OpenIdSettings, parts: OpenIdParts)
     claims,
     requiresScope,
     async keyFor(header, token) {
-      // Where discovery failed the next token tries again; keys that were had stay, whatever becomes of the provider.
+      // Where discovery failed the next token tries again; known keys stay, even if the provider fails.
       keys ??= findKeys().catch((error: unknown) => {
         keys = undefined;
         throw error;

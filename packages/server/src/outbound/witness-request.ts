@@ -9,7 +9,7 @@ export interface WitnessRequest {
   readonly signal: AbortSignal;
 }
 
-export interface Reply {
+export interface WitnessReply {
   readonly status: number;
   /** Without parameters, in lower case. */
   readonly contentType: string;
@@ -19,7 +19,10 @@ export interface Reply {
 /** Three cosignatures by keys of the largest kind known fit, and a hundred and fifty of ours. */
 const REPLY_BYTES_MAX = 16 * 1024;
 
-export async function post(http: OutboundHttp, { address, ...request }: WitnessRequest): Promise<Reply> {
+export async function post(
+  http: OutboundHttp,
+  { address, ...request }: WitnessRequest,
+): Promise<WitnessReply> {
   const { status, headers, body } = await http.send({
     ...request,
     url: address,

@@ -125,7 +125,7 @@ function afterwards(before: Promise<void>, run: () => void): Timer {
 }
 
 describe('collecting cosignatures', { concurrency: 4 }, () => {
-  it('adds the cosignatures of all, in the order of their names, whoever was first', async () => {
+  it('adds the cosignatures of all, in the order of their names, not of their answers', async () => {
     const slowly: Script = async (...args) => {
       await wait(systemClock, 100);
       await cosigns(...args);
@@ -335,7 +335,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
     assert.equal(isQuorum, true, 'nobody has to cosign');
   });
 
-  it('whoever has cosigned already is not asked again', async () => {
+  it('a witness that has cosigned already is not asked again', async () => {
     await using witness = await scripted('a', cosigns);
     const policy = await parsePolicy(`witness a ${witness.key.verifierKey} ${witness.url}\nquorum a\n`);
     const options = { prove: proveTo(9), policy, http, clock: systemClock };

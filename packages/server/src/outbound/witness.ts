@@ -1,6 +1,6 @@
 // Asks the witnesses of a policy to cosign a checkpoint (c2sp.org/tlog-witness), all at the same time. A cosignature
-// counts once it has verified against the witness's key. What a witness answers, or that it does not, is never an error
-// of the caller: it stands in that witness's report. Two answers are alarms, because they say that somebody has shown the
+// counts once it has verified against the witness's key. A bad answer, or none, is never an error for
+// the caller: it stands in that witness's report. Two answers are alarms, because they say that somebody has shown the
 // witness another log under our name: it has a larger one than ours, or one that ours does not extend.
 
 import {
@@ -20,7 +20,7 @@ import {
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { OutboundError, type OutboundHttp } from './http.ts';
-import { post, type Reply } from './witness-request.ts';
+import { post, type WitnessReply } from './witness-request.ts';
 
 export interface CollectOptions {
   /** The checkpoint, signed by the log. */
@@ -30,7 +30,7 @@ export interface CollectOptions {
   readonly policy: WitnessPolicy;
   readonly http: OutboundHttp;
   readonly clock: Clock;
-  /** Aborted: whoever has not answered by now does not count. */
+  /** Aborted: a witness that has not answered by now does not count. */
   readonly signal?: AbortSignal;
   /** What each witness had last, kept by the caller from one call to the next, so that most need one request. */
   readonly sizes?: Map<string, number>;
@@ -40,7 +40,7 @@ export interface CollectOptions {
   readonly lateMs?: number;
 }
 
-export type Outcome =
+export type WitnessOutcome =
   | 'Cosigned'
   /** It says that it has a larger log: ours was rolled back, or somebody else signs for it. An alarm. */
   | 'Ahead'
@@ -58,7 +58,7 @@ export type Outcome =
 export interface WitnessReport {
   /** Its name in the policy. */
   readonly witness: string;
-  readonly outcome: Outcome;
+  readonly outcome: WitnessOutcome;
   /** For people: what it answered. */
   readonly message: string;
   readonly status?: number;
@@ -189,11 +189,11 @@ async function requestOf({ note, size, prove }: Submission, oldSize: number): Pr
 }
 
 /** The size that the witness has, if it was asked from another one. */
-function conflictSize({ status, contentType, body }: Reply): number | undefined {
+function conflictSize({ status, contentType, body }: WitnessReply): number | undefined {
   return status === 409 && contentType === TREE_SIZE_CONTENT_TYPE ? parseTreeSize(body) : undefined;
 }
 
-function refused(witness: PolicyWitness, reply: Reply, isSameSize: boolean): WitnessReport {
+function refused(witness: PolicyWitness, reply: WitnessReply, isSameSize: boolean): WitnessReport {
   const { status } = reply;
   const said = `it answers ${status}: ${JSON.stringify(reply.body.trim().slice(0, 200))}`;
   // Of two roots for one size, witnesses of an earlier version of the protocol say 409, without a size.
@@ -219,7 +219,7 @@ function forgotten(remembered: number, oldSize: number): string {
   return `cosigned, but it had ${remembered} entries before and then said ${oldSize}: it has forgotten`;
 }
 
-function reportOf({ name }: PolicyWitness, outcome: Outcome, message: string): WitnessReport {
+function reportOf({ name }: PolicyWitness, outcome: WitnessOutcome, message: string): WitnessReport {
   return { witness: name, outcome, message };
 }
 

@@ -1,6 +1,6 @@
-// What a tenant's policies say of one event that comes in: how it is classified, how long its content is kept, and what decided
-// that. There are no policies yet, so the tenant's settings decide: its default classification, raised by what the sender hints
-// at and never lowered by it, and its default retention.
+// Applies a tenant's policies to an incoming event: its classification, its retention, and which rule decided them. There are
+// no policies yet, so the tenant's settings decide: its default classification, which the hint of the sender can raise and
+// never lower, and its default retention.
 
 import { type Classification, CLASSIFICATIONS, type Duration, type PolicyId } from '@tallystick/contract';
 import { higher } from '../access/roles.ts';

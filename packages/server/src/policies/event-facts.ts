@@ -1,5 +1,5 @@
-// What rules may ask of one event, sent or stored. Each fact is read when a rule asks for it, so that one that no rule asks for
-// costs nothing.
+// The facts of one event, sent or stored, that rules may ask for. A fact is read when a rule asks for it, so unused facts cost
+// nothing.
 
 import type { AuditEvent } from '@tallystick/contract';
 

@@ -62,7 +62,7 @@ test('nothing is seen of a tenant that is not known, or without a caller', () =>
   }
 });
 
-test('withheld content looks the same whatever there is of it', () => {
+test('withheld content always looks the same', () => {
   const withheld = sightWith('Public').judge(eventOf('Internal'));
   for (const content of [{}, { payload: { a: 1 } }, { context: {}, payload: {} }]) {
     assert.deepEqual(contentSeen(withheld, content), {

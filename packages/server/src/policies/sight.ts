@@ -1,6 +1,6 @@
-// What one reader may see, compiled: every operation that shows events asks it, and compares no classification by itself. By
-// the reader's clearance and the event's classification that is all of an event; its facts without context and payload; or, of
-// a secret, nothing, not even that it is there.
+// The compiled rights of one reader: every operation that shows events asks it, and compares no classification by itself.
+// Depending on the reader's clearance and the event's classification, the reader sees all of an event; its facts without
+// context and payload; or, of a secret event, nothing, not even that it exists.
 
 import { type AuditEvent, type Classification, CLASSIFICATIONS } from '@tallystick/contract';
 import type { Call } from '../call.ts';
@@ -76,7 +76,7 @@ export function isReadNoted({ classification }: Pick<AuditEvent, 'classification
   return classification === 'Secret';
 }
 
-/** What stands in place of a single value that was redacted. */
+/** Stands in place of a single redacted value. */
 export const REDACTED = '[REDACTED]';
 
 type Content = Pick<AuditEvent, 'context' | 'payload' | 'redaction'>;
@@ -87,8 +87,7 @@ export function contentSeen({ extent }: Visibility, content: Content): Content {
 }
 
 /**
- * What stands in place of withheld content. Always both members, whatever the event has of them: whether there is a
- * payload is withheld with it.
+ * Stands in place of withheld content. It always has both members: whether there is a payload is withheld with it.
  */
 export function withheldContent(): Required<Content> {
   return {

@@ -1,10 +1,10 @@
 // The values of an event that are searched, in this order: action, actor, resource, context, payload; members and
-// elements as they stand. Keys are not searched, and nothing is that this reader does not see. Here, and only here,
-// are the limits of what is found by words: the first 10,000 tokens of an event, 255 of the same.
+// elements as they stand. Keys are not searched, nor values that this reader does not see. The limits of the search by
+// words are here, and only here: the first 10,000 tokens of an event, 255 of the same.
 
 import { type AuditEvent, LIMITS } from '@tallystick/contract';
 import { REDACTED } from '../policies/sight.ts';
-import type { Step } from './field-path.ts';
+import type { PathStep } from './field-path.ts';
 import { eachToken } from './tokens.ts';
 
 export const EVENT_TOKENS_MAX = LIMITS.searchedWordsMax;
@@ -17,7 +17,7 @@ export type SearchedEvent = Pick<
 
 export interface TokenVisitor {
   /** A value begins: text, number, boolean, null, list or object. The path is good for this call only. */
-  value(path: readonly Step[], value: unknown): void;
+  value(path: readonly PathStep[], value: unknown): void;
   /** A token of the value that began last. `place` counts the value's tokens from 0; one over a limit leaves a gap. */
   token(token: string, place: number): void;
 }
@@ -57,18 +57,18 @@ export function isRedacted(
   return value === REDACTED && redaction !== undefined && redaction.fields.includes(path());
 }
 
-type VisitValue = (path: readonly Step[], value: unknown) => void;
+type VisitValue = (path: readonly PathStep[], value: unknown) => void;
 
 function eachValue(event: SearchedEvent, visit: VisitValue): void {
   for (const member of ['action', 'actor', 'resource', 'context', 'payload'] as const) {
-    // What is withheld as a whole is named as a whole, and `{}` stands in its place.
+    // A member that is withheld as a whole is named as a whole, and `{}` stands in its place.
     const isWithheld = event.redaction?.fields.includes(member) ?? false;
     if (event[member] !== undefined && !isWithheld) eachBelow(event, [member], event[member], visit);
   }
 }
 
 // An event is nested at most 32 levels deep: the log accepts no other.
-function eachBelow(event: SearchedEvent, path: Step[], value: unknown, visit: VisitValue): void {
+function eachBelow(event: SearchedEvent, path: PathStep[], value: unknown, visit: VisitValue): void {
   if (isRedacted(event, value, () => path.join('.'))) return;
   visit(path, value);
   if (typeof value !== 'object' || value === null) return;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatPath, leadsTo, type QueryStep, type Step } from './field-path.ts';
+import { formatPath, leadsTo, type QueryStep, type PathStep } from './field-path.ts';
 
 test('a path is written with dots, brackets, and quotes where a key needs them', () => {
   const table: [path: QueryStep[], written: string][] = [
@@ -15,7 +15,7 @@ test('a path is written with dots, brackets, and quotes where a key needs them',
 });
 
 test('a path of a query leads to its values, through lists and to their elements', () => {
-  const table: [steps: QueryStep[], path: Step[], leads: boolean][] = [
+  const table: [steps: QueryStep[], path: PathStep[], leads: boolean][] = [
     [['payload', 'a'], ['payload', 'a'], true],
     [['payload', 'a'], ['context', 'a'], false],
     [['payload', 'a'], ['payload', 'b'], false],
@@ -28,7 +28,7 @@ test('a path of a query leads to its values, through lists and to their elements
     [['payload', 'a', null, 'b'], ['payload', 'a', 3, 'b'], true],
     [['payload', 'a', 3, 'b'], ['payload', 'a', 3, 'b'], true],
     [['payload', 'a', 2, 'b'], ['payload', 'a', 3, 'b'], false],
-    // An element is not a member, whatever its name.
+    // An element is not a member, with any name.
     [['payload', 'a', null], ['payload', 'a', 'b'], false],
     [['payload', 'a', 3], ['payload', 'a', '3'], false],
     [['payload', 'a', '3'], ['payload', 'a', 3], false],

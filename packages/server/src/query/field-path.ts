@@ -2,10 +2,10 @@
 // `payload."a key".x` for a key with other characters than letters, digits, `_`, `-`, `$` and `@`.
 
 /** The key of a member, or the index of an element. */
-export type Step = string | number;
+export type PathStep = string | number;
 
 /** A step of a query: null is any element. */
-export type QueryStep = Step | null;
+export type QueryStep = PathStep | null;
 
 const PLAIN_KEY = /^[\p{L}\p{N}\p{M}_$@-]+$/u;
 
@@ -28,7 +28,7 @@ export function quote(text: string): string {
  * way, and a list at the end stands for each of its elements: `payload.lines.sku` is `payload.lines[*].sku`. One step
  * alone, `payload`, is all that is below it.
  */
-export function leadsTo(steps: readonly QueryStep[], path: readonly Step[]): boolean {
+export function leadsTo(steps: readonly QueryStep[], path: readonly PathStep[]): boolean {
   if (steps.length === 1) return steps[0] === path[0];
   let at = 0;
   for (const step of steps) {
@@ -39,7 +39,7 @@ export function leadsTo(steps: readonly QueryStep[], path: readonly Step[]): boo
   return afterElements(path, at) >= path.length;
 }
 
-function afterElements(path: readonly Step[], from: number): number {
+function afterElements(path: readonly PathStep[], from: number): number {
   let at = from;
   while (at < path.length && typeof path[at] === 'number') at++;
   return at;

@@ -1,4 +1,4 @@
-// What the search takes for the same letter. A text is folded by these steps, in this order: NFKD; marks (\p{M}) and
+// Folds letters that the search takes for the same, by these steps, in this order: NFKD; marks (\p{M}) and
 // invisible characters (Default_Ignorable_Code_Point: soft hyphen, zero-width space …) taken out; lower case; the
 // letters of LETTERS replaced, which Unicode does not take apart; NFC, which puts the syllables of Hangul together.
 // Folding a folded text changes nothing.

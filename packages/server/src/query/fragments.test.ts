@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { FRAGMENT_LENGTH, FRAGMENTS_MAX, fragmentsOf, type Span } from './fragments.ts';
+import { FRAGMENT_LENGTH, FRAGMENTS_MAX, fragmentsOf, type TextSpan } from './fragments.ts';
 
-const spansOf = (text: string, word: string): Span[] =>
+const spansOf = (text: string, word: string): TextSpan[] =>
   [...text.matchAll(new RegExp(word, 'gu'))].map(({ index }) => ({ start: index, end: index + word.length }));
 const filler = 'lorem ipsum dolor sit amet '.repeat(20).trim();
 

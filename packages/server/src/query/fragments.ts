@@ -9,12 +9,12 @@ const LEAD_LENGTH = 40;
 const CUT_REACH = 16;
 
 /** From `start` to before `end`, in UTF-16 units. */
-export interface Span {
+export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-export function fragmentsOf(text: string, found: readonly Span[]): string[] {
+export function fragmentsOf(text: string, found: readonly TextSpan[]): string[] {
   const fragments: string[] = [];
   let rest = merged(found).map(({ start, end }) => ({
     start,
@@ -32,8 +32,8 @@ export function fragmentsOf(text: string, found: readonly Span[]): string[] {
 }
 
 /** In order, those that overlap as one. */
-function merged(spans: readonly Span[]): Span[] {
-  const result: Span[] = [];
+function merged(spans: readonly TextSpan[]): TextSpan[] {
+  const result: TextSpan[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {
     const last = result.at(-1);
     if (last === undefined || span.start >= last.end) result.push(span);
@@ -43,7 +43,7 @@ function merged(spans: readonly Span[]): Span[] {
 }
 
 /** Holds the first of `found` and ends inside none of them. */
-function pieceFrom(text: string, from: number, found: readonly Span[]): Span {
+function pieceFrom(text: string, from: number, found: readonly TextSpan[]): TextSpan {
   const first = found[0]!;
   const lead = Math.max(from, Math.min(first.start - LEAD_LENGTH, text.length - FRAGMENT_LENGTH));
   const start = text.length <= FRAGMENT_LENGTH ? from : cutAfterSpace(text, lead, first.start);
@@ -79,7 +79,7 @@ function wholeCharacter(text: string, at: number): number {
   return at > 0 && text.codePointAt(at - 1)! > 0xffff ? at - 1 : at;
 }
 
-function marked(text: string, { start, end }: Span, found: readonly Span[]): string {
+function marked(text: string, { start, end }: TextSpan, found: readonly TextSpan[]): string {
   let shown = start > 0 ? '… ' : '';
   let at = start;
   for (const span of found) {

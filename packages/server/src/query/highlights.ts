@@ -1,5 +1,5 @@
-// Where the words of a query stand in an event as this reader sees it, for people: by the path of the value, pieces of
-// its text as it is, with what was found between « and ». Such marks that the text itself has stay as they are.
+// Shows people where the words of a query stand in an event as this reader sees it: by the path of the value, pieces of
+// its original text, with the matches between « and ». Such marks in the text itself stay as they are.
 // Words and phrases are marked, anywhere or in their field; fields that are compared as a whole, numbers of a field
 // and what stands behind a NOT are not.
 
@@ -7,7 +7,7 @@ import { LIMITS } from '@tallystick/contract';
 import { textOf } from './event-tokens.ts';
 import { formatPath, leadsTo } from './field-path.ts';
 import { ruleOf } from './fields.ts';
-import { fragmentsOf, type Span } from './fragments.ts';
+import { fragmentsOf, type TextSpan } from './fragments.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Query, Text, Value } from './query.ts';
 import { placesOf, type SeenValue, wordedValues } from './seen-values.ts';
@@ -54,7 +54,7 @@ interface AskedPhrase {
 }
 
 /** Where the words of the terms stand in the value's text, which is cut into words once for all of them. */
-function spansOf(terms: readonly AskedPhrase[], seen: SeenValue): Span[] {
+function spansOf(terms: readonly AskedPhrase[], seen: SeenValue): TextSpan[] {
   const found: { readonly first: number; readonly last: number }[] = [];
   for (const { term, phrase } of terms) {
     if (!looksAt(term, seen)) continue;
@@ -62,7 +62,7 @@ function spansOf(terms: readonly AskedPhrase[], seen: SeenValue): Span[] {
       found.push({ first: place, last: place + phrase.words.length - 1 });
   }
   if (found.length === 0) return [];
-  const words: Span[] = [];
+  const words: TextSpan[] = [];
   eachToken(textOf(seen.value)!, (_token, start, end) => words.push({ start, end }) > 0);
   return found.map(({ first, last }) => ({ start: words[first]!.start, end: words[last]!.end }));
 }

@@ -43,7 +43,7 @@ test('a number is found by its digits', () => {
   assertFinds(shownEvent(), ['1000.5', '1000', '30'], ['1000.50', '100', '3']);
 });
 
-test('a phrase is words side by side in one value, whatever stands between them', () => {
+test('a phrase is words side by side in one value, with any separator between them', () => {
   assertFinds(
     shownEvent(),
     ['"asked for"', '"ASKED... for"', '"for a refund"', 'for-a-refund', '"a 1"', '"delete invoice"'],

@@ -101,13 +101,13 @@ function timeOf(name: FieldName, { position, text, prefix }: Written): string {
   );
 }
 
-/** What is compared as a whole must have something that is seen, else every value begins with it. */
+/** A text that is compared as a whole must have a visible character, or every value would begin with it. */
 function withCharacter(position: number, text: string): string {
   if (foldText(text) !== '') return text;
   throw new QueryFault(position, `${shown(text)} has no character to look for`);
 }
 
-/** What is found by words must have one. */
+/** A search by words needs at least one word. */
 function withWord(position: number, text: string): string {
   if (phraseOf(text, false).words.length > 0) return text;
   throw new QueryFault(position, `${shown(text)} has no letter or digit to look for`);

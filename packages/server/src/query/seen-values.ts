@@ -2,13 +2,13 @@
 
 import { isAtLeast } from '../policies/sight.ts';
 import { eventTokens } from './event-tokens.ts';
-import type { Step } from './field-path.ts';
+import type { PathStep } from './field-path.ts';
 import type { QueriedEvent } from './queried-event.ts';
 import type { Phrase } from './tokens.ts';
 
 export interface SeenValue {
   /** From the event down: `['payload', 'lines', 0, 'sku']`. */
-  readonly path: readonly Step[];
+  readonly path: readonly PathStep[];
   readonly value: unknown;
   /** The path as text, where the value is a fact: no content. */
   readonly fact: string | undefined;
@@ -37,7 +37,7 @@ export function seenValues(event: QueriedEvent): SeenValue[] {
 export function wordedValues(event: QueriedEvent): SeenValue[] {
   const values: Seen[] = [];
   const make = maker(event);
-  let path: readonly Step[] = [];
+  let path: readonly PathStep[] = [];
   let value: unknown;
   let isNew = false;
   eventTokens(event, {
@@ -54,7 +54,7 @@ export function wordedValues(event: QueriedEvent): SeenValue[] {
   return values;
 }
 
-function maker(event: QueriedEvent): (path: readonly Step[], value: unknown) => Seen {
+function maker(event: QueriedEvent): (path: readonly PathStep[], value: unknown) => Seen {
   // An index of such content holds no words that could be compared with a beginning.
   const isClosed = event.kind === 'Event' && isAtLeast(event.classification, 'Confidential');
   return (path, value) => {

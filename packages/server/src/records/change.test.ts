@@ -103,8 +103,8 @@ test('what is refused is the answer, and what was read before is forgotten all t
   ];
   for (const refusal of refusals) {
     const { steps, change } = setUp(() => refusal);
-    const wish = { owner: 'acme', writes: [writeOf(ID)], correlationId: 'order-7' };
-    assert.deepEqual(await change(wish), refusal);
+    const request = { owner: 'acme', writes: [writeOf(ID)], correlationId: 'order-7' };
+    assert.deepEqual(await change(request), refusal);
     assert.equal(steps.at(-1), 'changed');
   }
 });

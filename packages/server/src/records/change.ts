@@ -27,7 +27,7 @@ export interface RecordWrite {
   readonly notice: ChangeNotice;
 }
 
-export interface ChangeWish {
+export interface ChangeRequest {
   readonly owner: RecordOwner;
   readonly writes: readonly RecordWrite[];
   readonly correlationId: string;
@@ -43,7 +43,7 @@ export type ChangeResult =
   | ChangeRefusal;
 
 /** Resolves when it is durable, or refused. */
-export type Change = (wish: ChangeWish) => Promise<ChangeResult>;
+export type ChangeRecords = (request: ChangeRequest) => Promise<ChangeResult>;
 
 export interface ChangeParts {
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
@@ -57,7 +57,7 @@ export interface ChangeParts {
   readonly nextId: () => string;
 }
 
-export function createChange(parts: ChangeParts): Change {
+export function createChange(parts: ChangeParts): ChangeRecords {
   const { append, provide, macs, onChanged, clock, random, nextId } = parts;
   return async ({ owner, writes, correlationId, once, jobs = [] }) => {
     await provide(owner);
@@ -86,6 +86,6 @@ export function createChange(parts: ChangeParts): Change {
 export function recordsOf(result: ChangeResult): readonly StoredRecord[] | ChangeRefusal {
   if (result.status === 'Done') return result.records;
   if (result.status === 'Stale' || result.status === 'NameTaken') return result;
-  // Whoever asks again gets the answer to the first one.
+  // A repeat gets the answer to the first request.
   throw new AuditError('SERVICE_UNAVAILABLE', 'The same request is being answered elsewhere; ask again.');
 }

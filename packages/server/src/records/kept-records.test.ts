@@ -127,7 +127,7 @@ test('a record of a key that another process has just made is one of ours', asyn
   assert.deepEqual(forged, ['of no key']);
 });
 
-test('whoever only lists gets what is stored', async () => {
+test('a caller without keys, which only lists, gets the stored records', async () => {
   assert.equal(await AS_THEY_ARE.get('a', async () => 1), 1);
   assert.equal((await AS_THEY_ARE.genuine(record('forged')))?.id, 'forged');
   assert.equal((await AS_THEY_ARE.allGenuine([record('forged')])).length, 1);

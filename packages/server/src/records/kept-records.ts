@@ -1,6 +1,6 @@
-// Records as they are read again and again: what was read is kept for as long as it holds. Whoever asks gets it after a look
-// at the version of all records, unless that was looked at a moment ago; what this process changes is forgotten at once. A
-// record that this installation has not made is as good as none.
+// Keeps records that are read again and again for as long as they are current. A read first looks at the version of all
+// records, unless it did so a moment ago; a record that this process changes is forgotten at once. A record that this
+// installation has not made counts as missing.
 
 import type { Clock } from '../runtime/clock.ts';
 import type { RecordMacs } from './record-macs.ts';
@@ -35,8 +35,8 @@ export class KeptRecords {
   }
 
   /**
-   * What `read` gives, or gave before. Only what exists is kept, so strangers cannot fill the memory; whoever asks for
-   * what is being read waits for it.
+   * The result of `read`, now or before. Only records that exist are kept, so strangers cannot fill the memory; calls for
+   * a record that is being read wait for it.
    */
   async get<T>(name: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     await this.#lookForChanges();
@@ -90,7 +90,7 @@ export class KeptRecords {
   }
 }
 
-/** Without keys, for whoever only lists what is stored. */
+/** Without keys, for callers that only list stored records. */
 export const AS_THEY_ARE: Pick<KeptRecords, 'get' | 'genuine' | 'allGenuine'> = {
   get: (_, read) => read(),
   genuine: async (record) => record,

@@ -1,6 +1,5 @@
-// What keeps a record from being put past us: whoever can write to the database, and to nothing else, can neither make a
-// record that counts nor alter one. Each bears a MAC under a key that is made from a key which signs checkpoints, and those
-// are in files:
+// Authenticates records: somebody who can write to the database, and to nothing else, can neither make a valid record nor
+// alter one. Each bears a MAC under a key that is derived from a key which signs checkpoints, and those are in files:
 //
 //   mac = u16 number of the signing key, from 1 ‖ HMAC-SHA256(HKDF-SHA256(that key), text)
 //   text = RFC 8785 of [log origin, owner, kind, id, version, state, uniqueName, lookup, salt, body], null where there is none

@@ -3,7 +3,7 @@
 // request uses up, and with the other records of the same change. Each noun says what its records hold; no backend knows.
 
 import type { TenantId } from '@tallystick/contract';
-import type { RowsWish } from '../paging.ts';
+import type { RowsRequest } from '../paging.ts';
 
 export type RecordKind = 'ApiKey' | 'Tenant';
 
@@ -37,7 +37,7 @@ export type ChangeRefusal =
   | { readonly status: 'NameTaken'; readonly uniqueName: string };
 
 export interface RecordReader {
-  /** Another value after every change of any record, whichever process made it. */
+  /** Another value after every change of any record, by any process. */
   version(): Promise<unknown>;
   /** So long may a reader use what it has read before it looks at the version again. */
   freshMs(): number;
@@ -54,7 +54,7 @@ export interface OwnedRecords {
   find(kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
   /** By id. */
   list(kind: RecordKind): Promise<readonly StoredRecord[]>;
-  page(kind: RecordKind, wish: RowsWish): Promise<readonly StoredRecord[]>;
+  page(kind: RecordKind, request: RowsRequest): Promise<readonly StoredRecord[]>;
   /** How many there are, counted up to one more than a list's total is exact for. */
   count(kind: RecordKind): Promise<number>;
 }

@@ -44,12 +44,15 @@ export function callsHere<T extends object>(target: T): Calls<T> {
 }
 
 /** The same methods without their first argument, which is always this one. */
-export function callsFor<First, Methods extends object>(first: First, calls: Methods): Bound<Methods, First> {
+export function callsFor<First, Methods extends object>(
+  first: First,
+  calls: Methods,
+): BoundMethods<Methods, First> {
   const calling =
     (method: string): Method =>
     (...args) =>
       call(calls, method, [first, ...args]);
-  return methodsBy(calling) as Bound<Methods, First>;
+  return methodsBy(calling) as BoundMethods<Methods, First>;
 }
 
 /** The other way round: the methods of a port of one tenant, with the tenant as their first argument. */
@@ -59,7 +62,7 @@ export type OfAny<T, First> = {
     : never;
 };
 
-export type Bound<T, First> = {
+export type BoundMethods<T, First> = {
   readonly [K in keyof T]: T[K] extends (first: First, ...rest: infer A) => infer R
     ? (...rest: A) => R
     : never;

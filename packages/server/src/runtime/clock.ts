@@ -36,7 +36,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`, or as soon as `signal` aborts: whoever waits then looks at the signal. */
+/** Resolves after `delayMs`, or as soon as `signal` aborts: the caller then looks at the signal. */
 export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

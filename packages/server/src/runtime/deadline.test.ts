@@ -30,7 +30,7 @@ test('work that is done in time gives its value or its error, and leaves no time
 });
 
 for (const asksEarly of [true, false]) {
-  test(`when the time is over, whoever waits is told, and so is the work, ${asksEarly ? 'while it waits' : 'when it asks later'}`, async () => {
+  test(`when the time is over, the caller gets the error and the work is told to stop, ${asksEarly ? 'while it waits' : 'when it asks later'}`, async () => {
     const clock = createFakeClock();
     let seen: Deadline | undefined;
     let told: unknown;

@@ -1,5 +1,5 @@
-// Work that must be done within a time. When the time is over, whoever waits gets the error that says so, and the
-// work is told to stop; what it does afterwards is seen by nobody.
+// Work that must be done within a time. When the time is over, the caller gets the error that says so, and the
+// work is told to stop; nobody sees its later result.
 
 import type { Clock } from './clock.ts';
 

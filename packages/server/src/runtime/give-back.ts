@@ -1,7 +1,7 @@
 // Gives the memory of a large buffer back at once, instead of leaving it to the collector. V8 counts such bytes, and
 // looks through its whole heap for buffers that nobody has any more whenever some tens of megabytes have come
-// together: under load that costs a tenth of all time. What was given back is empty: whoever still reads from it
-// finds nothing, and never the bytes of another request.
+// together: under load that costs a tenth of all time. A buffer that was given back is empty: a late reader
+// finds nothing in it, and never the bytes of another request.
 
 /** Above what a socket or a decoder gives in one piece: smaller ones may not be ours alone. */
 const BYTES_MIN = 128 * 1024;

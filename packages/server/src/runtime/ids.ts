@@ -1,8 +1,8 @@
 // ULIDs: 26 characters of Crockford's base 32, ten for the milliseconds since 1970 (48 bits), sixteen random
 // (80 bits), so that `^[0-7][0-9A-HJKMNP-TV-Z]{25}$` holds. One source promises that every id it gives is greater than
-// the one before, whatever the wall clock does: within a millisecond the random part counts up by one; while the
-// clock is behind it grows by one and 40 random bits, because senders may choose ids, and whoever could tell the next
-// one would have the time to take it. When it overflows, the time part moves on by one millisecond.
+// the one before, even if the wall clock is set back: within a millisecond the random part counts up by one; while the
+// clock is behind it grows by one and 40 random bits, because senders may choose ids, and a sender who could predict the
+// next one would have the time to take it. When it overflows, the time part moves on by one millisecond.
 
 import { ok as assert } from 'node:assert/strict';
 import type { Clock } from './clock.ts';

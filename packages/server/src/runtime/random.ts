@@ -1,4 +1,4 @@
-// Randomness, handed in. The system's source is cryptographic throughout, so nobody has to ask which one is.
+// Randomness, handed in. The system's source is cryptographic throughout, so every use of it is safe.
 
 import { randomFillSync, randomUUID } from 'node:crypto';
 

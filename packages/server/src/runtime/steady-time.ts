@@ -1,5 +1,5 @@
-// Time that runs on evenly: the wall clock as it stood at the start, and what has elapsed since. What must last for a
-// span, such as the memory of a key, is neither cut short nor drawn out when somebody sets the wall clock.
+// Time that runs on evenly: the wall clock as it stood at the start, and what has elapsed since. A time span
+// that is measured by it, such as the life of a key, does not change when somebody sets the wall clock.
 
 import type { Clock } from './clock.ts';
 

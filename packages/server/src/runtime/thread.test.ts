@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { ownBuffers, threadsBeside } from './thread.ts';
 
-test('a thread that cannot be started fails whoever asks it, and nothing else', async () => {
+test('a thread that cannot be started fails its callers, and nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-thread-'));
   try {
     writeFileSync(join(folder, 'broken.js'), "throw new Error('no such module');");

@@ -1,7 +1,7 @@
-// Worker threads that answer messages, and the handles by which main asks them. What a thread does at once it does one by one
-// and in order; answers that take time may overtake one another. A message may hand over ArrayBuffers instead of cloning them,
-// and a thread may hand a question on to another, which then answers it. When a thread dies, everybody who waits for it is
-// told, and so is whoever started it: what it was doing is unknown.
+// Worker threads that answer messages, and the handles by which main asks them. A thread handles messages one
+// by one and in order; answers that take time may overtake one another. A message may hand over ArrayBuffers instead of cloning them,
+// and a thread may hand a question on to another, which then answers it. When a thread dies, all callers that wait for it
+// get an error, and so does its owner: nobody knows how far it came.
 
 import { AssertionError } from 'node:assert';
 import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';
@@ -17,7 +17,7 @@ export interface ThreadHandle<Message> extends AsyncDisposable {
   ask(message: Message, handOver?: readonly ArrayBuffer[], answeredBy?: Answering): Promise<unknown>;
 }
 
-/** A thread, whatever is asked of it. */
+/** A thread with any kind of message. */
 type Answering = ThreadHandle<never>;
 
 interface Question {
@@ -141,7 +141,7 @@ class WorkerHandle<Message> implements ThreadHandle<Message> {
   #crashed(error: Error): void {
     const crash = (this.#crash ??= error);
     rejectAll(this, crash);
-    // Until it is open, whoever waits for that is told.
+    // Until it is open, the caller that waits for that gets the error.
     if (this.#isOpened && !this.#isStopping) this.#onCrash(crash);
   }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { SharedTurns, Turns } from './turns.ts';
+import { FairQueue, KeyedQueue } from './turns.ts';
 
 test('work of one name is done in order, work of another beside it, and a failure stops nothing', async () => {
-  const turns = new Turns();
+  const turns = new KeyedQueue();
   const done: string[] = [];
   const work = (text: string, rounds: number) => async () => {
     for (let round = 0; round < rounds; round++) await setImmediate();
@@ -26,7 +26,7 @@ test('work of one name is done in order, work of another beside it, and a failur
 });
 
 test('who shares a thing takes turns: a hundred of one do not go before one of another', async () => {
-  const turns = new SharedTurns();
+  const turns = new FairQueue();
   const done: string[] = [];
   let atOnce = 0;
   const ask = (who: string, isSound = true) =>

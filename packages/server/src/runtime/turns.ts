@@ -1,9 +1,9 @@
-// Whose turn it is. Work on one and the same thing is done in the order in which it was asked for; work on something that
-// all share goes round those who ask, so that one who asks for much waits for itself and the others do not.
+// Two queues for asynchronous work. One runs work of the same name in order; the other runs all work one at a time and goes
+// round the callers, so that a caller with much work delays itself and not the others.
 
-/** One after the other, if it has the same name. */
-export class Turns {
-  /** By name, what the next one waits for. */
+/** Runs work of the same name one after the other. */
+export class KeyedQueue {
+  /** By name, the end of the newest work. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   take<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -23,9 +23,9 @@ export class Turns {
   }
 }
 
-/** One at a time, whoever asks; each of those who wait in turn. */
-export class SharedTurns {
-  /** By who asked; the first is the next. */
+/** Runs one piece of work at a time; callers that wait come in turn. */
+export class FairQueue {
+  /** By caller; the first is the next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isTaken = false;
 
@@ -45,7 +45,7 @@ export class SharedTurns {
     else queue.push(begin);
   }
 
-  /** The turn stays taken while it is handed on: one who comes right now must not slip in. */
+  /** The turn stays taken while it is handed on, so that a new caller cannot slip in. */
   #handOn(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

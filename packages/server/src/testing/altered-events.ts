@@ -29,7 +29,7 @@ export function alteredEvents(app: TestApp) {
     for (const event of [EVENT_OF, { ...EVENT_OF, ...more }, EVENT_OF]) {
       ids.push((await caller.ingest(event)).body.eventId);
     }
-    // What is changed before it is signed is told by whoever signs: the log is refused.
+    // The signer detects a change that is made before signing: the log is refused.
     assert.equal((await ask(tenant, `/audit-events/${ids[2]}/proof`)).status, 200);
     const streams = (await ask(tenant, '/event-streams')).body as List<EventStream>;
     const page = async (clearance?: Classification) => {

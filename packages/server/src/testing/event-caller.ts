@@ -18,7 +18,7 @@ export const believeClearance: Authenticate = ({ apiKey }) =>
 
 export const KEY_ID = '01KE0000000000000000000001';
 
-/** Whatever was asked, one of these was answered; a test knows which. */
+/** The answer to any request is one of these; a test knows which. */
 export type AnyBody = Omit<IngestReceipt, 'status'> &
   Omit<BatchResult, 'status' | 'error'> &
   Required<AuditEvent> &

@@ -6,7 +6,7 @@ import {
   type EventPlace,
   isRefusal,
   type Judge,
-  type Refusal,
+  type EventRefusal,
   type SoundEvent,
 } from '../events/judge.ts';
 import { isPlain } from '../events/plain-event.ts';
@@ -21,7 +21,7 @@ export function createTestJudge(requireActorIdentity = false): Judge {
 /** The latest timestamp that tests accept, unless they say otherwise. */
 export const LATEST = '2026-06-01T00:00:00.000Z';
 
-export function eventPlace(path = '', broken: Refusal['details'] = []): EventPlace {
+export function eventPlace(path = '', broken: EventRefusal['details'] = []): EventPlace {
   return { path, broken, unlisted: 0, detailsMax: LIMITS.errorDetailsMax };
 }
 
@@ -32,7 +32,12 @@ export function soundEvent(judge: Judge, value: unknown): SoundEvent {
   return judged;
 }
 
-export function refusalOf(judge: Judge, value: unknown, broken: Refusal['details'] = [], at = ''): Refusal {
+export function refusalOf(
+  judge: Judge,
+  value: unknown,
+  broken: EventRefusal['details'] = [],
+  at = '',
+): EventRefusal {
   const judged = judge(value, eventPlace(at, broken), LATEST);
   if (!isRefusal(judged)) throw new Error('accepted');
   return judged;

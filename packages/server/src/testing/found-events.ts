@@ -10,7 +10,7 @@ import type {
 } from '@tallystick/contract';
 import type { TestApp } from './test-app.ts';
 
-export interface Asked<Body> {
+export interface FinderAnswer<Body> {
   readonly status: number;
   readonly code: string;
   readonly headers: Headers;
@@ -19,8 +19,8 @@ export interface Asked<Body> {
 
 export interface Finder {
   /** `query` is what stands behind the question mark. */
-  list(query?: string): Promise<Asked<List<AuditEvent>>>;
-  search(request?: SearchRequest | string): Promise<Asked<SearchAnswer>>;
+  list(query?: string): Promise<FinderAnswer<List<AuditEvent>>>;
+  search(request?: SearchRequest | string): Promise<FinderAnswer<SearchAnswer>>;
   /** Until nothing waits to be indexed. */
   caughtUp(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const SHOWS_NOTHING = 'limit=1&actorId=nobody-at-all';
 
 export function finderOf(app: TestApp, tenant = 'acme', clearance: Classification = 'Secret'): Finder {
   const headers = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
-  const ask = async <Body>(path: string, body?: string): Promise<Asked<Body>> => {
+  const ask = async <Body>(path: string, body?: string): Promise<FinderAnswer<Body>> => {
     const way = body === undefined ? { headers } : { headers, method: 'POST', body };
     const response = await fetch(`${app.url}/api/v1/audit-events${path}`, way);
     const answer = (await response.json()) as Body & { error?: { code: string } };

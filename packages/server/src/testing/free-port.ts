@@ -1,5 +1,5 @@
-// A port for a server that is started on it more than once. It is below those that the system gives to whoever connects to
-// somebody: no one of them gets it while the server is down.
+// A port for a server that is started on it more than once. It is below the ephemeral range, so that
+// no outgoing connection gets it while the server is down.
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';

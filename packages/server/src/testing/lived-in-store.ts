@@ -31,7 +31,7 @@ export interface SentOnce {
   readonly eventId: string;
 }
 
-/** What is known of the data, whichever copy of it. */
+/** The known facts of the data, the same for all copies. */
 interface Lived {
   /** Keys of a reader of each tenant, which may not see what is Secret: to see that would write to the log. */
   readonly readers: ReadonlyMap<TenantId, string>;

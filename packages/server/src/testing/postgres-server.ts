@@ -24,7 +24,7 @@ export interface PostgresServer extends Databases {
   readonly dataDirectory: string;
   /** As a power cut does: all of its processes at once. */
   kill(): Promise<void>;
-  /** As an operator does: whoever is connected is sent away. */
+  /** As an operator does: all connections are ended. */
   stop(): Promise<void>;
   /** Another one, started on a copy of its files as its standby; this one must not run. `from` is where it finds this one. */
   copyAsStandby(from: { readonly port: number }): Promise<PostgresServer>;

@@ -14,14 +14,14 @@ import type { TestApp } from './test-app.ts';
 import { until } from './until.ts';
 
 /** With `isLeft` the content is still there when it is done, as after a crash behind the notice. */
-export interface PurgeWish {
+export interface PurgeRequest {
   readonly tenant: TenantId;
   readonly spans: readonly IndexSpan[];
   readonly isLeft?: boolean;
 }
 
 /** Of a service on a data directory. */
-export async function purgeBeside({ dataDirectory }: TestApp, wish: PurgeWish): Promise<void> {
+export async function purgeBeside({ dataDirectory }: TestApp, request: PurgeRequest): Promise<void> {
   await using storage = await openSqliteStorage({
     directory: dataDirectory,
     logOrigin: undefined,
@@ -34,13 +34,13 @@ export async function purgeBeside({ dataDirectory }: TestApp, wish: PurgeWish): 
       throw error;
     },
   });
-  await purgeIn(storage, wish);
+  await purgeIn(storage, request);
 }
 
 /** Of a service that has the same store open. */
 export async function purgeIn(
   { log, tree, removal }: Storage,
-  { tenant, spans, isLeft = false }: PurgeWish,
+  { tenant, spans, isLeft = false }: PurgeRequest,
 ): Promise<void> {
   const correlationId = createSystemRandom().uuid();
   const request = { tenant, spans, cause: 'Retention' as const, correlationId, deadline: new Deadline() };

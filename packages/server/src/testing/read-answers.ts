@@ -8,13 +8,13 @@ import { finderOf } from './found-events.ts';
 import type { TestApp } from './test-app.ts';
 
 /** A path, with the body that is posted to it, if there is one. */
-export type Question = readonly [path: string, body?: unknown];
+export type ReadRequest = readonly [path: string, body?: unknown];
 
 const API = '/api/v1';
 const EVENTS_PROVEN = 12;
 
 /** What can be asked of a log as it is now. */
-export async function questionsOn(app: TestApp, tenant: TenantId, key: string): Promise<Question[]> {
+export async function questionsOn(app: TestApp, tenant: TenantId, key: string): Promise<ReadRequest[]> {
   const caller = adminCaller(app, tenant, key);
   const get = async <T>(path: string): Promise<T> => {
     const { code, text } = await caller.get(`${API}${path}`);
@@ -33,12 +33,12 @@ export async function questionsOn(app: TestApp, tenant: TenantId, key: string): 
   return [
     [`${log}/checkpoint`],
     [`${log}/key`],
-    ...widths.flatMap((tile): Question[] => [[`${log}/tile/0/${tile}`], [`${log}/tile/entries/${tile}`]]),
+    ...widths.flatMap((tile): ReadRequest[] => [[`${log}/tile/0/${tile}`], [`${log}/tile/entries/${tile}`]]),
     ...(full === 0 ? [] : [[`${log}/tile/1/000.p/${full}`] as const]),
     ['/checkpoints/latest'],
     [`/checkpoints/consistency?from=1&to=${treeSize}`],
     ['/event-streams?limit=100'],
-    ...streams.flatMap(({ streamId }): Question[] => [
+    ...streams.flatMap(({ streamId }): ReadRequest[] => [
       [`/event-streams/${streamId}`],
       [`/event-streams/${streamId}/events?limit=100`],
     ]),
@@ -49,7 +49,7 @@ export async function questionsOn(app: TestApp, tenant: TenantId, key: string): 
     ['/audit-events/search', { query: 'action:Delete.* zebra', aggregations: ['byAction', 'byDay'] }],
     ...events
       .filter((_, i) => i % Math.ceil(events.length / EVENTS_PROVEN) === 0)
-      .flatMap(({ eventId }): Question[] => [
+      .flatMap(({ eventId }): ReadRequest[] => [
         [`/audit-events/${eventId}`],
         [`/audit-events/${eventId}/proof`],
       ]),
@@ -61,7 +61,7 @@ const PASSING = /"(?:cursor|nextCursor|previousCursor)":"[^"]*"|cursor=[^"&]*|"q
 
 /** Once the index has come after the log. */
 export async function answersTo(
-  questions: readonly Question[],
+  questions: readonly ReadRequest[],
   app: TestApp,
   tenant: TenantId,
   key: string,

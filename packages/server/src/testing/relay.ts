@@ -25,7 +25,7 @@ export class Relay implements AsyncDisposable {
     return relay;
   }
 
-  /** Whoever is connected is cut off; whoever comes gets there. */
+  /** Cuts off the open connections; new ones get through. */
   leadTo(port: number): void {
     this.#to = port;
     this.cut();

@@ -33,7 +33,7 @@ export interface Node extends LogNode {
 
 export interface Installation {
   readonly start: (streams?: Partial<StreamLimits>) => Node;
-  /** As whoever owns the tables can, past all rights. */
+  /** As the owner of the tables can, past all rights. */
   readonly raw: (sql: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
   readonly connect: () => Promise<Client>;
 }

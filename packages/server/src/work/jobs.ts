@@ -1,9 +1,9 @@
-// Jobs: work that must be done whatever happens to the process that was asked for it. A job is stored before anybody is told
-// of it, is claimed by one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them.
-// A backend keeps what is promised here; storage/conformance holds it to that.
+// Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by
+// one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them. The conformance
+// suite in storage/conformance checks that each backend keeps these promises.
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
-import type { RowsWish } from '../paging.ts';
+import type { RowsRequest } from '../paging.ts';
 
 /** What a job is about; each has one handler. */
 export type JobKind = 'IndexEvent' | 'Rebuild' | 'Verification' | `Followed.${string}`;
@@ -99,7 +99,7 @@ export interface Claim {
 
 export type ClaimRef = Pick<Job, 'tenant' | 'jobId'> & Pick<Claim, 'token'>;
 
-export type Outcome =
+export type JobOutcome =
   | {
       readonly status: 'Done';
       readonly result?: string | undefined;
@@ -116,10 +116,10 @@ export type Outcome =
   | { readonly status: 'Dead'; readonly reason: string };
 
 export interface Finished extends ClaimRef {
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
 }
 
-export interface ClaimWish {
+export interface ClaimRequest {
   readonly kind: JobKind;
   readonly max: number;
   /** No more than so many of one lane are held at a time, by all holders together. */
@@ -146,7 +146,7 @@ export interface TenantJobs {
   find(jobId: string): Promise<Job | undefined>;
   /** Unless it has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;
-  letters(wish: RowsWish & LetterStates): Promise<Job[]>;
+  letters(request: RowsRequest & LetterStates): Promise<Job[]>;
   letterCount(states: LetterStates): Promise<number>;
   /** Lets go of those of a kind that have not failed since then. */
   removeLetters(kind: JobKind, failedBeforeMs: number): Promise<number>;
@@ -160,7 +160,7 @@ export interface WorkStore {
    * Jobs that are due, each held by the caller from now on until its lease ends. Tenants take turns, and so do the lanes of a
    * tenant: one that has very many jobs keeps nobody else waiting.
    */
-  claim(wish: ClaimWish): Promise<Claim[]>;
+  claim(request: ClaimRequest): Promise<Claim[]>;
   /** For each, whether it is still held: then its lease is so long again, and its progress is saved. */
   renew(
     claims: readonly (ClaimRef & { readonly progress?: string | undefined })[],

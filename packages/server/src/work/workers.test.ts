@@ -127,7 +127,7 @@ test('a handler whose lease cannot be renewed is told to stop before the next ho
   let stoppedAt = 0;
   let isAway = true;
   const store: WorkerParts['store'] = {
-    claim: (wish) => storage.work.claim(wish),
+    claim: (request) => storage.work.claim(request),
     finish: (finished) => storage.work.finish(finished),
     sweep: () => storage.work.sweep(),
     renew: () => (isAway ? Promise.reject(new Error('away')) : storage.work.renew([], 0)),

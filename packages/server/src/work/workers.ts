@@ -1,12 +1,12 @@
-// Those who do jobs: for each kind a handler, so many at a time. A worker claims jobs, holds their leases while the handlers
-// run, and saves what came of them, many in one commit. A handler whose lease could not be renewed in time is told to stop,
+// Workers do jobs: each kind has a handler and a limit of concurrent jobs. A worker claims jobs, holds their leases while the
+// handlers run, and saves their results, many in one commit. A handler whose lease could not be renewed in time is told to stop,
 // so that no job is done by two at once.
 
 import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Claim, ClaimRef, Finished, Job, JobKind, Outcome, WorkStore } from './jobs.ts';
+import type { Claim, ClaimRef, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
 
 /** What a handler may say while it works. */
 export interface Holding {
@@ -23,10 +23,10 @@ export interface KindOfWork {
   /** Of one lane, by all nodes together. */
   readonly perLane: number;
   /** Throws where it has failed: see `attemptsMax`. */
-  handle(job: Job, holding: Holding): Promise<Outcome>;
+  handle(job: Job, holding: Holding): Promise<JobOutcome>;
   readonly attemptsMax: number;
   /** What becomes of a job that has failed so often; undefined: it is a dead letter. */
-  outOfAttempts?(job: Job): Outcome;
+  outOfAttempts?(job: Job): JobOutcome;
 }
 
 export interface WorkerParts {
@@ -186,7 +186,7 @@ class Worker implements AsyncDisposable {
         if (this.#parts.clock.monotonicNs() - this.#renewedNs >= PROGRESS_MS * 1e6) this.#keeper?.wake();
       },
     };
-    let outcome: Outcome;
+    let outcome: JobOutcome;
     try {
       outcome = await this.#kind.handle(job, holding);
     } catch (error) {
@@ -196,8 +196,8 @@ class Worker implements AsyncDisposable {
     await (this.#saving ??= this.#save());
   }
 
-  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): Outcome {
-    // Told to stop: whoever claims it next goes on.
+  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
+    // Told to stop: the next claim goes on.
     if (aborted) return { status: 'PutOff', inMs: 0 };
     const { telemetry } = this.#parts;
     const { kind, attempts, tenant, jobId } = job;
@@ -210,7 +210,7 @@ class Worker implements AsyncDisposable {
 
   /** All that ends while it is being saved goes with the next commit. Never rejects. */
   async #save(): Promise<void> {
-    // What ends in the same moment is one commit.
+    // Jobs that end in the same moment are one commit.
     await Promise.resolve();
     for (;;) {
       const ended = this.#ended;

@@ -1,5 +1,5 @@
-// A database that somebody tampers with as its superuser, past all rights, and whoever verifies looks at meanwhile, in the
-// role that only reads: both in one transaction, which is taken back.
+// A database that a test tampers with as its superuser, past all rights, and then verifies in the role that only reads:
+// both in one transaction, which is rolled back.
 
 import { Client } from 'pg';
 import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';

@@ -1,7 +1,7 @@
 // How many bytes of bodies may be held at once while they are being read. Each body is bounded by itself; this bounds
 // all of them together, so that many callers who send slowly, or little that unpacks to much, cannot fill the memory.
-// Nobody may hold more than is still free: one tenant gets half at most, two a third each, and there is always room for
-// one who has sent nothing yet.
+// No sender may hold more than is still free: one tenant gets half at most, two a third each, and there is always room
+// for a new one.
 
 import { AuditError } from '@tallystick/contract';
 

@@ -12,7 +12,7 @@ import type { BodyBudget } from './body-budget.ts';
 const broken = new WeakMap<IncomingMessage, AuditError>();
 const BROKEN = 'tallystick:broken';
 
-/** Tells whoever reads this body, now or later, that the rest of it will not come. */
+/** Tells the reader of this body, now or later, that the rest of it will not come. */
 export function breakBody(request: IncomingMessage): void {
   broken.set(request, malformed('The body is not framed as HTTP asks.'));
   request.emit(BROKEN);
@@ -37,7 +37,7 @@ export interface BytesLimits {
   readonly timeoutMs: number;
 }
 
-/** What all bodies share, whichever mount reads them. */
+/** Shared by the bodies of all mounts. */
 export interface BytesParts {
   readonly clock: Clock;
   readonly budget: BodyBudget;
@@ -97,7 +97,7 @@ export function readBytes(
         request.unpipe();
         stream.destroy();
       }
-      // What is left of a refused body is let go by, so that the next request on the connection can be read.
+      // Discard the rest of a refused body, so that the next request on the connection can be read.
       request.resume();
       settle();
     };

@@ -1,6 +1,6 @@
 // A body of any size, sent as its reader takes it: no more is read from the source than fits into the buffers of the
 // connection. A source that fails, or that gives another number of bytes than was said, cuts the connection, since
-// that is the only way left to tell the reader that this is not all. Whoever stops reading is let go.
+// that is the only way left to tell the reader that this is not all. A reader that stops reading is disconnected.
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../runtime/clock.ts';

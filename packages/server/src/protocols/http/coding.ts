@@ -20,7 +20,7 @@ export function codingFor(acceptEncoding: string | undefined, length: number): C
 
 const ELEMENT = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i;
 
-/** What is not well formed is not asked for; `*` stands for what is not named. */
+/** A malformed coding is ignored; `*` stands for all that are not named. */
 function weightOf(coding: Coding, acceptEncoding: string): number {
   let others = 0;
   for (const element of acceptEncoding.split(',')) {

@@ -1,6 +1,6 @@
 // The open connections of a server: which are being answered, which have been refused, and which only rest. Closing
 // is never in haste – a connection that is closed under bytes that are still coming takes the answer back – and
-// always bounded: whoever has had the last answer on a connection gets a moment to read it, and no longer.
+// always bounded: the client gets a moment to read the last answer on a connection, and no longer.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -68,7 +68,7 @@ export class Connections {
   refuse(socket: Duplex, text: string): void {
     this.#refused.add(socket);
     socket.end(text);
-    // What still comes is let go by; else its end would never be seen.
+    // Discard what still arrives; otherwise the end would never be seen.
     socket.resume();
     const timer = this.#clock.after(LINGER_MS, () => socket.destroy());
     socket.once('close', () => timer.cancel());

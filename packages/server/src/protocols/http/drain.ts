@@ -1,9 +1,9 @@
 // Stopping without cutting anyone off. For a moment new connections are still accepted, because those that wait to
-// be would be reset; then no more. Whoever is being answered gets the answer; a connection that is kept alive gets a
+// be would be reset; then no more. Requests under way are answered; a connection that is kept alive gets a
 // moment to send its next request, which is answered with `Connection: close`, because closing it under a request on
-// its way would look like a failure. What is idle or refused then is closed, somewhat later the heads that never
-// became a request, and at the end of the given time everything. Before any of it, what has arrived is looked at: timers
-// come first, and a process that did not get its turn for a while finds both at once.
+// its way would look like a failure. Then idle and refused connections are closed, somewhat later those whose head
+// never became a request, and at the end of the given time all of them. Before each step,
+// requests that have arrived are read: timers fire first, and a process that was suspended for a while finds both at once.
 
 import { Server as NetServer } from 'node:net';
 import { type Clock, wait } from '../../runtime/clock.ts';

@@ -114,7 +114,7 @@ test('a body that comes unasked is taken, and the connection goes on', async () 
   socket.destroy();
 });
 
-test('whoever speaks HTTP/1.0 knows no 100 Continue and is sent none', async () => {
+test('an HTTP/1.0 client knows no 100 Continue and is sent none', async () => {
   const socket = await open(app.port);
   socket.write(head({ ...ALLOWED, 'Content-Length': text.length }, 'POST /api/v1/audit-events HTTP/1.0'));
   socket.write(text);

@@ -139,7 +139,7 @@ const ODDITIES: [what: string, request: string | Buffer, expected: string][] = [
 test('random bytes: 400 INVALID_HEADER', async () => {
   for (let i = 0; i < 20; i++) {
     const noise = randomBytes(1 + 97 * i);
-    // No method begins with such a byte, whatever chance brings.
+    // No method begins with such a byte, in no random case.
     noise[0]! |= 0x80;
     const [answer, ...more] = await exchangeRaw(app.port, noise);
     const found = [answer?.status, bodyOf(answer).error?.['code'], more];

@@ -1,6 +1,5 @@
-// What HTTP allows and we do not: whatever lets two parties read one request in two ways (two hosts, a transfer
-// coding that only one of them knows), and expectations that we cannot meet. Nothing else in the request is looked
-// at before this.
+// Refuses what HTTP allows and we do not: framing that two parties can read in two ways (two hosts, a transfer coding
+// that only one of them knows), and expectations that we cannot meet. This check comes before all others.
 
 import type { IncomingMessage } from 'node:http';
 import { AuditError } from '@tallystick/contract';

@@ -125,7 +125,7 @@ test('connections over the limit are closed at once, the others are served, and 
   for (const client of [...clients, next]) client.destroy();
 });
 
-test('a refused connection is closed within two seconds of the refusal, whatever its client does', async () => {
+test('a refused connection is closed within two seconds of the refusal, for any behaviour of its client', async () => {
   const clock = createFakeClock();
   using running = await startServer(answerOk, { clock });
   const table = [

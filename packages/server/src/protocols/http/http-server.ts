@@ -1,5 +1,5 @@
-// Node's HTTP server, set up so that whatever it would answer by itself – an unknown method, headers too large or
-// too slow, an expectation, a request that is no HTTP – is answered by us instead, or not at all.
+// Node's HTTP server, set up so that we answer the requests that it would answer by itself – an unknown method, headers
+// too large or too slow, an expectation, a request that is no HTTP – or nobody does.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -29,7 +29,7 @@ export interface HttpServerOptions {
 }
 
 export interface ConnectionLimits {
-  /** Whoever neither sends nor reads for so long is gone, or means harm. */
+  /** A client that neither sends nor reads for so long is gone, or hostile. */
   readonly stillMs: number;
   readonly connectionsMax: number;
 }
@@ -155,7 +155,7 @@ function refuseConnection(error: ClientError, socket: Socket, open: Connections,
 /** A request is being answered. Either its own body is broken, or a request sent behind it is. */
 function refuseDuringAnswer(response: ServerResponse, socket: Socket): void {
   if (!response.req.complete) breakBody(response.req);
-  // Closed afterwards anyway; and whatever else comes must not be noted piece by piece.
+  // It is closed afterwards anyway, and later bytes must not be recorded piece by piece.
   if (!response.shouldKeepAlive) return;
   response.shouldKeepAlive = false;
   response.once('finish', () => socket.destroySoon());
@@ -180,7 +180,7 @@ function understood(error: ClientError): AuditError {
   }
 }
 
-/** A method, whatever it is, a target and a version; or a line that is cut off within its path. */
+/** Any method, a target and a version; or a line that is cut off within its path. */
 const REQUEST_LINE =
   /^(?:\r\n)*[!#$%&'*+.^_`|~0-9A-Za-z-]+ (?:[\x21-\x7e]+ HTTP\/1\.[01]\r\n|\/[\x21-\x7e]*$)/;
 

@@ -72,7 +72,7 @@ async function ask(name: OperationName | 'nothing', input: unknown, headers: Rec
   return { ...said, headers: response.headers, code: said.kind ?? said.fault?.code };
 }
 
-test('an operation does the same whichever protocol asks for it', async () => {
+test('an operation does the same for every protocol', async () => {
   const { code, body } = await ask('events.ingest', { event: EVENT });
   assert.equal(code, 'Created');
   const read = await rest.get(`/api/v2/audit-events/${body!.eventId}`);

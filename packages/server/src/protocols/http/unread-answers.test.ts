@@ -40,7 +40,7 @@ async function serve(unread: UnreadAnswers) {
   };
 }
 
-test('when too much is not read, whoever has held an answer longest is let go, and nobody else', async () => {
+test('when too much is unread, only the client that has held an answer longest is disconnected', async () => {
   await using server = await serve(new UnreadAnswers(2.5 * ANSWER_BYTES));
   const cut = () => server.answers.map(({ destroyed }) => destroyed);
   await server.ask();

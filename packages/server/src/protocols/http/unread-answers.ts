@@ -1,7 +1,7 @@
 // The answers that their readers have not taken yet. Each is bounded, and so is the time for which it is held; this
 // bounds all of them together, so that many who ask for large pages and read them slowly cannot fill the memory. When
-// there are too many, those who have held theirs longest are let go: refusing new ones would let the slow lock out the
-// quick. A page that was cut off can be asked for again.
+// there are too many, the clients that have held theirs longest are disconnected: refusing new ones would let slow clients
+// lock out quick ones. A page that was cut off can be asked for again.
 
 import type { ServerResponse } from 'node:http';
 

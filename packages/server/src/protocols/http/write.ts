@@ -1,4 +1,4 @@
-// An answer onto the wire. Headers are one flat list, in the order in which they are sent, because that is the form
+// Writes an answer to the connection. Headers are one flat list, in the order in which they are sent, because that is the form
 // that Node writes without making another.
 
 import { type ServerResponse, STATUS_CODES } from 'node:http';

@@ -1,4 +1,4 @@
-// Which of the forms that an answer has the caller would rather have, by `Accept` (RFC 9110, 12.5.1).
+// Chooses the form of an answer that the caller prefers, by `Accept` (RFC 9110, 12.5.1).
 
 const ELEMENT = /^\s*([^\s/;,]+\/[^\s/;,]+)\s*((?:;[^;]*)*)$/;
 const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
@@ -21,7 +21,7 @@ interface Range {
   readonly weight: number;
 }
 
-/** What is not well formed is not asked for. */
+/** A malformed media type is ignored. */
 function rangeIn(element: string): Range[] {
   const [, type, parameters = ''] = ELEMENT.exec(element) ?? [];
   if (type === undefined) return [];

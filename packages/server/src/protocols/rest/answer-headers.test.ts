@@ -29,7 +29,7 @@ test('a value that no header can hold is a failure of ours', () => {
   assert.throws(() => fill('events.ingest', { eventId: 'a\r\nb' }), /Invalid character/);
 });
 
-test('the name of a file can be sent whatever it holds', () => {
+test('a file name with any characters can be sent', () => {
   const table: [name: string, header: string][] = [
     ['export 1.json', 'attachment; filename="export 1.json"'],
     ['a"b\\c.csv', `attachment; filename="a_b_c.csv"; filename*=UTF-8''a%22b%5Cc.csv`],

@@ -63,7 +63,7 @@ function memberOf(value: unknown, name: string): string | number | undefined {
   return typeof member === 'string' || typeof member === 'number' ? member : undefined;
 }
 
-/** Whatever else stands in a name, as RFC 8187 has it; the plain form is for those that read only that. */
+/** The other characters of a name, encoded as in RFC 8187; the plain form is for clients that read only that. */
 const PLAIN = /[^A-Za-z0-9 !#$&()+,.=@^_`{}~-]/gu;
 const NOT_ATTRIBUTE = /[!'()*]/g;
 

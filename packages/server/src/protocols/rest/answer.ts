@@ -1,5 +1,4 @@
-// From an answer or an error to a status, headers and bytes. The statuses come from the contract's two tables and
-// from nowhere else.
+// Turns an answer or an error into a status, headers and bytes. All statuses come from the contract's two tables.
 
 import {
   type AuditError,
@@ -15,11 +14,11 @@ import { type Coding, codingFor } from '../http/coding.ts';
 import type { ErrorReply, Reply } from '../http/mount.ts';
 import { fillHeaders } from './answer-headers.ts';
 import { entityTagOf, namesTag } from './conditional.ts';
-import type { Reading } from './input.ts';
-import { type FormWishes, JSON_TYPE, render } from './rendering.ts';
+import type { InputBinding } from './input.ts';
+import { type FormPreferences, JSON_TYPE, render } from './rendering.ts';
 
 /** What a request says about the form of its answer. */
-export interface Wishes extends FormWishes {
+export interface AnswerPreferences extends FormPreferences {
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
 }
@@ -30,26 +29,26 @@ const WORTH_RETRYING: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'RATE_LIMIT
 
 export function replyTo(
   answer: AnyAnswer,
-  { operation, answerHeaders }: Reading,
+  { operation, answerHeaders }: InputBinding,
   version: Version,
   input: object,
-  wishes: Wishes,
+  preferences: AnswerPreferences,
 ): Reply {
   const status = REST_STATUS_OF_ANSWER[answer.kind];
   const hasBody = answer.body !== undefined && status !== 204 && status !== 304;
-  const form = hasBody ? render(answer, operation, wishes) : undefined;
+  const form = hasBody ? render(answer, operation, preferences) : undefined;
   const body = form?.body;
   const isTagged = operation.rest.answerHeaders?.ETag !== undefined;
   // A tag that the operation chose names a version, not bytes: it stays true only while these are sent as they are.
   const isOwnTag = answer.facts?.etag !== undefined;
   const coding =
-    typeof body !== 'string' || isOwnTag ? undefined : codingFor(wishes.acceptEncoding, body.length);
+    typeof body !== 'string' || isOwnTag ? undefined : codingFor(preferences.acceptEncoding, body.length);
   const etag = answer.facts?.etag ?? (isTagged ? tagOf(answer, body, coding) : undefined);
   const facts = etag === undefined ? answer.facts : { ...answer.facts, etag };
   const headers = fillHeaders(answerHeaders, version, answer.body, facts, input);
   if (form?.headers !== undefined) Object.assign(headers, form.headers);
   const isRead = operation.effect === 'Read' && answer.kind === 'Done';
-  if (isRead && etag !== undefined && namesTag(wishes.ifNoneMatch, etag)) {
+  if (isRead && etag !== undefined && namesTag(preferences.ifNoneMatch, etag)) {
     return { status: REST_STATUS_OF_ANSWER.Unchanged, headers, body: undefined, coding: undefined };
   }
   if (form !== undefined) headers['Content-Type'] = form.contentType;

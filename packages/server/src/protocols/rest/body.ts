@@ -1,5 +1,5 @@
-// The body of a request: its media type, and its JSON, which is parsed off this thread where it is large. What could
-// not be understood is refused (400): UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE, MALFORMED_JSON.
+// The body of a request: its media type, and its JSON, which is parsed off this thread where it is large. A body that
+// cannot be understood is refused (400): UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import { AuditError, type ErrorDetail } from '@tallystick/contract';
 import {
@@ -50,7 +50,7 @@ export function readJson(
   return bytes instanceof Promise ? bytes.then(read) : read(bytes);
 }
 
-/** What is smaller is parsed sooner than another thread would begin with it, and nobody notices the wait. */
+/** A smaller body is parsed before another thread would begin with it, and nobody notices the wait. */
 const LARGE_BYTES = 128 * 1024;
 
 async function parseLarge(

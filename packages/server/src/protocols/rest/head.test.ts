@@ -37,7 +37,7 @@ async function askRaw(method: string, path: string, headers: Readonly<Record<str
   return { status, headers: sent, bytes: text.length - end - 4 };
 }
 
-/** Differs from request to request, whatever the method. */
+/** Differs from request to request, for all methods. */
 const OWN = /^(date|x-correlation-id): /i;
 
 test('HEAD is answered as GET is, header by header, without a byte of a body', async () => {

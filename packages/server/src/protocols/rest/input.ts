@@ -17,11 +17,11 @@ import {
   ULID_PATTERN,
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
-import type { Place, Received, UnknownParameters } from '../../call.ts';
+import type { InputPlace, Received, UnknownParameters } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
 import { type BodyLimits, type BodyParts, type JsonBody, readJson } from './body.ts';
-import type { Query } from './query.ts';
+import type { QueryParameters } from './query.ts';
 import { textMembersOf } from './text-members.ts';
 
 /** Names one of the version readers, so every operation takes it. */
@@ -32,18 +32,18 @@ const VIOLATIONS_MAX = LIMITS.errorDetailsMax;
 const LARGE_BODY_VIOLATIONS_MAX = 2 * LIMITS.batchEventsMax;
 
 /** An operation's binding, taken apart once instead of for each request. */
-export interface Reading {
+export interface InputBinding {
   readonly operation: Operation<OperationName>;
   readonly inQuery: ReadonlyMap<string, JsonSchema>;
   readonly inPath: readonly string[];
   /** Input member → the header it travels in, as Node names it. */
   readonly inHeaders: readonly (readonly [member: string, header: string])[];
   readonly body: BodyLimits;
-  readonly placeOf: (member: string) => Place;
+  readonly placeOf: (member: string) => InputPlace;
   readonly answerHeaders: readonly HeaderTemplate[];
 }
 
-export function prepareReading(operation: Operation<OperationName>): Reading {
+export function prepareReading(operation: Operation<OperationName>): InputBinding {
   const members = Object.entries(operation.input.properties);
   const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
   const isLarge = bytesMax > LIMITS.requestBytesMax;
@@ -75,7 +75,7 @@ export function prepareReading(operation: Operation<OperationName>): Reading {
 /** As plain data, because it goes to another thread with the body. */
 function bodySchema({ input, rest }: Operation<OperationName>): JsonSchema {
   const schema = rest.body === undefined ? {} : asJson(input.properties[rest.body]!);
-  // What a schema says is JSON.
+  // A schema is JSON.
   return parseJson(JSON.stringify(schema)) as JsonSchema;
 }
 
@@ -85,18 +85,18 @@ function levelsAround(operation: Operation<OperationName>): number {
   return Math.max(0, ...left.map(([path]) => path.split('/').length - 2));
 }
 
-export interface Parts {
+export interface RequestParts {
   readonly request: IncomingMessage;
   readonly path: string;
-  readonly query: Query;
+  readonly query: QueryParameters;
   readonly parameters: Readonly<Record<string, string | undefined>>;
   readonly sender: string;
 }
 
 /** Fills `input`; with the body last, at once where all of it is there. */
 export function receive(
-  reading: Reading,
-  parts: Parts,
+  reading: InputBinding,
+  parts: RequestParts,
   input: Record<string, unknown>,
   bodies: BodyParts,
 ): Received | Promise<Received> {
@@ -136,7 +136,11 @@ function askedOf(path: string, digest: Uint8Array | undefined): Received['asked'
  * Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. Text that is no identifier in
  * either case stays as it was sent, because the error shows it.
  */
-function identifier(operation: Operation<OperationName>, name: string, parameters: Parts['parameters']) {
+function identifier(
+  operation: Operation<OperationName>,
+  name: string,
+  parameters: RequestParts['parameters'],
+) {
   const text = parameters[name] ?? parameters['*'];
   const format = asJson(operation.input.properties[name]!).format;
   if (format === 'ulid' && text !== undefined) {
@@ -150,8 +154,8 @@ const ULID = new RegExp(ULID_PATTERN);
 
 /** Gives the parameters that the operation does not have; undefined where there are none. */
 function readQuery(
-  { inQuery }: Reading,
-  query: Query,
+  { inQuery }: InputBinding,
+  query: QueryParameters,
   input: Record<string, unknown>,
 ): UnknownParameters | undefined {
   const unknown: string[] = [];

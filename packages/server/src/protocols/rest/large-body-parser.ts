@@ -2,7 +2,7 @@
 // of them, and again with the next one if it ever ends.
 
 import { ownBuffers, type ThreadHandle, threadsBeside } from '../../runtime/thread.ts';
-import { SharedTurns } from '../../runtime/turns.ts';
+import { FairQueue } from '../../runtime/turns.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { BodyMessage } from './body-thread.ts';
 import type { ParsedBody } from './parse-body.ts';
@@ -11,7 +11,7 @@ const startThread = threadsBeside(import.meta.url);
 
 export class LargeBodyParser implements AsyncDisposable {
   readonly #telemetry: Telemetry;
-  readonly #turns = new SharedTurns();
+  readonly #turns = new FairQueue();
   #thread: ThreadHandle<BodyMessage> | undefined;
 
   constructor(telemetry: Telemetry) {

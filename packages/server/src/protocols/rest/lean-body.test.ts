@@ -128,7 +128,7 @@ test('of members that the operation does not know so many are read as are asked 
   }
 });
 
-test('whatever the body is, what is read of it is what is looked at', () => {
+test('of every body, exactly the members that are used are parsed', () => {
   const free = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue());
   const event = fc.record(
     { context: free, payload: free, action: fc.string(), actor: fc.jsonValue(), zeal: fc.jsonValue() },

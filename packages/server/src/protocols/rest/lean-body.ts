@@ -1,8 +1,8 @@
 // The value of a parsed body, without values that nobody reads. An object that has members which are kept as text, be it
 // the body or an item of a list in it, is not parsed at all until somebody asks for its value; and then those members are
-// their RFC 8785 text, cut out of that of the body. What can only be refused is left out: all that stands deeper than the
-// operation looks, and of members that it does not know more than an error lists. A body of nothing but new keys
-// would take the engine longer to parse than anybody may be made to wait.
+// their RFC 8785 text, cut out of that of the body. Values that can only be refused are left out: those deeper than the
+// operation looks, and unknown members beyond the number that an error lists. A body of nothing but new keys would
+// otherwise take the engine too long to parse.
 
 import { LIMITS } from '@tallystick/contract';
 import { JsonOutline, parseJson } from '@tallystick/evidence';

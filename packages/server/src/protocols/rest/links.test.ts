@@ -28,7 +28,7 @@ test('links keep what was asked and change the cursor alone', () => {
   }
 });
 
-test('a link is a URI and ends where it should, whatever was sent', () => {
+test('a link is a URI and ends where it should, for any request', () => {
   const links = linksOf({ path: '/x', queryText: 'q="a>b<c é' }, at('N', 'P'));
   assert.equal(links.next, '/x?q=%22a%3Eb%3Cc%20%C3%A9&cursor=N');
   assert.equal(

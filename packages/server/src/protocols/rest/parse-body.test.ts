@@ -1,4 +1,4 @@
-// What comes out of a body, in whichever thread it is parsed.
+// The result of parsing a body, in either thread.
 
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';

@@ -1,6 +1,6 @@
 // The bytes of a body, counted, scanned and made into what the gateway works with: a pure function whose result can be
-// handed from one thread to another, because a large body is parsed off the HTTP thread. What is understood in
-// part is listed as violations (422); what is not has one way to be refused (400): REQUEST_TOO_LARGE, MALFORMED_JSON.
+// handed from one thread to another, because a large body is parsed off the HTTP thread. The faults of a body
+// that is JSON are listed as violations (422); any other body is refused (400): REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import { ok as assert } from 'node:assert/strict';
 import { hash } from 'node:crypto';

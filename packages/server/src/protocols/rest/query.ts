@@ -1,13 +1,13 @@
-// The query string, read strictly: what cannot be decoded is refused instead of guessed.
+// The query string, parsed strictly: a text that cannot be decoded is refused, not guessed.
 
 import { AuditError } from '@tallystick/contract';
 
-export type Query = ReadonlyMap<string, readonly string[]>;
+export type QueryParameters = ReadonlyMap<string, readonly string[]>;
 
-const EMPTY: Query = new Map();
+const EMPTY: QueryParameters = new Map();
 
 /** Parameters by name, in order; throws INVALID_PARAMETER. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): QueryParameters {
   if (text === '') return EMPTY;
   const query = new Map<string, string[]>();
   for (const pair of text.split('&')) {
@@ -22,7 +22,7 @@ export function parseQuery(text: string): Query {
   return query;
 }
 
-/** The query as it was sent, with this one value under the name instead of whatever was there. */
+/** The query as it was sent, with this one value under the name instead of the old ones. */
 export function withParameter(text: string, name: string, value: string): string {
   const others = text.split('&').filter((pair) => pair !== '' && decode(pair.split('=', 1)[0]!) !== name);
   return [...others, `${name}=${encodeURIComponent(value)}`].join('&');

@@ -1,4 +1,4 @@
-// Other renderings of an answer over real HTTP: made for whoever prefers them, and for nobody else.
+// Other renderings of an answer over real HTTP: made for callers that prefer them, and for nobody else.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -47,7 +47,7 @@ beforeEach(() => {
 const get = (headers: Record<string, string>, method = 'GET') =>
   fetch(`${app.url}/api/v1/audit-events/${EVENT_ID}/proof`, { method, headers: { ...ALLOWED, ...headers } });
 
-test('the other rendering is made for whoever prefers it', async () => {
+test('the other rendering is made for a caller that prefers it', async () => {
   const got = await get({ Accept: 'text/plain, application/json;q=0.5' });
   assert.equal(got.status, 200);
   assert.equal(got.headers.get('content-type'), 'text/plain; charset=utf-8');

@@ -1,5 +1,5 @@
-// What an answer looks like on the wire: JSON, a page in its envelope with links, bytes as they are, or another
-// rendering that the operation offers and the caller prefers.
+// Renders an answer: as JSON, as a page in its envelope with links, as bytes, or in another form that the operation
+// offers and the caller prefers.
 
 import type { ByteAnswer, Operation, OperationName, Page } from '@tallystick/contract';
 import type { AnyAnswer } from '../../operations.ts';
@@ -20,18 +20,18 @@ export interface Rendering {
 }
 
 /** What a request says about the form of its answer. */
-export interface FormWishes extends Target {
+export interface FormPreferences extends Target {
   readonly accept: string | undefined;
 }
 
 export function render(
   answer: AnyAnswer,
   { output, rest }: Operation<OperationName>,
-  wishes: FormWishes,
+  preferences: FormPreferences,
 ): Rendering {
-  if (output.kind === 'List') return renderPage(answer, wishes);
+  if (output.kind === 'List') return renderPage(answer, preferences);
   if (output.kind === 'Bytes') return renderBytes(answer);
-  if (rest.alsoAs !== undefined) return renderAsWished(answer, rest.alsoAs, wishes);
+  if (rest.alsoAs !== undefined) return renderAsPreferred(answer, rest.alsoAs, preferences);
   return { contentType: JSON_TYPE, body: writeJson(answer.body) };
 }
 
@@ -59,7 +59,11 @@ function renderBytes({ body }: AnyAnswer): Rendering {
 }
 
 /** JSON, unless the caller would rather have another form; one that was asked for in vain is no reason to refuse. */
-function renderAsWished(answer: AnyAnswer, others: Readonly<Record<string, string>>, { accept }: FormWishes) {
+function renderAsPreferred(
+  answer: AnyAnswer,
+  others: Readonly<Record<string, string>>,
+  { accept }: FormPreferences,
+) {
   const headers = { Vary: 'Accept' };
   const type = preferredType(accept, ['application/json', ...Object.keys(others)]);
   const make = answer.alsoAs?.[type];

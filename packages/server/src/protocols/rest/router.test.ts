@@ -91,7 +91,7 @@ test('what cannot be decoded is nowhere', () => {
   }
 });
 
-test('whatever stands in a placeholder comes out of it', () => {
+test('a placeholder gives back any text that stands in its place', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (eventId) => {
       fc.pre(eventId.isWellFormed());

@@ -1,8 +1,8 @@
-// From a method and a path to the route that serves them. A path is split at its slashes and decoded afterwards,
+// Finds the route for a method and a path. A path is split at its slashes and decoded afterwards,
 // segment by segment: an encoded slash is part of a name and never a border. A name goes before a placeholder, and
 // one segment before the rest of the path. A route that takes the rest gets its parameters as they were sent, because
-// the slashes in it mean something, and what it names has one spelling. What cannot be decoded is nowhere. HEAD is
-// served wherever GET is.
+// its slashes have a meaning, and its names have one spelling. A path that cannot be decoded has no route. HEAD is served
+// wherever GET is.
 
 import type { Route } from './routes.ts';
 
@@ -21,7 +21,7 @@ interface Place {
   readonly names: Map<string, Place>;
   placeholder?: Place;
   route?: Route;
-  /** The route that takes whatever comes from here on. */
+  /** The route that takes the rest of the path. */
   restRoute?: Route;
 }
 

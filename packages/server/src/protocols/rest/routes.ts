@@ -1,10 +1,10 @@
-// Which paths are served, made from the contract's bindings and from what is bound: `/api/v1/…`, `/api/v2/…`, and
+// The served paths, made from the contract's bindings and from the bound operations: `/api/v1/…`, `/api/v2/…`, and
 // `/api/…`, where the version is read from elsewhere; probes of the process stand at the root. A path or method
 // that is not in this table does not exist.
 
 import { type OperationName, operationsIn, type Version, VERSIONS } from '@tallystick/contract';
 import type { Operations } from '../../operations.ts';
-import { prepareReading, type Reading } from './input.ts';
+import { prepareReading, type InputBinding } from './input.ts';
 
 export interface Route {
   readonly method: string;
@@ -14,26 +14,26 @@ export interface Route {
   readonly version: Version | undefined;
   /** Stands outside all versions. */
   readonly atRoot: boolean;
-  /** Whatever stands in the query is ignored: load balancers and monitors add what they like. */
+  /** The query is ignored: load balancers and monitors add parameters of their own. */
   readonly ignoresQuery: boolean;
   /** The operation as each version has it. */
-  readonly readings: ReadonlyMap<Version, Reading>;
+  readonly readings: ReadonlyMap<Version, InputBinding>;
 }
 
 export function routesFor(bound: Operations): Route[] {
-  const byName = new Map<OperationName, Map<Version, Reading>>();
+  const byName = new Map<OperationName, Map<Version, InputBinding>>();
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
       if (bound[operation.name] === undefined) continue;
-      const readings = byName.get(operation.name) ?? new Map<Version, Reading>();
+      const readings = byName.get(operation.name) ?? new Map<Version, InputBinding>();
       byName.set(operation.name, readings.set(version, prepareReading(operation)));
     }
   }
   return [...byName.values()].flatMap(routesOf);
 }
 
-function routesOf(readings: ReadonlyMap<Version, Reading>): Route[] {
-  const [{ operation }] = [...readings.values()] as [Reading];
+function routesOf(readings: ReadonlyMap<Version, InputBinding>): Route[] {
+  const [{ operation }] = [...readings.values()] as [InputBinding];
   const { method, path, atRoot = false } = operation.rest;
   const ignoresQuery = atRoot && operation.permission === null;
   const url = path.replace(/\{(\w+)\}/g, ':$1').replace(/\{\w+\+\}$/, '*');

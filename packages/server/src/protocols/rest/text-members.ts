@@ -1,4 +1,4 @@
-// Which members of a body nobody reads on the way in: those that the contract marks `x-kept-as-text`, of the body or of
+// The members of a body that nobody reads on the way in: those that the contract marks `x-kept-as-text`, of the body or of
 // the items of a list in it.
 
 import {

@@ -45,7 +45,7 @@ test('what belongs to the caller is left as it is', () => {
   assert.deepEqual(trimValue({ a: 'x', b: { c: 1 } }, map), { a: 'x', b: {} });
 });
 
-test('whatever a body is, the rules of its operation say the same of what is left of it', () => {
+test('the rules of an operation say the same of a body and of its trimmed form', () => {
   const bodies = OPERATIONS.flatMap(({ input, rest }) =>
     rest.body === undefined ? [] : [asJson(input.properties[rest.body]!)],
   );

@@ -1,6 +1,6 @@
-// A value without what can only be refused and is not looked at for that: the inside of what should be no container or
-// has a name that the contract does not know, items past the end of a list, and more unknown members than an error
-// lists. What is left is judged as the whole would be; and a thread is not kept busy with copying the rest.
+// Removes the parts of a value that validation refuses without looking at them: the inside of a container that should be
+// none or has an unknown name, items past the end of a list, and unknown members beyond the number that an error lists.
+// The rest gets the same verdict as the whole, and no thread is kept busy with copying the removed parts.
 
 import { type JsonSchema, LIMITS } from '@tallystick/contract';
 

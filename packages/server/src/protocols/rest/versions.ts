@@ -1,6 +1,6 @@
 // Versions as REST spells them. The path names one (`/api/v1/…`); without it three readers may: the query parameter
-// `api-version`, the header `X-Version`, and the parameter `ver` in `Accept`; with none it is 1.0. Whatever they
-// say must exist and agree, with one another and with the path. Answers of a deprecated version have warning headers.
+// `api-version`, the header `X-Version`, and the parameter `ver` in `Accept`; with none it is 1.0. The named
+// versions must exist and agree, with one another and with the path. Answers of a deprecated version have warning headers.
 
 import { AuditError, type Version, VERSIONS } from '@tallystick/contract';
 import type { VersionStates } from '../../gateway/versions.ts';

@@ -1,7 +1,7 @@
 // Claims about followers: each takes every entry of every log once, in its order, whatever happens in between.
 
 import assert from 'node:assert/strict';
-import type { LogBehind, Step } from '../../followers/follow-store.ts';
+import type { LogBehind, FollowStep } from '../../followers/follow-store.ts';
 import type { NewJob } from '../../work/jobs.ts';
 import type { Storage } from '../storage.ts';
 import { append, type Claims, draftOf, openWith, request } from './claims.ts';
@@ -17,7 +17,7 @@ async function behind({ follows }: Storage, name = 'watcher'): Promise<LogBehind
   return logs.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1));
 }
 
-function step(tenant: string, nextIndex: number, endIndex: number, jobs: readonly NewJob[] = []): Step {
+function step(tenant: string, nextIndex: number, endIndex: number, jobs: readonly NewJob[] = []): FollowStep {
   return { tenant, nextIndex, endIndex, jobs };
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TenantId } from '@tallystick/contract';
-import type { Claim, ClaimRef, ClaimWish, NewJob, Outcome } from '../../work/jobs.ts';
+import type { Claim, ClaimRef, ClaimRequest, NewJob, JobOutcome } from '../../work/jobs.ts';
 import type { Storage } from '../storage.ts';
 import { type Claims, fingerprint, nextId, NOW_MS, openWith } from './claims.ts';
 
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const LEASE_MS = 300;
 const ALL = { isHeld: true, isTried: true };
 
-export const WISH: ClaimWish = { kind: 'Verification', max: 10, perLane: 10, leaseMs: 60_000 };
+export const WISH: ClaimRequest = { kind: 'Verification', max: 10, perLane: 10, leaseMs: 60_000 };
 
 export function jobOf(more: Partial<NewJob> = {}): Omit<NewJob, 'tenant'> {
   return { jobId: nextId(), kind: 'Verification', body: '{"a":"Ä\\u0000"}', ...more };
@@ -37,12 +37,12 @@ export function refOf({ job: { tenant, jobId }, token }: Claim): ClaimRef {
   return { tenant, jobId, token };
 }
 
-export async function finish({ work }: Storage, claim: Claim, outcome: Outcome): Promise<boolean> {
+export async function finish({ work }: Storage, claim: Claim, outcome: JobOutcome): Promise<boolean> {
   const [isSaved] = await work.finish([{ ...refOf(claim), outcome }]);
   return isSaved!;
 }
 
-async function claimOne({ work }: Storage, more: Partial<ClaimWish> = {}): Promise<Claim> {
+async function claimOne({ work }: Storage, more: Partial<ClaimRequest> = {}): Promise<Claim> {
   const [claim] = await work.claim({ ...WISH, ...more });
   assert.ok(claim !== undefined, 'there is a job to claim');
   return claim;

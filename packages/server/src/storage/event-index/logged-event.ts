@@ -1,7 +1,7 @@
 // An event as the index reads it from a row of the log, whatever the database.
 
 import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
-import type { Content, Facts } from '../../events/show.ts';
+import type { Content, EventFields } from '../../events/show.ts';
 import type { QueriedEvent } from '../../query/queried-event.ts';
 import { instant } from '../../runtime/clock.ts';
 import { blobOf, textIn } from '../rows/columns.ts';
@@ -22,7 +22,7 @@ export function eventIn({ index, row }: EventRow): QueriedEvent | undefined {
   if (index === NOWHERE) throw new Error('it has no index');
   const { kind, eventId, receivedAtMs } = decodeEntry(blobOf(row, 'entry'));
   // The texts of a log are written by drafts alone, and have these members.
-  const facts = parseJson(textIn(row, 'text1')) as Facts;
+  const facts = parseJson(textIn(row, 'text1')) as EventFields;
   const content = parseJson(textIn(row, 'text2')) as Content;
   // But somebody may have changed them.
   if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')

@@ -1,7 +1,7 @@
 // The order of a page in SQL: what is sorted by, and what lies beyond a place. `d` is docs.
 
 import { eventIdBytes } from '@tallystick/evidence';
-import type { OrderStep, Place } from '../../events/event-index.ts';
+import type { OrderStep, SortKey } from '../../events/event-index.ts';
 import type { Direction } from '../../paging.ts';
 
 /** What a place is compared by. */
@@ -10,15 +10,15 @@ export type OrderValue = number | string | Uint8Array;
 interface Column {
   readonly sql: string;
   readonly isDescending: boolean;
-  readonly of: (place: Place) => OrderValue;
+  readonly of: (place: SortKey) => OrderValue;
 }
 
 const AT: readonly Omit<Column, 'isDescending'>[] = [
   { sql: 'd.at_ms', of: ({ atMs }) => atMs },
   { sql: 'd.at_ns', of: ({ atNs }) => atNs },
 ];
-const INDEX = { sql: 'd.leaf_index', of: ({ index }: Place) => index };
-const EVENT_ID = { sql: 'd.event_id', of: ({ eventId }: Place) => eventIdBytes(eventId) };
+const INDEX = { sql: 'd.leaf_index', of: ({ index }: SortKey) => index };
+const EVENT_ID = { sql: 'd.event_id', of: ({ eventId }: SortKey) => eventIdBytes(eventId) };
 
 /** An order that leaves no two events equal. */
 export class Order {
@@ -54,7 +54,7 @@ export class Order {
   }
 
   /** What lies strictly beyond a place. `mark` says how a value stands in the statement; it is asked in their order. */
-  beyond(place: Place, mark: (value: OrderValue) => string): string {
+  beyond(place: SortKey, mark: (value: OrderValue) => string): string {
     const [first] = this.#columns;
     const isUniform = this.#columns.every(({ isDescending }) => isDescending === first!.isDescending);
     if (isUniform) {

@@ -6,7 +6,7 @@ import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract'
 import type {
   Claim,
   ClaimRef,
-  ClaimWish,
+  ClaimRequest,
   Enqueued,
   Finished,
   Job,
@@ -15,11 +15,11 @@ import type {
   JobLimits,
   LetterStates,
   NewJob,
-  Outcome,
+  JobOutcome,
   Retried,
   UsedJobKey,
 } from '../../work/jobs.ts';
-import type { RowsWish } from '../../paging.ts';
+import type { RowsRequest } from '../../paging.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
@@ -116,7 +116,7 @@ export class JobTables<S> {
 
   async letters(
     tenant: TenantId,
-    { way, beyond, limit, ...states }: RowsWish & LetterStates,
+    { way, beyond, limit, ...states }: RowsRequest & LetterStates,
   ): Promise<Job[]> {
     const { lettersBefore, lettersAfter } = this.#statements;
     const asked = [tenant, ...numbersOf(states)];
@@ -159,7 +159,7 @@ export class JobTables<S> {
     });
   }
 
-  async claim(request: ClaimWish): Promise<Claim[]> {
+  async claim(request: ClaimRequest): Promise<Claim[]> {
     await this.#wake();
     return this.#turns.claim(request);
   }
@@ -209,7 +209,7 @@ export class JobTables<S> {
     });
   }
 
-  #ending(outcome: Outcome): [S, JobValue[]] {
+  #ending(outcome: JobOutcome): [S, JobValue[]] {
     const { complete, remove, putOff, fail, bury } = this.#statements;
     switch (outcome.status) {
       case 'Done':

@@ -1,7 +1,7 @@
 // Claims jobs fairly: tenants take turns, and so do the lanes of a tenant, with one index lookup each.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Claim, ClaimWish, Job } from '../../work/jobs.ts';
+import type { Claim, ClaimRequest, Job } from '../../work/jobs.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
@@ -19,7 +19,7 @@ export class JobClaimer<S> {
     this.#statements = database.statements;
   }
 
-  async claim(request: ClaimWish): Promise<Claim[]> {
+  async claim(request: ClaimRequest): Promise<Claim[]> {
     const tenants = await this.#tenantsInTurn(request);
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
@@ -42,7 +42,7 @@ export class JobClaimer<S> {
   }
 
   /** Starts after the last one. */
-  async #tenantsInTurn({ kind, max }: ClaimWish): Promise<TenantId[]> {
+  async #tenantsInTurn({ kind, max }: ClaimRequest): Promise<TenantId[]> {
     const last = this.#lastTurns.get(kind) ?? '';
     const { allTenants, tenantsInTurn } = this.#statements;
     const isDistributed = await this.#database.isDistributed();
@@ -71,7 +71,7 @@ export class JobClaimer<S> {
   async #takeOfTenant(
     transaction: JobTransaction<S>,
     tenant: TenantId,
-    request: ClaimWish,
+    request: ClaimRequest,
   ): Promise<Claim[]> {
     const turn = `${request.kind}\n${tenant}`;
     // The unnamed lane comes before all others.
@@ -92,7 +92,7 @@ export class JobClaimer<S> {
   async #lanesInTurn(
     transaction: JobTransaction<S>,
     tenant: TenantId,
-    { kind, max }: ClaimWish,
+    { kind, max }: ClaimRequest,
     last: string,
   ): Promise<string[]> {
     const named = await this.#inTurn(transaction, this.#statements.lanesInTurn, [kind, tenant], last, max);
@@ -102,7 +102,7 @@ export class JobClaimer<S> {
   async #takeOfLane(
     transaction: JobTransaction<S>,
     { tenant, lane }: Pick<Job, 'tenant' | 'lane'>,
-    { kind, max, perLane, leaseMs }: ClaimWish,
+    { kind, max, perLane, leaseMs }: ClaimRequest,
   ): Promise<Claim[]> {
     const { lockLane, heldCount, take } = this.#statements;
     if (lockLane !== undefined) {

@@ -1,6 +1,6 @@
 // The positions of followers, moved together with the jobs that they create.
 
-import type { Step } from '../../followers/follow-store.ts';
+import type { FollowStep } from '../../followers/follow-store.ts';
 import type { JobDatabase, JobTransaction } from './job-database.ts';
 import type { JobTables } from './job-tables.ts';
 
@@ -9,11 +9,11 @@ export async function advanceBy<S>(
   database: JobDatabase<S>,
   tables: JobTables<S>,
   name: string,
-  steps: readonly Step[],
+  steps: readonly FollowStep[],
 ): Promise<boolean[]> {
   const { move, place } = database.statements;
-  const moved = new Map<Step, boolean>();
-  const advance = async (transaction: JobTransaction<S>, step: Step) => {
+  const moved = new Map<FollowStep, boolean>();
+  const advance = async (transaction: JobTransaction<S>, step: FollowStep) => {
     const { tenant, nextIndex, endIndex, jobs } = step;
     // A log that is new to the follower has no position yet.
     const isMoved =

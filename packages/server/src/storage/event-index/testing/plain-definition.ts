@@ -3,7 +3,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 import { canonicalJson, KINDS } from '@tallystick/evidence';
 import type { Found, OrderStep, Question } from '../../../events/event-index.ts';
-import type { Content, Facts } from '../../../events/show.ts';
+import type { Content, EventFields } from '../../../events/show.ts';
 import { passes } from '../../../query/filters.ts';
 import { matches } from '../../../query/matches.ts';
 import { EVERYTHING } from '../../../query/query.ts';
@@ -12,7 +12,7 @@ import { compareTimes } from '../../../query/times.ts';
 import type { Draft } from '../../../streams/log.ts';
 
 /** What an event says; the rest is given by the log. */
-export type Said = Facts & Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>>;
+export type Said = EventFields & Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>>;
 
 export const ALL_CLASSES = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
 export const NEWEST_FIRST: readonly OrderStep[] = [{ field: 'timestamp', isDescending: true }];

@@ -33,7 +33,7 @@ import { Pipeline } from '../connection/pipeline.ts';
 import { LockedCommits, type TransactionScope, type Work } from './locked-commits.ts';
 import { LockWait } from './lock-wait.ts';
 import { sweepUsedKeys } from './swept-keys.ts';
-import { Turns } from '../../../runtime/turns.ts';
+import { KeyedQueue } from '../../../runtime/turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
   /** The name under which the logs are signed. */
@@ -61,7 +61,7 @@ export class Journal {
   readonly #heads: Heads;
   readonly #agedStreams: AgedStreams;
   readonly #months: ContentMonths;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedQueue();
   readonly #atOnce: AppendAtOnce;
   readonly #locked: LockedCommits;
 

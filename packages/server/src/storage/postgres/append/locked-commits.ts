@@ -12,7 +12,7 @@ import { type Database, isLockNotAvailable, type Transaction } from '../connecti
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Pipeline } from '../connection/pipeline.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
-import type { Turns } from '../../../runtime/turns.ts';
+import type { KeyedQueue } from '../../../runtime/turns.ts';
 
 /** Which logs a transaction is about, and what it looks up. */
 export interface TransactionScope {
@@ -31,7 +31,7 @@ export type Work<T> = (
 export interface LockedCommitsParts {
   readonly database: Database;
   readonly heads: Heads;
-  readonly turns: Turns;
+  readonly turns: KeyedQueue;
   /** Empty before anything is locked here that is not waited for. */
   readonly pipeline: Pipeline;
   readonly months: ContentMonths;

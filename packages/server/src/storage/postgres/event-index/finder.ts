@@ -3,7 +3,7 @@
 
 import { LIMITS } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
-import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
+import type { OrderStep, SortKey, Question } from '../../../events/event-index.ts';
 import { COUNTED, SPANS } from '../../event-index/index-columns.ts';
 import { Order } from '../../event-index/order.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
@@ -22,7 +22,7 @@ export interface Match {
   /** All that match, newest first, where each was looked at and they are no more than that. */
   readonly docs: readonly number[] | undefined;
   /** What was asked for, where it was found by the plan alone together with the total. */
-  readonly page: readonly Place[] | undefined;
+  readonly page: readonly SortKey[] | undefined;
 }
 
 const WALKED_MIN = 500;
@@ -118,7 +118,7 @@ export class Finder {
     return this.matcher.countAtMost(matching, this.#gatheredMax + 1);
   }
 
-  async page(match: Match, question: Question, order: readonly OrderStep[]): Promise<readonly Place[]> {
+  async page(match: Match, question: Question, order: readonly OrderStep[]): Promise<readonly SortKey[]> {
     if (match.page !== undefined) return match.page;
     const steps = new Order(order, question.direction, ACTION);
     if (match.docs !== undefined) return this.#sorted(match.matching, match.docs, steps, question);
@@ -126,7 +126,7 @@ export class Finder {
   }
 
   /** Of these docs, in the order in which they are given. */
-  async places({ tenant, generation }: OpenView, docs: readonly number[]): Promise<Place[]> {
+  async places({ tenant, generation }: OpenView, docs: readonly number[]): Promise<SortKey[]> {
     return (await this.matcher.transaction.query(PLACES, [tenant, generation, docs])).map(placeIn);
   }
 
@@ -142,7 +142,7 @@ export class Finder {
     docs: readonly number[],
     order: Order,
     { beyond, rowsMax }: Question,
-  ): Promise<Place[]> {
+  ): Promise<SortKey[]> {
     const parameters = new Parameters([view.tenant, view.generation, docs]);
     const after = afterOf(order, beyond, parameters);
     const text = `SELECT ${COLUMNS} FROM docs AS d
@@ -152,13 +152,13 @@ export class Finder {
   }
 
   /** Portion by portion of the order, as many as are asked for. */
-  async #walked(matching: Matching, order: Order, question: Question): Promise<Place[]> {
+  async #walked(matching: Matching, order: Order, question: Question): Promise<SortKey[]> {
     const { plan, view } = matching;
     // Where nothing is passed over, no more than are asked for.
     const isEach = plan.of === 'All' && plan.exact;
     let portion = isEach ? question.rowsMax : WALKED_MIN;
     let { beyond } = question;
-    const found: Place[] = [];
+    const found: SortKey[] = [];
     for (;;) {
       const { chosen, last } = await this.#inOrder(matching, order, beyond, portion);
       const indexes = chosen.map(({ index }) => index);
@@ -178,9 +178,9 @@ export class Finder {
   async #inOrder(
     matching: Matching,
     order: Order,
-    beyond: Place | undefined,
+    beyond: SortKey | undefined,
     limit: number,
-  ): Promise<{ readonly chosen: readonly Place[]; readonly last: Place | undefined }> {
+  ): Promise<{ readonly chosen: readonly SortKey[]; readonly last: SortKey | undefined }> {
     const parameters = new Parameters();
     const condition = this.matcher.condition(matching, parameters);
     const after = afterOf(order, beyond, parameters);
@@ -201,11 +201,11 @@ export class Finder {
   }
 }
 
-function afterOf(order: Order, beyond: Place | undefined, parameters: Parameters): string {
+function afterOf(order: Order, beyond: SortKey | undefined, parameters: Parameters): string {
   return beyond === undefined ? '' : ` AND ${order.beyond(beyond, (value) => parameters.mark(value))}`;
 }
 
-function placeIn(row: Row): Place {
+function placeIn(row: Row): SortKey {
   return {
     index: numberOf(row, 'leaf_index'),
     atMs: numberOf(row, 'at_ms'),

@@ -7,7 +7,7 @@ import type {
   FoundEvent,
   IndexProgress,
   IndexState,
-  Place,
+  SortKey,
   Question,
 } from '../../../events/event-index.ts';
 import { highlightsOf } from '../../../query/highlights.ts';
@@ -168,7 +168,7 @@ export class IndexReader {
 
   async #eventsOf(
     tenant: TenantId,
-    places: readonly Place[],
+    places: readonly SortKey[],
     { rowsMax }: Question,
     rateRow: (row: LoggedRow) => Rated,
   ): Promise<{ readonly events: FoundEvent[]; readonly isCut: boolean }> {
@@ -198,7 +198,7 @@ async function pageOf(
   match: Match,
   question: Question,
   weighed: readonly WeighedTerm[],
-): Promise<{ readonly places: readonly Place[]; readonly scores?: ReadonlyMap<number, number> }> {
+): Promise<{ readonly places: readonly SortKey[]; readonly scores?: ReadonlyMap<number, number> }> {
   if (match.total === 0) return { places: [] };
   if (question.order !== 'Relevance') return { places: await finder.page(match, question, question.order) };
   const { view } = match.matching;

@@ -1,6 +1,6 @@
 // Records on PostgreSQL: the writing side belongs to the transaction of a pool, the reading side to whoever answers.
 
-import type { RowsWish } from '../../../paging.ts';
+import type { RowsRequest } from '../../../paging.ts';
 import type {
   OwnedRecords,
   RecordKind,
@@ -127,7 +127,7 @@ function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
   return {
     find: async (kind, id) => recordsIn(await read(FIND, kind, id))[0],
     list: async (kind) => recordsIn(await read(LIST, kind)),
-    page: async (kind, { way, beyond, limit }: RowsWish) =>
+    page: async (kind, { way, beyond, limit }: RowsRequest) =>
       recordsIn(
         way === 'Falling'
           ? await read(BEFORE, kind, beyond ?? LAST_ID, limit)

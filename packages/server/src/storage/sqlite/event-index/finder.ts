@@ -4,7 +4,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { LIMITS } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
-import type { OrderStep, Place, Question } from '../../../events/event-index.ts';
+import type { OrderStep, SortKey, Question } from '../../../events/event-index.ts';
 import type { LoggedEvents } from './logged-events.ts';
 import { type DocList, firstIn, listOf, Matcher, type Matching } from './matching.ts';
 import { Order } from '../../event-index/order.ts';
@@ -16,7 +16,7 @@ import type { OpenView } from './views.ts';
 /** A doc of a page. */
 export interface FoundDoc {
   readonly doc: number;
-  readonly place: Place;
+  readonly place: SortKey;
 }
 
 /** What a question comes to. */
@@ -133,7 +133,7 @@ export class Finder {
     }
   }
 
-  #inOrder({ condition }: Matching, order: Order, beyond: Place | undefined, limit: number): FoundDoc[] {
+  #inOrder({ condition }: Matching, order: Order, beyond: SortKey | undefined, limit: number): FoundDoc[] {
     const after = afterOf(order, beyond);
     // By action, the keys are the outer loop: they are few and sorted.
     const from = order.usesAction
@@ -166,7 +166,7 @@ export class Finder {
 /** What lies beyond a place, and its parameters. */
 function afterOf(
   order: Order,
-  beyond: Place | undefined,
+  beyond: SortKey | undefined,
 ): { readonly sql: string; readonly values: readonly SQLInputValue[] } | undefined {
   if (beyond === undefined) return undefined;
   const values: SQLInputValue[] = [];

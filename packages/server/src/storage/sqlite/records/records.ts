@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RecordKind, RecordOwner, RecordReader, StoredRecord } from '../../../records/records.ts';
-import type { RowsWish } from '../../../paging.ts';
+import type { RowsRequest } from '../../../paging.ts';
 import { callsFor, callsHere } from '../../../runtime/calls.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
@@ -130,7 +130,7 @@ class RecordReads {
     return recordsIn(this.#list.all(owner, kind));
   }
 
-  page(owner: RecordOwner, kind: RecordKind, { way, beyond, limit }: RowsWish): StoredRecord[] {
+  page(owner: RecordOwner, kind: RecordKind, { way, beyond, limit }: RowsRequest): StoredRecord[] {
     const rows =
       way === 'Falling'
         ? this.#before.all(owner, kind, beyond ?? LAST_ID, limit)

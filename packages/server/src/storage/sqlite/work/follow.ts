@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import type { LogBehind, Step } from '../../../followers/follow-store.ts';
+import type { LogBehind, FollowStep } from '../../../followers/follow-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import type { JobTables } from '../../work/job-tables.ts';
 import { advanceBy } from '../../work/positions.ts';
@@ -66,7 +66,7 @@ export class Follows {
     return [...behind.values()].slice(0, max);
   }
 
-  async advance(name: string, steps: readonly Step[]): Promise<boolean[]> {
+  async advance(name: string, steps: readonly FollowStep[]): Promise<boolean[]> {
     const moved = await advanceBy(this.#work, this.#tables, name, steps);
     const following = this.#followings.get(name);
     for (const [i, { tenant, endIndex }] of steps.entries()) {

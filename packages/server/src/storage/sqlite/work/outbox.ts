@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseJson } from '@tallystick/evidence';
-import type { CausedJob, Claim, ClaimWish, Job, NewJob } from '../../../work/jobs.ts';
+import type { CausedJob, Claim, ClaimRequest, Job, NewJob } from '../../../work/jobs.ts';
 import { textIn } from '../../rows/columns.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { inTransaction, openJournal } from '../connection/database.ts';
@@ -27,7 +27,7 @@ export class JobTablesWithOutbox extends JobTables<StatementSync> {
     this.#waiting = parts.journal.prepare('SELECT tenant_id, job FROM outbox JOIN tenants USING (tenant)');
   }
 
-  override async claim(wish: ClaimWish): Promise<Claim[]> {
+  override async claim(wish: ClaimRequest): Promise<Claim[]> {
     await this.#takeOver();
     return super.claim(wish);
   }
