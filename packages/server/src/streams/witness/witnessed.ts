@@ -1,6 +1,5 @@
-// What the policy says of a note that is stored: which of its witnesses have cosigned it, and whether they are enough.
-// Cosignatures are verified before they are stored, so they are only counted here, because every read of an event asks;
-// whoever is shown the note verifies it.
+// Counts the cosignatures of a stored note: which witnesses of the policy have cosigned it, and whether they are enough.
+// They are verified before they are stored, and by the reader to whom the note is shown; here every read of an event asks.
 
 import { EvidenceError, isQuorum, parseNote, type WitnessPolicy } from '@tallystick/evidence';
 
