@@ -1,5 +1,5 @@
-// The files of an anchor, as one reads them that another process may be writing: `anchor`, of a service or a command that is
-// alone, and `anchor-<name>` of each node. A file is read as a whole at first, and from then on what was added. Its owner may
+// Reads the files of an anchor, which other processes may be writing: `anchor`, of a service or a command that is alone, and
+// `anchor-<name>` of each node. A file is read as a whole at first, and from then on only its new records. Its owner may
 // append at the same moment, or replace the file by a smaller one: an incomplete record is read the next time.
 
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
@@ -169,7 +169,7 @@ async function readOnce(path: string, before: KnownFile | undefined): Promise<Re
     if (isSameFile && size > before.state.size)
       return { ...readAnchor(await bytesOf(handle, before.bytes, size), before), state };
   } catch (error) {
-    // Its owner may have cut away what was read, because it had come to no disk, and written something else.
+    // Its owner may have cut away records that were read here, because they had come to no disk, and written others.
     if (!(error instanceof AnchorDamage)) throw error;
   }
   return { ...readAnchor(await bytesOf(handle, 0, size)), state };

@@ -19,7 +19,7 @@ export const FIRST_LINE = 'tallystick-anchor/1\n';
 const ORIGIN = /^[\x21-\x7e]+$/;
 const HEAD_LINE = /^([\x21-\x7e]+) (0|[1-9]\d{0,15}) ([A-Za-z0-9+/]{43}=)$/;
 const CLOSING_LINE = /^= ([1-9]\d*) ([0-9a-f]{64})$/;
-/** What these two can begin with. */
+/** The beginnings of these two. */
 const CUT_CLOSING = /^= ([1-9]\d*( [0-9a-f]{0,64})?)?$/;
 const CUT_HEAD = /^[\x21-\x7e]+( ((0|[1-9]\d{0,15})( ([A-Za-z0-9+/]{0,43}|[A-Za-z0-9+/]{43}=))?)?)?$/;
 /** No disk writes less than this at a time. */
@@ -32,7 +32,7 @@ export interface AnchorContent {
   readonly history: AnchorHistory;
   /** Where its last whole record begins; where it has none, the first line. */
   readonly lastAt: number;
-  /** How long the file is, up to the end of its last whole record. */
+  /** Length of the file up to the end of its last whole record. */
   readonly bytes: number;
   /** The line that closes the last record, or the first line of the file: what the next checksum begins with. */
   readonly closing: string;
@@ -80,7 +80,7 @@ export type AnchorPosition = Pick<AnchorContent, 'heads' | 'bytes' | 'closing'>;
 const START: AnchorPosition = { heads: new Map(), bytes: FIRST_LINE.length, closing: FIRST_LINE };
 
 /**
- * Reads a whole file, or the bytes that follow what was read before; then lines are counted from there. An incomplete last
+ * Reads a whole file, or the bytes that follow a position; then lines are counted from there. An incomplete last
  * record is left out if a crash can have cut it short. Throws AnchorDamage for all other faults.
  */
 export function readAnchor(bytes: Buffer, before?: AnchorPosition): AnchorContent {
@@ -200,7 +200,7 @@ function isBeginning(line: string): boolean {
 }
 
 /**
- * Blocks of one append reach the disk in any order. What has not come there reads as zeros, in whole sectors up to the
+ * Blocks of one append reach the disk in any order. Missing ones read as zeros, in whole sectors up to the
  * beginning or the end of the record; and as it is one append, nothing closes a record but its end.
  */
 function hasUnwrittenBlock(bytes: Buffer, recordAt: number, fromAt: number): boolean {

@@ -59,7 +59,7 @@ export class OwnAnchorFile implements AsyncDisposable {
   /** Up to the end of the last whole record. */
   #bytes: number;
   #closing: string;
-  /** How many bytes behind the last whole record may be those of an append that failed. */
+  /** Bytes behind the last whole record that may be those of an append that failed. */
   #doubtfulBytes = 0;
   /** The file at the path may be the compacted one, which holds the same heads. */
   #isReplaced = false;
@@ -96,7 +96,7 @@ export class OwnAnchorFile implements AsyncDisposable {
     await this.#compactIfLarge();
   }
 
-  /** The heads must be larger than those of their origins before. After a failure the next append settles what is there. */
+  /** The heads must be larger than those of their origins before. After a failure the next append first puts the file in order. */
   async append(heads: readonly AnchoredHead[]): Promise<void> {
     if (heads.length === 0) return;
     await this.#settle();

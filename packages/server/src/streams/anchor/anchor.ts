@@ -1,5 +1,6 @@
-// The anchor: a memory of the heads that were signed, kept apart from the store, so that a store that was put back
-// to an earlier state cannot go on as if nothing had happened. What is anchored is never smaller than what is stored.
+// The anchor: a memory of the heads that were signed, kept apart from the store, so that a store that was put back to an
+// earlier state cannot go on as if nothing had happened. The anchored head of a log is never smaller than its stored
+// checkpoint.
 
 import type { Checkpoint } from '@tallystick/evidence';
 
@@ -30,10 +31,10 @@ export interface Anchor extends AsyncDisposable {
    * Resolves when all of them are durable. Heads of one origin stand in ascending order; one that is the newest already
    * is left out, and so is one that is smaller than what another node has anchored. Rejects, and anchors none of
    * them, if one is smaller than what this node has anchored, or as large as what any has and different. After any other
-   * failure it is not known what is anchored; the next append settles that first.
+   * failure the heads may be anchored or not; the next append settles that first.
    */
   append(heads: readonly AnchoredHead[]): Promise<void>;
 }
 
-/** What a comparison needs of it. */
+/** The part that reads. */
 export type ReadAnchor = Omit<Anchor, 'append' | typeof Symbol.asyncDispose>;

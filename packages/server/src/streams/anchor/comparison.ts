@@ -1,10 +1,10 @@
-// Holds the store against what was anchored, log by log: for the checkpointer, which refuses whatever does not agree, and
+// Compares the store with the anchor, log by log: for the checkpointer, which refuses logs that do not agree, and
 // for the command that goes on openly after a restore. Most is decided at once; a log whose anchored head is not stored
 // as a checkpoint has to be read back up to there first, and is decided by `judge` on its way.
 //
-// Other nodes may sign, anchor and store meanwhile. What is anchored was committed before, and what is stored was anchored
-// before: so a store that has less than the anchor had earlier is behind, and an anchor that has less than the store had
-// earlier is an older one. Each is read in that order, and nothing is said of it otherwise.
+// Other nodes may sign, anchor and store meanwhile. Entries are committed before their head is anchored, and a head is
+// anchored before its checkpoint is stored: so a store that has less than the anchor had earlier is behind, and an anchor
+// that has less than the store had earlier is an older one. Each is read in that order, and nothing is said of it otherwise.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, logNamed } from '@tallystick/evidence';
@@ -30,7 +30,7 @@ export interface AnchoredLog extends AnchoredHead {
 /** A tenant whose log is not the one that was signed. */
 export interface Disagreement {
   readonly tenant: TenantId;
-  /** What was anchored last of it. */
+  /** Its newest anchored head. */
   readonly anchored: AnchoredLog;
   /** The store has less than was signed, or it has something else: with that nothing can go on, not even openly. */
   readonly kind: 'Behind' | 'OtherHistory';
@@ -88,7 +88,7 @@ export class AnchorComparison {
     return this.#unsettled.size === 0;
   }
 
-  /** Whose logs these are. Until such a log is judged nobody knows whether it may go on. */
+  /** Their tenants. Until such a log is judged nobody knows whether it may go on. */
   get unsettled(): readonly TenantId[] {
     return [...this.#unsettled.keys()];
   }
@@ -140,7 +140,7 @@ export class AnchorComparison {
     return true;
   }
 
-  /** Logs that another node has signed until now, read after the anchor was refreshed; what is found of them. */
+  /** Compares logs that another node has signed until now, read after the anchor was refreshed. */
   async compareTaken(taken: readonly Standing[]): Promise<{
     readonly found: readonly Disagreement[];
     readonly unreadable: ReadonlyMap<TenantId, string>;
@@ -171,7 +171,7 @@ export class AnchorComparison {
     this.unanchored = await this.#findUnanchored(this.standings);
   }
 
-  /** With what was anchored before they were read. */
+  /** `newest` was read before the standings were. */
   async #compareEach(
     newest: ReadonlyMap<TenantId, AnchoredLog>,
     standings: readonly Standing[],
@@ -221,14 +221,14 @@ export class AnchorComparison {
       await this.#parts.tree.stopAt(tenant, anchored.size);
       return undefined;
     }
-    // What is stored was anchored before it was: the anchor is an older one, which `unanchored` tells.
+    // The stored checkpoint was anchored before: the anchor is an older one, which `unanchored` tells.
     const root = await rootOf(await this.#parts.tree.tree(tenant), anchored.size);
     if (root === undefined || !equalBytes(root, anchored.root))
       return otherHistory({ tenant, anchored, standing }, divergenceAt(anchored, root));
     return undefined;
   }
 
-  /** With the anchor as it is now: other nodes may have anchored what was found to be stored. */
+  /** Reads the anchor again: other nodes may have anchored the stored heads meanwhile. */
   async #findUnanchored(standings: readonly Standing[]): Promise<readonly UnanchoredLog[]> {
     if (findUnanchored(standings, this.#parts).length === 0) return [];
     await this.#parts.anchor.refresh();

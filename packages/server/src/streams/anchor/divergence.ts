@@ -1,4 +1,4 @@
-// Where a tenant's logs diverge from what was anchored of them. The newest anchored head cannot tell that of a log that has
+// Finds where a tenant's logs diverge from their anchored heads. The newest anchored head cannot tell that of a log that has
 // less than was signed: those before it can, as far as the anchor still knows them.
 
 import type { TenantId } from '@tallystick/contract';
@@ -71,7 +71,7 @@ export function contradictionOf(
   return undefined;
 }
 
-/** Undefined where hashes are missing: then it is not what was signed either. */
+/** Undefined where hashes are missing: then it is not the signed log either. */
 export async function rootOf(tree: LogTree | undefined, size: number): Promise<Uint8Array | undefined> {
   try {
     return await tree?.root(size);

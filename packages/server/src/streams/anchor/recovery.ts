@@ -1,5 +1,5 @@
 // After a restore: finds the tenants whose log is not the one that was signed, and goes on in a new log, openly, with each
-// that has less than that. Whoever has something else is refused.
+// that has less than that. A log that has something else is refused.
 // Nothing is changed before that is asked for, tenant by tenant, and nobody else may use the store meanwhile.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
@@ -31,17 +31,17 @@ export interface Affected {
   readonly disagreements: readonly Disagreement[];
   /** Logs that agree with the anchor as far as that goes, which is less than was signed. */
   readonly unanchored: readonly UnanchoredLog[];
-  /** Logs that cannot even be read as what was hashed: no restore did that, and a new log would not mend it. */
+  /** Logs whose entries do not match their hashes: no restore did that, and a new log would not mend it. */
   readonly damaged: ReadonlyMap<TenantId, string>;
 }
 
-/** How much was read back of what was not signed yet. */
+/** Entries that were not signed yet and have been read back. */
 export interface ReadingBack {
   readonly entries: number;
   readonly entriesTotal: number;
 }
 
-/** Who is refused by the service, for the reasons for which it refuses them. */
+/** The logs that the service refuses, for the same reasons. */
 export async function findAffected(
   parts: RecoveryParts,
   onProgress: (progress: ReadingBack) => void = () => {},
@@ -60,7 +60,7 @@ export async function findAffected(
     tell(growth.grown);
     ({ hasMore } = growth);
   }
-  // A fault is told once only, by whoever reads first: what is still open then is at fault, too.
+  // The first reader of a fault is the only one that is told: a log that is still open then is at fault, too.
   for (const tenant of comparison.unsettled) {
     if (!damaged.has(tenant)) damaged.set(tenant, 'it cannot be read back as far as it was signed');
   }

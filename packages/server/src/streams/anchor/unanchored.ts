@@ -1,6 +1,6 @@
-// Logs that were signed further than the anchor knows. What is stored was anchored before: so the anchor was lost, put back
-// to an earlier state, or is another one, and nothing tells whether the store was put back as well. Such a log must not go
-// on until somebody has accepted that by `tallystick recover --accept-lost-anchor`.
+// Logs that were signed further than the anchor knows. A checkpoint is anchored before it is stored: so the anchor was lost,
+// put back to an earlier state, or is another one, and nothing tells whether the store was put back as well. Such a log must
+// not go on until somebody has accepted that by `tallystick recover --accept-lost-anchor`.
 
 import type { TenantId } from '@tallystick/contract';
 import { EMPTY_ROOT, logNamed } from '@tallystick/evidence';
@@ -39,7 +39,7 @@ export function findUnanchored(standings: readonly Standing[], known: Known): Un
     const isBeyond = (checkpoint?.size ?? 0) > anchoredSize;
     // Its own first checkpoint may be still to come; but no epoch begins unless the one before was anchored.
     const isUnknown = epoch > 0 && !tenants.has(tenant);
-    // What cannot be read is refused for that.
+    // A log that cannot be read is refused for that.
     if (fault !== undefined || !(isLost || isBeyond || isUnknown)) return [];
     return [unanchored(standing, anchoredSize)];
   });

@@ -21,7 +21,7 @@ export class WitnessAlarms {
     this.#telemetry = telemetry;
   }
 
-  /** How many logs are contradicted. */
+  /** The number of logs that are contradicted. */
   logs(): number {
     return this.#alarms.size;
   }

@@ -13,7 +13,7 @@ import type { Witnessed } from './witnessed.ts';
 export interface NewestWitnessed {
   /** The size of the newest one; 0 where there is none. */
   sizeOf(tenant: TenantId, head: LogHead): Promise<number>;
-  /** What is known of the tenant's logs without asking. */
+  /** Known sizes of the tenant's logs; asks nobody. */
   known(tenant: TenantId): readonly LogSize[];
   /** The note is stored now. */
   cosigned(checkpoint: CosignedCheckpoint): void;

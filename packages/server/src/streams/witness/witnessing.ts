@@ -36,15 +36,15 @@ export interface Witnessing extends AsyncDisposable {
 }
 
 export interface WitnessingFigures {
-  /** How many logs a witness has seen otherwise. */
+  /** Logs that a witness has seen otherwise. */
   readonly contradictedLogs: number;
-  /** How many logs are submitted, or wait for it. */
+  /** Logs that are submitted, or wait for it. */
   readonly openLogs: number;
 }
 
-/** What is known of a log's witnesses, from one submission to the next. */
+/** Kept of a log's witnesses from one submission to the next. */
 interface LogMemory {
-  /** What each has; where that is forgotten, one more request tells. */
+  /** The size that each has; where it is forgotten, one more request tells. */
   readonly sizes: Map<string, number>;
   /** Of those that did not cosign this log, and may still cosign others. */
   readonly refusals: Pauses;
