@@ -1,22 +1,45 @@
-// Runs a command that works on the data directory of the service, with the service's own settings. Gives the exit
-// code: 0 done; 1 it could not be done; 2 the command line or the settings are wrong. One line says what and why.
+// Commands that work on the data of the service, with the service's own settings. Exit code: 0 done; 1 it could not be
+// done; 2 the command line or the settings are wrong. One line says what and why.
 
 import { AuditError } from '@tallystick/contract';
-import { CannotRun } from './cannot-run.ts';
-import { complain } from './complain.ts';
-import type { ConfigFileOption } from './config-file-option.ts';
+import { type Command, Option } from 'commander';
+import { CannotRun, EXIT } from './cannot-run.ts';
+import { complain } from './output/complain.ts';
 
 /** The service's package, loaded when a command needs it, so that the others do not wait for it. */
 export type Server = typeof import('@tallystick/server');
 export type Config = ReturnType<Server['loadSettings']>['config'];
 
-const EXIT = { done: 0, failed: 1, wrongUsage: 2 } as const;
+export interface ConfigFileOption {
+  readonly config?: string;
+}
 
-export async function runWithSettings(
-  { config: configFile }: ConfigFileOption,
+/** Every command that needs settings finds them as the service does. */
+export function configFileOption(): Option {
+  return new Option('-c, --config <file>', 'settings file (default: tallystick.json, if there is one)');
+}
+
+/** `args` are those of the command line that are no options. */
+export type Work<O> = (server: Server, config: Config, options: O, ...args: string[]) => Promise<void>;
+
+/** Gives the command its work; `given` are the settings that its options stand for. */
+export function dataCommand<O extends ConfigFileOption>(
+  command: Command,
+  work: Work<O>,
+  given: (options: O) => Readonly<Record<string, string>> = () => ({}),
+): Command {
+  return command.addOption(configFileOption()).action(async () => {
+    const options = command.opts<O>();
+    process.exitCode = await exitCodeOf(options.config, given(options), (server, config) =>
+      work(server, config, options, ...command.args),
+    );
+  });
+}
+
+async function exitCodeOf(
+  configFile: string | undefined,
+  given: Readonly<Record<string, string>>,
   work: (server: Server, config: Config) => Promise<void>,
-  /** Settings by options of the command. */
-  given: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const server = await import('@tallystick/server');
   try {
@@ -36,7 +59,7 @@ function fail(lines: readonly string[], exitCode: number): number {
   return exitCode;
 }
 
-/** To whoever runs the machine the cause is no secret. */
+/** The cause is no secret to the operator of the machine. */
 function withCause({ message, cause }: AuditError): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }

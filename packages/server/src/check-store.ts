@@ -90,7 +90,7 @@ export async function checkStore(directory: string, wish: StoreWish): Promise<St
 export interface DatabaseWish extends StoreWish {
   /** With the keys and the anchor that belong to the database; undefined: they are given. */
   readonly directory: string | undefined;
-  /** Where the URL is from, for whoever reads that nobody answers there. */
+  /** The setting or option that has the URL, for the message that nobody answers there. */
   readonly setting: string;
 }
 
@@ -102,7 +102,7 @@ export async function checkDatabase(url: string, wish: DatabaseWish): Promise<St
   const keys = await trustedKeys(directory, wish.keys);
   const keysFrom = wish.keys.length > 0 ? 'Given' : 'DataDirectory';
   const seen = wish.seen.map((note) => seenHead(note, keys));
-  // Loaded here: whoever verifies a data directory does not wait for what speaks to databases.
+  // Loaded here: a data directory is verified without the client of databases.
   const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
   const fsck = await import('./storage/postgres/fsck/fsck.ts');
   await using database = await openForVerifying(url, wish.setting);

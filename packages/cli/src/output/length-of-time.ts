@@ -1,6 +1,6 @@
 // A length of time: on the command line a number and a letter, such as 90d, 24h, 30m or 45s; for people in words.
 
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun } from '../cannot-run.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 const SECONDS_MAX = 100 * 365 * 86_400;

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { run } from './testing/command.ts';
-import { noTerminal, runOnTerminal } from './testing/terminal.ts';
+import { run } from '../testing/command.ts';
+import { noTerminal, runOnTerminal } from '../testing/terminal.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const ROOT = resolve(import.meta.dirname, '../../../..');
 const vector = (name: string) => join(ROOT, 'vectors', name);
 const KEY = ['--key', vector('valid/log.key')];
 const VERIFIED = ['verify', vector('valid/whole-log.jsonl'), ...KEY];

@@ -69,13 +69,13 @@ test('on a narrow terminal the least important goes first, and the line always f
 
 test('the line is drawn at a modest pace, in place, and removed at the end', () => {
   const { to, written, now, pass } = terminal();
-  const progress = startProgress('copying', 10_000, { unit: 'rows', to, now });
+  const progress = startProgress('copying', 'rows', { total: 10_000, to, now });
   for (let i = 0; i < 1000; i++) {
     pass(10);
     progress.add(10);
   }
-  progress.end();
-  progress.end();
+  progress[Symbol.dispose]();
+  progress[Symbol.dispose]();
   assert.ok(written.length > 20 && written.length < 60, `${written.length} times in ten seconds`);
   const bar = `█${'░'.repeat(19)}`;
   assert.equal(written[0], `\rcopying  ${bar}  5 %  500 of 10,000 rows  1,000/s  10 s left\u001b[K`);
@@ -85,7 +85,7 @@ test('the line is drawn at a modest pace, in place, and removed at the end', () 
 
 test('the rate is that of the last seconds', () => {
   const { to, written, now, pass } = terminal();
-  const progress = startProgress('copying', 1_000_000, { unit: 'rows', to, now });
+  const progress = startProgress('copying', 'rows', { total: 1_000_000, to, now });
   // What an earlier run has done already is found at once.
   progress.add(500_000);
   for (let i = 0; i < 300; i++) {
@@ -97,22 +97,22 @@ test('the rate is that of the last seconds', () => {
 
 test('work that is done at once draws nothing, and neither does a pipe', () => {
   const quick = terminal();
-  const progress = startProgress('copying', 1000, { unit: 'rows', to: quick.to, now: quick.now });
+  const progress = startProgress('copying', 'rows', { total: 1000, to: quick.to, now: quick.now });
   quick.pass(400);
   progress.add(1000);
-  progress.end();
+  progress[Symbol.dispose]();
   assert.deepEqual(quick.written, []);
   const pipe = terminal({ isTTY: false });
-  const piped = startProgress('copying', 1000, { unit: 'rows', to: pipe.to, now: pipe.now });
+  const piped = startProgress('copying', 'rows', { total: 1000, to: pipe.to, now: pipe.now });
   pipe.pass(60_000);
   piped.add(1);
-  piped.end();
+  piped[Symbol.dispose]();
   assert.deepEqual(pipe.written, []);
 });
 
 test('a terminal that does not tell its width is taken for one of 80 columns', () => {
   const { to, written, now, pass } = terminal({ columns: 0 });
-  const progress = startProgress('x'.repeat(200), 1000, { unit: 'rows', to, now });
+  const progress = startProgress('x'.repeat(200), 'rows', { total: 1000, to, now });
   pass(1000);
   progress.add(500);
   const line = written[0]!.slice(1, -3);

@@ -6,15 +6,17 @@ import { cutTo, widthOf } from './fit-text.ts';
 import { shownLength } from './length-of-time.ts';
 import { printable } from './printable.ts';
 
-export interface Progress {
+/** Disposed, it is gone from the terminal. */
+export interface Progress extends Disposable {
   /** So much more is done. */
   add(amount: number): void;
-  end(): void;
+  /** So much is done by now, of so much. */
+  show(done: number, total: number | undefined): void;
 }
 
 export interface ProgressOptions {
-  /** What is counted, such as `entries`; `bytes` are shown as megabytes. */
-  readonly unit: string;
+  /** Undefined: nobody knows, or `show` tells. */
+  readonly total?: number | undefined;
   readonly to?: WriteStream;
   /** In milliseconds. */
   readonly now?: () => number;
@@ -26,20 +28,21 @@ const PACE_MS = 200;
 const RATE_OVER_MS = 10_000;
 const COLUMNS_DEFAULT = 80;
 
-/** `total` undefined: nobody knows. */
+/** `unit` is what is counted, such as `entries`; `bytes` are shown as megabytes. */
 export function startProgress(
   what: string,
-  total: number | undefined,
-  { unit, to = process.stderr, now = () => process.uptime() * 1000 }: ProgressOptions,
+  unit: string,
+  { total, to = process.stderr, now = () => process.uptime() * 1000 }: ProgressOptions = {},
 ): Progress {
-  if (!to.isTTY || process.env['TERM'] === 'dumb') return { add: () => {}, end: () => {} };
+  if (!to.isTTY || process.env['TERM'] === 'dumb') return { add() {}, show() {}, [Symbol.dispose]() {} };
   let done = 0;
   let isDrawn = false;
   let nextMs = now() + SHOWN_AFTER_MS;
   const seen = [{ ms: now(), done: 0 }];
-  return {
-    add(amount) {
-      done += amount;
+  const progress: Progress = {
+    add: (amount) => progress.show(done + amount, total),
+    show(doneNow, totalNow) {
+      done = doneNow;
       const ms = now();
       if (ms < nextMs) return;
       nextMs = ms + PACE_MS;
@@ -47,34 +50,19 @@ export function startProgress(
       const [first] = seen;
       seen.push({ ms, done });
       const perSecond = ((done - first!.done) * 1000) / Math.max(1, ms - first!.ms);
-      to.write(
-        `\r${progressLine({ what, done, total, perSecond, unit }, to.columns || COLUMNS_DEFAULT)}\u001b[K`,
+      const line = progressLine(
+        { what, done, total: totalNow, perSecond, unit },
+        to.columns || COLUMNS_DEFAULT,
       );
+      to.write(`\r${line}\u001b[K`);
       isDrawn = true;
     },
-    end() {
+    [Symbol.dispose]() {
       if (isDrawn) to.write('\r\u001b[K');
       isDrawn = false;
     },
   };
-}
-
-/** Of work that tells its total with its first report, and then how far it has come. */
-export interface ReportedProgress extends Disposable {
-  show(done: number, total: number): void;
-}
-
-export function reportedProgress(what: string, unit: string): ReportedProgress {
-  let progress: Progress | undefined;
-  let shown = 0;
-  return {
-    show(done, total) {
-      progress ??= startProgress(what, total, { unit });
-      progress.add(done - shown);
-      shown = done;
-    },
-    [Symbol.dispose]: () => progress?.end(),
-  };
+  return progress;
 }
 
 export interface ProgressFigures {

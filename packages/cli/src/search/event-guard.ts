@@ -2,6 +2,7 @@
 // came from the right address.
 
 import type { AuditEvent, StreamEvent, WithheldEvent } from '@tallystick/contract';
+import { membersOf } from '../members.ts';
 
 export function isEvent(value: unknown): value is AuditEvent {
   const event = membersOf(value);
@@ -19,11 +20,6 @@ export function isEvent(value: unknown): value is AuditEvent {
 
 export function isStreamEvent(value: unknown): value is StreamEvent {
   return isWithheld(value) || isEvent(value);
-}
-
-/** Its members; none where it is no object. */
-export function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 export function isCount(value: unknown): value is number {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { AuditEvent } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import { EventTable } from './event-table.ts';
-import { cutTo, padTo, widthOf } from './fit-text.ts';
+import { cutTo, padTo, widthOf } from '../output/fit-text.ts';
 
 const EVENT: AuditEvent = {
   eventId: '01KE0000000000000000000042',

@@ -3,8 +3,8 @@
 // event says, it steers no terminal.
 
 import type { Actor, AuditEvent } from '@tallystick/contract';
-import { cutTo, padTo, widthOf } from './fit-text.ts';
-import { printable } from './printable.ts';
+import { cutTo, padTo, widthOf } from '../output/fit-text.ts';
+import { printable } from '../output/printable.ts';
 
 const TITLES = ['TIME', 'ACTION', 'ACTOR', 'RESOURCE', 'OUTCOME', 'CLASSIFICATION'] as const;
 /** A later lot may be wider than the first. */

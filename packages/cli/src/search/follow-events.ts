@@ -4,7 +4,7 @@
 
 import { type AuditEvent, LIMITS, type StreamEvent } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
-import { NoAnswer } from './fetch-bytes.ts';
+import { NoAnswer } from '../fetch-bytes.ts';
 import type { ServedEvents, ServedStream } from './served-events.ts';
 
 export interface FollowParts {

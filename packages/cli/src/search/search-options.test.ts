@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as server from '@tallystick/server';
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun } from '../cannot-run.ts';
 import { searchIn, type SearchOptions, serviceIn } from './search-options.ts';
 
 const read = (query: string, options: Partial<SearchOptions> = {}) => {

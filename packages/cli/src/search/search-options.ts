@@ -2,14 +2,15 @@
 // Throws CannotRun.
 
 import { isDateTime, LIMITS, type TimeRange, type Version } from '@tallystick/contract';
-import { tenantIn } from './access-options.ts';
-import { CannotRun } from './cannot-run.ts';
-import { plainAddress } from './fetch-bytes.ts';
-import { widthOf } from './fit-text.ts';
-import { printable } from './printable.ts';
-import type { Server } from './run-with-settings.ts';
+import { tenantIn } from '../access-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { apiKeyIn, plainAddress } from '../fetch-bytes.ts';
+import { widthOf } from '../output/fit-text.ts';
+import { givenOption } from '../given-option.ts';
+import { printable } from '../output/printable.ts';
+import type { Server } from '../data-command.ts';
 import { PAGE_MAX, type Wish } from './served-events.ts';
-import { splitVersion } from './served-version.ts';
+import { splitVersion } from '../served-version.ts';
 
 export interface SearchOptions {
   readonly tenant: string;
@@ -80,19 +81,16 @@ export function serviceIn({ url, tenant, apiKey }: SearchOptions): {
     address: base,
     version,
     tenant: tenantIn(tenant),
-    apiKey: apiKey || process.env['TALLYSTICK_API_KEY'] || undefined,
+    apiKey: apiKeyIn(apiKey),
   };
 }
 
 function refuseContradictions({ follow, all, limit, sort }: SearchOptions): void {
-  if (follow) {
-    const given = Object.entries({ all, limit, sort }).find(([, value]) => value !== undefined)?.[0];
-    if (given !== undefined) {
-      throw new CannotRun(
-        `--${given} is not for --follow, which shows all that is there, in the order of the log`,
-      );
-    }
-  }
+  const given = follow ? givenOption({ all, limit, sort }, ['all', 'limit', 'sort']) : undefined;
+  if (given !== undefined)
+    throw new CannotRun(
+      `${given} is not for --follow, which shows all that is there, in the order of the log`,
+    );
   if (all && limit !== undefined) throw new CannotRun('--all and --limit are both given');
 }
 

@@ -10,9 +10,10 @@ import {
   type Version,
 } from '@tallystick/contract';
 import { EvidenceError, parseJson } from '@tallystick/evidence';
-import { isCount, isEvent, isStreamEvent, membersOf } from './event-guard.ts';
-import { fetchBytes, textOf } from './fetch-bytes.ts';
-import { byServedVersion } from './served-version.ts';
+import { isCount, isEvent, isStreamEvent } from './event-guard.ts';
+import { membersOf } from '../members.ts';
+import { fetchBytes, textOf } from '../fetch-bytes.ts';
+import { byServedVersion } from '../served-version.ts';
 
 /** What is looked for. */
 export interface Wish {
@@ -115,6 +116,23 @@ export function servedEvents(parts: ServedEventsOptions): ServedEvents {
       return rows;
     },
   };
+}
+
+/** Walks the pages up to a limit; each is handed out before the next one is asked for. */
+export async function* findEvents(
+  events: ServedEvents,
+  wish: Wish,
+  /** Undefined: all. */
+  limit: number | undefined,
+): AsyncGenerator<FoundPage> {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  let cursor: string | undefined;
+  do {
+    const page = await events.list(wish, Math.min(left, PAGE_MAX), cursor);
+    yield page;
+    left -= page.events.length;
+    ({ cursor } = page);
+  } while (left > 0 && cursor !== undefined);
 }
 
 interface Asking {

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Checkpoint, EvidenceError } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { logAfterRestore, logOf, type MemoryLog, ORIGIN, signed, signerOf } from './testing/memory-log.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { logAfterRestore, logOf, type MemoryLog, ORIGIN, signed, signerOf } from '../testing/memory-log.ts';
 import { type LogOptions, verifyLogAt } from './verify-log.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tallystick-ended-log-'));

@@ -2,9 +2,9 @@
 // end, so that a pipe will do; its first bytes say what it is.
 
 import { createReadStream, statSync } from 'node:fs';
-import { CannotRun } from './cannot-run.ts';
-import { errorAnswerIn } from './error-answer.ts';
-import { cannotRead, textOrNone } from './trust-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { errorAnswerIn } from '../error-answer.ts';
+import { cannotRead, textOrNone } from '../read-text.ts';
 
 const STANDARD_INPUT = '-';
 const HEAD_BYTES = 64;

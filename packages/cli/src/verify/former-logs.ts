@@ -12,12 +12,14 @@ import {
   parseNote,
   type Trust,
 } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { countedEntries } from './counted.ts';
-import { type AcceptedLog, type ContinuedLog, NotContinued, verifyContinues } from './new-epoch.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { countedEntries } from '../output/counted.ts';
+import { Contradiction } from './contradiction.ts';
+import { type AcceptedLog, type ContinuedLog, verifyContinues } from './new-epoch.ts';
 import { orPutAside } from './put-aside.ts';
 import type { ServedLog } from './served-log.ts';
-import { parsedKey, readText } from './trust-options.ts';
+import { readText } from '../read-text.ts';
+import { parsedKey } from './trust-options.ts';
 import type { Trusted } from './verify-log.ts';
 import type { SeenCheckpoint, WatchedLogs } from './watched-log.ts';
 
@@ -102,9 +104,9 @@ export async function verifyFormerLogs(
       verdicts.push(continued.verdict);
       former = continued.former;
     } catch (error) {
-      if (!(error instanceof NotContinued) || !isAccepted) throw error;
+      if (!(error instanceof Contradiction) || !isAccepted) throw error;
       verdicts.push({ origin, size, proven: false, reason: error.reason, message: error.message });
-      former ??= error.former;
+      former ??= error.named?.former;
     }
   }
   return { verdicts, former };

@@ -3,8 +3,8 @@
 
 import { type Checkpoint, equalBytes, EvidenceError, type HashReader, treeRoot } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
-import { countedEntries } from './counted.ts';
-import { NotExtended } from './put-aside.ts';
+import { countedEntries } from '../output/counted.ts';
+import { Contradiction } from './contradiction.ts';
 import type { ServedLog } from './served-log.ts';
 import { keptCheckpoint, type SeenCheckpoint, type WatchedLog, type WatchedLogs } from './watched-log.ts';
 
@@ -27,14 +27,14 @@ function requireNotLess(then: SeenCheckpoint, now: Checkpoint): void {
     throw new EvidenceError('ORIGIN_MISMATCH', message);
   }
   if (then.size > now.size) {
-    throw new NotExtended('ROLLBACK', `the log has ${countedEntries(now.size)}; it had ${then.size}`, then);
+    throw new Contradiction('ROLLBACK', `the log has ${countedEntries(now.size)}; it had ${then.size}`, then);
   }
   if (then.size === now.size) requireRoot(then, now.root);
 }
 
 function requireRoot(then: SeenCheckpoint, found: Uint8Array): void {
   if (equalBytes(then.root, found)) return;
-  throw new NotExtended('FORK', `the log is not an extension of what it was at size ${then.size}`, then);
+  throw new Contradiction('FORK', `the log is not an extension of what it was at size ${then.size}`, then);
 }
 
 /** A log that another one goes on from has ended: it is not more than that one says, wherever it is served. */

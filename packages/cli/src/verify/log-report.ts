@@ -1,7 +1,7 @@
 // What `tallystick verify <url>` says once a log is verified: what was shown to hold, and whose word that rests on.
 
 import { type Checkpoint, toHex } from '@tallystick/evidence';
-import { counted, countedEntries } from './counted.ts';
+import { counted, countedEntries } from '../output/counted.ts';
 import type { AcceptedLog, ContinuedLog } from './new-epoch.ts';
 import { lines, type Report } from './verify-report.ts';
 import type { WholeLogVerdict } from './whole-log.ts';

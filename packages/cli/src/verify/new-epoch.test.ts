@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
-import { emptyPlace, type Place } from './testing/place.ts';
-import { ADMIN_KEY, type RunningLog, startLog, startProxy, TENANT } from './testing/running-log.ts';
+import { emptyPlace, type Place } from '../testing/place.ts';
+import { ADMIN_KEY, type RunningLog, startLog, startProxy, TENANT } from '../testing/running-log.ts';
 import { type LogOptions, verifyLogAt } from './verify-log.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tallystick-new-epoch-'));

@@ -19,7 +19,8 @@ import {
   verifyConsistency,
 } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
-import { countedEntries } from './counted.ts';
+import { Contradiction } from './contradiction.ts';
+import { countedEntries } from '../output/counted.ts';
 import type { ServedLog } from './served-log.ts';
 import type { SeenCheckpoint } from './watched-log.ts';
 
@@ -46,52 +47,28 @@ export interface AcceptedLog extends FormerLog {
   readonly message: string;
 }
 
-interface Named {
-  /** The end of a log, as the first entry of the new one names it, where it names one. */
-  readonly former?: Checkpoint | undefined;
-  /** The text that shows it. */
-  readonly proof?: string | undefined;
-  /** The file of the checkpoint that was seen. */
-  readonly seenIn?: string | undefined;
-}
-
-/** Why the new log is not taken for the old one, with what it says of that. */
-export class NotContinued extends EvidenceError {
-  readonly former: Checkpoint | undefined;
-  readonly proof: string | undefined;
-  readonly seenIn: string | undefined;
-
-  constructor(reason: Reason, message: string, { former, proof, seenIn }: Named) {
-    super(reason, message);
-    this.former = former;
-    this.proof = proof;
-    this.seenIn = seenIn;
-  }
-}
-
 interface Beginning extends EpochBeginning {
   /** The text that shows it. */
   readonly proof: string;
 }
 
-/** Throws NotContinued where it is not shown that `now` goes on from `kept`; EvidenceError where what is served is wrong. */
+/** Throws Contradiction where it is not shown that `now` goes on from `kept`; EvidenceError where what is served is wrong. */
 export async function verifyContinues(
   log: Pick<ServedLog, 'tile' | 'proof'>,
   { now, kept, consistency }: { now: Checkpoint; kept: SeenCheckpoint; consistency?: readonly Uint8Array[] },
 ): Promise<{ readonly verdict: ContinuedLog; readonly former: Checkpoint }> {
   const was = `${kept.origin} was kept with ${countedEntries(kept.size)}`;
-  const { file: seenIn } = kept;
-  if (now.size === 0) throw new NotContinued('ROLLBACK', `${now.origin} is empty, and ${was}`, { seenIn });
+  if (now.size === 0) throw new Contradiction('ROLLBACK', `${now.origin} is empty, and ${was}`, kept);
   const beginning = await beginningOf(log, now);
   if (beginning === undefined) {
     const has = `${now.origin} has ${countedEntries(now.size)} and names no log before it`;
-    throw new NotContinued('FORK', `${has}, and ${was} at this address`, { seenIn });
+    throw new Contradiction('FORK', `${has}, and ${was} at this address`, kept);
   }
   const { former, restoredSize, proof } = beginning;
   const fault =
     faultIn({ now, former, kept }) ??
     (former.size > kept.size && kept.size > 0 ? unprovenIn({ now, former, kept }, consistency) : undefined);
-  if (fault !== undefined) throw new NotContinued(fault.reason, fault.message, { former, proof, seenIn });
+  if (fault !== undefined) throw new Contradiction(fault.reason, fault.message, kept, { former, proof });
   const { origin, size } = kept;
   const verdict = { origin, size, proven: true, anchoredSize: former.size, restoredSize } as const;
   return { verdict, former };
@@ -104,7 +81,7 @@ export async function readBeginning(
   origin: string,
 ): Promise<Beginning> {
   const entry = decodeEntry(bytes);
-  // Entries show no content; the service shows that of a notice to whoever may verify.
+  // Entries show no content; the service shows that of a notice to callers that may verify.
   const proof = await log.proof(entry.eventId);
   const { entry: proven, shown } = parseEventProof(proof);
   if (!equalBytes(proven, bytes)) {

@@ -1,8 +1,8 @@
 // What `--policy` asks of a checkpoint: that the witnesses which the file names have cosigned it, as many as it says.
 
 import { EvidenceError, isQuorum, parsePolicy, type WitnessPolicy } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { readText } from './trust-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { readText } from '../read-text.ts';
 
 /** Undefined where none was given; throws CannotRun for a file that cannot be read or holds none. */
 export async function policyIn(file: string | undefined): Promise<WitnessPolicy | undefined> {

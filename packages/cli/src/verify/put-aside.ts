@@ -1,26 +1,10 @@
 // Keeps what a log has signed and should not have, beside what was seen of it before: neither may get lost. Nor may the
 // verdict, where it cannot be written. What the two prove to others is said only where they do.
 
-import {
-  type Checkpoint,
-  EvidenceError,
-  openCheckpoint,
-  type Reason,
-  type Verifier,
-} from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { NotContinued } from './new-epoch.ts';
+import { type Checkpoint, EvidenceError, openCheckpoint, type Verifier } from '@tallystick/evidence';
+import { CannotRun } from '../cannot-run.ts';
+import { Contradiction } from './contradiction.ts';
 import type { SeenCheckpoint, WatchedLogs } from './watched-log.ts';
-
-/** The log is not the one that has signed what was seen before. */
-export class NotExtended extends EvidenceError {
-  readonly seen: SeenCheckpoint;
-
-  constructor(reason: Reason, message: string, seen: SeenCheckpoint) {
-    super(reason, message);
-    this.seen = seen;
-  }
-}
 
 export interface Refused {
   readonly watched: WatchedLogs;
@@ -42,8 +26,8 @@ export async function orPutAside<T>(refused: Refused, work: () => Promise<T>): P
       throw error;
     }
     const message = `${error.message}. ${await putAside(refused, error)}`;
-    throw error instanceof NotContinued
-      ? new NotContinued(error.reason, message, error)
+    throw error instanceof Contradiction
+      ? new Contradiction(error.reason, message, error.seen, error.named)
       : new EvidenceError(error.reason, message, { cause: error });
   }
 }
@@ -51,15 +35,13 @@ export async function orPutAside<T>(refused: Refused, work: () => Promise<T>): P
 /** Says where it is, and what it is worth. */
 async function putAside(refused: Refused, error: EvidenceError): Promise<string> {
   const { watched, origin, note, now } = refused;
-  const proof = error instanceof NotContinued ? error.proof : undefined;
+  const { seen, named } = error instanceof Contradiction ? error : {};
   try {
-    const file = watched.keepRefused(origin, note, proof);
-    if (error instanceof NotExtended) {
-      return `What it has signed now is kept in ${file}; ${await worthOf(refused, error.seen)}`;
-    }
-    const says = proof === undefined ? '' : ', and what its first entry says beside it, in refused-proof';
-    const seen = error instanceof NotContinued ? error.seenIn : undefined;
-    const older = seen === undefined ? '' : `; the older checkpoint is ${seen}`;
+    const file = watched.keepRefused(origin, note, named?.proof);
+    if (seen !== undefined && seen.origin === now.origin)
+      return `What it has signed now is kept in ${file}; ${await worthOf(refused, seen)}`;
+    const says = named === undefined ? '' : ', and what its first entry says beside it, in refused-proof';
+    const older = seen === undefined ? '' : `; the older checkpoint is ${seen.file}`;
     return `The checkpoint of ${now.origin} that was refused is kept in ${file}${says}${older}`;
   } catch (failure) {
     if (!(failure instanceof CannotRun)) throw failure;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun } from '../cannot-run.ts';
 import { logAddress, servedLog } from './served-log.ts';
-import { answering } from './testing/answering.ts';
+import { answering } from '../testing/answering.ts';
 
 const isCannotRun = (pattern: RegExp) => (error: unknown) =>
   error instanceof CannotRun && pattern.test(error.message) && !error.message.includes('\n');

@@ -3,9 +3,9 @@
 // answered in another size than it must have is an EvidenceError.
 
 import { ENTRY_BYTES, EvidenceError, formatTilePath, HASH_BYTES, type Tile } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { fetchBytes, plainAddress, textOf } from './fetch-bytes.ts';
-import { byServedVersion, splitVersion } from './served-version.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { fetchBytes, plainAddress, textOf } from '../fetch-bytes.ts';
+import { byServedVersion, splitVersion } from '../served-version.ts';
 
 export interface ServedLog {
   /** Without a slash at its end. */
@@ -89,7 +89,7 @@ export function servedLog(address: string, options: ServedLogOptions = {}): Serv
 
 /**
  * Reads at the address, or at that of a later version where its own is retired. The log stays known by the address that
- * was given: another one would be new to whoever has kept a checkpoint.
+ * was given: under another one no kept checkpoint would be found.
  */
 function servedAt(address: string): <Answer>(read: (log: string) => Promise<Answer>) => Promise<Answer> {
   const path = LOG_PATH.exec(address)?.[0] ?? '';

@@ -1,7 +1,7 @@
 // What `tallystick verify` says of a data directory or a database: for people, and as JSON for programs.
 
 import { INSTALLATION } from '@tallystick/evidence';
-import { counted, countedEntries } from './counted.ts';
+import { counted, countedEntries } from '../output/counted.ts';
 import { lines, type Report } from './verify-report.ts';
 
 export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server').checkStore>>;

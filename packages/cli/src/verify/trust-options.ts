@@ -1,6 +1,6 @@
 // Whom and what `tallystick verify` is told to trust: keys, witnesses, an older checkpoint, the filter asked for.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import {
   cosignatureVerifier,
   fromBase64,
@@ -15,8 +15,9 @@ import {
   type VerifierKey,
   type WitnessPolicy,
 } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
-import { printable } from './printable.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { printable } from '../output/printable.ts';
+import { readText, textIn } from '../read-text.ts';
 
 /** So much of what is no key is shown. */
 const KEY_SHOWN_MAX = 120;
@@ -119,7 +120,7 @@ function isKeyText(text: string): boolean {
   return /^[^\s+]+\+[0-9a-f]{8}\+/.test(text);
 }
 
-/** Whoever names the wrong file should be told which, and not what its bytes look like. */
+/** For a wrong file the error names the file, and does not show its bytes. */
 function keyFileText(file: string, option: string): string {
   if (!existsSync(file)) {
     const given = JSON.stringify(file.slice(0, KEY_SHOWN_MAX));
@@ -128,12 +129,9 @@ function keyFileText(file: string, option: string): string {
     );
   }
   const text = textIn(file);
-  if (
-    text === undefined ||
-    printable(text.replaceAll(/[\t\r\n]/g, '')) !== text.replaceAll(/[\t\r\n]/g, '')
-  ) {
+  const plain = text?.replaceAll(/[\t\r\n]/g, '');
+  if (text === undefined || plain === undefined || printable(plain) !== plain)
     throw new CannotRun(`${file} is no text, so it holds no key`);
-  }
   return text;
 }
 
@@ -191,39 +189,6 @@ async function checkpointIn(
   } catch (error) {
     throw new CannotRun(`${file} is no checkpoint signed by that key: ${messageOf(error)}`);
   }
-}
-
-export function readText(file: string): string {
-  const text = textIn(file);
-  if (text === undefined) throw new CannotRun(`${file} is no text`);
-  return text;
-}
-
-/** Undefined: it is not UTF-8. */
-function textIn(file: string): string | undefined {
-  let bytes: Uint8Array;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    throw cannotRead(file, error);
-  }
-  return textOrNone(bytes);
-}
-
-/** Undefined: it is not UTF-8. */
-export function textOrNone(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-const WHY: Readonly<Record<string, string>> = { ENOENT: 'no such file', EISDIR: 'it is a directory' };
-
-export function cannotRead(file: string, error: unknown): CannotRun {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
-  return new CannotRun(`cannot read ${file}: ${WHY[code] ?? code}`);
 }
 
 function messageOf(error: unknown): string {

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { EvidenceError, noteVerifier, openCheckpoint, REASONS } from '@tallystick/evidence';
-import { emptyPlace, type Place } from './testing/place.ts';
+import { emptyPlace, type Place } from '../testing/place.ts';
 import {
   ADMIN_KEY,
   type LyingProxy,
@@ -24,7 +24,7 @@ import {
   startLog,
   startProxy,
   TENANT,
-} from './testing/running-log.ts';
+} from '../testing/running-log.ts';
 import { type LogOptions, verifyLogAt } from './verify-log.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tallystick-verify-log-'));
@@ -219,7 +219,9 @@ describe('a log that is served', () => {
 
   it('is asked for a quorum of witnesses before anything is kept', async () => {
     const state = newState();
-    const witness = ['vectors/valid/witness.key'].map((file) => join(import.meta.dirname, '../../..', file));
+    const witness = ['vectors/valid/witness.key'].map((file) =>
+      join(import.meta.dirname, '../../../..', file),
+    );
     assert.equal(await refused(log.address, { key: [key], state, witness }), 'WITNESS_MISSING');
     assert.equal(keptIn(state), undefined);
   });

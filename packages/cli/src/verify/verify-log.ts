@@ -12,16 +12,19 @@ import {
   type Trust,
   verifyCosignatures,
 } from '@tallystick/evidence';
-import { tenantIn } from './access-options.ts';
-import { CannotRun } from './cannot-run.ts';
+import { tenantIn } from '../access-options.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { apiKeyIn } from '../fetch-bytes.ts';
 import { formersOf, formerSince, isEarlier, keysUnder, verifyFormerLogs } from './former-logs.ts';
+import { givenOption } from '../given-option.ts';
 import { requireNotEnded, verifyGrowth } from './log-growth.ts';
 import { type KeysFrom, type LogVerdict, reportLog } from './log-report.ts';
 import { policyIn, requireQuorum } from './policy-option.ts';
-import { startProgress } from './progress.ts';
+import { startProgress } from '../output/progress.ts';
 import { orPutAside } from './put-aside.ts';
 import { logAddress, servedLog, type ServedLog } from './served-log.ts';
-import { keysIn, parsedKey, readText, type TrustOptions, trustOf } from './trust-options.ts';
+import { readText } from '../read-text.ts';
+import { keysIn, parsedKey, type TrustOptions, trustOf } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
 import {
   defaultStateDirectory,
@@ -48,30 +51,23 @@ export function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
 
+const OF_LOGS = ['state', 'entries', 'apiKey', 'pinFirstKey', 'acceptNewEpoch'] as const;
+const NOT_OF_LOGS = ['nothingWithheld', 'filter', 'anchor', 'verbose'] as const;
+
 /** Throws CannotRun for options that say something about a served log where there is none. */
 export function requireNoLogOptions(options: LogOptions): void {
-  const { state, entries, apiKey, pinFirstKey, acceptNewEpoch } = options;
-  const given = Object.entries({
-    state,
-    entries,
-    'api-key': apiKey,
-    'pin-first-key': pinFirstKey,
-    'accept-new-epoch': acceptNewEpoch,
-  });
-  const name = given.find(([, value]) => value !== undefined)?.[0];
-  if (name !== undefined) throw new CannotRun(`--${name} is for the address of a log`);
+  const given = givenOption(options, OF_LOGS);
+  if (given !== undefined) throw new CannotRun(`${given} is for the address of a log`);
 }
 
 export async function verifyLogAt(text: string, options: LogOptions): Promise<Report> {
   const policy = await policyIn(options.policy);
   requireOptionsOfLogs(options);
-  // An empty one is what a variable leaves that was never set.
-  const apiKey = options.apiKey || process.env['TALLYSTICK_API_KEY'] || undefined;
   const tenant = options.tenant === undefined ? undefined : tenantIn(options.tenant);
-  const log = servedLog(logAddress(text, tenant), { apiKey });
+  const log = servedLog(logAddress(text, tenant), { apiKey: apiKeyIn(options.apiKey) });
   const watched = new WatchedLogs(options.state ?? defaultStateDirectory());
   const isAccepted = options.acceptNewEpoch === true;
-  // Whoever can verify nothing asks nothing.
+  // Before anything is asked: without a key nothing could be verified.
   const known = knownBefore(log.address, options, watched);
   const note = await log.checkpoint();
   const trusted =
@@ -122,11 +118,9 @@ export interface Trusted {
 }
 
 function requireOptionsOfLogs(options: LogOptions): void {
-  const { nothingWithheld, filter, anchor, verbose, key, pinFirstKey } = options;
-  const given = Object.entries({ 'nothing-withheld': nothingWithheld, filter, anchor, verbose });
-  const name = given.find(([, value]) => value !== undefined)?.[0];
-  if (name !== undefined) throw new CannotRun(`--${name} is not for the address of a log`);
-  if (key !== undefined && pinFirstKey) {
+  const given = givenOption(options, NOT_OF_LOGS);
+  if (given !== undefined) throw new CannotRun(`${given} is not for the address of a log`);
+  if (options.key !== undefined && options.pinFirstKey) {
     throw new CannotRun(
       '--key and --pin-first-key are both given: with the key at hand, no other is believed',
     );
@@ -208,12 +202,8 @@ function seenIn(file: string | undefined, { since }: Trust): SeenCheckpoint[] {
 }
 
 async function verifyEntries(log: ServedLog, checkpoint: Checkpoint): Promise<WholeLogVerdict> {
-  const progress = startProgress(`reading ${log.address}`, checkpoint.size, { unit: 'entries' });
-  try {
-    return await verifyWholeLog(log, checkpoint, (count) => progress.add(count));
-  } finally {
-    progress.end();
-  }
+  using progress = startProgress(`reading ${log.address}`, 'entries', { total: checkpoint.size });
+  return await verifyWholeLog(log, checkpoint, (count) => progress.add(count));
 }
 
 interface Verified {

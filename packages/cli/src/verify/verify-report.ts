@@ -1,7 +1,7 @@
 // What `tallystick verify` says: for people, and as JSON for programs.
 
-import { paint } from './paint.ts';
-import { printable } from './printable.ts';
+import { paint } from '../output/paint.ts';
+import { printable } from '../output/printable.ts';
 import { type BundleVerdict, type EvidenceError, type EventVerdict, KINDS } from '@tallystick/evidence';
 
 export interface Report {

@@ -1,14 +1,15 @@
 // tallystick verify on a data directory, or on a database: everything that the service has stored, whether it runs or not.
 // The service's package is loaded only here, so that bundles and proofs are verified without it.
 
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CannotRun } from './cannot-run.ts';
-import type { ConfigFileOption } from './config-file-option.ts';
-import { reportedProgress, type ReportedProgress } from './progress.ts';
-import type { Config, Server } from './run-with-settings.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { givenOption } from '../given-option.ts';
+import { startProgress } from '../output/progress.ts';
+import { readText } from '../read-text.ts';
+import type { Config, ConfigFileOption, Server } from '../data-command.ts';
 import { reportStore, type StoreVerdict } from './store-report.ts';
-import { keysIn, parsedKey, readText, type TrustOptions } from './trust-options.ts';
+import { keysIn, parsedKey, type TrustOptions } from './trust-options.ts';
 import type { Report } from './verify-report.ts';
 
 export interface StoreOptions extends TrustOptions, ConfigFileOption {
@@ -21,25 +22,21 @@ export interface StoreOptions extends TrustOptions, ConfigFileOption {
 const OF_FILES = ['witness', 'witnessesMin', 'nothingWithheld', 'filter', 'consistency'] as const;
 
 /** Where events are kept: in a directory, or in a database with the directory of its keys and its anchor beside it. */
-type Place =
-  | { readonly directory: string }
-  | {
-      readonly url: string;
-      readonly setting: string;
-      readonly directory: string | undefined;
-      readonly anchor: string | undefined;
-    };
+interface Place {
+  readonly directory: string | undefined;
+  readonly database?: { readonly url: string; readonly setting: string };
+  readonly anchor: string | undefined;
+}
 
 /** `where` is a data directory, or the URL of a database. */
 export async function verifyStore(
   where: string,
   options: StoreOptions,
 ): Promise<{ readonly isVerified: boolean; readonly report: Report }> {
-  const stranger = OF_FILES.find((name) => options[name] !== undefined);
+  const stranger = givenOption(options, OF_FILES);
   if (stranger !== undefined) {
-    const option = stranger.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     const what = isDatabase(where) ? 'this is a database' : `${where} is a directory`;
-    throw new CannotRun(`--${option} is for bundles and proofs; ${what}`);
+    throw new CannotRun(`${stranger} is for bundles and proofs; ${what}`);
   }
   const keys = (options.key ?? []).flatMap(keysIn);
   for (const key of keys) parsedKey(key);
@@ -47,23 +44,19 @@ export async function verifyStore(
   const server = await import('@tallystick/server');
   const place = placeOf(where, options, server);
   // One that was named and is not there is a slip; one that should be there and is not is a verdict.
-  const { anchor } = options;
-  if (anchor !== undefined && !(await server.hasAnchor(anchor)))
-    throw new CannotRun(`--anchor: there is no anchor at ${anchor}`);
-  const wish = { keys, seen, tenant: options.tenant };
+  if (options.anchor !== undefined && !(await server.hasAnchor(options.anchor)))
+    throw new CannotRun(`--anchor: there is no anchor at ${options.anchor}`);
+  const { directory, database } = place;
+  const shown = database === undefined ? where : withoutCredentials(database.url);
   try {
-    const verdict =
-      'url' in place
-        ? await verifyDatabase(place, wish, server)
-        : await verifyDirectory(place.directory, { ...wish, anchor: options.anchor }, server);
-    const shown = 'url' in place ? withoutCredentials(place.url) : place.directory;
-    const isKeyless = keys.length === 0 && !hasKeys(place.directory);
+    const verdict = await verified(shown, { ...place, keys, seen, tenant: options.tenant }, server);
+    const isKeyless = keys.length === 0 && !hasKeys(directory);
     if (isKeyless && !verdict.verified && verdict.faults.every(({ reason }) => reason === 'KEY_UNKNOWN')) {
       throw new CannotRun(
-        `${place.directory} has no signing-keys, so nothing in it tells who signed: give the log's public key by --key`,
+        `${directory} has no signing-keys, so nothing in it tells who signed: give the log's public key by --key`,
       );
     }
-    const kind = 'url' in place ? ('Database' as const) : ('Directory' as const);
+    const kind = database === undefined ? ('Directory' as const) : ('Database' as const);
     return {
       isVerified: verdict.verified,
       report: reportStore({ kind, shown, isKeyless, isVerbose: options.verbose === true }, verdict),
@@ -73,31 +66,26 @@ export async function verifyStore(
   }
 }
 
-interface Wish {
+interface Wish extends Place {
   readonly keys: readonly string[];
   readonly seen: readonly string[];
   readonly tenant: string | undefined;
-  readonly anchor?: string | undefined;
 }
 
-async function verifyDirectory(directory: string, wish: Wish, server: Server): Promise<StoreVerdict> {
-  using progress = reportedProgress(`verifying ${directory}`, 'entries');
-  return await server.checkStore(directory, { ...wish, onProgress: shownBy(progress) });
-}
-
-async function verifyDatabase(
-  { url, setting, directory, anchor }: Extract<Place, { readonly url: string }>,
-  wish: Wish,
+async function verified(
+  shown: string,
+  { directory, database, ...asked }: Wish,
   server: Server,
 ): Promise<StoreVerdict> {
-  using progress = reportedProgress(`verifying ${withoutCredentials(url)}`, 'entries');
-  const onProgress = shownBy(progress);
-  return await server.checkDatabase(url, { ...wish, directory, anchor, setting, onProgress });
-}
-
-function shownBy(progress: ReportedProgress) {
-  return ({ entries, entriesTotal }: { readonly entries: number; readonly entriesTotal: number }): void =>
-    progress.show(entries, entriesTotal);
+  using progress = startProgress(`verifying ${shown}`, 'entries');
+  const wish = {
+    ...asked,
+    onProgress: (so: { readonly entries: number; readonly entriesTotal: number }) =>
+      progress.show(so.entries, so.entriesTotal),
+  };
+  return await (database === undefined
+    ? server.checkStore(directory!, wish)
+    : server.checkDatabase(database.url, { ...wish, directory, setting: database.setting }));
 }
 
 /** Throws CannotRun where there is nothing to verify, or nothing to verify it by. */
@@ -108,7 +96,8 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
         'a database is verified by --key and --anchor, or with its data directory: set Storage__Url and name that directory',
       );
     if (!URL.canParse(where)) throw new CannotRun('that is no URL of a database');
-    return { url: where, setting: 'the command line', directory: undefined, anchor: options.anchor };
+    const database = { url: where, setting: 'the command line' };
+    return { database, directory: undefined, anchor: options.anchor };
   }
   const hasJournal = server.isStore(where);
   const settings = settingsOr(hasJournal, options, server);
@@ -117,9 +106,9 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
   const isOwn = settings !== undefined && resolve(settings.storage.dataDirectory) === resolve(where);
   if (database !== undefined && (isOwn || !hasJournal)) {
     const anchor = options.anchor ?? settings?.log.anchor;
-    return { ...database, directory: where, anchor };
+    return { database, directory: where, anchor };
   }
-  if (hasJournal) return { directory: where };
+  if (hasJournal) return { directory: where, anchor: options.anchor };
   throw new CannotRun(
     `${where} is a directory without data; give the data directory of a service, with Storage__Url set if it has a database`,
   );
@@ -148,16 +137,12 @@ export function withoutCredentials(url: string): string {
 }
 
 function hasKeys(directory: string | undefined): boolean {
-  return directory !== undefined && isThere(join(directory, 'signing-keys'));
+  return directory !== undefined && existsSync(join(directory, 'signing-keys'));
 }
 
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Refuses what belongs to stored data alone, for whoever verifies something else. */
+/** Refuses options of stored data where something else is verified. */
 export function refuseStoreOptions({ anchor, verbose, config }: StoreOptions): void {
-  if (verbose) throw new CannotRun('--verbose is for a data directory or a database');
-  if (anchor !== undefined) throw new CannotRun('--anchor is for a data directory or a database');
+  const given = givenOption({ verbose, anchor }, ['verbose', 'anchor']);
+  if (given !== undefined) throw new CannotRun(`${given} is for a data directory or a database`);
   if (config !== undefined) throw new CannotRun('--config is for a data directory');
 }

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CannotRun } from './cannot-run.ts';
-import { sampleLog } from './testing/sample-log.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { sampleLog } from '../testing/sample-log.ts';
 import { defaultStateDirectory, keptCheckpoint, type WatchedLog, WatchedLogs } from './watched-log.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tallystick-watched-'));

@@ -9,20 +9,9 @@
 // A file is replaced whole or not at all, and only after everything was verified. The checkpoint is written first: a
 // folder with `log.json` alone has lost its memory, and is refused rather than begun anew.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import {
   type Checkpoint,
   epochIn,
@@ -36,7 +25,10 @@ import {
   toBase64,
   toHex,
 } from '@tallystick/evidence';
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun } from '../cannot-run.ts';
+import { replaceFile } from '../durable-file.ts';
+import { membersOf } from '../members.ts';
+import { codeOf, textIfAny } from '../read-text.ts';
 
 export interface WatchedLog {
   readonly origin: string;
@@ -141,7 +133,7 @@ export class WatchedLogs {
     const path = join(this.#folderOf(origin), LOG_FILE);
     const end = former === undefined ? {} : { former: endOut(former) };
     const facts = `${JSON.stringify({ origin, keys, addresses, ...end })}\n`;
-    if (readOrNone(path) !== facts) replaceFile(path, facts);
+    if (textIfAny(path) !== facts) replaceFile(path, facts);
   }
 
   /** Where one log has taken the place of another, as after a restore, the address is that of the new one. */
@@ -181,7 +173,7 @@ function foldersIn(directory: string): string[] {
 }
 
 function logIn(folder: string): WatchedLog | undefined {
-  const [checkpoint, facts] = [join(folder, CHECKPOINT_FILE), join(folder, LOG_FILE)].map(readOrNone);
+  const [checkpoint, facts] = [join(folder, CHECKPOINT_FILE), join(folder, LOG_FILE)].map(textIfAny);
   if (checkpoint === undefined) {
     if (facts === undefined) return undefined;
     throw new CannotRun(
@@ -204,8 +196,7 @@ function factsIn(
   origin: string,
 ): Pick<WatchedLog, 'keys' | 'addresses' | 'former'> {
   if (text === undefined) return { keys: [], addresses: [] };
-  const value = parseJson(text);
-  const facts = membersOf(value);
+  const facts = membersOf(parseJson(text));
   const { keys, addresses, former } = facts;
   if (facts['origin'] !== origin || !areTexts(keys) || !areTexts(addresses)) {
     throw new EvidenceError('MALFORMED', `${LOG_FILE} does not belong to the checkpoint beside it`);
@@ -227,55 +218,6 @@ function endIn(value: unknown): Checkpoint {
   throw new EvidenceError('MALFORMED', `${LOG_FILE} does not say where the log before it has ended`);
 }
 
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
 function areTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function readOrNone(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw new CannotRun(`cannot read ${path}: ${codeOf(error)}`);
-  }
-}
-
-/** The old text or the new one, whenever the power fails. */
-function replaceFile(path: string, text: string): void {
-  const folder = dirname(path);
-  const draft = `${path}.${process.pid}.new`;
-  try {
-    const isNew = !existsSync(folder);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = openSync(draft, 'w', 0o600);
-    try {
-      writeSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(draft, path);
-    syncFolder(folder);
-    if (isNew) syncFolder(dirname(folder));
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw new CannotRun(`cannot write ${path}: ${codeOf(error)}`);
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -11,7 +11,7 @@ import {
   tilesOf,
 } from '@tallystick/evidence';
 import * as fc from 'fast-check';
-import { type Change, logAfterRestore, logOf, namedIn, ORIGIN } from './testing/memory-log.ts';
+import { type Change, logAfterRestore, logOf, namedIn, ORIGIN } from '../testing/memory-log.ts';
 import { verifyWholeLog } from './whole-log.ts';
 
 const SEED = 20261115;
