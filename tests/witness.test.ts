@@ -26,6 +26,7 @@ import { type SampleLog, sampleLog } from '../packages/cli/src/testing/sample-lo
 import { originHash } from '../packages/cli/src/witness/heads.ts';
 import { anyAddress, createOutboundHttp, loopbackOnly } from '../packages/server/src/outbound/http.ts';
 import { collectCosignatures } from '../packages/server/src/outbound/witness.ts';
+import { isAlarm } from '../packages/server/src/streams/witness/answers.ts';
 import { systemClock } from '../packages/server/src/runtime/clock.ts';
 import { readText } from './source.ts';
 
@@ -67,8 +68,8 @@ describe('a log and its witnesses', () => {
       [acme, 9],
       [globex, 64],
     ] as const) {
-      const { note, isQuorum, alarms } = await collect(log, size);
-      assert.deepEqual([isQuorum, alarms], [true, []]);
+      const { note, isQuorum, reports } = await collect(log, size);
+      assert.deepEqual([isQuorum, reports.filter(isAlarm)], [true, []]);
       const verdict = await verifyByPolicy(all, note, [await noteVerifier(log.verifierKey)]);
       assert.deepEqual(
         verdict.cosignatures.map(({ witness }) => witness),
@@ -79,7 +80,7 @@ describe('a log and its witnesses', () => {
 
     const rolledBack = await collect(acme, 7);
     assert.deepEqual(
-      rolledBack.alarms.map(({ outcome, size }) => [outcome, size]),
+      rolledBack.reports.filter(isAlarm).map(({ outcome, size }) => [outcome, size]),
       [
         ['Ahead', 9],
         ['Ahead', 9],
@@ -89,7 +90,7 @@ describe('a log and its witnesses', () => {
     for (const size of [9, 12]) {
       const forked = await collect(fork, size);
       assert.deepEqual(
-        forked.alarms.map(({ outcome }) => outcome),
+        forked.reports.filter(isAlarm).map(({ outcome }) => outcome),
         ['Inconsistent', 'Inconsistent'],
       );
       assert.deepEqual([forked.isQuorum, forked.note], [false, await fork.note(size)]);

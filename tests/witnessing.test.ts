@@ -46,7 +46,6 @@ async function witness(directory: string, name: string, logKey: string, port?: n
   const nowMs = () => Date.now();
   const http = await serveWitness({
     witness: { cosigner, logs, heads, nowMs, onContradiction: () => {}, onNewName: () => {} },
-    heads,
     host: '127.0.0.1',
     port: port ?? (await freePort()),
     onError: (error) => assert.fail(String(error)),

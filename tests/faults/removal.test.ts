@@ -17,7 +17,7 @@ import {
   verifyBundle,
   verifyEventProof,
 } from '@tallystick/evidence';
-import { reportStore } from '../../packages/cli/src/store-report.ts';
+import { reportStore } from '../../packages/cli/src/verify/store-report.ts';
 import { checkStore } from '../../packages/server/src/check-store.ts';
 import { loadConfig } from '../../packages/server/src/config/config.ts';
 import { openBundle } from '../../packages/server/src/operate/make-bundle.ts';

@@ -3,8 +3,8 @@
 
 import { toHex } from '@tallystick/evidence';
 import type { Recovery } from '@tallystick/server';
-import { warn } from './complain.ts';
-import { counted, countedEntries } from './counted.ts';
+import { warn } from './output/complain.ts';
+import { counted, countedEntries } from './output/counted.ts';
 
 type UnanchoredLog = Recovery['unanchored'][number];
 

@@ -1,8 +1,8 @@
 // An error answer of a service, `{"error":{"code":…,"message":…}}`, as one line for people.
 
 import { EvidenceError, parseJson } from '@tallystick/evidence';
-import { membersOf } from './event-guard.ts';
-import { printable } from './printable.ts';
+import { membersOf } from './members.ts';
+import { printable } from './output/printable.ts';
 
 /** So much of what a service says of itself is shown. */
 const WORDS_MAX = 500;

@@ -5,7 +5,7 @@
 import { EvidenceError } from '@tallystick/evidence';
 import { CannotRun } from './cannot-run.ts';
 import { type ErrorAnswer, errorAnswerIn } from './error-answer.ts';
-import { printable } from './printable.ts';
+import { printable } from './output/printable.ts';
 
 export interface FetchOptions {
   readonly apiKey?: string | undefined;
@@ -67,6 +67,11 @@ export async function fetchBytes(url: string, options: FetchOptions): Promise<Fe
   }
 }
 
+/** As an option gives it, or the environment. An empty variable is one that was never set. */
+export function apiKeyIn(option: string | undefined): string | undefined {
+  return option || process.env['TALLYSTICK_API_KEY'] || undefined;
+}
+
 /** An address without a slash at its end; `what` it is of. Throws CannotRun. */
 export function plainAddress(text: string, what: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -86,7 +91,7 @@ export function textOf(bytes: Uint8Array, what: string): string {
 }
 
 function requestOf({ apiKey, tenant, body }: FetchOptions): RequestInit {
-  // Named by whoever refuses it as a header, a key with a slip in it would be shown.
+  // `fetch` would show a mistyped key in its error about the header.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new CannotRun('the API key has a character that no key has');
   }

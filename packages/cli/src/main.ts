@@ -2,22 +2,21 @@
 // line or the settings are wrong.
 
 import { CommanderError } from 'commander';
-import { complain } from './complain.ts';
+import { EXIT } from './cannot-run.ts';
+import { complain } from './output/complain.ts';
 import { makeProgram } from './program.ts';
 import { settingHint } from './setting-hint.ts';
 import { WrongUsage } from './usage.ts';
-
-const WRONG_USAGE = 2;
 
 try {
   await makeProgram().parseAsync();
 } catch (error) {
   if (error instanceof WrongUsage) {
     complain(`${error.message}${await settingHint(error)} (${error.calledBy} --help says more)`);
-    process.exitCode = WRONG_USAGE;
+    process.exitCode = EXIT.wrongUsage;
   } else {
     // Help and the version end here, too.
     if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE;
+    process.exitCode = error.exitCode === 0 ? 0 : EXIT.wrongUsage;
   }
 }

@@ -4,6 +4,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
+import { codeOf } from './read-text.ts';
 
 /** Throws CannotRun; `advice` says how to name another file. */
 export function requireNewFile(file: string, advice: string): void {
@@ -14,7 +15,7 @@ export function requireNewFile(file: string, advice: string): void {
   try {
     stats = statSync(directory, { throwIfNoEntry: false });
   } catch (error) {
-    throw new CannotRun(`cannot look into ${directory}: ${String((error as NodeJS.ErrnoException).code)}`);
+    throw new CannotRun(`cannot look into ${directory}: ${codeOf(error)}`);
   }
   if (stats === undefined) throw new CannotRun(`the directory ${directory} does not exist`);
   if (!stats.isDirectory()) throw new CannotRun(`${directory} is no directory`);

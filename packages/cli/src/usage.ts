@@ -4,8 +4,8 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { type Command, Help } from 'commander';
-import { isColoured } from './paint.ts';
-import { printable } from './printable.ts';
+import { isColoured } from './output/paint.ts';
+import { printable } from './output/printable.ts';
 
 /** Where there is less room than this, a description stays on one line. */
 const DESCRIPTION_WIDTH_MIN = 20;

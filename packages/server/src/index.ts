@@ -8,7 +8,7 @@ export { ConfigError } from './config/config-error.ts';
 export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
-export { createKey, type ListedKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
+export { createKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
 export { backUp } from './operate/back-up.ts';
 export { type CopiedStore, type CopyProgress, copyStore } from './operate/copy-store.ts';
 export { migrate, type Migrated } from './operate/migrate.ts';

@@ -5,8 +5,8 @@
 // Where there is no data they throw ConfigError, and make none: only the service does.
 
 import { resolve } from 'node:path';
-import { AuditError, type KeyId, type TenantId } from '@tallystick/contract';
-import { type ApiKeyRecord, keyStatus, type KeyStatus } from './access/api-keys.ts';
+import { type ApiKey, AuditError, type KeyId, type TenantId } from '@tallystick/contract';
+import { type ApiKeyRecord, showKey } from './access/api-keys.ts';
 import { type Access, createAccess } from './access/access.ts';
 import type { KeyChangeCause, KeyRequest, MadeKey } from './access/key-changes.ts';
 import { createApiKeys } from './access/key-records.ts';
@@ -52,23 +52,12 @@ export function createKey(config: Config, { lifetimeMs, ...facts }: NewKey): Pro
   );
 }
 
-export interface ListedKey {
-  readonly record: ApiKeyRecord;
-  readonly status: KeyStatus;
-  /** To the minute; undefined: never. */
-  readonly lastUsedAtMs: number | undefined;
-}
-
 /** By key id, which is by age; never a secret. Writes nothing. Throws StartError. */
-export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ListedKey[]> {
+export async function listKeys(config: Config, tenantId?: TenantId | '*'): Promise<ApiKey[]> {
   requireData(config);
   const nowMs = systemClock.now();
   const { records, lastUses } = await keysOf(config, tenantId);
-  return records.map((record) => ({
-    record,
-    status: keyStatus(record, nowMs),
-    lastUsedAtMs: lastUses.get(record.keyId),
-  }));
+  return records.map((record) => showKey(record, nowMs, lastUses.get(record.keyId)));
 }
 
 interface StoredKeys {

@@ -8,13 +8,13 @@ import type { BundleWish, OpenedBundle } from '@tallystick/server';
 import { Command } from 'commander';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { hostHashing } from '../host-hashing.ts';
-import { positiveSecondsIn } from '../length-of-time.ts';
+import { hostHashing } from '../verify/host-hashing.ts';
+import { positiveSecondsIn } from '../output/length-of-time.ts';
 import { requireNewFile } from '../new-file.ts';
-import { startProgress } from '../progress.ts';
-import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
-import { shellWord } from '../shell-word.ts';
+import { startProgress } from '../output/progress.ts';
+import { codeOf } from '../read-text.ts';
+import { type Config, type ConfigFileOption, dataCommand, type Server } from '../data-command.ts';
+import { shellWord } from '../output/shell-word.ts';
 
 interface Options extends ConfigFileOption {
   readonly tenant: string;
@@ -29,7 +29,7 @@ interface Options extends ConfigFileOption {
 const WAIT_DEFAULT = '30s';
 
 export function bundleCommand(): Command {
-  return new Command('bundle')
+  const command = new Command('bundle')
     .summary('make a bundle of a log that others can verify')
     .description(
       'Makes a bundle – events, proofs and a signed checkpoint in one file – from the data directory of the service, ' +
@@ -43,17 +43,14 @@ export function bundleCommand(): Command {
     .option('--to <sequence>', 'only up to this event, with it (default: the newest under a checkpoint)')
     .option('--out <file>', 'where to (default: <tenant>-<from>-<to>.jsonl); never replaces a file')
     .option('--withhold-content', 'show context and payload of events by their root alone')
-    .option('--checkpoint-wait [time]', `wait for a checkpoint over all of it (default: ${WAIT_DEFAULT})`)
-    .addOption(configFileOption())
-    .action(async (options: Options) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const wish = wishOf(options);
-        await using bundle = await openBundle(server, config, wish);
-        const file = options.out ?? `${wish.tenant}-${bundle.from}-${bundle.to}.jsonl`;
-        const verdict = await writeBundle(bundle, file, server);
-        process.stdout.write(handOver(bundle, file, wish, verdict));
-      });
-    });
+    .option('--checkpoint-wait [time]', `wait for a checkpoint over all of it (default: ${WAIT_DEFAULT})`);
+  return dataCommand<Options>(command, async (server, config, options) => {
+    const wish = wishOf(options);
+    await using bundle = await openBundle(server, config, wish);
+    const file = options.out ?? `${wish.tenant}-${bundle.from}-${bundle.to}.jsonl`;
+    const verdict = await writeBundle(bundle, file, server);
+    process.stdout.write(handOver(bundle, file, wish, verdict));
+  });
 }
 
 /** A tenant that is not there was mistyped: for every command that is a fault of the command line. */
@@ -105,7 +102,7 @@ async function writeBundle(
   const draft = `${file}.${process.pid}.part`;
   const verifiers = await Promise.all(bundle.verifierKeys.map(noteVerifier));
   const verifier = verifiers.length === 0 ? undefined : new BundleVerifier({ verifiers }, hostHashing());
-  const progress = startProgress(`writing ${file}`, bundle.to - bundle.from + 1, { unit: 'entries' });
+  using progress = startProgress(`writing ${file}`, 'entries', { total: bundle.to - bundle.from + 1 });
   const descriptor = openForWriting(draft, file);
   let verdict: BundleVerdict | undefined;
   try {
@@ -119,7 +116,6 @@ async function writeBundle(
       verdict = await verifier?.finish();
       fsyncSync(descriptor);
     } finally {
-      progress.end();
       closeSync(descriptor);
     }
     renameSync(draft, file);
@@ -136,17 +132,16 @@ function failureOf(error: unknown, file: string, { StartError }: Server): unknow
     const message = `the data gives a bundle that does not verify (${error.reason}: ${error.message})`;
     return new StartError(`${message}; tallystick verify <data directory> says more`);
   }
-  const isOfFile = error instanceof Error && 'syscall' in error && 'code' in error;
-  return isOfFile ? new StartError(`cannot write ${file}: ${String(error.code)}`) : error;
+  const isOfFile = error instanceof Error && 'syscall' in error;
+  return isOfFile ? new StartError(`cannot write ${file}: ${codeOf(error)}`) : error;
 }
 
 function openForWriting(draft: string, file: string): number {
   try {
-    // It shows what is in the log to whoever can read it.
+    // Its readers see what is in the log.
     return openSync(draft, 'wx', 0o600);
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new CannotRun(`cannot write ${file}: ${why}`);
+    throw new CannotRun(`cannot write ${file}: ${codeOf(error)}`);
   }
 }
 
@@ -190,5 +185,5 @@ function handOver(
     `tallystick verify ${shellWord(file)} ${keys.map((key) => `--key ${key}`).join(' ')}`,
   ]);
   const text = rows.map(([name, value]) => `  ${name.padEnd(10)} ${value}`);
-  return `wrote  ${file}\n${text.join('\n')}\nHand over the file. Whoever verifies it should have the key from elsewhere.\n`;
+  return `wrote  ${file}\n${text.join('\n')}\nHand over the file. Its verifier should have the key from elsewhere.\n`;
 }

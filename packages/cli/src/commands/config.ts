@@ -1,8 +1,8 @@
 // tallystick config: prints the settings that hold here, and where each comes from.
 
 import { Command } from 'commander';
-import { complain } from '../complain.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { complain } from '../output/complain.ts';
+import { type ConfigFileOption, configFileOption } from '../data-command.ts';
 
 interface Options extends ConfigFileOption {
   readonly json?: true;

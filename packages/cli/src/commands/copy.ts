@@ -4,11 +4,10 @@
 import { toHex } from '@tallystick/evidence';
 import type { CopiedStore, CopyProgress } from '@tallystick/server';
 import { Command } from 'commander';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { countedEntries } from '../counted.ts';
-import { reportedProgress, type ReportedProgress } from '../progress.ts';
-import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
-import { lines } from '../verify-report.ts';
+import { countedEntries } from '../output/counted.ts';
+import { type Progress, startProgress } from '../output/progress.ts';
+import { type Config, type ConfigFileOption, dataCommand, type Server, type Work } from '../data-command.ts';
+import { lines } from '../verify/verify-report.ts';
 
 interface Options extends ConfigFileOption {
   readonly from?: string;
@@ -19,7 +18,7 @@ interface Options extends ConfigFileOption {
 const ROWS_MAX = 50;
 
 export function copyCommand(): Command {
-  return new Command('copy')
+  const command = new Command('copy')
     .summary('move the log from the data directory into a PostgreSQL database')
     .description(
       'Copies everything that a stopped service has logged, with proofs, keys and tenants, into an empty PostgreSQL ' +
@@ -32,18 +31,12 @@ export function copyCommand(): Command {
     .option(
       '--to <url>',
       'the database, as the service will use it (default: that of Storage__Url, where nobody sees a password)',
-    )
-    .addOption(configFileOption())
-    .action(async (options: Options) => {
-      process.exitCode = await runWithSettings(
-        options,
-        async (server, config) => {
-          const copied = await copyShown(server, config);
-          process.stdout.write(reportOf(copied, config.storage.dataDirectory));
-        },
-        givenBy(options),
-      );
-    });
+    );
+  const work: Work<Options> = async (server, config) => {
+    const copied = await copyShown(server, config);
+    process.stdout.write(reportOf(copied, config.storage.dataDirectory));
+  };
+  return dataCommand(command, work, givenBy);
 }
 
 function givenBy({ from, to }: Options): Record<string, string> {
@@ -59,29 +52,20 @@ const PHASES: Readonly<Record<CopyProgress['phase'], readonly [what: string, uni
   Comparing: ['comparing', 'rows'],
 };
 
-/** One line for each phase, in the place of the one before. */
-class ShownProgress implements Disposable {
-  #phase: CopyProgress['phase'] | undefined;
-  #line: ReportedProgress | undefined;
-
-  show({ phase, done, total }: CopyProgress): void {
-    if (phase !== this.#phase) {
-      this[Symbol.dispose]();
-      this.#phase = phase;
-      this.#line = reportedProgress(...PHASES[phase]);
-    }
-    this.#line?.show(done, total);
-  }
-
-  [Symbol.dispose](): void {
-    this.#line?.[Symbol.dispose]();
-  }
-}
-
-/** Its progress is gone from the terminal when it is done. */
+/** One line for each phase, in the place of the one before; none when it is done. */
 async function copyShown(server: Server, config: Config): Promise<CopiedStore> {
-  using shown = new ShownProgress();
-  return await server.copyStore(config, (progress) => shown.show(progress));
+  let shown: { readonly phase: CopyProgress['phase']; readonly line: Progress } | undefined;
+  try {
+    return await server.copyStore(config, ({ phase, done, total }) => {
+      if (shown?.phase !== phase) {
+        shown?.line[Symbol.dispose]();
+        shown = { phase, line: startProgress(...PHASES[phase]) };
+      }
+      shown.line.show(done, total);
+    });
+  } finally {
+    shown?.line[Symbol.dispose]();
+  }
 }
 
 function reportOf({ to, how, tenants, rows, logs }: CopiedStore, directory: string): string {

@@ -13,11 +13,10 @@ import {
   uselessScopes,
 } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
-import { warn } from '../complain.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { keysAsJson, keysAsTable } from '../keys-report.ts';
-import { positiveSecondsIn, secondsIn } from '../length-of-time.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { warn } from '../output/complain.ts';
+import { keysAsTable } from '../keys-report.ts';
+import { positiveSecondsIn, secondsIn } from '../output/length-of-time.ts';
+import { type ConfigFileOption, dataCommand } from '../data-command.ts';
 import { rotateSigningCommand } from './rotate-signing.ts';
 
 interface CreateOptions extends ConfigFileOption, AccessOptions {
@@ -54,72 +53,60 @@ function createCommand(): Command {
     .summary('make an API key')
     .description('Makes an API key and prints it. It is shown this once: only its hash is kept.')
     .requiredOption('--tenant <tenant>', "whose key it is; '*' for a platform key");
-  return addAccessOptions(command)
+  addAccessOptions(command)
     .option('--name <name>', 'for people, in lists', 'command line')
-    .option('--expires-in <time>', 'how long it works, such as 90d (default: until it is revoked)')
-    .addOption(configFileOption())
-    .action(async (options: CreateOptions) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const allowed = allowedBy(options);
-        const lifetimeSeconds =
-          options.expiresIn === undefined ? undefined : positiveSecondsIn(options.expiresIn, '--expires-in');
-        const made = await server.createKey(config, {
-          ...allowed,
-          tenantId: tenantOrAll(options.tenant),
-          name: nameIn(options.name),
-          lifetimeMs: lifetimeSeconds === undefined ? undefined : lifetimeSeconds * 1000,
-        });
-        const useless = uselessScopes(allowed);
-        if (useless !== undefined) warn(useless);
-        show(made);
-      });
+    .option('--expires-in <time>', 'how long it works, such as 90d (default: until it is revoked)');
+  return dataCommand<CreateOptions>(command, async (server, config, options) => {
+    const allowed = allowedBy(options);
+    const lifetimeSeconds =
+      options.expiresIn === undefined ? undefined : positiveSecondsIn(options.expiresIn, '--expires-in');
+    const made = await server.createKey(config, {
+      ...allowed,
+      tenantId: tenantOrAll(options.tenant),
+      name: nameIn(options.name),
+      lifetimeMs: lifetimeSeconds === undefined ? undefined : lifetimeSeconds * 1000,
     });
+    const useless = uselessScopes(allowed);
+    if (useless !== undefined) warn(useless);
+    show(made);
+  });
 }
 
 function listCommand(): Command {
-  return new Command('list')
+  const command = new Command('list')
     .summary('list API keys')
     .description('Lists API keys, the oldest first, without their secrets.')
     .option('--tenant <tenant>', "only those of this tenant; '*' for platform keys")
-    .option('--json', 'print JSON')
-    .addOption(configFileOption())
-    .action(async (options: ListOptions) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const tenant = options.tenant === undefined ? undefined : tenantOrAll(options.tenant);
-        const keys = await server.listKeys(config, tenant);
-        process.stdout.write(options.json ? keysAsJson(keys) : keysAsTable(keys));
-      });
-    });
+    .option('--json', 'print JSON');
+  return dataCommand<ListOptions>(command, async (server, config, options) => {
+    const tenant = options.tenant === undefined ? undefined : tenantOrAll(options.tenant);
+    const keys = await server.listKeys(config, tenant);
+    process.stdout.write(options.json ? `${JSON.stringify(keys, null, 2)}\n` : keysAsTable(keys));
+  });
 }
 
 function rotateCommand(): Command {
-  return new Command('rotate')
+  const command = new Command('rotate')
     .summary('make a key in the place of another one')
     .description('Makes a key in the place of another one and prints it; the old one works on for a while.')
     .argument('<keyId>', 'the id of the old key, as in the list')
-    .option('--grace <time>', 'how long the old key works on', '24h')
-    .addOption(configFileOption())
-    .action(async (keyId: string, options: RotateOptions) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const graceSeconds = secondsIn(options.grace, '--grace');
-        show(await server.rotateKey(config, keyIdIn(keyId), graceSeconds * 1000));
-        process.stderr.write(`${keyIdIn(keyId)} works for another ${options.grace}\n`);
-      });
-    });
+    .option('--grace <time>', 'how long the old key works on', '24h');
+  return dataCommand<RotateOptions>(command, async (server, config, options, keyId) => {
+    const graceSeconds = secondsIn(options.grace, '--grace');
+    show(await server.rotateKey(config, keyIdIn(keyId), graceSeconds * 1000));
+    process.stderr.write(`${keyIdIn(keyId)} works for another ${options.grace}\n`);
+  });
 }
 
 function revokeCommand(): Command {
-  return new Command('revoke')
+  const command = new Command('revoke')
     .summary('revoke a key')
     .description('Revokes a key: it is refused from the next request on.')
-    .argument('<keyId>', 'the id of the key, as in the list')
-    .addOption(configFileOption())
-    .action(async (keyId: string, options: ConfigFileOption) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        await server.revokeKey(config, keyIdIn(keyId));
-        process.stderr.write(`revoked ${keyIdIn(keyId)}\n`);
-      });
-    });
+    .argument('<keyId>', 'the id of the key, as in the list');
+  return dataCommand<ConfigFileOption>(command, async (server, config, _, keyId) => {
+    await server.revokeKey(config, keyIdIn(keyId));
+    process.stderr.write(`revoked ${keyIdIn(keyId)}\n`);
+  });
 }
 
 function show({ key, record }: MadeKey): void {

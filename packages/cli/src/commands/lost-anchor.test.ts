@@ -10,7 +10,7 @@ import { EvidenceError } from '@tallystick/evidence';
 import { type Ended, start } from '../testing/command.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 import { ADMIN_KEY, type RunningLog, startLog, TENANT } from '../testing/running-log.ts';
-import { verifyLogAt } from '../verify-log.ts';
+import { verifyLogAt } from '../verify/verify-log.ts';
 
 const ACCEPT = ['recover', '--accept-lost-anchor'];
 

@@ -2,12 +2,11 @@
 // program.
 
 import { Command } from 'commander';
-import { warn } from '../complain.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { runWithSettings, type Server } from '../run-with-settings.ts';
+import { warn } from '../output/complain.ts';
+import { type ConfigFileOption, dataCommand, type Server } from '../data-command.ts';
 
 export function migrateCommand(): Command {
-  return new Command('migrate')
+  const command = new Command('migrate')
     .summary('bring the data up to this version')
     .description(
       'Brings the data directory up to this version of the program, in one transaction, and says from which version ' +
@@ -16,19 +15,16 @@ export function migrateCommand(): Command {
         'given, and the user of Storage__Url gets the rights to serve, which are less; those of Storage__IndexUrl and ' +
         'Storage__RetentionUrl, if they are given, get theirs.\n' +
         'Exit code 0: done, or nothing to do. 1: it could not be done. 2: the settings are wrong.',
-    )
-    .addOption(configFileOption())
-    .action(async (options: ConfigFileOption) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const { place, from, to, users, exposure } = await server.migrate(config);
-        const line =
-          from === to
-            ? `${place} has schema version ${to} already`
-            : `${place} is brought from schema version ${from} to ${to}`;
-        process.stdout.write(`${line}\n${rightsOf(users)}`);
-        if (exposure !== undefined) warn(exposure);
-      });
-    });
+    );
+  return dataCommand<ConfigFileOption>(command, async (server, config) => {
+    const { place, from, to, users, exposure } = await server.migrate(config);
+    const line =
+      from === to
+        ? `${place} has schema version ${to} already`
+        : `${place} is brought from schema version ${from} to ${to}`;
+    process.stdout.write(`${line}\n${rightsOf(users)}`);
+    if (exposure !== undefined) warn(exposure);
+  });
 }
 
 type Users = Awaited<ReturnType<Server['migrate']>>['users'];

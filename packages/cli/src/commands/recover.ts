@@ -9,23 +9,21 @@ import { Command } from 'commander';
 import { acceptLostAnchor, acceptQuestion, shownUnanchored } from '../accept-lost-anchor.ts';
 import { tenantIn } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
-import { warn } from '../complain.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { countedEntries } from '../counted.ts';
-import { reportedProgress } from '../progress.ts';
-import { type Config, runWithSettings, type Server } from '../run-with-settings.ts';
-import { shellWord } from '../shell-word.ts';
+import { warn } from '../output/complain.ts';
+import { countedEntries } from '../output/counted.ts';
+import { startProgress } from '../output/progress.ts';
+import { type Config, type ConfigFileOption, dataCommand, type Server } from '../data-command.ts';
+import { shellWord } from '../output/shell-word.ts';
 
 interface RecoverOptions extends ConfigFileOption {
   readonly newEpoch?: true;
   readonly acceptLostAnchor?: true;
   readonly tenant?: string;
-  readonly all?: true;
   readonly yes?: true;
 }
 
 export function recoverCommand(): Command {
-  return new Command('recover')
+  const command = new Command('recover')
     .summary('go on after the data was restored from a copy, or the anchor was lost')
     .description(
       'Compares every log with its anchor. Where the data was put back to an earlier state, what was signed since is ' +
@@ -39,27 +37,23 @@ export function recoverCommand(): Command {
     )
     .option('--new-epoch', 'go on under a new name; without it, only show who is affected')
     .option('--accept-lost-anchor', 'go on with logs that the anchor knows less of than was signed')
-    .option('--tenant <tenant>', 'only this tenant')
-    .option('--all', 'every tenant that is affected; so it is without --tenant')
-    .option('--yes', 'do not ask')
-    .addOption(configFileOption())
-    .action(async (options: RecoverOptions) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const wanted = wantedIn(options);
-        await using recovery = await openShown(server, config);
-        if (wanted !== undefined && !(await recovery.hasTenant(wanted))) {
-          throw new CannotRun(`there is no tenant ${wanted}: nothing was looked at or changed`);
-        }
-        const outcome = await recover(recovery, wanted, options);
-        if (outcome === 'NothingDone') throw new server.StartError('nothing was changed');
-        if (outcome === 'SomeRefused') throw new server.StartError('not every log could go on');
-      });
-    });
+    .option('--tenant <tenant>', 'only this tenant (default: every one that is affected)')
+    .option('--yes', 'do not ask');
+  return dataCommand<RecoverOptions>(command, async (server, config, options) => {
+    const wanted = wantedIn(options);
+    await using recovery = await openShown(server, config);
+    if (wanted !== undefined && !(await recovery.hasTenant(wanted))) {
+      throw new CannotRun(`there is no tenant ${wanted}: nothing was looked at or changed`);
+    }
+    const outcome = await recover(recovery, wanted, options);
+    if (outcome === 'NothingDone') throw new server.StartError('nothing was changed');
+    if (outcome === 'SomeRefused') throw new server.StartError('not every log could go on');
+  });
 }
 
 /** Its progress is gone from the terminal when all logs are compared. */
 async function openShown(server: Server, config: Config): Promise<Recovery> {
-  using progress = reportedProgress('reading the logs', 'entries');
+  using progress = startProgress('reading the logs', 'entries');
   return await server.openRecovery(config, ({ entries, entriesTotal }) =>
     progress.show(entries, entriesTotal),
   );
@@ -67,12 +61,11 @@ async function openShown(server: Server, config: Config): Promise<Recovery> {
 
 /** Undefined: all of them. */
 function wantedIn(options: RecoverOptions): string | undefined {
-  const { tenant, all } = options;
+  const { tenant } = options;
   if (options.acceptLostAnchor && options.newEpoch)
     throw new CannotRun('give --new-epoch or --accept-lost-anchor, not both: one after the other');
   if (options.acceptLostAnchor && tenant !== undefined)
     throw new CannotRun('--accept-lost-anchor is for every log that is affected; it takes no --tenant');
-  if (tenant !== undefined && all) throw new CannotRun('give --tenant or --all, not both');
   return tenant === undefined ? undefined : tenantIn(tenant);
 }
 

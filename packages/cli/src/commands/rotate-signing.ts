@@ -3,10 +3,9 @@
 
 import type { SigningRotation } from '@tallystick/server';
 import { Command } from 'commander';
-import { warn } from '../complain.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { positiveSecondsIn } from '../length-of-time.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { warn } from '../output/complain.ts';
+import { positiveSecondsIn } from '../output/length-of-time.ts';
+import { type ConfigFileOption, dataCommand } from '../data-command.ts';
 
 interface RotateSigningOptions extends ConfigFileOption {
   readonly overlap: string;
@@ -15,21 +14,18 @@ interface RotateSigningOptions extends ConfigFileOption {
 const SHOWN_MAX = 20;
 
 export function rotateSigningCommand(): Command {
-  return new Command('rotate-signing')
+  const command = new Command('rotate-signing')
     .summary('make a new key for signing checkpoints')
     .description(
       'Makes a new key for signing checkpoints. Every log gets a notice that names it, then both keys sign until the ' +
         'overlap ends. A run that was cut short is completed by the next one, with the overlap of the first, unless that ' +
         'is over: then with its own.',
     )
-    .option('--overlap <time>', 'how long the old key signs beside the new one', '30d')
-    .addOption(configFileOption())
-    .action(async (options: RotateSigningOptions) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const overlapSeconds = positiveSecondsIn(options.overlap, '--overlap');
-        show(await server.rotateSigning(config, overlapSeconds * 1000));
-      });
-    });
+    .option('--overlap <time>', 'how long the old key signs beside the new one', '30d');
+  return dataCommand<RotateSigningOptions>(command, async (server, config, options) => {
+    const overlapSeconds = positiveSecondsIn(options.overlap, '--overlap');
+    show(await server.rotateSigning(config, overlapSeconds * 1000));
+  });
 }
 
 function show(rotation: SigningRotation): void {

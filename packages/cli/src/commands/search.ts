@@ -4,27 +4,24 @@
 import type { AuditEvent } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
 import { Command } from 'commander';
-import { CannotRun } from '../cannot-run.ts';
-import { complain, warn } from '../complain.ts';
-import { EventTable } from '../event-table.ts';
+import { CannotRun, EXIT } from '../cannot-run.ts';
+import { complain, warn } from '../output/complain.ts';
+import { EventTable } from '../search/event-table.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
-import { findEvents } from '../find-events.ts';
-import { followEvents } from '../follow-events.ts';
-import { type LineOutput, lineOutput } from '../line-output.ts';
-import { paint } from '../paint.ts';
-import { printable } from '../printable.ts';
-import type { Server } from '../run-with-settings.ts';
-import { closingLine } from '../search-closing.ts';
+import { followEvents } from '../search/follow-events.ts';
+import { type LineOutput, lineOutput } from '../output/line-output.ts';
+import { paint } from '../output/paint.ts';
+import { printable } from '../output/printable.ts';
+import type { Server } from '../data-command.ts';
+import { closingLine } from '../search/search-closing.ts';
 import {
   type AskedSearch,
   QueryRefused,
   searchIn,
   type SearchOptions,
   serviceIn,
-} from '../search-options.ts';
-import { servedEvents, type ServedEvents } from '../served-events.ts';
-
-const EXIT = { done: 0, failed: 1, wrongUsage: 2 } as const;
+} from '../search/search-options.ts';
+import { findEvents, servedEvents, type ServedEvents } from '../search/served-events.ts';
 
 export function searchCommand(): Command {
   return new Command('search')

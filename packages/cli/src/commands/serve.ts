@@ -1,7 +1,7 @@
 // tallystick serve: runs the service until it is told to stop.
 
 import { Command } from 'commander';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
+import { type ConfigFileOption, configFileOption } from '../data-command.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')

@@ -10,9 +10,8 @@ import {
   tokenScopes,
 } from '../access-options.ts';
 import { CannotRun } from '../cannot-run.ts';
-import { type ConfigFileOption, configFileOption } from '../config-file-option.ts';
-import { positiveSecondsIn } from '../length-of-time.ts';
-import { runWithSettings } from '../run-with-settings.ts';
+import { positiveSecondsIn } from '../output/length-of-time.ts';
+import { type ConfigFileOption, dataCommand } from '../data-command.ts';
 
 interface Options extends ConfigFileOption, AccessOptions {
   readonly subject?: string;
@@ -28,30 +27,27 @@ export function tokenCommand(): Command {
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
     .requiredOption('--tenant <tenant>', 'whose data it is for');
-  return addAccessOptions(command)
+  addAccessOptions(command)
     .option(
       '--subject <subject>',
       'who it is for: goes into the log as token:tallystick#<subject> (default: cli and its rights, as in cli-operator)',
     )
-    .option('--expires-in <time>', 'how long it works, 24h at most', '1h')
-    .addOption(configFileOption())
-    .action(async (options: Options) => {
-      process.exitCode = await runWithSettings(options, async (server, config) => {
-        const allowed = allowedBy(options);
-        const { token, newKeyIn } = await server.makeToken(config, {
-          tenant: tenantIn(options.tenant),
-          subject: options.subject === undefined ? subjectOf(allowed) : subjectIn(options.subject),
-          roles: allowed.roles,
-          scopes: tokenScopes(allowed),
-          clearance: allowed.clearance,
-          lifetimeSeconds: lifetimeIn(options.expiresIn, server.TOKEN_LIFETIME_SECONDS_MAX),
-        });
-        if (newKeyIn !== undefined) {
-          process.stderr.write(`tallystick: made the key that signs tokens, in ${newKeyIn}\n`);
-        }
-        process.stdout.write(`${token}\n`);
-      });
+    .option('--expires-in <time>', 'how long it works, 24h at most', '1h');
+  return dataCommand<Options>(command, async (server, config, options) => {
+    const allowed = allowedBy(options);
+    const { token, newKeyIn } = await server.makeToken(config, {
+      tenant: tenantIn(options.tenant),
+      subject: options.subject === undefined ? subjectOf(allowed) : subjectIn(options.subject),
+      roles: allowed.roles,
+      scopes: tokenScopes(allowed),
+      clearance: allowed.clearance,
+      lifetimeSeconds: lifetimeIn(options.expiresIn, server.TOKEN_LIFETIME_SECONDS_MAX),
     });
+    if (newKeyIn !== undefined) {
+      process.stderr.write(`tallystick: made the key that signs tokens, in ${newKeyIn}\n`);
+    }
+    process.stdout.write(`${token}\n`);
+  });
 }
 
 function lifetimeIn(text: string, secondsMax: number): number {

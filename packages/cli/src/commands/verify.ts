@@ -13,23 +13,30 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
-import { complain } from '../complain.ts';
-import { configFileOption } from '../config-file-option.ts';
-import { type EvidenceInput, openEvidence, shownInput } from '../evidence-input.ts';
-import { hostHashing } from '../host-hashing.ts';
-import { policyIn, requireQuorum } from '../policy-option.ts';
-import { trustOf } from '../trust-options.ts';
-import { printable } from '../printable.ts';
-import { startProgress } from '../progress.ts';
-import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify-log.ts';
-import { paintVerdict, type Report, reportBundle, reportEvent, reportRefusal } from '../verify-report.ts';
+import { complain } from '../output/complain.ts';
+import { configFileOption } from '../data-command.ts';
+import { type EvidenceInput, openEvidence, shownInput } from '../verify/evidence-input.ts';
+import { collect } from '../given-option.ts';
+import { hostHashing } from '../verify/host-hashing.ts';
+import { policyIn, requireQuorum } from '../verify/policy-option.ts';
+import { trustOf } from '../verify/trust-options.ts';
+import { printable } from '../output/printable.ts';
+import { startProgress } from '../output/progress.ts';
+import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify/verify-log.ts';
+import {
+  paintVerdict,
+  type Report,
+  reportBundle,
+  reportEvent,
+  reportRefusal,
+} from '../verify/verify-report.ts';
 import {
   isDatabase,
   refuseStoreOptions,
   type StoreOptions,
   verifyStore,
   withoutCredentials,
-} from '../verify-store.ts';
+} from '../verify/verify-store.ts';
 
 export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
@@ -38,7 +45,6 @@ interface Options extends StoreOptions, LogOptions {
 }
 
 export function verifyCommand(): Command {
-  const collect = (value: string, all: string[] = []): string[] => [...all, value];
   return new Command('verify')
     .summary('verify a bundle, a proof, a log, a data directory or a database')
     .description(
@@ -150,14 +156,10 @@ async function verifyEvidence(
     return reportEvent(shown, verdict);
   }
   const verifier = new BundleVerifier(trust, hostHashing());
-  const progress = startProgress(`verifying ${shown}`, bytes, { unit: 'bytes' });
-  try {
-    for await (const chunk of content.chunks) {
-      verifier.push(chunk);
-      progress.add(chunk.length);
-    }
-  } finally {
-    progress.end();
+  using progress = startProgress(`verifying ${shown}`, 'bytes', { total: bytes });
+  for await (const chunk of content.chunks) {
+    verifier.push(chunk);
+    progress.add(chunk.length);
   }
   const verdict = await verifier.finish();
   requireQuorum(verdict.checkpoint.cosignedBy, policy);

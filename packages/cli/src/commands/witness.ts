@@ -1,10 +1,12 @@
 // tallystick witness: runs a witness, which follows logs of others and cosigns what extends what it cosigned before.
 
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { CannotRun } from '../cannot-run.ts';
-import { complain } from '../complain.ts';
+import { CannotRun, EXIT } from '../cannot-run.ts';
+import { complain } from '../output/complain.ts';
+import { collect } from '../given-option.ts';
+import { codeOf, textIfAny } from '../read-text.ts';
 import { runWitness } from '../witness/run-witness.ts';
 import { belowLine, type LogLine, logLine, parseLogLines } from '../witness/logs.ts';
 
@@ -18,10 +20,8 @@ interface Options {
 }
 
 const LOGS_FILE = 'logs';
-const EXIT = { failed: 1, wrongUsage: 2 } as const;
 
 export function witnessCommand(): Command {
-  const collect = (value: string, all: string[] = []): string[] => [...all, value];
   return new Command('witness')
     .summary('run a witness for the logs of others')
     .description(
@@ -66,23 +66,15 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : error;
+    const code = codeOf(error);
     if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
       throw new CannotRun(`--data is ${directory}, which is no directory`);
-    if (code !== 'EEXIST')
-      throw new CannotRun(`cannot make the data directory ${directory} (${String(code)})`);
+    if (code !== 'EEXIST') throw new CannotRun(`cannot make the data directory ${directory} (${code})`);
   }
 }
 
 function linesInFile(path: string): LogLine[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-  return parseLogLines(text, path);
+  return parseLogLines(textIfAny(path) ?? '', path);
 }
 
 function linesInOptions({ log = [], logsBelow = [] }: Options): LogLine[] {

@@ -28,7 +28,7 @@ import type { Logs } from './logs.ts';
 export interface Witness {
   readonly cosigner: Cosigner;
   readonly logs: Logs;
-  readonly heads: Pick<Heads, 'latest' | 'before' | 'advance'>;
+  readonly heads: Heads;
   readonly nowMs: () => number;
   /** Told of a checkpoint that the log has signed and that contradicts what it signed before. */
   readonly onContradiction: (contradiction: Contradiction) => void;
@@ -56,14 +56,14 @@ export interface Answer {
   readonly body: string;
 }
 
-const TEXT = 'text/plain; charset=utf-8';
+export const TEXT = 'text/plain; charset=utf-8';
 
 export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise<Answer> {
   try {
     return await judge(parseAddCheckpoint(decode(body)), witness);
   } catch (error) {
-    if (error instanceof Refused) return text(error.status, error.message);
-    if (error instanceof EvidenceError) return text(400, error.message);
+    if (error instanceof Refused) return textAnswer(error.status, error.message);
+    if (error instanceof EvidenceError) return textAnswer(400, error.message);
     throw error;
   }
 }
@@ -83,7 +83,7 @@ async function judge(request: ParsedAddCheckpoint, witness: Witness): Promise<An
   const cosignature = await witness.cosigner.cosign(opened.text, Math.floor(witness.nowMs() / 1000));
   const lines = [...opened.signatures, cosignature].map(signatureLine);
   const next: Head = { origin, size, root, note: `${opened.text}\n${lines.join('')}` };
-  // The commit point. Whoever was faster has moved the log on, and this cosignature is shown to nobody.
+  // The commit point. A faster request has moved the log on, and this cosignature is shown to nobody.
   if (!witness.heads.advance(latest, next)) return conflict(witness.heads.latest(origin));
   const before = latest === undefined ? witness.heads.before(origin) : undefined;
   if (before !== undefined) witness.onNewName({ note, stored: before.note });
@@ -123,7 +123,7 @@ function conflict(latest: Head | undefined): Answer {
   return { status: 409, contentType: TREE_SIZE_CONTENT_TYPE, body: formatTreeSize(latest?.size ?? 0) };
 }
 
-function text(status: number, message: string): Answer {
+export function textAnswer(status: number, message: string): Answer {
   return { status, contentType: TEXT, body: `${message}\n` };
 }
 

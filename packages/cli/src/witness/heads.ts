@@ -4,11 +4,12 @@
 // refuses to make a log smaller, to give a size a second root, and to forget a log. Where it cannot be written, what is
 // on the disk is not known any more, and the witness has to end.
 
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { type Checkpoint, epochIn, sha256, toHex } from '@tallystick/evidence';
 import { CannotRun } from '../cannot-run.ts';
+import { syncFolder } from '../durable-file.ts';
 
 export interface Head extends Checkpoint {
   /** The checkpoint with the log's signatures and the witness's cosignature. */
@@ -152,10 +153,4 @@ function headIn({ origin, size, root, note }: Record<string, SQLOutputValue>): H
 
 function pragma(db: DatabaseSync, name: string): unknown {
   return Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-}
-
-function syncFolder(directory: string): void {
-  const folder = openSync(directory, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

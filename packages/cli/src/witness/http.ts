@@ -3,12 +3,11 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Answer, addCheckpoint, type Witness } from './add-checkpoint.ts';
+import { type Answer, addCheckpoint, TEXT, textAnswer, type Witness } from './add-checkpoint.ts';
 import type { Heads } from './heads.ts';
 
 export interface HttpOptions {
   readonly witness: Witness;
-  readonly heads: Heads;
   readonly host: string;
   readonly port: number;
   /** Told of what nobody foresaw; the answer is 500 and no cosignature. */
@@ -32,7 +31,6 @@ const CONNECTIONS_MAX = 1000;
 const LISTED_MAX = 1000;
 
 const ADD_PATH = '/add-checkpoint';
-const TEXT = 'text/plain; charset=utf-8';
 
 export async function serveWitness(options: HttpOptions): Promise<HttpWitness> {
   let isStopping = false;
@@ -65,12 +63,12 @@ export async function serveWitness(options: HttpOptions): Promise<HttpWitness> {
 async function serve(request: IncomingMessage, response: ServerResponse, options: HttpOptions) {
   let answer: Answer;
   try {
-    answer = await answerTo(request, options);
+    answer = await answerTo(request, options.witness);
   } catch (error) {
-    // Whoever went away needs no answer.
+    // A client that went away needs no answer.
     if (request.destroyed && !request.complete) return;
     options.onError(error);
-    answer = said(500, 'the witness failed; nothing was cosigned');
+    answer = textAnswer(500, 'the witness failed; nothing was cosigned');
   }
   const { status, contentType, body } = answer;
   const isCut = !request.complete;
@@ -84,23 +82,23 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function answerTo(request: IncomingMessage, { witness, heads }: HttpOptions): Promise<Answer> {
+async function answerTo(request: IncomingMessage, witness: Witness): Promise<Answer> {
   const { method } = request;
   const path = pathOf(request);
   if (path === ADD_PATH) {
-    if (method !== 'POST') return said(405, 'a checkpoint is added by POST');
+    if (method !== 'POST') return textAnswer(405, 'a checkpoint is added by POST');
     const body = await readBody(request);
     return body === undefined
-      ? said(413, `a request has at most ${REQUEST_BYTES_MAX} bytes`)
+      ? textAnswer(413, `a request has at most ${REQUEST_BYTES_MAX} bytes`)
       : addCheckpoint(body, witness);
   }
   if (method !== 'GET' && method !== 'HEAD')
-    return said(405, 'only /add-checkpoint takes anything else than GET');
-  if (path === '/') return { status: 200, contentType: TEXT, body: overview(witness, heads) };
+    return textAnswer(405, 'only /add-checkpoint takes anything else than GET');
+  if (path === '/') return { status: 200, contentType: TEXT, body: overview(witness) };
   const hash = /^\/([0-9a-f]{64})\/checkpoint$/.exec(path)?.[1];
-  const head = hash === undefined ? undefined : heads.latestByHash(hash);
+  const head = hash === undefined ? undefined : witness.heads.latestByHash(hash);
   return head === undefined
-    ? said(404, 'there is nothing here')
+    ? textAnswer(404, 'there is nothing here')
     : { status: 200, contentType: TEXT, body: head.note };
 }
 
@@ -122,7 +120,7 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | undefine
   return bytes > REQUEST_BYTES_MAX ? undefined : Buffer.concat(chunks);
 }
 
-function overview({ cosigner, logs }: Witness, heads: Heads): string {
+function overview({ cosigner, logs, heads }: Witness): string {
   const cosigned = heads.list(LISTED_MAX);
   const more = heads.count() - cosigned.length;
   const seen = new Set(cosigned.map(({ origin }) => origin));
@@ -139,14 +137,10 @@ function overview({ cosigner, logs }: Witness, heads: Heads): string {
   ].join('\n');
 }
 
-/** Of a log that was restored the old and the new name are two logs to a witness; whoever reads this may compare them. */
+/** Of a log that was restored the old and the new name are two logs to a witness; a reader may compare them. */
 function afterWhich(origin: string, heads: Heads): string {
   const before = heads.before(origin);
   return before === undefined ? '' : `, by its name after ${before.origin} ${before.size}`;
-}
-
-function said(status: number, message: string): Answer {
-  return { status, contentType: TEXT, body: `${message}\n` };
 }
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<void> {

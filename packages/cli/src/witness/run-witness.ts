@@ -1,5 +1,6 @@
 // Runs a witness in this process until it is told to stop; then it answers what is under way, for a few seconds.
 
+import { EXIT } from '../cannot-run.ts';
 import { type Heads, HeadsBroken } from './heads.ts';
 import { type HttpWitness, serveWitness } from './http.ts';
 import { type LogLine, logsOf } from './logs.ts';
@@ -23,7 +24,6 @@ export interface WitnessOptions {
 }
 
 const STOP_MS_MAX = 5000;
-const EXIT = { stopped: 0, failed: 1 } as const;
 
 /** Resolves with the exit code. */
 export async function runWitness(options: WitnessOptions): Promise<number> {
@@ -32,7 +32,7 @@ export async function runWitness(options: WitnessOptions): Promise<number> {
   using data = await openWitnessData(options.directory, options.name);
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   // Listened to until the end, because a terminal and npm may both pass on one Ctrl-C.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(EXIT.stopped));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(EXIT.done));
   const onError = (error: unknown) => {
     tell({ message: 'a request failed', error: String(error) });
     if (error instanceof HeadsBroken) end(EXIT.failed);
@@ -48,18 +48,16 @@ export async function runWitness(options: WitnessOptions): Promise<number> {
 
 function partsOf(options: WitnessOptions, { heads, cosigner }: WitnessData) {
   const { host, port, lines, clock, headsOver = (plain) => plain } = options;
-  const used = headsOver(heads);
   return {
     witness: {
       cosigner,
       logs: logsOf(lines),
-      heads: used,
+      heads: headsOver(heads),
       nowMs: () => clock.now(),
       onContradiction: (found: object) => tell({ message: 'a log contradicts itself', ...found }),
       onNewName: (found: object) =>
         tell({ message: 'a log goes on under a new name, from where nobody has shown here', ...found }),
     },
-    heads: used,
     host,
     port,
   };

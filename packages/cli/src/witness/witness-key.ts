@@ -4,19 +4,11 @@
 // name or key is not the one that its heads were stored under.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cosigner, cosigner, EvidenceError } from '@tallystick/evidence';
 import { CannotRun } from '../cannot-run.ts';
+import { syncFolder, writeSynced } from '../durable-file.ts';
 import { HEADS_FILE, type Heads, openHeads } from './heads.ts';
 
 export const WITNESS_KEY_FILE = 'witness-key.pem';
@@ -63,16 +55,11 @@ function makeKey(directory: string, path: string, heads: Heads): void {
   }
   const { privateKey } = generateKeyPairSync('ed25519');
   const draft = `${path}.${process.pid}`;
-  const file = openSync(draft, 'w', 0o600);
-  writeSync(file, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
-  fsyncSync(file);
-  closeSync(file);
+  writeSynced(draft, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
   // Unlike a rename, a link never replaces what is there: of two first starts at once, both use the same key.
   if (!existsSync(path)) linkSync(draft, path);
   rmSync(draft);
-  const folder = openSync(directory, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
+  syncFolder(directory);
 }
 
 function readKey(path: string): KeyObject {

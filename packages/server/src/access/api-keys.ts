@@ -10,6 +10,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import {
+  type ApiKey,
   AuditError,
   type Classification,
   type KeyId,
@@ -18,6 +19,7 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
+import { instant } from '../runtime/clock.ts';
 import { CROCKFORD } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 
@@ -84,6 +86,25 @@ export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: num
   // The clock does not matter: setting it back must not bring a key back.
   if (revokedAtMs !== undefined) return 'Revoked';
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'Expired' : 'Active';
+}
+
+/** As the interface shows it, without a secret. */
+export function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {
+  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs, replaces } = record;
+  return {
+    keyId,
+    tenantId,
+    name,
+    roles: [...record.roles],
+    scopes: [...record.scopes],
+    ...(clearance !== undefined && { clearance }),
+    status: keyStatus(record, nowMs),
+    createdAt: instant(createdAtMs),
+    createdBy,
+    ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
+    ...(replaces !== undefined && { rotatedFrom: replaces }),
+    ...(lastUsedAtMs !== undefined && { lastUsedAt: instant(lastUsedAtMs) }),
+  };
 }
 
 /** The key's record if it works now; throws UNAUTHENTICATED or API_KEY_REVOKED. No message holds a key. */

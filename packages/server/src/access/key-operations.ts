@@ -4,7 +4,6 @@
 
 import {
   type Answer,
-  type ApiKey,
   AuditError,
   type InputOf,
   KEY_GRACE_DEFAULT,
@@ -16,11 +15,11 @@ import {
 import { type Call, type Received, receivedMember } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedKey } from '../streams/log.ts';
 import { keyNowMs, onceOf } from '../streams/append/once.ts';
-import { type ApiKeyRecord, type ApiKeys, keyStatus } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, showKey } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
 import type { KeyUses } from './key-uses.ts';
@@ -130,24 +129,6 @@ async function list(
   return {
     kind: 'Done',
     body: { data: data.map((record) => showKey(record, nowMs, lastUses.get(record.keyId))), pagination },
-  };
-}
-
-function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {
-  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs, replaces } = record;
-  return {
-    keyId,
-    tenantId,
-    name,
-    roles: [...record.roles],
-    scopes: [...record.scopes],
-    ...(clearance !== undefined && { clearance }),
-    status: keyStatus(record, nowMs),
-    createdAt: instant(createdAtMs),
-    createdBy,
-    ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
-    ...(replaces !== undefined && { rotatedFrom: replaces }),
-    ...(lastUsedAtMs !== undefined && { lastUsedAt: instant(lastUsedAtMs) }),
   };
 }
 

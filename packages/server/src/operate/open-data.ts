@@ -37,7 +37,7 @@ export async function requireAnchorOf(
   throw new StartError(lostAnchorMessage(resolve(anchorPlace(config))));
 }
 
-/** Warnings as lines for whoever runs the command. */
+/** Collects warnings as lines, to be printed by the command. */
 export function warnInto(warnings: string[]): Pick<Telemetry, 'warn'> {
   return {
     warn: (message: string, facts: Facts = {}) => {

@@ -17,7 +17,7 @@ export async function refusedLogs(config: Config, storage: Storage): Promise<Rea
 async function compare(config: Config, storage: Storage): Promise<Map<TenantId, string>> {
   const { log, tree, tenants, logOrigin } = storage;
   const anchor = await requireAnchorOf(config, storage);
-  // Whoever compares with an anchor that moves on meanwhile would warn of nothing.
+  // The anchor may move on during the comparison: its warnings would mean nothing.
   const telemetry = { warn: () => {} };
   const parts = { log, tree, tenants, logOrigin, anchor, telemetry, clock: systemClock };
   const { disagreements, unanchored, damaged } = await findAffected(parts);

@@ -36,7 +36,7 @@ export async function rotateSigning(config: Config, overlapMs: number): Promise<
   };
   const last = await lastRotation(dataDirectory);
   if (last !== undefined && clock.now() < last.overlapEndsAtMs) {
-    // It counts; whoever was killed then may have left logs without its notice that began in the last moment.
+    // It counts; a run that was killed then may have left logs without its notice that began in the last moment.
     const { told, before, without } = await announce(last);
     if (told.size > before) return { ...last, logs: told.size, before, without };
   }

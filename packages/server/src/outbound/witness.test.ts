@@ -20,7 +20,8 @@ import {
 } from '@tallystick/evidence';
 import { type Clock, systemClock, type Timer, wait } from '../runtime/clock.ts';
 import { anyAddress, createOutboundHttp, loopbackOnly } from './http.ts';
-import { type Collected, collectCosignatures, type CollectOptions } from './witness.ts';
+import { isAlarm, type WitnessResponses } from '../streams/witness/answers.ts';
+import { collectCosignatures, type CollectOptions } from './witness.ts';
 
 const httpWith = (clock: Clock) => createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });
 const http = httpWith(systemClock);
@@ -91,7 +92,7 @@ const has =
 async function collect(
   scripts: Readonly<Record<string, Script>>,
   { quorum = 'any', ...more }: Partial<CollectOptions> & { quorum?: string } = {},
-): Promise<Collected & { asked: number[][] }> {
+): Promise<WitnessResponses & { asked: number[][] }> {
   await using stack = new AsyncDisposableStack();
   const witnesses: Scripted[] = [];
   for (const [name, script] of Object.entries(scripts))
@@ -130,17 +131,12 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
       await wait(systemClock, 100);
       await cosigns(...args);
     };
-    const {
-      note: cosigned,
-      isQuorum,
-      reports,
-      alarms,
-    } = await collect({ a: slowly, b: cosigns }, { quorum: 'all' });
+    const { note: cosigned, isQuorum, reports } = await collect({ a: slowly, b: cosigns }, { quorum: 'all' });
     assert.deepEqual(
       parseNote(cosigned).signatures.map(({ name }) => name),
       [ORIGIN, 'a.example/w', 'b.example/w'],
     );
-    assert.deepEqual([isQuorum, alarms], [true, []]);
+    assert.deepEqual([isQuorum, reports.filter(isAlarm)], [true, []]);
     assert.deepEqual(reports, [
       { witness: 'a', outcome: 'Cosigned', message: 'cosigned', timeSeconds: TIME },
       { witness: 'b', outcome: 'Cosigned', message: 'cosigned', timeSeconds: TIME },
@@ -194,7 +190,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
   });
 
   it('raises an alarm where a witness has a larger log, or one that ours does not extend', async () => {
-    const { reports, alarms, isQuorum, asked } = await collect({
+    const { reports, isQuorum, asked } = await collect({
       ahead: sizeReply(10),
       forked: (body, ...rest) =>
         parseAddCheckpoint(body).oldSize === 5
@@ -215,7 +211,7 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
         ['Cosigned', undefined, undefined],
       ],
     );
-    assert.deepEqual(alarms, reports.slice(0, 3));
+    assert.deepEqual(reports.filter(isAlarm), reports.slice(0, 3));
     assert.match(reports[0]!.message, /cosigned 10 entries, and our log has 9: our log was rolled back, or/);
     assert.deepEqual([isQuorum, asked], [true, [[0], [0, 5], [0, 9], [0]]]);
   });
@@ -266,13 +262,13 @@ describe('collecting cosignatures', { concurrency: 4 }, () => {
         sizeReply(parseAddCheckpoint(body).oldSize + 1)(body, ...rest),
       redirect,
     };
-    const { reports, isQuorum, asked, alarms } = await collect(scripts);
+    const { reports, isQuorum, asked } = await collect(scripts);
     assert.deepEqual(
       reports.map(({ outcome, status }) => [outcome, status]),
       [400, 403, 404, 500, 409, 409, 409, 307].map((status) => ['Refused', status]),
     );
     assert.match(reports[1]!.message, /it answers 403: "unknown key"/);
-    assert.deepEqual([isQuorum, alarms, isFollowed], [false, [], false]);
+    assert.deepEqual([isQuorum, reports.filter(isAlarm), isFollowed], [false, [], false]);
     assert.ok(asked.every((sizes) => sizes.length <= 2));
   });
 

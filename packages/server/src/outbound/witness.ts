@@ -14,68 +14,26 @@ import {
   parseTreeSize,
   type PolicyWitness,
   TREE_SIZE_CONTENT_TYPE,
-  type WitnessPolicy,
   withSignatures,
 } from '@tallystick/evidence';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
+import type { Asking, WitnessResponse, WitnessResponses } from '../streams/witness/answers.ts';
 import { OutboundError, type OutboundHttp } from './http.ts';
-import { post, type WitnessReply } from './witness-request.ts';
 
-export interface CollectOptions {
-  /** The checkpoint, signed by the log. */
-  readonly note: string;
-  /** The consistency proof from a smaller size, above 0, to that of the checkpoint. */
-  readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
-  readonly policy: WitnessPolicy;
+export interface CollectOptions
+  extends Omit<Asking, 'sizes' | 'signal'>,
+    Partial<Pick<Asking, 'sizes' | 'signal'>> {
   readonly http: OutboundHttp;
   readonly clock: Clock;
-  /** Aborted: a witness that has not answered by now does not count. */
-  readonly signal?: AbortSignal;
-  /** What each witness had last, kept by the caller from one call to the next, so that most need one request. */
-  readonly sizes?: Map<string, number>;
   /** For one witness, both requests together. */
   readonly timeoutMs?: number;
   /** How long the others are waited for once there is a quorum. */
   readonly lateMs?: number;
 }
 
-export type WitnessOutcome =
-  | 'Cosigned'
-  /** It says that it has a larger log: ours was rolled back, or somebody else signs for it. An alarm. */
-  | 'Ahead'
-  /** It says that ours does not extend what it cosigned: a fork, or a wrong proof. An alarm. */
-  | 'Inconsistent'
-  /** It answered, and not with a cosignature. */
-  | 'Refused'
-  /** It gave an answer that cannot be used. */
-  | 'Failed'
-  /** It gave none: there was no connection, or nothing came in time. */
-  | 'Unreachable'
-  /** The policy has no address for it. */
-  | 'NotAsked';
-
-export interface WitnessReport {
-  /** Its name in the policy. */
-  readonly witness: string;
-  readonly outcome: WitnessOutcome;
-  /** For people: what it answered. */
-  readonly message: string;
-  readonly status?: number;
-  /** Of a cosignature. */
-  readonly timeSeconds?: number;
-  /** The size that it says it has, where that is not what we thought. */
-  readonly size?: number;
-}
-
-export interface Collected {
-  /** With the cosignatures that were had, in an order that does not depend on who was first. */
-  readonly note: string;
-  readonly isQuorum: boolean;
-  readonly reports: readonly WitnessReport[];
-  readonly alarms: readonly WitnessReport[];
-}
-
+/** Three cosignatures by keys of the largest kind known fit, and a hundred and fifty of ours. */
+const REPLY_BYTES_MAX = 16 * 1024;
 const TIMEOUT_MS = 10_000;
 const LATE_MS = 1000;
 
@@ -86,10 +44,10 @@ interface Submission extends Pick<CollectOptions, 'note' | 'prove' | 'http'> {
   readonly timeoutMs: number;
 }
 
-type Asked = { report: WitnessReport; signature?: NoteSignature };
+type Asked = { report: WitnessResponse; signature?: NoteSignature };
 
 /** Throws only for a note that is no checkpoint, or that has a cosignature of a witness which does not verify. */
-export async function collectCosignatures(options: CollectOptions): Promise<Collected> {
+export async function collectCosignatures(options: CollectOptions): Promise<WitnessResponses> {
   const { note, policy, http, clock, prove, signal, sizes = new Map(), timeoutMs = TIMEOUT_MS } = options;
   const { origin, size } = parseCheckpoint(parseNote(note).text);
   const submission: Submission = { note, origin, size, prove, http, sizes, timeoutMs };
@@ -117,15 +75,13 @@ export async function collectCosignatures(options: CollectOptions): Promise<Coll
   lookAtQuorum();
   const asked = await Promise.all(policy.witnesses.map(askOne));
   late?.cancel();
-  const reports = asked.map(({ report }) => report);
   return {
     note: withSignatures(
       note,
       asked.flatMap(({ signature }) => signature ?? []),
     ),
     isQuorum: isQuorum(policy, cosignedBy),
-    reports,
-    alarms: reports.filter(({ outcome }) => outcome === 'Ahead' || outcome === 'Inconsistent'),
+    reports: asked.map(({ report }) => report),
   };
 }
 
@@ -138,13 +94,13 @@ async function askInTime(
   if (witness.url === undefined) {
     return { report: reportOf(witness, 'NotAsked', 'the policy has no address for it') };
   }
-  const address = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
+  const url = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
   const { timeoutMs } = submission;
   const tooLate = () => new OutboundError('NoAnswer', `no answer within ${timeoutMs} ms`);
   try {
     return await withDeadline(clock, timeoutMs, tooLate, (deadline) => {
       const signal = AbortSignal.any([deadline.signal, ends]);
-      return unlessAborted(signal, ask(witness, address, submission, signal));
+      return unlessAborted(signal, ask(witness, url, submission, signal));
     });
   } catch (error) {
     return { report: reportOf(witness, isUnreachable(error) ? 'Unreachable' : 'Failed', explain(error)) };
@@ -154,7 +110,7 @@ async function askInTime(
 /** Asks, and asks once more where the witness has another size than we thought. */
 async function ask(
   witness: PolicyWitness,
-  address: string,
+  url: string,
   submission: Submission,
   signal: AbortSignal,
 ): Promise<Asked> {
@@ -164,7 +120,7 @@ async function ask(
   let oldSize = remembered <= size ? remembered : 0;
   for (let isRepeated = false; ; isRepeated = true) {
     const body = await requestOf(submission, oldSize);
-    const reply = await post(http, { address, body, timeoutMs, signal });
+    const reply = await post(http, { url, body, timeoutMs, signal });
     if (reply.status === 200) {
       const { signature, timeSeconds } = await openCosignature(submission.note, reply.body, witness.verifier);
       sizes.set(place, size);
@@ -188,12 +144,36 @@ async function requestOf({ note, size, prove }: Submission, oldSize: number): Pr
   return formatAddCheckpoint({ oldSize, proof: isPlain ? [] : await prove(oldSize), note });
 }
 
+interface Reply {
+  readonly status: number;
+  /** Without parameters, in lower case. */
+  readonly contentType: string;
+  readonly body: string;
+}
+
+type PostedCheckpoint = Pick<Parameters<OutboundHttp['send']>[0], 'url' | 'body' | 'timeoutMs' | 'signal'>;
+
+async function post(http: OutboundHttp, request: PostedCheckpoint): Promise<Reply> {
+  const { status, headers, body } = await http.send({
+    ...request,
+    method: 'POST',
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    answerBytesMax: REPLY_BYTES_MAX,
+  });
+  const [contentType = ''] = (headers['content-type'] ?? '').split(';');
+  return {
+    status,
+    contentType: contentType.trim().toLowerCase(),
+    body: new TextDecoder('utf-8', { fatal: true }).decode(body),
+  };
+}
+
 /** The size that the witness has, if it was asked from another one. */
-function conflictSize({ status, contentType, body }: WitnessReply): number | undefined {
+function conflictSize({ status, contentType, body }: Reply): number | undefined {
   return status === 409 && contentType === TREE_SIZE_CONTENT_TYPE ? parseTreeSize(body) : undefined;
 }
 
-function refused(witness: PolicyWitness, reply: WitnessReply, isSameSize: boolean): WitnessReport {
+function refused(witness: PolicyWitness, reply: Reply, isSameSize: boolean): WitnessResponse {
   const { status } = reply;
   const said = `it answers ${status}: ${JSON.stringify(reply.body.trim().slice(0, 200))}`;
   // Of two roots for one size, witnesses of an earlier version of the protocol say 409, without a size.
@@ -204,12 +184,12 @@ function refused(witness: PolicyWitness, reply: WitnessReply, isSameSize: boolea
   return { ...reportOf(witness, 'Refused', said), status };
 }
 
-function ahead(witness: PolicyWitness, said: number, size: number): WitnessReport {
+function ahead(witness: PolicyWitness, said: number, size: number): WitnessResponse {
   const message = `it says that it has cosigned ${said} entries, and our log has ${size}: our log was rolled back, or somebody else signs for it`;
   return { ...reportOf(witness, 'Ahead', message), status: 409, size: said };
 }
 
-function cosigned(witness: PolicyWitness, timeSeconds: number, message: string): WitnessReport {
+function cosigned(witness: PolicyWitness, timeSeconds: number, message: string): WitnessResponse {
   return { ...reportOf(witness, 'Cosigned', message), timeSeconds };
 }
 
@@ -219,7 +199,11 @@ function forgotten(remembered: number, oldSize: number): string {
   return `cosigned, but it had ${remembered} entries before and then said ${oldSize}: it has forgotten`;
 }
 
-function reportOf({ name }: PolicyWitness, outcome: WitnessOutcome, message: string): WitnessReport {
+function reportOf(
+  { name }: PolicyWitness,
+  outcome: WitnessResponse['outcome'],
+  message: string,
+): WitnessResponse {
   return { witness: name, outcome, message };
 }
 

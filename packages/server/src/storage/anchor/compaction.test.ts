@@ -1,28 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { anchorFolder, head, manyHeads } from '../../testing/anchor-folder.ts';
 import { failing } from '../../testing/failing-disk.ts';
 import { openOwnAnchor } from './file-anchor.ts';
 import { ANCHOR_FILE } from './files.ts';
 import { FIRST_LINE, formatAnchor, formatRecord } from './format.ts';
-
-const ORIGIN = 'audit.example.com/t/acme';
-
-function folder(): Disposable & { path: string; file: string } {
-  const path = mkdtempSync(join(tmpdir(), 'tallystick-anchor-'));
-  return { path, file: join(path, ANCHOR_FILE), [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
-}
-
-function head(size: number, origin = ORIGIN, fill = size): AnchoredHead {
-  return { origin, size, root: new Uint8Array(32).fill(fill) };
-}
-
-function manyHeads(size: number): AnchoredHead[] {
-  return Array.from({ length: 10_000 }, (_, i) => head(size, `audit.example.com/t/tenant-${i}`));
-}
 
 async function headsIn(place: string): Promise<AnchoredHead[]> {
   await using anchor = await openOwnAnchor(place);
@@ -47,7 +31,7 @@ function largeFiles(): { under: string; over: string; size: number } {
 }
 
 test('a file that has grown far beyond its newest heads is compacted and stays in use', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   const { size } = large;
   writeFileSync(directory.file, large.under, { mode: 0o600 });
   {
@@ -68,7 +52,7 @@ test('a file that has grown far beyond its newest heads is compacted and stays i
 });
 
 test('a large file is compacted when it is opened, unless its newest heads need a quarter of it', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   writeFileSync(directory.file, large.over);
   assert.deepEqual((await headsIn(directory.path)).slice(0, 2), manyHeads(large.size).slice(0, 2));
   assert.ok(statSync(directory.file).size < 1_000_000);
@@ -85,7 +69,7 @@ test('a large file is compacted when it is opened, unless its newest heads need 
 // The append itself is the first fsync; then come the draft, the folder, the new file and the folder again.
 for (const nth of [2, 3, 4, 5]) {
   test(`a compaction whose step ${nth - 1} fails fails no append and loses no head`, async () => {
-    using directory = folder();
+    using directory = anchorFolder();
     const { size } = large;
     writeFileSync(directory.file, large.under);
     {

@@ -2,42 +2,26 @@ import assert from 'node:assert/strict';
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { StartError } from '../../start-error.ts';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
+import { anchorFolder, head, manyHeads, ORIGIN } from '../../testing/anchor-folder.ts';
 import { failing, meanwhile } from '../../testing/failing-disk.ts';
-import { openNodesAnchor, openOwnAnchor } from './file-anchor.ts';
+import { openNodesAnchor, openOwnAnchor, readAnchorAt } from './file-anchor.ts';
 import { ANCHOR_FILE } from './files.ts';
 import { FIRST_LINE, readAnchor } from './format.ts';
 
 const SEED = 20261116;
-const ORIGIN = 'audit.example.com/t/acme';
-
-function folder(): Disposable & { path: string; file: string } {
-  const path = mkdtempSync(join(tmpdir(), 'tallystick-anchor-'));
-  return { path, file: join(path, ANCHOR_FILE), [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
-}
-
-function head(size: number, origin = ORIGIN, fill = size): AnchoredHead {
-  return { origin, size, root: new Uint8Array(32).fill(fill) };
-}
-
-function manyHeads(size: number): AnchoredHead[] {
-  return Array.from({ length: 10_000 }, (_, i) => head(size, `audit.example.com/t/tenant-${i}`));
-}
 
 async function headsIn(place: string): Promise<AnchoredHead[]> {
   await using anchor = await openOwnAnchor(place);
@@ -50,7 +34,7 @@ function headsOf(file: string): AnchoredHead[] {
 }
 
 test('is created empty, readable by its owner only, and stays empty until something is anchored', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   for (let start = 0; start < 2; start++) {
     await using anchor = await openOwnAnchor(directory.path);
     assert.equal(anchor.heads().size, 0);
@@ -68,7 +52,7 @@ test('is created empty, readable by its owner only, and stays empty until someth
 });
 
 test('knows older heads, also those of an earlier start', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   for (const sizes of [
     [1, 2],
     [3, 5],
@@ -88,14 +72,14 @@ test('knows older heads, also those of an earlier start', async () => {
 });
 
 test('concurrent creation leaves one complete file', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   const anchors = await Promise.all(Array.from({ length: 8 }, () => openOwnAnchor(directory.path)));
   for (const anchor of anchors) await anchor[Symbol.asyncDispose]();
   assert.deepEqual(readdirSync(directory.path), [ANCHOR_FILE]);
 });
 
 test('the place is a directory, a file, or a link to a file', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   const file = join(directory.path, 'heads.txt');
   {
     await using anchor = await openOwnAnchor(file);
@@ -109,7 +93,7 @@ test('the place is a directory, a file, or a link to a file', async () => {
 });
 
 test('an unusable place is refused, and its directory is not created', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   for (const place of ['missing/anchor', 'missing/']) {
     await assert.rejects(openOwnAnchor(join(directory.path, place)), (error) => {
       assert.ok(error instanceof StartError);
@@ -127,7 +111,7 @@ test('an unusable place is refused, and its directory is not created', async () 
 });
 
 test('appended heads survive every restart, the newest of each origin', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   for (const size of [1, 2, 3]) {
     await using anchor = await openOwnAnchor(directory.path);
     await anchor.append([head(size), head(size * 2, 'b'), head(size * 2 + 1, 'b')]);
@@ -136,7 +120,7 @@ test('appended heads survive every restart, the newest of each origin', async ()
 });
 
 test('never goes back and never forks, and such an append anchors nothing', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(5)]);
   const before = readFileSync(directory.file);
@@ -160,7 +144,7 @@ test('never goes back and never forks, and such an append anchors nothing', asyn
 });
 
 test('keeps copies of the heads, even if the caller changes the bytes', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using anchor = await openOwnAnchor(directory.path);
   const given = head(1);
   await anchor.append([given]);
@@ -169,7 +153,7 @@ test('keeps copies of the heads, even if the caller changes the bytes', async ()
 });
 
 test('concurrent appends run one after the other', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   {
     await using anchor = await openOwnAnchor(directory.path);
     const appends = Array.from({ length: 50 }, (_, i) => anchor.append([head(i + 1)]));
@@ -181,7 +165,7 @@ test('concurrent appends run one after the other', async () => {
 });
 
 test('a record that is cut at any byte is removed, and the next append follows the rest', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   {
     await using anchor = await openOwnAnchor(directory.path);
     await anchor.append([head(1, 'b')]);
@@ -202,7 +186,7 @@ test('a record that is cut at any byte is removed, and the next append follows t
 });
 
 test('damage is refused with the line, and the file is left as it is', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   {
     await using anchor = await openOwnAnchor(directory.path);
     for (const size of [1, 2, 3]) await anchor.append([head(size)]);
@@ -229,7 +213,7 @@ for (const [method, code] of [
   ['sync', 'EIO'],
 ] as const) {
   test(`${code} in ${method}: the append fails, and the next one finds the file as it was`, async () => {
-    using directory = folder();
+    using directory = anchorFolder();
     {
       await using anchor = await openOwnAnchor(directory.path);
       await anchor.append([head(1)]);
@@ -249,7 +233,7 @@ for (const [method, code] of [
   });
 
   test(`${code} in ${method}, then a crash: the file opens as before or after`, async () => {
-    using directory = folder();
+    using directory = anchorFolder();
     {
       await using anchor = await openOwnAnchor(directory.path);
       await anchor.append([head(1)]);
@@ -262,7 +246,7 @@ for (const [method, code] of [
 }
 
 test('one append is one fsync, however many heads', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using anchor = await openOwnAnchor(directory.path);
   using counted = await failing('sync', 'never', Number.POSITIVE_INFINITY);
   await anchor.append(manyHeads(1));
@@ -270,7 +254,7 @@ test('one append is one fsync, however many heads', async () => {
 });
 
 test('a file that vanished, moved or was replaced fails the append, and is not created again', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(1)]);
   const aside = join(directory.path, 'aside');
@@ -285,7 +269,7 @@ test('a file that vanished, moved or was replaced fails the append, and is not c
 });
 
 test('a file that is moved away while it is written to fails the append', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using anchor = await openOwnAnchor(directory.path);
   await anchor.append([head(1)]);
   const aside = join(directory.path, 'aside');
@@ -300,7 +284,7 @@ test('a file that is moved away while it is written to fails the append', async 
 });
 
 test('a file that another process wrote to or cut fails the append, and keeps what the other wrote', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   await using first = await openOwnAnchor(directory.path);
   await using second = await openOwnAnchor(directory.path);
   await first.append([head(1)]);
@@ -314,7 +298,7 @@ test('a file that another process wrote to or cut fails the append, and keeps wh
 });
 
 test('a service that is alone again knows the heads of the nodes, and writes its own file', async () => {
-  using directory = folder();
+  using directory = anchorFolder();
   {
     await using own = await openOwnAnchor(directory.path);
     await own.append([head(3)]);
@@ -331,6 +315,35 @@ test('a service that is alone again knows the heads of the nodes, and writes its
   assert.deepEqual(headsOf(join(directory.path, 'anchor-a')), [head(5)]);
 });
 
+test('a service that is alone notices the file of a node that appears while it runs', async () => {
+  using directory = anchorFolder();
+  await using own = await openOwnAnchor(directory.path);
+  await own.append([head(3)]);
+  {
+    await using node = await openNodesAnchor({ directory: directory.path, node: 'a' });
+    await node.append([head(5)]);
+  }
+  await own.append([head(4)]);
+  assert.deepEqual(own.heads().get(ORIGIN), head(5));
+  assert.deepEqual(headsOf(directory.file), [head(3)], 'less than another has anchored is left out');
+});
+
+test('an anchor that is only read makes no file, and knows what is added when it is refreshed', async () => {
+  using directory = anchorFolder();
+  for (const place of [directory.path, directory.file, join(directory.path, 'missing', 'anchor')]) {
+    const read = await readAnchorAt(place);
+    assert.deepEqual([read.isMissing, read.heads().size], [true, 0]);
+  }
+  assert.deepEqual(readdirSync(directory.path), []);
+  const read = await readAnchorAt(directory.path);
+  await using own = await openOwnAnchor(directory.path);
+  await read.refresh();
+  assert.deepEqual([read.isMissing, read.heads().size], [false, 0]);
+  await own.append([head(3)]);
+  await read.refresh();
+  assert.deepEqual((await read.history()).get(ORIGIN), [head(3)]);
+});
+
 test(`any run of appends, faults, cuts and restarts keeps every answered head (seed ${SEED})`, async () => {
   const step = fc.oneof(
     {
@@ -342,7 +355,7 @@ test(`any run of appends, faults, cuts and restarts keeps every answered head (s
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-      using directory = folder();
+      using directory = anchorFolder();
       const answered = new Map<string, number>();
       let size = 0;
       let anchor = await openOwnAnchor(directory.path);

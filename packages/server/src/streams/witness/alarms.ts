@@ -4,7 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { WitnessResponse } from './answers.ts';
+import { isAlarm, type WitnessResponse } from './answers.ts';
 
 /** A witness that follows none of ten thousand logs is reported at intervals, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;
@@ -28,7 +28,7 @@ export class WitnessAlarms {
 
   take(tenant: TenantId, report: WitnessResponse): void {
     const { witness, outcome } = report;
-    if (outcome === 'Ahead' || outcome === 'Inconsistent') this.#raise(tenant, report);
+    if (isAlarm(report)) this.#raise(tenant, report);
     else if (outcome === 'Cosigned') this.#clear(tenant, witness);
     else if (outcome === 'Refused' || outcome === 'Failed') this.#tellRefusal(tenant, report);
   }

@@ -2,26 +2,57 @@
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 
-/** Asks every witness of the policy that has an address. Rejects only for a note that cannot be submitted. */
-export type AskWitnesses = (asking: {
+export interface Asking {
+  /** The checkpoint, signed by the log. */
   readonly note: string;
+  /** The consistency proof from a smaller size, above 0, to that of the checkpoint. */
   readonly prove: (oldSize: number) => Promise<readonly Uint8Array[]>;
   readonly policy: WitnessPolicy;
   /** The last known size of each witness, kept between calls. */
   readonly sizes: Map<string, number>;
+  /** Aborted: a witness that has not answered by now does not count. */
   readonly signal: AbortSignal;
-}) => Promise<WitnessResponses>;
+}
+
+/**
+ * Asks every witness of the policy that has an address. Rejects only for a note that is no checkpoint, or that has a
+ * cosignature of a witness which does not verify.
+ */
+export type AskWitnesses = (asking: Asking) => Promise<WitnessResponses>;
 
 export interface WitnessResponses {
-  /** Includes the cosignatures that were received and verified. */
+  /** With the cosignatures that were had and have verified, in an order that does not depend on which was first. */
   readonly note: string;
   readonly isQuorum: boolean;
   readonly reports: readonly WitnessResponse[];
 }
 
 export interface WitnessResponse {
+  /** Its name in the policy. */
   readonly witness: string;
-  /** Failed: it gave an unusable response. Unreachable: it did not respond. */
-  readonly outcome: 'Cosigned' | 'Ahead' | 'Inconsistent' | 'Refused' | 'Failed' | 'Unreachable' | 'NotAsked';
+  readonly outcome:
+    | 'Cosigned'
+    /** It says that it has a larger log: ours was rolled back, or somebody else signs for it. An alarm. */
+    | 'Ahead'
+    /** It says that ours does not extend what it cosigned: a fork, or a wrong proof. An alarm. */
+    | 'Inconsistent'
+    /** It answered, and not with a cosignature. */
+    | 'Refused'
+    /** It gave an answer that cannot be used. */
+    | 'Failed'
+    /** It gave none: there was no connection, or nothing came in time. */
+    | 'Unreachable'
+    /** The policy has no address for it. */
+    | 'NotAsked';
+  /** For people. */
   readonly message: string;
+  readonly status?: number;
+  /** Of a cosignature. */
+  readonly timeSeconds?: number;
+  /** The size that it says it has, where that is not what we thought. */
+  readonly size?: number;
+}
+
+export function isAlarm({ outcome }: Pick<WitnessResponse, 'outcome'>): boolean {
+  return outcome === 'Ahead' || outcome === 'Inconsistent';
 }
