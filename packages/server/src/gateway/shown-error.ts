@@ -33,10 +33,7 @@ export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telem
   const { path, correlation } = place;
   const { traceId, requestId, correlationId } = correlation;
   telemetry.error('a request failed unexpectedly', error, { path, traceId, requestId, correlationId });
-  return new AuditError(
-    'INTERNAL_ERROR',
-    'The service failed in a way it did not foresee; report the traceId.',
-  );
+  return new AuditError('INTERNAL_ERROR', 'The service failed unexpectedly; report the traceId.');
 }
 
 function cutPath(path: string): string {

@@ -100,7 +100,7 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
     socket.on('error', () => {});
     open.refuse(
       socket,
-      refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'),
+      refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This server is not a proxy.'), request.url ?? '/'),
     );
   });
   server.on('clientError', (error: ClientError, socket: Socket) => {
