@@ -8,11 +8,11 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Beat, News, Nodes, NodeState, NodeWord } from './nodes.ts';
 
 export interface MembershipParts {
-  /** Undefined: there are no others, ever. Asked once the store is open. */
+  /** Undefined: there are never any others. Called once the store is open. */
   readonly nodes: () => Nodes | undefined;
-  /** How this node is. */
+  /** The state of this node. */
   readonly word: () => NodeWord;
-  /** Told what others tell, and that it looks after logs that it did not before. */
+  /** Gets the hints of other nodes, and learns when this node takes over further logs. */
   readonly onNews: (news: News | 'Gained') => void;
   readonly clock: Clock;
   readonly random: Random;

@@ -69,7 +69,7 @@ export interface WitnessReport {
 }
 
 export interface Collected {
-  /** With the cosignatures that were had, in an order that does not depend on who was first. */
+  /** With the cosignatures that were received, in an order that does not depend on who was first. */
   readonly note: string;
   readonly isQuorum: boolean;
   readonly reports: readonly WitnessReport[];

@@ -165,7 +165,7 @@ class QueryParser {
   }
 }
 
-/** What still needs a term behind it. */
+/** The operator that still needs a term behind it. */
 interface Sign {
   readonly sign: string;
   readonly position: number;
