@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed } from '@tallystick/contract';
-import { prepareReading } from '../../packages/server/src/protocols/rest/input.ts';
+import { prepareBinding } from '../../packages/server/src/protocols/rest/input.ts';
 import { parseBody } from '../../packages/server/src/protocols/rest/parse-body.ts';
 import { processorMs } from '../../packages/evidence/src/testing/processor-time.ts';
 import { twins } from './hostile-bodies.ts';
@@ -19,7 +19,7 @@ const MEGABYTES = SIZE.isLong ? 10 : 3;
 /** The least counts: what the engine does beside the work varies. */
 const TIMES = SIZE.isLong ? 5 : 2;
 
-const { body: rules } = prepareReading(operationNamed('events.ingestBatch'));
+const { body: rules } = prepareBinding(operationNamed('events.ingestBatch'));
 
 function leastMs(text: string): number {
   const bytes = Buffer.from(text);

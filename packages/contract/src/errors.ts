@@ -111,13 +111,13 @@ export const ERRORS = {
   RATE_LIMITED: passing('Too many requests; `Retry-After` says when there is room again.'),
   EXPORT_QUEUE_FULL: passing('The tenant has as many exports waiting as it may have.'),
   INTERNAL_ERROR: {
-    meaning: 'The service failed in a way it did not foresee; report the `traceId`.',
+    meaning: 'The service failed unexpectedly; report the `traceId`.',
     mustAct: 'Operator',
     repeatHelps: true,
   },
   SERVICE_UNAVAILABLE: {
     meaning:
-      'The service cannot do this now. What was asked may be stored or not: repeat it with the same key or ids, after `Retry-After`.',
+      'The service cannot do this now. The request may have been stored or not: repeat it with the same key or ids, after `Retry-After`.',
     mustAct: 'Operator',
     repeatHelps: true,
   },

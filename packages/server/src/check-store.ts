@@ -121,7 +121,7 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
   } catch (error) {
     if (!(error instanceof AuditError)) throw error;
     const why = error.cause instanceof Error ? error.cause.message : error.message;
-    throw new StartError(`the database cannot be asked any more: ${why}`, { cause: error });
+    throw new StartError(`the connection to the database was lost: ${why}`, { cause: error });
   }
 }
 

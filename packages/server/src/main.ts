@@ -71,7 +71,7 @@ async function serve(
 ) {
   for (const { name, source, inEffect } of settings) {
     if (source !== 'default' && !inEffect) {
-      telemetry.warn('a setting is given that this version does not act on yet', { setting: name });
+      telemetry.warn('a setting has no effect in this version yet', { setting: name });
     }
   }
   const { version } = readBuild();

@@ -1,5 +1,5 @@
-// The operations that this version does not serve yet, as the pages say it. All of it follows from the marks on the operations: when
-// a mark is removed, it disappears from every page.
+// The operations that this version does not serve yet, as the pages say it. All of it follows from the marks on the
+// operations: when a mark is removed, it disappears from every page.
 
 import { ROUTING_ERRORS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';

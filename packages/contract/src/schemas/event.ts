@@ -205,7 +205,7 @@ export const StoredEvent = either('StoredEvent', 'An event, or its tombstone (th
 
 export const WithheldReason = choice(
   'WithheldReason',
-  'Why only the place is shown: the reader may not see the event; its content is no longer kept; or what is stored is not what was accepted, and nothing of it is to be believed.',
+  'Why only the place is shown: the reader may not see the event; its content is no longer kept; or the stored event differs from what was accepted, and nothing of it is to be believed.',
   ['Clearance', 'Purged', 'Altered'],
 );
 

@@ -107,8 +107,5 @@ export class Account {
 /** A filter that nothing matches would withhold everything: a reader who may see everything says which filter they asked for. */
 function requireAsked({ complete, filter }: BundleHeader, asked: unknown): void {
   if (complete && canonicalJson(filter) === canonicalJson(asked)) return;
-  throw new EvidenceError(
-    'FILTER_UNPROVEN',
-    'the bundle is not all of what was asked for: its filter is another',
-  );
+  throw new EvidenceError('FILTER_UNPROVEN', 'the bundle has another filter than the one that was asked for');
 }

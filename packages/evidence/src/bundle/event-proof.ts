@@ -111,7 +111,7 @@ function parseTextForm(text: string): EventProof {
   if (extra === undefined) throw new EvidenceError('MALFORMED', 'the proof does not show its event');
   const { entry, shown, deleted, inclusion } = parseEntryLine(textOf(extra));
   if (deleted !== undefined || inclusion !== undefined) {
-    throw new EvidenceError('MALFORMED', 'the event in the proof says what only a bundle says');
+    throw new EvidenceError('MALFORMED', 'the event in the proof has members that only a bundle may have');
   }
   requireSame('index', index, decodeEntry(entry).index);
   return { entry, shown, hashes, checkpoint };

@@ -130,7 +130,7 @@ export class BundleVerifier {
     const header = this.#header!;
     const trailer = this.#trailer!;
     if (checksum !== trailer.sha256)
-      throw new EvidenceError('CHECKSUM_MISMATCH', 'the file is not the one that was written');
+      throw new EvidenceError('CHECKSUM_MISMATCH', 'the file differs from the one that was written');
     this.#verifyCount(header, trailer);
     const opened = await openTrustedCheckpoint(trailer.checkpoint, header.origin, this.#trust);
     const { checkpoint, cosignedBy } = opened;

@@ -77,7 +77,7 @@ export function requireForm(bytes: Uint8Array, at: number): void {
 /** Throws unless the units that were shown have led to the content inside the entry. */
 export function requireContent({ index, content }: Entry, shown: Uint8Array): void {
   if (equalBytes(content, shown)) return;
-  const message = `what is shown of entry ${index} is not what was hashed`;
+  const message = `the shown content of entry ${index} does not match its hash`;
   throw new EvidenceError('LEAF_MISMATCH', message, { index });
 }
 

@@ -48,7 +48,7 @@ export function createAccess(parts: AccessParts): Access {
     parts.onForged ??
     (({ owner, kind, id }: StoredRecord) =>
       telemetry?.error(
-        'a record in the database is not one of ours: somebody has put or altered it',
+        'a record in the database was not written by this service, or was altered',
         new Error(`${kind} ${id} of ${owner}`),
       ));
   const kept = new KeptRecords({

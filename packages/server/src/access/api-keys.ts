@@ -37,9 +37,9 @@ export interface ApiKeyRecord {
   readonly createdBy: string;
   readonly expiresAtMs: number | undefined;
   readonly revokedAtMs: number | undefined;
-  /** The key that this one took the place of. */
+  /** The key that this one replaced. */
   readonly replaces: KeyId | undefined;
-  /** The key that took the place of this one. */
+  /** The key that replaced this one. */
   readonly replacedBy: KeyId | undefined;
   /** No other key of its tenant has it; undefined: it needs none. */
   readonly uniqueName: string | undefined;

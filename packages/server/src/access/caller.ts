@@ -18,7 +18,7 @@ export interface Caller {
   readonly namesTenant: boolean;
   /** The highest classification that is shown unredacted. */
   readonly clearance: Classification;
-  /** Why the caller may not, or undefined when it may. */
+  /** Why the caller lacks the permission; undefined if it has it. */
   readonly refusal: (permission: Permission) => AccessRefusal | undefined;
 }
 

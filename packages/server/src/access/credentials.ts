@@ -9,7 +9,7 @@ import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
 
-/** What a request shows about its sender, not yet believed. */
+/** The credentials of a request, not verified yet. */
 export interface Credentials {
   /** The value of `Authorization`. */
   readonly authorization: string | undefined;

@@ -108,14 +108,14 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
         const revoked = { ...key, version: key.version + 1, revokedAtMs: clock.now() };
         const refused = await put(parts, [[revoked, 'KeyRevoked']], cause);
         if (refused === undefined) return;
-        // Somebody else has changed it meanwhile.
+        // Another caller has changed it meanwhile.
         key = await keys.find(record.keyId);
       }
     },
   };
 }
 
-/** Who changes keys where no caller does. */
+/** Stands for the service itself, where no caller changes keys. */
 export const SYSTEM = 'system';
 
 const ACTIONS = {
@@ -135,11 +135,11 @@ async function put(
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
-  // To end a key must be possible wherever it is.
+  // It must always be possible to end a key.
   const tenant = madeKeyId === undefined ? undefined : await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
-    // Told before it is done: nobody changes a key unseen. What the service does itself at its start is no news.
+    // Report it before it is done, so that no change goes unseen. Changes by the service itself at its start are not reported.
     if (by !== SYSTEM)
       telemetry?.info('an API key is changed', { act, tenant: owner, keyId: id, requestId, caller: by });
     const notice = {

@@ -33,7 +33,7 @@ export interface KeyOperationParts {
   readonly tenants: Pick<Tenants, 'find'>;
   readonly cursors: Cursors;
   readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
+  /** Time that no jump of the wall clock moves; idempotency keys expire by it. */
   readonly steadyNowMs: () => number;
 }
 
@@ -143,7 +143,7 @@ function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
   });
 }
 
-/** Whose log gets the notice; undefined where it is that of the call, or the caller does not reach it. */
+/** The owner of the log that gets the notice; undefined if it is the tenant of the call, or one that the caller may not reach. */
 async function reached(call: Call, tenantId: unknown, tenants: Pick<Tenants, 'find'>) {
   return managesPlatform(call) ? ownerNamed(tenantId, tenants) : undefined;
 }

@@ -23,7 +23,7 @@ export interface KeyUseStore {
   lastUses(keys: readonly OwnedKey[]): Promise<ReadonlyMap<KeyId, number>>;
 }
 
-/** To be disposed after the last request: what is used until then is written. */
+/** Dispose it after the last request, so that all uses are saved. */
 export interface KeyUses extends AsyncDisposable {
   /** The key has authenticated a request. */
   used(key: OwnedKey, nowMs: number): void;
@@ -57,7 +57,7 @@ export function createKeyUses({ store, clock, random, telemetry }: KeyUseParts):
     }
   };
   const warn = (error: unknown) =>
-    telemetry.warn('when API keys were last used could not be written', { cause: String(error) });
+    telemetry.warn('the last uses of API keys could not be saved', { cause: String(error) });
 
   return {
     used({ keyId, tenantId }, nowMs) {
@@ -82,7 +82,7 @@ export function createKeyUses({ store, clock, random, telemetry }: KeyUseParts):
         backOffMsMax: PACE_MS,
         turn: write,
         onFailure: ({ error }) => warn(error),
-        onBroken: (error) => telemetry.error('uses of API keys are not written any more', error),
+        onBroken: (error) => telemetry.error('the last uses of API keys are no longer saved', error),
       });
     },
     async [Symbol.asyncDispose]() {

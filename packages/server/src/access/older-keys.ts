@@ -27,21 +27,21 @@ export interface OlderKeyParts {
 
 const AT_ONCE_MAX = 100;
 
-/** Gives how many there were. */
+/** Returns how many there were. */
 export async function adoptOlderKeys({ older, keys, change, random }: OlderKeyParts): Promise<number> {
   const found = await older.list();
   const requestId = random.uuid();
   for (const [owner, own] of Map.groupBy(found, ({ tenantId }) => tenantId)) {
     const replacedBy = new Map(own.map(({ keyId, replaces }) => [replaces, keyId]));
     const missing: OlderKey[] = [];
-    // Some may be there since a start that was cut short.
+    // A start that was cut short may have made some of them.
     for (const key of own) if ((await keys.find(key.keyId)) === undefined) missing.push(key);
     for (let i = 0; i < missing.length; i += AT_ONCE_MAX) {
       const writes = missing.slice(i, i + AT_ONCE_MAX).map((key) => {
         const more = { replacedBy: replacedBy.get(key.keyId), uniqueName: undefined, version: 1 };
         return adoption({ ...key, ...more }, requestId);
       });
-      // Refused where another node was faster.
+      // Refused if another node was faster.
       recordsOf(await change({ owner, writes, correlationId: requestId }));
     }
     await older.remove(owner);

@@ -14,7 +14,7 @@ import {
   SCOPES,
 } from '@tallystick/contract';
 
-/** What a credential says, as it says it: names that we do not know may be among them. */
+/** The claims of a credential as they are; unknown names may be among them. */
 export interface Grants {
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
@@ -33,7 +33,7 @@ export function refusalsOf(grants: Grants): (permission: Permission) => AccessRe
     ...grants.scopes.filter(isScope).flatMap(permissionsOfScope),
     ...grants.permissions.filter(isPermission),
   ]);
-  // Scopes such as `openid` are no business of ours: they bind nothing.
+  // Scopes such as `openid` are not ours and have no effect.
   const hasScopes = byScopes.size > 0;
   const hasRoles = grants.roles.length > 0;
   const isPlatformAdmin = grants.isPlatformKey && grants.roles.includes('Admin') && !hasScopes;

@@ -6,18 +6,18 @@ import type { Clock } from '../runtime/clock.ts';
 import type { TenantRecord, Tenants } from './tenants.ts';
 
 export interface Tenancy {
-  /** What is known of the tenant, if it is served here; throws TENANT_SUSPENDED or RESIDENCY_VIOLATION. */
+  /** The record of the tenant, if it is served here; throws TENANT_SUSPENDED or RESIDENCY_VIOLATION. */
   admit(tenantId: TenantId): Promise<TenantRecord | undefined>;
-  /** The tenant of a write, made if need be; throws TENANT_NOT_FOUND where that is not allowed. */
+  /** The tenant of a write, made if necessary; throws TENANT_NOT_FOUND if that is not allowed. */
   provide(tenantId: TenantId): Promise<TenantRecord>;
 }
 
 export interface TenancyParts {
   readonly tenants: Pick<Tenants, 'find' | 'ensure'>;
   readonly clock: Clock;
-  /** A tenant comes into being at its first write. */
+  /** Whether the first write makes a tenant. */
   readonly autoProvision: boolean;
-  /** Where this instance is; undefined: nowhere in particular, so it serves tenants of all regions. */
+  /** The region of this instance; undefined: it serves tenants of all regions. */
   readonly region: string | undefined;
 }
 

@@ -20,11 +20,11 @@ export interface TenantOperationParts {
   readonly hasLogged: (tenantId: TenantId) => Promise<boolean>;
   readonly cursors: Cursors;
   readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what idempotency keys expire by. */
+  /** Time that no jump of the wall clock moves; idempotency keys expire by it. */
   readonly steadyNowMs: () => number;
 }
 
-/** Where others change the same tenant at the same moment, it is tried so often. */
+/** The number of attempts while others change the same tenant. */
 const ATTEMPTS_MAX = 20;
 
 export function createTenantOperations(parts: TenantOperationParts) {
@@ -62,7 +62,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
         call: Call,
         { tenantId, ifMatch, settings }: InputOf<'tenants.replace'>,
       ): Promise<Answer<'tenants.replace'>> {
-        // Those of this process one after the other: else they would only be in each other's way.
+        // Changes of this process run one after the other, so that they do not conflict with each other.
         return turns.take(tenantId, async () => {
           for (let attempt = 1; ; attempt++) {
             const tenant = await found(tenantId);
@@ -72,7 +72,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
             if (attempt === ATTEMPTS_MAX)
               throw new AuditError(
                 'SERVICE_UNAVAILABLE',
-                `Others change ${tenantId} all the time; ask again.`,
+                `The tenant ${tenantId} is being changed by others; try again.`,
               );
           }
         });
@@ -93,7 +93,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
   };
 }
 
-/** Undefined where somebody else has changed it meanwhile. */
+/** Undefined if another caller has changed it meanwhile. */
 async function put(
   call: Call,
   tenant: TenantRecord,

@@ -15,7 +15,7 @@ export interface TenantSettings {
   readonly status: (typeof TENANT_STATUSES)[number];
   readonly defaultClassification: Classification;
   readonly defaultRetention: Duration;
-  /** Whether what removes content needs a second caller. */
+  /** Whether the removal of content needs a second caller. */
   readonly fourEyes: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface TenantStore {
   count(states: readonly string[]): Promise<number>;
 }
 
-/** What is asked on the way of every call. */
+/** The reads that every call needs. */
 export interface Tenants {
   find(tenantId: TenantId): Promise<TenantRecord | undefined>;
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
@@ -71,7 +71,7 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
   const tenantOf = async ({ settings, ...facts }: StoredTenant): Promise<TenantRecord> => {
     if (settings === undefined) return { ...facts, ...USUAL, version: 0, updatedAtMs: facts.createdAtMs };
     const genuine = await kept.genuine(settings);
-    // Somebody has changed it past us: nobody is served by that.
+    // Its record was altered in the database: the tenant is not served.
     const trusted = genuine === undefined ? UNTRUSTED : settingsIn(genuine);
     return { ...facts, updatedAtMs: facts.createdAtMs, ...trusted, version: settings.version };
   };
@@ -85,7 +85,7 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
     async ensure(tenantId, nowMs) {
       const found = await known(tenantId, () => store.ensure(tenantId, nowMs));
       if (found !== undefined) return found;
-      // It was looked for, and not there, at the same moment.
+      // A concurrent lookup found it missing.
       return tenantOf(await store.ensure(tenantId, nowMs));
     },
     page: async (request, states) => Promise.all((await store.page(request, states)).map(tenantOf)),
@@ -95,7 +95,7 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
-/** Whose log a call writes to that names this tenant, or the installation; undefined for a name that can be none. */
+/** The owner of the log for a call that names this tenant, or the installation; undefined for an invalid name. */
 export async function ownerNamed(
   tenant: unknown,
   tenants: Pick<Tenants, 'find'>,

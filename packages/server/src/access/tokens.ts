@@ -13,11 +13,11 @@ import { type Caller, callerOfToken } from './caller.ts';
 import { isClassification } from './roles.ts';
 
 export interface Tokens {
-  /** Throws UNAUTHENTICATED or TOKEN_EXPIRED, and UPSTREAM_TIMEOUT when the issuer's keys cannot be had. */
+  /** Throws UNAUTHENTICATED or TOKEN_EXPIRED, and UPSTREAM_TIMEOUT when the issuer's keys cannot be fetched. */
   verify(token: string): Promise<Caller>;
 }
 
-/** Somebody whose tokens are believed. */
+/** An issuer whose tokens are accepted. */
 export interface Issuer {
   readonly issuer: string;
   readonly audience: string;
@@ -29,7 +29,7 @@ export interface Issuer {
   readonly keyFor: JWTVerifyGetKey;
 }
 
-/** Which claim says what. A name that is no claim is tried as a path: `realm_access.roles`. */
+/** The names of the claims. A name that is no claim is tried as a path: `realm_access.roles`. */
 export interface ClaimNames {
   readonly tenant: string;
   readonly roles: string;
@@ -38,11 +38,11 @@ export interface ClaimNames {
   readonly clearance: string;
 }
 
-/** Above it nothing is even decoded; all headers of a request together have 16 KB. */
+/** A longer token is not even decoded; all headers of a request together have 16 KB. */
 const TOKEN_LENGTH_MAX = 12_288;
 const LEEWAY_SECONDS = 5;
 const REMEMBERED_MAX = 10_000;
-/** So long a key that its issuer has withdrawn may still count. */
+/** For so long a key that its issuer has withdrawn may still be accepted. */
 const REMEMBERED_MS_MAX = 300_000;
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 /** The subject becomes part of the log: text without control characters. */
@@ -86,7 +86,7 @@ export function createTokens(issuers: readonly Issuer[], clock: Clock): Tokens {
   };
 }
 
-/** Says only which keys to try; nothing is believed yet. */
+/** Only says which keys to try; nothing is verified yet. */
 function issuerNamedIn(token: string): string {
   try {
     return decodeJwt(token).iss ?? '';

@@ -22,12 +22,12 @@ export class AgingMap<K, V extends object> {
     this.#endsNs = nowNs + ageNs;
   }
 
-  /** Looks, and keeps nothing alive. */
+  /** Looks without counting as a use. */
   get(key: K): V | undefined {
     return this.#young.get(key) ?? this.#old.get(key);
   }
 
-  /** Uses the entry, and makes it if need be. */
+  /** Uses the entry, and makes it if necessary. */
   use(key: K, make: () => V, nowNs: number): V {
     if (nowNs >= this.#endsNs) this.#age(nowNs);
     const found = this.#young.get(key);

@@ -20,7 +20,7 @@ import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
 
-/** How many there are: what status and metrics show. */
+/** Their number, for status and metrics. */
 export interface DeadLetterCounts {
   readonly ofTenant: (tenant: TenantId) => Promise<number>;
   readonly ofAll: () => Promise<number>;

@@ -34,7 +34,7 @@ const WORST_FIRST: readonly Status[] = ['Unhealthy', 'Degraded', 'Healthy'];
 
 export function createHealth(clock: Clock, lifecycle: Lifecycle): Health {
   const checks: Check[] = [];
-  // Anyone may ask for a report, so all who ask during a check share its result: asking often costs nothing.
+  // Anyone may ask for a report, so all requests during a check share its result, and frequent ones cost nothing.
   const running = new Map<CheckName, Promise<Entry>>();
 
   const entryOf = (check: Check): Promise<Entry> => {

@@ -17,7 +17,7 @@ const BEYOND_US = 2 ** 26;
 export class LatencyWindow {
   /** The buckets of one slot behind those of another. */
   readonly #counts = new Uint32Array(SLOTS * BUCKETS);
-  /** Which slot of all time stands at each place; none at first. */
+  /** The number of the slot that each place holds; none at first. */
   readonly #slots = Array.from({ length: SLOTS }, () => -1);
 
   note(spanNs: number, nowNs: number): void {
@@ -30,7 +30,7 @@ export class LatencyWindow {
     this.#counts[place * BUCKETS + bucketOf(spanNs / 1000)]! += 1;
   }
 
-  /** Undefined when there was nothing. */
+  /** Undefined if there were no values. */
   percentiles(nowNs: number): Percentiles | undefined {
     const counts = this.#sum(nowNs);
     const total = counts.reduce((sum, count) => sum + count, 0);
@@ -64,7 +64,7 @@ export function leastOf(bucket: number): number {
   return bucket < 4 ? bucket : (4 + (bucket & 3)) * 2 ** ((bucket >> 2) - 1);
 }
 
-/** Those in one bucket are taken to lie evenly in it. */
+/** Assumes that the values of a bucket are spread evenly. */
 function valueAt(counts: Float64Array, rank: number): number {
   let before = 0;
   for (const [bucket, count] of counts.entries()) {

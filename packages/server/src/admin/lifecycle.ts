@@ -5,7 +5,7 @@ export type Phase = (typeof PHASES)[number];
 
 export interface Lifecycle {
   readonly phase: Phase;
-  /** Moves on; a phase that lies behind is ignored. */
+  /** Moves on to the phase; an earlier one is ignored. */
   moveTo(phase: Phase): void;
 }
 

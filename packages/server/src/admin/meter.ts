@@ -19,7 +19,7 @@ import type { Latencies, RequestCount, StatusKind, Work, WorkFigures } from './w
 
 export interface Meter {
   /**
-   * A request was answered or refused. `tenant` is the one that it concerns, and concerns alone; what reaches beyond a
+   * A request was answered or refused. `tenant` is the only tenant that it concerns; a request that reaches beyond a
    * tenant, or was refused before its tenant was known, has none.
    */
   answered(
@@ -45,7 +45,7 @@ export function createMeter(clock: Pick<Clock, 'monotonicNs'>, tenantsMax = TENA
   return new CountingMeter(clock, tenantsMax);
 }
 
-/** By their place in the contract; what is of one permission is work of one kind. */
+/** By their place in the contract; operations of one permission are work of one kind. */
 const KNOWN = new Map(
   OPERATIONS.map((operation, place) => [operation.name, { place, work: workOf(operation) }]),
 );
@@ -111,7 +111,7 @@ class CountingMeter implements Meter {
     const spanNs = nowNs - beganNs;
     const { place, work } = KNOWN.get(name)!;
     const cell = place * STATUS_KINDS.length + (status === '2xx' ? 0 : status === '4xx' ? 1 : 2);
-    // What was refused says nothing about how long the work takes.
+    // A refused request says nothing about how long the work takes.
     const isWork = status !== '4xx';
     if (isWork) this.requestDurations[work].note(spanNs);
     count(this.#counts, cell, isWork ? work : 'other', spanNs);

@@ -6,7 +6,7 @@ import { BOUNDS, type DurationHistogram } from './duration-histogram.ts';
 import type { ProjectionFigures } from './projections.ts';
 import type { Latencies, WorkFigures } from './work-figures.ts';
 
-/** What is known at one moment, of a tenant or of the process. */
+/** The figures of one moment, of a tenant or of the process. */
 export interface Figures {
   readonly work: WorkFigures;
   readonly projections: readonly ProjectionFigures[];
@@ -73,7 +73,7 @@ function counter(name: string, help: string, value: number): Metric {
   return { name, type: 'Counter', help, samples: [{ labels: {}, value }] };
 }
 
-/** Quantiles of a time without requests are left out: nothing is no latency. */
+/** Quantiles of a time without requests are left out: they would not be 0. */
 function summary(name: string, help: string, { lately, count, sumSeconds }: Latencies): Metric {
   const quantiles =
     lately === undefined

@@ -68,7 +68,7 @@ function logMetrics({ sequencer, checkpointer, witnessing, scrubber }: ProcessPa
     gauge('tallystick_drafts_waiting', 'Drafts that are not durable yet.', waitingDrafts),
     gauge(
       'tallystick_commit_age_seconds',
-      'How long the commit under way has taken so far.',
+      'How long the oldest commit under way has taken so far.',
       commitMs / 1000,
     ),
     gauge(
@@ -84,12 +84,12 @@ function logMetrics({ sequencer, checkpointer, witnessing, scrubber }: ProcessPa
     gauge('tallystick_logs_refused', 'Logs to which nothing may be appended.', checkpoints.refusedTenants),
     gauge(
       'tallystick_logs_damaged',
-      'Logs of which something is stored that was not accepted.',
+      'Logs with stored data that differs from what was accepted.',
       scrubber.figures().damagedLogs,
     ),
     gauge(
       'tallystick_logs_contradicted',
-      'Logs that a witness has seen otherwise.',
+      'Logs that contradict what a witness has seen.',
       witnesses.contradictedLogs,
     ),
     gauge(

@@ -4,7 +4,7 @@ import type { ProjectionStatus, TenantId } from '@tallystick/contract';
 import type { EventIndex, IndexProgress } from '../events/event-index.ts';
 import { EVENTS_PROJECTION } from './rebuild.ts';
 
-/** As it is shown, and with what only metrics have room for. */
+/** As it is shown, with the figures that only metrics have. */
 export interface ProjectionFigures extends ProjectionStatus {
   /** Events in the log that are not in it yet. */
   readonly pendingEvents: number;
@@ -19,7 +19,7 @@ export interface Projections {
   readonly ofAll: () => Promise<readonly ProjectionFigures[]>;
 }
 
-/** The index of events is the one projection there is. */
+/** The index of events is the only projection. */
 export function projectionsOf(index: Pick<EventIndex, 'forTenant' | 'stateOfAll'>): Projections {
   return {
     async ofTenant(tenant) {

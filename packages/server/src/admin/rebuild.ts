@@ -18,17 +18,17 @@ import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
 
-/** The only projection there is. */
+/** The only projection. */
 export const EVENTS_PROJECTION = 'events';
 
 /** How long an operation that is over can be looked at. */
 const KEPT_MS = 30 * 86_400_000;
 const KEPT_MAX = 1000;
 const ATTEMPTS_MAX = 5;
-/** Somebody else has what is to be built on, for a moment. */
+/** The pause while another process holds the index. */
 const LOOK_AGAIN_MS = 50;
 
-/** What the job says: who asked for it, and when. */
+/** The body of the job: who asked for it, and when. */
 interface Request {
   readonly requestedBy: string;
   readonly requestedAtMs: number;

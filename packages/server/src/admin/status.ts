@@ -42,7 +42,7 @@ export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpo
   readonly membership: Pick<Membership, 'nodes'>;
 }
 
-/** To be made when the service starts: from then on its time is counted. */
+/** Make it when the service starts: the uptime counts from then on. */
 export function createStatusOperations(parts: StatusParts) {
   const { clock } = parts;
   const started = { startedAtMs: clock.now(), startedNs: clock.monotonicNs() };

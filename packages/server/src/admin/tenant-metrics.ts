@@ -42,7 +42,7 @@ async function logMetrics(tenant: TenantId, { storage, checkpointer }: TenantLog
       checkpointer.refusalOf(tenant) === undefined ? 0 : 1,
     ),
   ];
-  // Where the store contradicts the log, its counts are not to be believed.
+  // If the store contradicts the log, its counts cannot be trusted.
   if (newest?.fault !== undefined) return metrics;
   return [gauge('tallystick_log_entries', 'Entries of the log: events and notices.', entries), ...metrics];
 }

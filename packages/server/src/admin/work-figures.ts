@@ -46,7 +46,7 @@ export interface Latencies {
 }
 
 export interface WorkFigures {
-  /** Those that there were, in the order of the contract. */
+  /** The operations that were called, in the order of the contract. */
   readonly requests: readonly RequestCount[];
   readonly eventsAccepted: number;
   readonly ingest: Latencies;

@@ -48,7 +48,7 @@ export interface App extends AsyncDisposable {
 
 export interface Started {
   readonly address: string;
-  /** The platform Admin key, if this start has made the first one: shown now or never. */
+  /** The platform Admin key, if this start has made the first one: shown only now. */
   readonly firstKey: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function createApp(
   built.use(storage);
   built.use(store.keyUses);
   built.use(anchor);
-  // Its share of the logs is given up when nothing is done with them any more.
+  // The node gives up its shares once no loop works on them any more.
   built.use(store.membership);
   built.use(waysOut);
   built.use(witnessing);

@@ -8,7 +8,7 @@ import type { Telemetry } from '../telemetry.ts';
 
 const PATIENCE_MS = 300_000;
 const PAUSE_MS = 500;
-/** Of its own answers: too many connections, no memory, no room; it starts or stops; it is a standby. */
+/** Its error codes: too many connections, no memory, no room; it starts or stops; it is a standby. */
 const BUSY = /^(53|57P03|57P01|25006)/;
 
 export interface BusyParts {
@@ -18,7 +18,7 @@ export interface BusyParts {
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** What `work` gives; it is tried again while the database is busy, and must leave nothing behind when it fails. */
+/** The result of `work`, which is tried again while the database is busy and must leave nothing behind when it fails. */
 export async function whileBusy<T>(parts: BusyParts, work: () => Promise<T>): Promise<T> {
   const { clock, telemetry, stopping } = parts;
   const endNs = clock.monotonicNs() + PATIENCE_MS * 1e6;

@@ -30,7 +30,7 @@ export async function openStorage(surroundings: Surroundings): Promise<Storage> 
     return openSqliteStorage({ directory, ...common, ...ways });
   }
   requireMovedFrom(directory);
-  // Loaded where it is needed: most have no database, and a start costs a millisecond for each file.
+  // Loaded on demand: most installations have no database, and each file costs a millisecond at the start.
   const { openPostgresStorage } = await import('../storage/postgres/postgres-storage.ts');
   const onTrouble = (error: Error) =>
     telemetry.warn('a connection to the database is gone', { cause: error.message });
@@ -46,7 +46,7 @@ function onFatal(error: Error): void {
   throw error;
 }
 
-/** Its events would be out of sight, and not in the database. Throws StartError. */
+/** The events of the directory would not be in the database. Throws StartError. */
 function requireMovedFrom(directory: string): void {
   if (!existsSync(join(directory, JOURNAL_FILE)) || readMove(directory) !== undefined) return;
   throw new StartError(

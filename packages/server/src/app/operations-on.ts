@@ -78,7 +78,7 @@ function adminOperations(
   };
 }
 
-/** What tells how the service is: of all its parts. */
+/** Status and metrics, of all parts of the service. */
 export function statusOperations(
   store: Store,
   { config, clock, meter }: Surroundings,

@@ -1,5 +1,6 @@
-// With a synchronous standby, every acknowledged event is on it: without its confirmation the service acknowledges nothing. A database
-// that is a standby itself, because an address leads there before it is promoted, is asked again later.
+// With a synchronous standby, every acknowledged event is on it: without its confirmation the service acknowledges
+// nothing. A database that is a standby itself, because an address leads there before it is promoted, is asked again
+// later.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// Puts together the parts that keep the data of a service: storage, anchor, signing, sequencer, checkpointer, witnesses, tenancy, and
-// the index that follows the log. Handed out before it is open, and opened when the service starts.
+// Puts together the parts that keep the data of a service: storage, anchor, signing, sequencer, checkpointer,
+// witnesses, tenancy, and the index that follows the log. Handed out before it is open, and opened when the service
+// starts.
 
 import { join, resolve } from 'node:path';
 import { INSTALLATION, logNamed, originOf } from '@tallystick/evidence';
@@ -57,7 +58,7 @@ import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
-/** So long after a pool had to wait for the one before, appending still counts as having all hands full. */
+/** For so long after a pool had to wait for the one before, appending counts as busy. */
 const PRESSED_MS = 100;
 
 export interface Store {
@@ -73,7 +74,7 @@ export interface Store {
   readonly access: Access;
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
-  /** Keeps the index of events after the log. */
+  /** Keeps the index of events up to date with the log. */
   readonly projector: Follower;
   /** Do jobs. */
   readonly workers: Workers;
@@ -204,7 +205,7 @@ function witnessesOf(
   return { witnessing: createWitnessing(parts), witnessed, newestWitnessed };
 }
 
-/** Opens the data directory and makes sure that somebody has a key; gives that key if it is new. */
+/** Opens the data directory and makes sure that there is a key; returns the key if it is new. */
 export async function openData(
   { storage, anchor, signing, sequencer, checkpointer, membership, access }: Store,
   surroundings: Surroundings,
@@ -216,7 +217,7 @@ export async function openData(
   const opened = await patiently(() => openStorage(surroundings));
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
-  // To open it makes the file: one that was there and is gone must not come back empty.
+  // Opening makes the file, and a lost anchor must not come back empty.
   if (!(await hasAnchor(anchorPlace(config))))
     await requireNothingLogged(await patiently(() => opened.tree.standings()), config);
   anchor.use(await openAnchor(config));
@@ -258,14 +259,14 @@ async function adoptUnlessAnchored(
   const adopted = await adoptOlderKeys({ older, keys, change, random });
   if (adopted === 0) return;
   telemetry.info('API keys of an older version are records now', { adopted });
-  // With this notice it is said, and anchored, that there are no more of them.
+  // This notice records, and anchors, that there are no more of them.
   await installation();
   const resource = { resourceType: 'Installation', resourceId: logOrigin };
   const act = { act: 'KeysAdopted', action: 'Adopt.ApiKeys', resource, count: adopted } as const;
   await sequencer.append(installationNotice(act, { clock, random, nextId }));
 }
 
-/** With the URL of another database by mistake, the service would begin anew in it, and nobody would notice until events are missed. */
+/** With the URL of a wrong database the service would begin anew in it, and nobody would notice until events are missed. */
 function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly Standing[]): void {
   const { size } = anchor.heads();
   if (size === 0 || standings.length > 0) return;
@@ -275,9 +276,10 @@ function requireOwnDatabase(anchor: Pick<Anchor, 'heads'>, standings: readonly S
 }
 
 /**
- * If somebody took the anchor away, they may have put the store back as well, and everything signed from here on would hide it. With all
- * of it gone every log that was signed is affected, so nothing is served; where single logs are missing from it, those are
- * refused by the checkpointer. Nothing is anchored before that, so another start finds the same. Throws StartError.
+ * If somebody took the anchor away, they may have put the store back as well, and everything signed from here on would
+ * hide it. With all of it gone every log that was signed is affected, so nothing is served; where single logs are
+ * missing from it, those are refused by the checkpointer. Nothing is anchored before that, so another start finds the
+ * same. Throws StartError.
  */
 async function requireAnchor(
   known: { readonly anchor: Anchor; readonly logOrigin: string },
@@ -306,12 +308,12 @@ function openAnchor(config: Config): Promise<Anchor> {
     : openNodesAnchor({ directory: place, node: nodeName(config) });
 }
 
-/** Other nodes and the command line may be making some: one that is young is left to them. */
+/** Other nodes and the command line may be making some, so young ones stay. */
 async function removeLeftDrafts(directory: string, clock: Clock, telemetry: Telemetry): Promise<void> {
   try {
     for (const folder of [directory, join(directory, SIGNING_KEYS_FOLDER)])
       await removeDrafts(folder, clock.now());
   } catch (error) {
-    telemetry.warn('what a crash has left of files could not be removed', { cause: String(error) });
+    telemetry.warn('files left by a crash could not be removed', { cause: String(error) });
   }
 }

@@ -26,13 +26,13 @@ export interface Surroundings {
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
   readonly waysOut: WaysOut;
-  /** Whether the log is written and read in threads of its own. Without, a store opens in a fraction of the time. */
+  /** Whether the log is written and read in threads of its own. Without them a store opens in a fraction of the time. */
   readonly hasThreads: boolean;
   /** Aborted when the service is told to stop. */
   readonly stopping: AbortSignal | undefined;
 }
 
-/** What a test may put in place of the real thing, and what only the process knows. */
+/** The parts that a test may replace, and those that only the process knows. */
 export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasThreads'>> {
   readonly clock?: Clock;
   readonly random?: Random;

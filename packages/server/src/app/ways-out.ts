@@ -20,7 +20,7 @@ export function createWaysOut({ environment }: Pick<Config, 'environment'>, cloc
   // Keys decide whose tokens are accepted, so in Production they never come from an unauthenticated peer.
   const plain = environment === 'Production' ? noAddress : loopbackOnly;
   const identityProviders = createOutboundHttp({ clock, https: anyAddress, http: plain });
-  // What a witness answers is signed, and `tallystick witness` itself has no TLS.
+  // The answers of a witness are signed, and `tallystick witness` itself has no TLS.
   const witnesses = createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });
   return {
     identityProviders,

@@ -12,7 +12,7 @@ export interface AlteredPlace {
   readonly fault: string;
 }
 
-/** Reports the first of the events that one request has come upon; returns the error for callers that cannot go on without the event. */
+/** Reports the first altered event of a request; returns the error for callers that cannot go on without the event. */
 export function reportAltered(
   { tenant, correlation: { requestId } }: Call,
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],
@@ -20,7 +20,7 @@ export function reportAltered(
 ): Error {
   const error = new Error(`the event ${eventId} of ${tenant} is not what was hashed: ${fault}`);
   const count = 1 + others.length;
-  telemetry.error('what is stored is not what was accepted', error, {
+  telemetry.error('the store differs from what was accepted', error, {
     tenant,
     eventId,
     index,

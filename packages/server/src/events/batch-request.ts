@@ -21,15 +21,15 @@ export interface ReceivedBatch {
   readonly fault: BatchFault | undefined;
 }
 
-/** What is wrong with the batch as a whole. */
+/** The fault of the batch as a whole. */
 export interface BatchFault {
   readonly code: ErrorCode;
-  /** Undefined: what the details say. */
+  /** Undefined: the message follows from the details. */
   readonly message: string | undefined;
   readonly details: readonly ErrorDetail[];
 }
 
-/** Validates the input of a batch; what the events are is left open. Throws what is answered. */
+/** Validates the input of a batch; the events themselves are not validated. Throws the error to answer. */
 export type ValidateEnvelope = (received: Received) => unknown;
 
 const NONE: ReadonlyMap<number, readonly ErrorDetail[]> = new Map();
@@ -42,7 +42,7 @@ export function openBatch(received: Received, validate: ValidateEnvelope): Recei
   const violations = isClear ? outside : received.violations;
   const { transactional = false, fault } = readEnvelope({ ...received, violations }, validate);
   if (received.unlisted > 0) {
-    // Whose the unlisted ones are is not known, so no event can be called sound.
+    // The unlisted violations may be of any event, so no event can be called valid.
     const inEvents = isClear ? [...broken.values()].flat() : [];
     return { transactional, events: [], broken, fault: tooMany(received, fault, inEvents) };
   }

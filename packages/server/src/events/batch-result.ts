@@ -19,7 +19,7 @@ import type { BatchFault } from './batch-request.ts';
 import { conflictOf } from './conflict.ts';
 import type { EventRefusal } from './judge.ts';
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface BatchOutcome {
   readonly batchId: string;
   readonly acceptedAtMs: number;
@@ -74,7 +74,7 @@ function resultsOf({ refusals, outcomes }: BatchOutcome): BatchItemResult[] {
   for (let index = 0; index < refusals.size + outcomes.length; index++) {
     const refusal = refusals.get(index);
     if (refusal !== undefined) {
-      // Its message says the first, and how many there are.
+      // Its message has the first, and the number of all.
       const details = refusal.details.slice(0, Math.max(0, detailsLeft));
       detailsLeft -= details.length;
       results.push({ index, status: 'Rejected', error: { ...refusal, details } });
@@ -101,7 +101,7 @@ function rejection({ correlation, path }: Call, { results, totalCount, timestamp
   return { code: 'BATCH_REJECTED' as const, message, details, traceId, timestamp, path, requestId };
 }
 
-/** What was refused and what was not processed add up to the failures. */
+/** Refused events and those not processed add up to the failures. */
 function refusedOf(refused: number, total: number): string {
   const others = total - refused;
   const said = `${refused} of ${total} event${total === 1 ? '' : 's'} ${refused === 1 ? 'was' : 'were'} refused`;
@@ -125,7 +125,7 @@ function detailsOf(errors: readonly Pick<EventRefusal, 'details'>[]): ErrorDetai
   return errors.flatMap(({ details }) => details);
 }
 
-/** What is noted of a batch beside the outcomes, to answer again. Never a value that was sent. */
+/** The stored note of a batch beside the outcomes, to answer a repeat. It holds no value that was sent. */
 export function noteOf({ batchId, acceptedAtMs, refusals }: Omit<BatchOutcome, 'outcomes'>): string {
   const refused = [...refusals].map(([index, { code }]) => [index, code]);
   return JSON.stringify({ batchId, acceptedAtMs, refused });
@@ -142,7 +142,7 @@ export function readNote(note: string): Note {
   return parseJson(note) as Note;
 }
 
-/** Why an event was refused, when all that is known is the code. */
+/** The refusal of an event, when only its code is known. */
 export function refusalByCode(code: ErrorCode): EventRefusal {
   return { code, message: ERRORS[code].meaning, details: [] };
 }

@@ -99,10 +99,10 @@ interface Judging {
   readonly nowMs: number;
 }
 
-/** So many events that are read, or details of what is wrong with them, take a few milliseconds. */
+/** Parsing so many events, or listing so many details, takes a few milliseconds. */
 const WORK_MAX = 500;
 
-/** Judges the events at these places; those who wait meanwhile get their turn. */
+/** Judges the events at these places, and lets other work run in between. */
 async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge, tenant, nowMs }: Judging) {
   const latest = latestTimestamp(nowMs);
   const sound: (SoundEvent | PlainEvent)[] = [];
@@ -155,7 +155,7 @@ function highestIn(
   for (const { classification } of drafts) highest = higher(highest, classification);
   for (const index of refusals.keys()) {
     const hint = receivedMember(events[index], 'classification') ?? defaultClassification;
-    // Nobody knows what was meant by a word that is none of ours.
+    // An unknown word could mean any classification.
     highest = higher(highest, isClassification(hint) ? hint : 'Secret');
   }
   return highest;

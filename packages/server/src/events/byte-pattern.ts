@@ -71,7 +71,7 @@ function repeated(piece: Piece, next: Step): Step {
 
 const known = new Map<string, Uint8Array>();
 
-/** One character of a class, or a character that stands for itself; what it takes is asked of the engine, once. */
+/** One character of a class, or a character that stands for itself; the engine decides once which characters it takes. */
 function singleOf(token = ''): Piece {
   if (!/^(?:\[.+\]|\\(?:d|\W)|[^[\]\\{}*+?.()|^$])$/.test(token)) throw unknown(token);
   let takes = known.get(token);

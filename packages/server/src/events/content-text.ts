@@ -32,7 +32,7 @@ export function contentTextOf(context: Uint8Array | undefined, payload: Uint8Arr
 }
 
 /**
- * What a stored text shows: its members, each as its text. The store gives out only JSON without white space that has
+ * The members of a stored text, each as its text. The store gives out only JSON without white space that has
  * these members alone; undefined where they are spelt otherwise than here.
  */
 export function contentIn(text: string): Pick<AuditEvent, 'context' | 'payload'> | undefined {

@@ -15,7 +15,7 @@ import type { SoundEvent } from './judge.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import type { PlainTexts } from './plain-texts.ts';
 
-/** What all events of one request have in common. */
+/** The facts that all events of one request have in common. */
 export interface Acceptance {
   readonly tenant: TenantRecord;
   readonly caller: Caller;
@@ -24,7 +24,7 @@ export interface Acceptance {
   readonly decide: Decider;
 }
 
-/** Where the ids come from that nobody sent. */
+/** The source of ids that the sender left out. */
 export interface NewIds {
   readonly nextId: () => string;
   readonly uuid: () => string;
@@ -95,7 +95,7 @@ function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance
 }
 
 /**
- * Tells whether the same was sent again: of what the client sent, context and payload apart. No canonical text has a
+ * Recognises repeats, by the members that the client sent, context and payload apart. No canonical text has a
  * line break in it, so the two cannot be confused.
  */
 function fingerprint(

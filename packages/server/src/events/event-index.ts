@@ -34,7 +34,7 @@ export interface Question {
   /** Relevance: the best of the newest matches, on one page. */
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;
-  /** Only what lies strictly beyond it. */
+  /** Only events strictly beyond it. */
   readonly beyond: SortKey | undefined;
   readonly rowsMax: number;
   readonly aggregations: readonly Aggregation[];
@@ -45,7 +45,7 @@ export interface Question {
 export interface FoundEvent {
   readonly place: SortKey;
   readonly stored: StoredEvent;
-  /** There if it matters, and words were asked for. */
+  /** Present if it matters and the query has words. */
   readonly score: number | undefined;
   /** By field, the pieces of it in which the words stand; under the same conditions. */
   readonly highlights: Readonly<Record<string, string[]>> | undefined;
@@ -73,7 +73,7 @@ export interface IndexProgress {
   readonly isRebuilding: boolean;
 }
 
-/** How a tenant is indexed. */
+/** The state of a tenant's index. */
 export interface IndexState extends IndexProgress {
   /** How many times it has been made, from 1. */
   readonly generation: number;
@@ -91,13 +91,13 @@ export interface TenantIndex {
    * the other when it is complete.
    */
   build(): Promise<BuildStep>;
-  /** Tries an event again that could not be indexed; why it still cannot be, undefined: it is in the index. */
+  /** Tries an event again that could not be indexed; returns why it still cannot be; undefined: it is in the index. */
   indexAgain(index: number): Promise<string | undefined>;
 }
 
 export interface EventIndex {
   forTenant(tenant: TenantId): TenantIndex;
-  /** Of all tenants together: the longest lag, and what waits of all of them. */
+  /** Of all tenants together: the longest lag, and the sum of their pending events. */
   stateOfAll(): Promise<IndexProgress>;
   /** The index was found damaged and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
@@ -107,6 +107,6 @@ export interface EventIndex {
 export interface BuildStep {
   readonly processedEvents: number;
   readonly totalEvents: number;
-  /** It answers now. */
+  /** The new index answers now. */
   readonly isDone: boolean;
 }

@@ -24,7 +24,7 @@ export interface EventParts extends ProveParts {
   readonly log: LogReader;
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly clock: Clock;
-  /** Time that no jump of the wall clock moves: what keys expire by. */
+  /** Time that no jump of the wall clock moves; keys expire by it. */
   readonly steadyNowMs: () => number;
   readonly ids: NewIds;
   readonly fields: FieldRules;

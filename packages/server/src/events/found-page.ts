@@ -62,7 +62,7 @@ function publishedByLog(call: Call, found: readonly FoundEvent[], { publishedOf 
   };
 }
 
-/** Whether a cursor holds a place, and not what another version of this service has made. */
+/** Whether a cursor holds a sort key of this version of the service. */
 export function isPlace(value: unknown): value is SortKey {
   if (typeof value !== 'object' || value === null) return false;
   const { atMs, atNs, action, eventId, index } = value as Partial<Record<keyof SortKey, unknown>>;

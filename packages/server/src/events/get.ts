@@ -14,7 +14,7 @@ import { type Published, showEvent } from './show.ts';
 
 export interface GetParts extends RelatedParts {
   readonly log: LogReader;
-  /** How far the log is signed that holds this index of the tenant's sequence; without one, that which is written to. */
+  /** How far the log is signed that holds this index of the tenant's sequence; without an index, the log that is written to. */
   readonly publishedOf: (call: Call, index?: number) => Promise<Published>;
 }
 
@@ -26,7 +26,7 @@ export function createGet(parts: GetParts) {
     { eventId, includeRelatedEntities = false }: InputOf<'events.get'>,
   ): Promise<GetAnswer> => {
     const { tenant, tenantRecord } = call;
-    // A tenant that nobody knows has no log.
+    // An unknown tenant has no log.
     if (tenant === undefined || tenantRecord === undefined) throw notFound();
     const sight = sightOf(call);
     // Asked at the same time: nearly all events are in the log that is written to.

@@ -1,5 +1,6 @@
 // Two tenants alike but for what a reader of Internal clearance may not know: Secret events, and the content of
-// Confidential ones. Both give that reader the same answer to every request; ids, times and places in the log are left out of the comparison.
+// Confidential ones. Both give that reader the same answer to every request; ids, times and places in the log are left
+// out of the comparison.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -19,7 +19,7 @@ import { isAfter, utcTimestamp } from './timestamp.ts';
 
 /** The rules of the schema, from a validator that is passed in; paths stand below `at`. */
 export interface FieldRules {
-  /** At most `max` of what the value breaks. */
+  /** At most `max` of the violations of the value. */
   violations(value: unknown, at: string, max?: number): readonly ErrorDetail[];
   /** The message of an error with these details, and so many more that it does not list; the check stopped at `max`. */
   message(details: readonly ErrorDetail[], unlisted?: number, max?: number): string;
@@ -32,7 +32,7 @@ export interface JudgeOptions {
 }
 
 export interface SoundEvent {
-  /** What was sent, without nulls that mean absent. */
+  /** The event as sent, without nulls that mean absent. */
   readonly sent: EventDraft;
   /** In UTC. */
   readonly timestamp: string;
@@ -78,7 +78,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     details,
   });
 
-  /** All that is wrong, once it is known that something is. */
+  /** Lists all faults, once it is known that there is one. */
   const refusalOf = (
     event: unknown,
     found: readonly ErrorDetail[],
@@ -100,7 +100,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     if (at.broken.length > 0 || faults.length > 0)
       return refusalOf(event, [...at.broken, ...faults], at, latest);
 
-    // No rule of the schema is broken, so this is what the schema says.
+    // No rule of the schema is broken, so the type holds.
     const sent = event as EventDraft;
     const timestamp = utcTimestamp(sent.timestamp);
     const context = textOf(sent.context);

@@ -70,7 +70,7 @@ function textRule(schema: JsonSchema): PlainRule {
   const [first, ...others] = [...sources].map(bytePattern);
   if (others.length > 0) return undecided;
   if (first === undefined) {
-    // A character takes at least one byte, so that so many bytes are never too many.
+    // A character takes at least one byte, so this number of bytes never has too many characters.
     const least = minLength <= 1 ? minLength : CHARACTER_BYTES_MAX * minLength;
     return (outline, node) => isWithin(stringBytes(outline, node), least, maxLength);
   }

@@ -29,7 +29,7 @@ const BRACE_END = 0x7d;
 /** Up to so many bytes, a loop is faster than set() and the view that it needs. */
 const LOOP_LENGTH_MAX = 128;
 
-/** All that stands in the texts of an event and not in what was sent, but for the sender's name: never more bytes. */
+/** An upper bound for the bytes that the service adds to the texts of an event, without the sender's name. */
 const ADDED_BYTES_MAX = 192;
 
 export class PlainTexts {
@@ -53,7 +53,7 @@ export class PlainTexts {
     this.#submittedBy = senderMember(caller.name);
     this.#correlationId = correlationId;
     this.#uuid = uuid;
-    // Small ones share memory with others, which is far quicker. All that is handed out is written before.
+    // Small ones share memory with others, which is far quicker. All of it is written before it is handed out.
     this.#bytes = Buffer.allocUnsafe(
       // Twice, where what was sent is written as well.
       (hasOwnIds ? 2 : 1) * bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
@@ -89,7 +89,7 @@ export class PlainTexts {
     return this.#bytes.subarray(begin, this.#end);
   }
 
-  /** What was sent, but for context and payload. */
+  /** The event as sent, without context and payload. */
   sent({ outline, node, context, payload }: PlainEvent): Uint8Array {
     const begin = this.#end;
     let from = outline.from(node);

@@ -37,7 +37,7 @@ export function createProve(parts: ProveParts) {
     const { classification, entry } = evidence;
     const kind = isNotice(decodeEntry(entry).kind) ? 'Notice' : 'Event';
     const visibility = sight.judge({ kind, classification, facts: () => facts });
-    // As events.get has it: who is not cleared for one that is purged cannot tell it from one that is not there.
+    // As in events.get: a reader who is not cleared for a purged event cannot tell it from a missing one.
     if (visibility.extent === 'Invisible' || (facts === undefined && visibility.extent !== 'Whole'))
       throw notFound();
     const shown = shownTo(visibility, evidence);
@@ -68,7 +68,7 @@ function notFound(): AuditError {
   return new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
 }
 
-/** A reader below the event's classification gets context and payload as their root; of what is removed roots are left. */
+/** A reader below the event's classification gets context and payload as their root; of removed content the roots are left. */
 export function shownTo(
   { extent }: Pick<Visibility, 'extent'>,
   { roots, content }: StoredEvidence,

@@ -14,7 +14,7 @@ import { compareTimes } from '../query/times.ts';
 import { ORDER_FIELDS, type OrderStep } from './event-index.ts';
 import { utcTimestamp } from './timestamp.ts';
 
-/** Why a text is no query; nothing where it is one, or no text. One that is too long is refused for that, unread. */
+/** The fault of a text that is no query; none if it is one, or no text. A text that is too long is refused for that, unparsed. */
 export function queryFaults(text: unknown, field: string): ErrorDetail[] {
   // A character is at most two units.
   if (typeof text !== 'string' || text.length > 2 * LIMITS.queryLengthMax) return [];
@@ -29,7 +29,7 @@ export function readQuery(text: string | undefined): Query {
   return query;
 }
 
-/** That a range ends before it begins; nothing where its ends are no times. */
+/** The fault of a range that ends before it begins; none if its ends are no times. */
 export function timeRangeFaults(from: unknown, to: unknown, field: string): ErrorDetail[] {
   if (!isTime(from) || !isTime(to) || compareTimes(utcTimestamp(from), utcTimestamp(to)) <= 0) return [];
   return [{ field, issue: `must not be after ${to}, the end`, value: from }];

@@ -16,7 +16,7 @@ export interface RelatedParts extends FoundPageParts {
 }
 
 export interface Related {
-  /** Of one relation after the other, each newest first. */
+  /** One relation after the other, each newest first. */
   readonly entities: RelatedEntity[];
   /** The events that these are. */
   readonly events: readonly AuditEvent[];
@@ -35,7 +35,7 @@ export async function relatedTo(call: Call, event: AuditEvent, parts: RelatedPar
   return { entities, events };
 }
 
-/** What two events must both have for this relation. */
+/** The values that two events must share for this relation. */
 interface Tie {
   readonly relation: RelatedEntity['relation'];
   readonly facts: readonly Fact[];
@@ -43,7 +43,7 @@ interface Tie {
 
 type Fact = readonly [name: keyof typeof FILTER_OF, value: string];
 
-/** An actor without an identifier, and what this reader does not see, is like no other. */
+/** An actor without an identifier, or a value that this reader does not see, matches nothing. */
 function tiesOf(event: AuditEvent): Tie[] {
   const idOfActor = factOf(event, 'actor.userId') === undefined ? 'actor.serviceId' : 'actor.userId';
   const ties: [Tie['relation'], Fact[0][]][] = [
@@ -60,7 +60,7 @@ function tiesOf(event: AuditEvent): Tie[] {
   });
 }
 
-/** Portions of what the index finds, until there are enough: it also finds what only looks the same. */
+/** Reads portions from the index until there are enough: it also finds events that only look alike. */
 async function tiedBy(
   call: Call,
   { facts }: Tie,
@@ -92,7 +92,7 @@ function has(event: AuditEvent, [name, value]: Fact): boolean {
 
 /** The event itself is one of them. */
 const PORTION = LIMITS.relatedEntitiesMax + 1;
-/** So many that look the same and are not are somebody's joke. */
+/** More near matches than this are made on purpose. */
 const PORTIONS_MAX = 50;
 
 function questionFor(facts: readonly Fact[], call: Call, beyond: SortKey | undefined): Question {
@@ -118,7 +118,7 @@ const FILTER_OF = {
   'actor.serviceId': 'actorIds',
 } as const satisfies Partial<Record<FactName & FieldName, keyof SearchFilters>>;
 
-/** To a query capitals and small letters are the same, to a filter a star at the end is a beginning: both are asked. */
+/** A query ignores case, and a filter reads a star at the end as a prefix, so both are asked. */
 function queryFor(facts: readonly Fact[]): Query {
   return {
     kind: 'And',

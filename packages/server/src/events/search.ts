@@ -73,7 +73,7 @@ function createPerform(parts: SearchParts) {
     const found = await index.forTenant(call.tenant!).find(question, call.deadline);
     const rows = found.events.slice(0, pageMax);
     const isMore = order !== 'Relevance' && (found.events.length > pageMax || found.isCut);
-    // By relevance no cursor leads to what did not fit into the page.
+    // By relevance there is no cursor to the results that did not fit into the page.
     const isTruncated =
       order === 'Relevance'
         ? found.isCut && rows.length < pageMax
@@ -108,7 +108,7 @@ function createPerform(parts: SearchParts) {
   };
 }
 
-/** All of a question but where its page begins and ends. */
+/** The question without the bounds of its page. */
 function askedIn(search: SearchRequest, call: Call): Omit<Question, 'beyond' | 'rowsMax'> {
   const query = readQuery(search.query);
   const { timeRange = {}, kinds, ...others } = search.filters ?? {};

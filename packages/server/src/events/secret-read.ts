@@ -18,7 +18,7 @@ export interface ReadNoticeParts {
   readonly telemetry: Pick<Telemetry, 'info' | 'error'>;
 }
 
-/** Of those that were seen, secret or not; each is named once. */
+/** The events that were seen, secret or not; each is named once. */
 export async function noteSecretsRead(
   { tenant, caller, correlation: { requestId, correlationId } }: Call,
   seen: readonly Pick<AuditEvent, 'eventId' | 'classification'>[],
@@ -43,7 +43,7 @@ export async function noteSecretsRead(
     },
     { eventId: ids.nextId(), nowMs: clock.now() },
   );
-  // The notice stays for ever and names no person; who it was is for the operator's diagnostics.
+  // The notice stays for ever and names no person; the diagnostics name the reader, for the operator.
   telemetry.info('secret events are read', {
     tenant,
     requestId,

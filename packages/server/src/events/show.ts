@@ -61,7 +61,7 @@ export function showEvent(
     const tombstone = { ...place, purgedAt: instant(content.purgedAtMs), integrity };
     return { withheld: 'Purged', tombstone: extent === 'Whole' ? tombstone : undefined };
   }
-  // Before it is judged who may see it: one that is classified higher than was hashed is not to be hidden by that.
+  // Compare before deciding who may see it: raising the classification of an event must not hide it.
   const facts = readFacts(content.texts, classification);
   const rest = contentIn(content.texts[1]);
   if ('fault' in facts) return altered(facts.fault);
@@ -96,7 +96,7 @@ export function placeOf(
 }
 
 /**
- * What the first text says. The column decides who may see an event, and is not hashed; the text is, and must say the
+ * Parses the first text. The column decides who may see an event, and is not hashed; the text is, and must say the
  * same.
  */
 export function readFacts([text]: StoredContent['texts'], column: Classification): EventFields | Altered {
@@ -123,7 +123,7 @@ export interface Published {
   readonly witnessedEndIndex: number;
 }
 
-/** What the first text of an event says. The texts of a log are written by drafts alone, and have these members. */
+/** The members of the first text of an event. Only drafts write the texts of a log, so they have these members. */
 export type EventFields = Pick<
   AuditEvent,
   | 'timestamp'
@@ -135,7 +135,7 @@ export type EventFields = Pick<
   | 'outcome'
   | 'submittedBy'
 >;
-/** What the second one says. */
+/** The members of the second text. */
 export type Content = Pick<AuditEvent, 'context' | 'payload'>;
 
 // Read without regard to the rest of the entry, which may be none.
@@ -152,7 +152,7 @@ function retentionOf({ expiresAtMs }: StoredContent): Pick<AuditEvent, 'retentio
     : { retention: { expiresAt: instant(expiresAtMs), legalHold: false } };
 }
 
-/** Of a sound entry that is what it says. Nothing is said of whether it is one. */
+/** The place that an entry claims. It does not say whether the entry is sound. */
 function integrityOf(
   { index, streamId, entry, leaf }: StoredEvent,
   { firstIndex, endIndex, witnessedEndIndex }: Published,
@@ -166,7 +166,7 @@ function integrityOf(
   };
 }
 
-/** With zeros for what is not there. */
+/** With zeros for missing bytes. */
 function piece(bytes: Uint8Array, { from, to }: { readonly from: number; readonly to: number }): Uint8Array {
   const found = new Uint8Array(to - from);
   found.set(bytes.subarray(from, to));

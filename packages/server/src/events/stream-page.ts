@@ -18,7 +18,7 @@ export interface StreamPageParts extends ReadNoticeParts {
   readonly publishedOf: (call: Call, index: number) => Promise<Published>;
 }
 
-/** Of stored text: a page of large events has fewer of them, so that nobody can ask for more than a process holds. */
+/** Of stored text: a page of large events has fewer of them, so that no request can exhaust the memory. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 type ListInput = InputOf<'streams.listEvents'>;
@@ -98,7 +98,7 @@ function reportGap(
   return error;
 }
 
-/** Takes down what is not what was hashed. */
+/** Collects the events that differ from what was hashed. */
 function shown(
   { tenant }: Call,
   sight: Sight,

@@ -37,6 +37,6 @@ export function latestTimestamp(nowMs: number): string {
 export function isAfter(timestamp: string, limit: string): boolean {
   const [seconds, limitSeconds] = [timestamp.slice(0, SECONDS_END), limit.slice(0, SECONDS_END)];
   if (seconds !== limitSeconds) return seconds > limitSeconds;
-  // Nine digits are few enough for a double to keep any two of them apart.
+  // A double can tell any two numbers of nine digits apart.
   return Number(timestamp.slice(SECONDS_END, -1)) > Number(limit.slice(SECONDS_END, -1));
 }

@@ -25,7 +25,7 @@ export interface FollowStore {
    * the end of those that are there; one that is known stays where it is, but for logs that a restore has made shorter.
    */
   begin(name: string, from: 'Beginning' | 'End'): Promise<void>;
-  /** Some of the logs that it is behind of: of those that this node looks after. */
+  /** Some of the logs of this node that the follower is behind. */
   behind(name: string, max: number): Promise<LogBehind[]>;
   /** For each step, whether it was saved: not if another node has moved the position meanwhile. */
   advance(name: string, steps: readonly FollowStep[]): Promise<boolean[]>;

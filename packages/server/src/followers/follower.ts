@@ -16,7 +16,7 @@ export interface FollowerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
-  /** Whether appending has all hands full; undefined: never. */
+  /** Whether appending is busy; undefined: never. */
   readonly isPressed?: () => boolean;
 }
 
@@ -29,11 +29,11 @@ export interface Follower extends AsyncDisposable {
   failure(): unknown;
 }
 
-/** Nobody need wake it: this is for what was appended by another process, or while it failed. */
+/** It also looks without a wake-up, for events that another process appended, or that came while it failed. */
 const PACE_MS = 1000;
 const GATHER_MS = 50;
 /**
- * Who appends is waited for by a caller, who follows is not: so long may it stand back, and look again so often. Well below
+ * A caller waits for an append and nobody for a follower: so it may wait for so long, and looks again so often. Well below
  * the five seconds that views may be behind.
  */
 const STAND_BACK_MS_MAX = 2000;

@@ -15,7 +15,7 @@ export interface LogFollowerParts {
   readonly name: string;
   /** Where it begins in logs that are there before it. */
   readonly from: 'Beginning' | 'End';
-  /** What is to be done because of these entries. It is asked again for entries whose jobs were not stored. */
+  /** The jobs that these entries lead to. It is called again for entries whose jobs were not stored. */
   readonly handle: (tenant: TenantId, events: readonly StoredEvent[]) => Promise<readonly NewJob[]>;
   readonly follows: FollowStore;
   readonly log: Pick<LogReader, 'forTenant'>;
@@ -26,7 +26,7 @@ export interface LogFollowerParts {
 const LOGS_MAX = 100;
 const PORTION = 500;
 const PORTION_BYTES = 4 * 1024 * 1024;
-/** A failure that comes back so often is one of the entry itself. */
+/** After so many failures the entry itself is at fault. */
 const ATTEMPTS_MAX = 3;
 
 export function createLogFollower(parts: LogFollowerParts): FollowerWork & { readonly work: KindOfWork } {
@@ -79,7 +79,7 @@ async function jobsOf(
   try {
     return await parts.handle(tenant, events);
   } catch {
-    // One by one: only the entry that is at fault is to suffer from it.
+    // One by one, so that only the entry at fault is set aside.
   }
   const jobs: NewJob[] = [];
   for (const event of events) {

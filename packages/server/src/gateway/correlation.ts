@@ -19,7 +19,7 @@ export interface CorrelationSource {
 /** The correlation of one request. Ids that the sender does not give are made on demand: often nobody asks. */
 export class RequestCorrelation implements Correlation {
   readonly #source: CorrelationSource;
-  /** What was given and is not allowed. */
+  /** The ids that were given and are not allowed. */
   readonly #refused: string | undefined;
   #correlationId: string | undefined;
   #correlationIsGiven: boolean;

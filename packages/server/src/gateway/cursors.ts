@@ -70,7 +70,7 @@ export function createCursors({ keyOf, clock }: CursorParts): Cursors {
 
 function takeApart(cursor: string): { said: Buffer; mac: Buffer } {
   const bytes = Buffer.from(cursor, 'base64url');
-  // Decoding lets much pass that encoding never makes; a cursor has one text.
+  // Decoding accepts texts that encoding never makes; a cursor has one text.
   if (bytes.toString('base64url') !== cursor || bytes.length < BYTES_MIN || bytes[0] !== FORMAT)
     throw cursorError('CURSOR_INVALID');
   const macAt = bytes.length - CHECKSUM_BYTES - MAC_BYTES;
@@ -92,7 +92,7 @@ function positionOf(bytes: Buffer): Position {
 const tenantTag = ({ tenantId }: TenantRecord): Buffer =>
   hash('sha256', `${KEY_LABEL} of ${tenantId}`, 'buffer').subarray(0, SCOPE_AT - TENANT_AT);
 
-/** Under the key, because a bare hash of what was asked could be guessed from a cursor that is left lying about. */
+/** Under the key, because the request behind a bare hash could be guessed from a leaked cursor. */
 function scopeTag(key: Buffer, { operation, asked }: CursorScope): Buffer {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null);
   // The MAC of a cursor begins with its format, a number that no operation's name begins with.

@@ -23,7 +23,7 @@ export function requestKey(key: string, { asked }: Received, caller: Caller | un
   return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...asked) };
 }
 
-/** What keys were used up for, wherever that is kept; expired ones do not count. */
+/** The stored uses of keys; expired ones do not count. */
 export interface UsedKeys {
   find(tenant: TenantId, operation: OperationName, key: string): Promise<UsedKey | undefined>;
   tenant(tenant: TenantId): Promise<TenantRecord | undefined>;
@@ -44,7 +44,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
     if (tenant === undefined || once === undefined) return perform();
     return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
       call.deadline.throwIfPassed();
-      // What has no one meaning cannot be compared.
+      // An ambiguous body cannot be compared.
       if (received.violations.length > 0) return perform();
       // The request before this one may have made the tenant. One that has not written yet has used no key.
       const tenantRecord = call.tenantRecord ?? (await usedKeys.tenant(tenant));

@@ -29,7 +29,7 @@ import { admitTenant, provideTenant } from './tenant-state.ts';
 import type { Validate } from './validate.ts';
 import { checkRetired, checkSunset, FIRST_VERSION, type VersionStates } from './versions.ts';
 
-/** A request as its protocol hands it over: routed, not yet believed. */
+/** A request as its protocol hands it over: routed, not authenticated yet. */
 export interface Arrival {
   readonly operation: Operation<OperationName>;
   /** Undefined: the request is outside all versions. */
@@ -41,10 +41,10 @@ export interface Arrival {
   readonly addressedTenant?: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly correlation: RequestCorrelation;
-  /** Where it was sent, as its protocol has it. */
+  /** The address of the request, as its protocol has it. */
   readonly path: string;
   /**
-   * Reads the rest of the request and makes the operation's input of it; at once, where all of it is there. What a
+   * Reads the rest of the request and makes the operation's input of it; synchronously if all of it is there. What a
    * sender sends at once is counted together.
    */
   receive(sender: string): Received | Promise<Received>;

@@ -36,7 +36,7 @@ export function resolveTenant(
   return tenant;
 }
 
-/** With these a platform key reaches beyond the tenant that it names. */
+/** Permissions with which a platform key reaches beyond the tenant that it names. */
 const BEYOND: readonly (Permission | null)[] = ['audit.keys.manage', 'audit.admin.operate'];
 
 /**

@@ -105,7 +105,7 @@ function typeCheck(schema: JsonSchema, codeOf: CodeOf, accepts: (value: unknown)
   };
 }
 
-/** A text that is wrong in several ways is told the rule that says most: the list of words, the format, the pattern. */
+/** Of several broken rules of a text, reports the one that says most: the list of words, the format, the pattern. */
 function textCheck(schema: JsonSchema, codeOf: CodeOf): Check {
   const { const: only, enum: words, format, maxLength = Infinity, minLength = 0 } = schema;
   const hasFormat = format === undefined ? undefined : FORMATS[format as keyof typeof FORMATS];
@@ -280,7 +280,7 @@ function variantCheck(schema: JsonSchema, inner: ErrorCode | undefined, codeOf: 
   };
 }
 
-/** What is not null is held against the other branch; of several, against the first unless it fits another. */
+/** A value that is not null is checked against the other branch; of several, against the first unless it fits another. */
 function unionCheck(branches: readonly JsonSchema[], inner: ErrorCode | undefined): Check {
   const others = branches.filter(({ type }) => type !== 'null').map((branch) => compile(branch, inner));
   const takesNull = others.length < branches.length;

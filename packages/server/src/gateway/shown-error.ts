@@ -8,7 +8,7 @@ import type { Telemetry } from '../telemetry.ts';
 
 export interface ErrorPlace {
   readonly correlation: Correlation;
-  /** Where the request was sent, as its protocol has it; in REST without the query string. */
+  /** The address of the request, as its protocol has it; in REST without the query string. */
   readonly path: string;
 }
 
@@ -33,10 +33,7 @@ export function asAuditError(error: unknown, place: ErrorPlace, telemetry: Telem
   const { path, correlation } = place;
   const { traceId, requestId, correlationId } = correlation;
   telemetry.error('a request failed unexpectedly', error, { path, traceId, requestId, correlationId });
-  return new AuditError(
-    'INTERNAL_ERROR',
-    'The service failed in a way it did not foresee; report the traceId.',
-  );
+  return new AuditError('INTERNAL_ERROR', 'The service failed unexpectedly; report the traceId.');
 }
 
 function cutPath(path: string): string {
@@ -49,7 +46,7 @@ function detail({ field, issue, value }: ErrorDetail): ErrorDetail {
     : { field: cutText(field), issue, value: cutValue(value) };
 }
 
-/** Long values are cut; what is not text is cut as its JSON text. */
+/** Long values are cut; a value that is not text is cut as its JSON text. */
 export function cutValue(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   return text.length <= LIMITS.errorValueLengthMax ? value : cutText(text);

@@ -45,7 +45,7 @@ export function createValidate(): Validate {
 const NO_VIOLATIONS: readonly OwnViolation[] = [];
 const NONE: readonly ErrorDetail[] = [];
 
-/** What a value breaks, at most `max` of it, each with its path below `at`, where the value stands in the body. */
+/** At most `max` violations of a value, each with its path below `at`, where the value stands in the body. */
 export type Rules = (value: unknown, at: string, max?: number) => readonly ErrorDetail[];
 
 /** The rules of one schema. The value is neither changed nor given defaults. */

@@ -10,7 +10,7 @@ export type VersionStates = Config['apiVersions'];
 /** Used for requests outside all versions. */
 export const FIRST_VERSION: Version = 'v1';
 
-/** A retired version is gone: it is refused as an unknown route is, before anyone is asked who they are. */
+/** A retired version is gone: it is refused as an unknown route is, before the caller is authenticated. */
 export function checkRetired(version: Version | undefined, states: VersionStates): void {
   if (version === undefined || states[version].state !== 'Retired') return;
   throw new AuditError(
@@ -19,7 +19,7 @@ export function checkRetired(version: Version | undefined, states: VersionStates
   );
 }
 
-/** A sunset version refuses writes, as a permission that nobody has: who the caller is and what they lack come first. */
+/** A sunset version refuses writes, as a permission that nobody has: authentication and other missing permissions come first. */
 export function checkSunset(
   { effect }: Operation<OperationName>,
   version: Version | undefined,

@@ -46,7 +46,7 @@ export function refusal(
     (detail): Violation => ({ place: 'Query', code: CODE_OF_PLACE.Query, detail }),
   );
   const bySchema = [...inBody, ...unknown, ...faults.map((fault) => violation(fault, received))];
-  // Of what the schema refuses already, a rule of the operation would say the same in other words.
+  // For a value that the schema refuses, a rule of the operation would repeat the same in other words.
   const saidOf = new Set(bySchema.map(({ detail }) => detail.field));
   const found = [
     ...bySchema,
@@ -79,7 +79,7 @@ export function unknownParameters({ names, known }: UnknownParameters): ErrorDet
   }));
 }
 
-/** What a value breaks that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
+/** The violations of a value that is judged by itself, each with its path below `at`: `events[2].actor.actorType`. */
 export function detailsBelow(faults: readonly Fault[], at: string): ErrorDetail[] {
   return faults.map((fault) => {
     const path = fieldPath(stepsOf(fault.at));
@@ -88,7 +88,7 @@ export function detailsBelow(faults: readonly Fault[], at: string): ErrorDetail[
   });
 }
 
-/** Several codes in one place: what could not be understood wins; of several such, the place's own. */
+/** Several codes in one place: a code for input that was not understood wins; of several such, the place's own. */
 function codeFor(place: InputPlace, codes: ReadonlySet<ErrorCode>): ErrorCode {
   const notUnderstood = [...codes].filter((code) => !isUnderstood(code));
   const [code, ...others] = notUnderstood.length > 0 ? notUnderstood : codes;

@@ -46,10 +46,10 @@ export function startOwedNotices(parts: OwedNoticesParts): Loop {
       for (const owed of await parts.read()) await tellAll(owed, told, signal, parts);
     },
     onFailure: ({ error }) =>
-      telemetry.warn('a rotation of the signing key could not be noted in every log', {
+      telemetry.warn('not every log has its notice of a key rotation yet', {
         cause: String(error),
       }),
-    onBroken: (error) => telemetry.error('the notes of rotations have ended', error),
+    onBroken: (error) => telemetry.error('notices of key rotations are no longer written', error),
   });
 }
 
@@ -85,7 +85,7 @@ async function tell(tenant: TenantId, rotation: Rotation, parts: OwedNoticesPart
   const request = noticeFor({ tenant, origin: tree.origin }, rotation, random.uuid(), clock.now());
   const outcome = outcomeOf(await sequencer.append(request));
   if (outcome === 'Appended') {
-    telemetry.info('a log has its notice of a rotation, which it could not have before', { tenant });
+    telemetry.info('a log has the notice of a key rotation that it was owed', { tenant });
   } else if (outcome !== 'Duplicate') throw new Error(`the log of ${tenant}: ${outcome}`);
   return true;
 }

@@ -76,7 +76,7 @@ export async function announceRotation(
   return { told, before, without };
 }
 
-/** What is appended to the log of this origin: the same, however often it is tried. */
+/** The request to append the notice to the log of this origin, the same for every attempt. */
 export function noticeFor(
   { tenant, origin }: Pick<Standing, 'tenant' | 'origin'>,
   { previous, next, overlapEndsAtMs, noticeId }: Rotation,
@@ -92,7 +92,7 @@ export function noticeFor(
     correlationId,
   };
   const draft = draftNotice(facts, { eventId: noticeId, nowMs });
-  // By which it is recognised: the rest of it may say another time when it is written again.
+  // The notice is recognised by this: the rest of it may have another time when it is written again.
   const sentFingerprint = Buffer.from(next.fingerprint, 'hex');
   // The service may recognise its own notices.
   return { tenant, drafts: [{ ...draft, sentFingerprint }], clearance: 'Secret', atomic: true };

@@ -8,11 +8,11 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Beat, News, Nodes, NodeState, NodeWord } from './nodes.ts';
 
 export interface MembershipParts {
-  /** Undefined: there are no others, ever. Asked once the store is open. */
+  /** Undefined: there are never any others. Called once the store is open. */
   readonly nodes: () => Nodes | undefined;
-  /** How this node is. */
+  /** The state of this node. */
   readonly word: () => NodeWord;
-  /** Told what others tell, and that it looks after logs that it did not before. */
+  /** Gets the hints of other nodes, and learns when this node takes over further logs. */
   readonly onNews: (news: News | 'Gained') => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -69,10 +69,10 @@ class BeatingMembership implements Membership {
       backOffMsMax: BACK_OFF_MS_MAX,
       turn: () => this.#beat(this.#nodes!),
       onFailure: ({ error }) =>
-        telemetry.warn('this node cannot be heard at the moment: if that lasts, others look after its logs', {
+        telemetry.warn('this node cannot report that it is alive; if that lasts, others take over its logs', {
           cause: String(error),
         }),
-      onBroken: (error) => telemetry.error('this node does not take part any more', error),
+      onBroken: (error) => telemetry.error('this node no longer takes part', error),
     });
   }
 
@@ -101,7 +101,7 @@ class BeatingMembership implements Membership {
     await this.#loop[Symbol.asyncDispose]();
     await this.#nodes?.leave().catch((error: unknown) => {
       // Its leases end by themselves.
-      this.#parts.telemetry.warn('this node could not say that it leaves', { cause: String(error) });
+      this.#parts.telemetry.warn('this node could not announce that it leaves', { cause: String(error) });
     });
   }
 
@@ -113,7 +113,7 @@ class BeatingMembership implements Membership {
     if (this.#wasAble && !word.isAble)
       telemetry.warn('this node makes no checkpoints: others look after its logs, if there are any');
     this.#wasAble = word.isAble;
-    for (const name of comings(before, this.#latest.nodes)) telemetry.info('a node has come', { name });
+    for (const name of comings(before, this.#latest.nodes)) telemetry.info('a node has joined', { name });
     for (const name of comings(this.#latest.nodes, before)) telemetry.info('a node is gone', { name });
     if (this.#latest.hasGained) onNews('Gained');
   }

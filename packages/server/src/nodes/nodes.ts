@@ -23,7 +23,7 @@ export interface NodeState {
   readonly isSelf: boolean;
 }
 
-/** How things are among the nodes, as this one has found them. */
+/** The state of all nodes, as this one sees it. */
 export interface Beat {
   readonly nodes: readonly NodeState[];
   /** Logs that other nodes have found to be other than what was signed, and why. */
@@ -32,7 +32,7 @@ export interface Beat {
   readonly hasGained: boolean;
 }
 
-/** What a node says of itself. */
+/** The report of a node about itself. */
 export interface NodeWord {
   /** Logs that it has found to be other than what was signed, and why. */
   readonly refused: ReadonlyMap<TenantId, string>;
@@ -41,14 +41,14 @@ export interface NodeWord {
 
 export interface Nodes {
   /**
-   * Says that this node is there and how it is, keeps its part of the logs, takes what is its due and free, and gives up what
-   * is beyond its due. Of one that is not able that is all of it, as long as others are.
+   * Reports that this node is alive and its state, renews its shares, takes free ones up to its part, and gives up those
+   * beyond it. A node that cannot make checkpoints gives up all of them, as long as others can.
    */
   beat(word: NodeWord): Promise<Beat>;
   /** Gives up everything. Nothing may be under way by then. */
   leave(): Promise<void>;
-  /** Soon, together with what is told at about the same time; nobody is told twice of the same. */
+  /** Sends the hint soon, together with others of about the same time, and each only once. */
   tell(news: News): void;
-  /** The listeners for hints from other nodes. */
+  /** Adds a listener for hints from other nodes. */
   onTold(listener: (news: News) => void): void;
 }

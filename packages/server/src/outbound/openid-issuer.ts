@@ -40,7 +40,7 @@ export interface OpenIdParts {
 /** Of a discovery document, and of a set of keys. Large providers publish some twenty kilobytes. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;
 
-/** Otherwise every token would repeat that a provider cannot be used. */
+/** Otherwise every token would report again that a provider cannot be used. */
 const FAILURES_TOLD_EVERY_MS = 60_000;
 
 export function createOpenIdIssuer(settings: OpenIdSettings, parts: OpenIdParts): Issuer {

@@ -9,7 +9,7 @@ import { expiryAfter } from '../runtime/expiry.ts';
 import type { EventFacts } from './event-facts.ts';
 
 export interface SentFacts extends EventFacts {
-  /** What the sender says that it is at least. */
+  /** The sender's hint: the lowest classification. */
   readonly hint: Classification | undefined;
 }
 

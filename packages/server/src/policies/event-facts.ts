@@ -4,6 +4,6 @@
 import type { AuditEvent } from '@tallystick/contract';
 
 export interface EventFacts extends Readonly<Pick<AuditEvent, 'action' | 'actor' | 'resource' | 'outcome'>> {
-  /** Parses context and payload: dear, so only for a rule that is about them. */
+  /** Parses context and payload, which is expensive, so only for a rule that is about them. */
   content(): Readonly<Pick<AuditEvent, 'context' | 'payload'>>;
 }

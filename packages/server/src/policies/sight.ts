@@ -21,7 +21,7 @@ export interface IndexSight {
   readonly whole: readonly Classification[];
 }
 
-/** What a reader's right to see an event may depend on. */
+/** The facts that a reader's right to see an event may depend on. */
 export interface SeenEvent {
   readonly kind: AuditEvent['kind'];
   readonly classification: Classification;
@@ -47,14 +47,14 @@ export function isAtLeast(classification: Classification, other: Classification)
 const SIGHTS = new Map(CLASSIFICATIONS.map((clearance) => [clearance, sightBy(indexSightOf(clearance))]));
 const NOTHING = sightBy({ visible: [], whole: [] });
 
-/** Of a tenant that was not known when the call came nothing is seen, though it may have events by now. */
+/** If the tenant was unknown when the call came, its reader sees nothing, though it may have events by now. */
 export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantRecord'>): Sight {
   return caller === undefined || tenantRecord === undefined ? NOTHING : SIGHTS.get(caller.clearance)!;
 }
 
 /** For an index, which has no more of a sight than its own part. */
 export function judgeBy({ visible, whole }: IndexSight, { kind, classification }: SeenEvent): Visibility {
-  // Of a notice everything is shown to everybody: a proof of less of it would not hold.
+  // Notices are shown whole to everybody: a proof of a part would not hold.
   if (kind === 'Notice' || whole.includes(classification)) return WHOLE;
   return visible.includes(classification) ? WITHHELD : INVISIBLE;
 }

@@ -35,7 +35,7 @@ function formatField({ name, path }: Field): string {
   return name ?? formatPath(path);
 }
 
-// A little less than what may stand without quotes, so that nobody has to wonder.
+// Somewhat fewer texts than may stand without quotes, to be easy to read.
 const PLAIN_WORD = /^(?!(?:OR|AND|NOT)$)[\p{L}\p{N}][\p{L}\p{N}\p{M}._@/-]*$/u;
 const PLAIN_VALUE = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@/:-]*$/u;
 

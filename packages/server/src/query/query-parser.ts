@@ -11,7 +11,14 @@
 import { LIMITS } from '@tallystick/contract';
 import { EVERYTHING, type Field, type Operator, type Query } from './query.ts';
 import { QueryFault, QueryScanner } from './query-scanner.ts';
-import { fieldOf, refuseInnerField, refuseMissingColon, shown, termOf, type Written } from './query-term.ts';
+import {
+  fieldOf,
+  refuseInnerField,
+  refuseMissingColon,
+  quoteShort,
+  termOf,
+  type Written,
+} from './query-term.ts';
 
 export const QUERY_TERMS_MAX = LIMITS.queryTermsMax;
 /** Parentheses and negations inside one another. */
@@ -133,7 +140,7 @@ class QueryParser {
     const fieldText = outer === undefined ? scanner.takeFieldText() : undefined;
     const field = fieldText === undefined ? outer : fieldOf(position, fieldText);
     if (fieldText !== undefined && scanner.isAtBorder) {
-      throw new QueryFault(scanner.at, `there is no value right after ${shown(`${fieldText}:`)}`);
+      throw new QueryFault(scanner.at, `there is no value right after ${quoteShort(`${fieldText}:`)}`);
     }
     if (fieldText !== undefined && scanner.sees('(')) return this.#readGroup(field);
     if (++this.#termCount > QUERY_TERMS_MAX) {
@@ -165,7 +172,7 @@ class QueryParser {
   }
 }
 
-/** What still needs a term behind it. */
+/** The operator that still needs a term behind it. */
 interface Sign {
   readonly sign: string;
   readonly position: number;

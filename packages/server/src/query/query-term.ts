@@ -66,7 +66,7 @@ function refuseOtherChoice(
   const isChoice = (choice: string) =>
     prefix ? foldText(choice).startsWith(folded) : foldText(choice) === folded;
   if (choices === undefined || choices.some(isChoice)) return;
-  throw new QueryFault(position, `${shown(text)} is no ${name}; there are ${choices.join(', ')}`);
+  throw new QueryFault(position, `${quoteShort(text)} is no ${name}; there are ${choices.join(', ')}`);
 }
 
 function comparisonOf(
@@ -85,7 +85,7 @@ function comparisonOf(
   if (value === undefined) {
     throw new QueryFault(
       position,
-      `${shown(text + (prefix ? '*' : ''))} is no number, which ${operator} needs`,
+      `${quoteShort(text + (prefix ? '*' : ''))} is no number, which ${operator} needs`,
     );
   }
   return { kind: 'Comparison', field, operator, value };
@@ -97,20 +97,20 @@ function timeOf(name: FieldName, { position, text, prefix }: Written): string {
   if (!prefix && isDateTime(text)) return utcTimestamp(text);
   throw new QueryFault(
     position,
-    `${shown(text + (prefix ? '*' : ''))} is no time; ${name} takes 2026-01-02 or 2026-01-02T03:04:05Z`,
+    `${quoteShort(text + (prefix ? '*' : ''))} is no time; ${name} takes 2026-01-02 or 2026-01-02T03:04:05Z`,
   );
 }
 
 /** A text that is compared as a whole must have a visible character, or every value would begin with it. */
 function withCharacter(position: number, text: string): string {
   if (foldText(text) !== '') return text;
-  throw new QueryFault(position, `${shown(text)} has no character to look for`);
+  throw new QueryFault(position, `${quoteShort(text)} has no character to look for`);
 }
 
 /** A search by words needs at least one word. */
 function withWord(position: number, text: string): string {
   if (phraseOf(text, false).words.length > 0) return text;
-  throw new QueryFault(position, `${shown(text)} has no letter or digit to look for`);
+  throw new QueryFault(position, `${quoteShort(text)} has no letter or digit to look for`);
 }
 
 /** `action=x` and `payload.amount>5` would be taken for words, and find nothing. */
@@ -142,7 +142,7 @@ export function fieldOf(position: number, text: string): Field {
   if (content === undefined) {
     throw new QueryFault(
       position,
-      `there is no field ${shown(text)}; there are ${FIELD_NAMES.join(', ')}, context.<path> and payload.<path>; ${QUOTES}`,
+      `there is no field ${quoteShort(text)}; there are ${FIELD_NAMES.join(', ')}, context.<path> and payload.<path>; ${QUOTES}`,
     );
   }
   const steps = stepsOf(position + head.length, text.slice(head.length));
@@ -161,7 +161,7 @@ function stepsOf(position: number, text: string): QueryStep[] {
     if (match === null) {
       throw new QueryFault(
         position + at,
-        `a path goes on with .key, ."any key", [0] or [*], not ${shown(text.slice(at))}`,
+        `a path goes on with .key, ."any key", [0] or [*], not ${quoteShort(text.slice(at))}`,
       );
     }
     const [, key, quoted, index] = match;
@@ -171,6 +171,6 @@ function stepsOf(position: number, text: string): QueryStep[] {
   return steps;
 }
 
-export function shown(text: string): string {
+export function quoteShort(text: string): string {
   return JSON.stringify(text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text);
 }

@@ -10,7 +10,7 @@ import type { CausedJob } from '../work/jobs.ts';
 import { commitmentOfRecord, type RecordContent, type RecordMacs } from './record-macs.ts';
 import type { ChangeRefusal, RecordKind, RecordOwner, StoredRecord } from './records.ts';
 
-/** What tells of a change; the commitment to the record is added. */
+/** The notice of a change; the commitment to the record is added. */
 export type ChangeNotice = {
   [K in NoticeKind]: Omit<NoticeFacts<K>, 'correlationId' | 'payload'> & {
     readonly payload: Omit<NoticeFacts<K>['payload'], 'commitment'>;
@@ -50,7 +50,7 @@ export interface ChangeParts {
   /** Makes sure that the owner is there: without it there is no log to write to. */
   readonly provide: (owner: RecordOwner) => Promise<unknown>;
   readonly macs: Pick<RecordMacs, 'make'>;
-  /** Told when it is done, or may be: what was read before may be over. */
+  /** Called when a change is done, or may be: records that were read before may be stale. */
   readonly onChanged: () => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Random;

@@ -1,7 +1,7 @@
-// Worker threads that answer messages, and the handles by which main asks them. A thread handles messages one
-// by one and in order; answers that take time may overtake one another. A message may hand over ArrayBuffers instead of cloning them,
-// and a thread may hand a question on to another, which then answers it. When a thread dies, all callers that wait for it
-// get an error, and so does its owner: nobody knows how far it came.
+// Worker threads that answer messages, and the handles by which main asks them. A thread handles messages one by one
+// and in order; answers that take time may overtake one another. A message may hand over ArrayBuffers instead of
+// cloning them, and a thread may hand a question on to another, which then answers it. When a thread dies, all callers
+// that wait for it get an error, and so does its owner: nobody knows how far it came.
 
 import { AssertionError } from 'node:assert';
 import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';

@@ -12,7 +12,7 @@ import { openRunningJournal } from './running-journal.ts';
 /** The row id of the event whose id is bound. */
 export const ROW = '(SELECT id FROM entries WHERE event_id = ?)';
 const EVENT_OF = { ...EVENT, classification: 'Confidential', payload: { amount: 1 } };
-const REPORT = 'what is stored is not what was accepted';
+const REPORT = 'the store differs from what was accepted';
 
 export function alteredEvents(app: TestApp) {
   const ask = async (tenant: string, path: string, clearance: Classification = 'Secret') => {

@@ -83,8 +83,8 @@ function startSweeper({ store, clock, random, telemetry }: WorkerParts): Loop {
     backOffMs: BACK_OFF_MS,
     backOffMsMax: BACK_OFF_MS_MAX,
     turn: async () => ((await store.sweep()) ? 'more' : undefined),
-    onFailure: ({ error }) => telemetry.error('jobs whose time is over could not be removed', error),
-    onBroken: (error) => telemetry.error('jobs whose time is over are not removed any more', error),
+    onFailure: ({ error }) => telemetry.error('expired jobs could not be removed', error),
+    onBroken: (error) => telemetry.error('expired jobs are no longer removed', error),
   });
 }
 
@@ -124,14 +124,14 @@ class Worker implements AsyncDisposable {
       paceMs: PACE_MS,
       turn: () => this.#claim(),
       onFailure: ({ error }) => telemetry.error(`jobs could not be claimed`, error, { kind }),
-      onBroken: (error) => telemetry.error(`jobs are not claimed any more`, error, { kind }),
+      onBroken: (error) => telemetry.error(`jobs are no longer claimed`, error, { kind }),
     });
     this.#keeper ??= startLoop({
       ...common,
       paceMs: this.#leaseMs / 3,
       turn: () => this.#renew(),
-      onFailure: ({ error }) => telemetry.error(`jobs could not be held`, error, { kind }),
-      onBroken: (error) => telemetry.error(`jobs are not held any more`, error, { kind }),
+      onFailure: ({ error }) => telemetry.error(`the leases of jobs could not be renewed`, error, { kind }),
+      onBroken: (error) => telemetry.error(`the leases of jobs are no longer renewed`, error, { kind }),
     });
   }
 
@@ -219,7 +219,7 @@ class Worker implements AsyncDisposable {
       try {
         await this.#parts.store.finish(ended);
       } catch (error) {
-        this.#parts.telemetry.error('what came of jobs could not be saved', error, { count: ended.length });
+        this.#parts.telemetry.error('the results of jobs could not be saved', error, { count: ended.length });
         // The leases end, and somebody does them again.
         await wait(this.#parts.clock, BACK_OFF_MS);
       }

@@ -21,7 +21,7 @@ export class BodyBudget {
   take(sender: string, bytes: number): AuditError | undefined {
     const held = (this.#held.get(sender) ?? 0) + bytes;
     if (held > this.#free - bytes) {
-      // Without figures: how much others send is their affair.
+      // Without figures: how much others send is not for this caller.
       return new AuditError('SERVICE_UNAVAILABLE', 'Too many bodies are being read at the moment.');
     }
     this.#held.set(sender, held);

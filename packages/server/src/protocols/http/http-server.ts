@@ -40,7 +40,7 @@ const CONNECTION_LIMITS: ConnectionLimits = { stillMs: 80_000, connectionsMax: 2
 /** Above the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** One at a time is served of what a connection has sent without waiting for answers; more than so many do not wait. */
+/** Pipelined requests of a connection are served one at a time; no more than so many may wait. */
 const PIPELINED_MAX = 1000;
 
 const OPTIONS = {
@@ -96,11 +96,11 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
   // The framing check refuses what we cannot expect.
   server.on('checkExpectation', take);
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
-    // Node has let go of the socket: an error on it is nobody's but ours.
+    // Node has released the socket, so we must handle its errors.
     socket.on('error', () => {});
     open.refuse(
       socket,
-      refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This is no proxy.'), request.url ?? '/'),
+      refuseRaw(new AuditError('ROUTE_NOT_FOUND', 'This server is not a proxy.'), request.url ?? '/'),
     );
   });
   server.on('clientError', (error: ClientError, socket: Socket) => {

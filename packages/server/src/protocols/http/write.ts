@@ -5,7 +5,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { ByteStream } from './byte-stream.ts';
 import type { AnswerHeaders, ErrorReply, Reply } from './mount.ts';
 
-/** What an answer carries besides what it says. */
+/** The parts of an answer besides its body. */
 export interface Envelope {
   readonly correlationId: string;
   readonly addedHeaders: AnswerHeaders;

@@ -17,7 +17,7 @@ import { entityTagOf, namesTag } from './conditional.ts';
 import type { InputBinding } from './input.ts';
 import { type FormPreferences, JSON_TYPE, render } from './rendering.ts';
 
-/** What a request says about the form of its answer. */
+/** The preferences of a request for the form of its answer. */
 export interface AnswerPreferences extends FormPreferences {
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;

@@ -43,7 +43,7 @@ export interface InputBinding {
   readonly answerHeaders: readonly HeaderTemplate[];
 }
 
-export function prepareReading(operation: Operation<OperationName>): InputBinding {
+export function prepareBinding(operation: Operation<OperationName>): InputBinding {
   const members = Object.entries(operation.input.properties);
   const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
   const isLarge = bytesMax > LIMITS.requestBytesMax;
@@ -95,33 +95,33 @@ export interface RequestParts {
 
 /** Fills `input`; with the body last, at once where all of it is there. */
 export function receive(
-  reading: InputBinding,
+  binding: InputBinding,
   parts: RequestParts,
   input: Record<string, unknown>,
   bodies: BodyParts,
 ): Received | Promise<Received> {
-  const { operation } = reading;
+  const { operation } = binding;
   const { body: bodyMember } = operation.rest;
-  for (const name of reading.inPath) input[name] = identifier(operation, name, parts.parameters);
-  for (const [member, name] of reading.inHeaders) {
+  for (const name of binding.inPath) input[name] = identifier(operation, name, parts.parameters);
+  for (const [member, name] of binding.inHeaders) {
     const value = parts.request.headers[name];
     if (value !== undefined) input[member] = value;
   }
   const isKeyed = operation.idempotency === 'Key' && parts.request.headers['idempotency-key'] !== undefined;
-  const unknown = readQuery(reading, parts.query, input);
+  const unknown = readQuery(binding, parts.query, input);
   if (bodyMember === undefined) {
     const strange = unknown === undefined ? {} : { unknownParameters: unknown };
     const asked = isKeyed ? askedOf(parts.path, undefined) : undefined;
-    return { input, ...NO_BODY, asked, ...strange, placeOf: reading.placeOf };
+    return { input, ...NO_BODY, asked, ...strange, placeOf: binding.placeOf };
   }
   if (unknown !== undefined) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
     const { violations, unlisted, text } = body ?? NO_BODY;
     const asked = isKeyed ? askedOf(parts.path, body?.digest) : undefined;
-    return { input, violations, unlisted, text, asked, placeOf: reading.placeOf };
+    return { input, violations, unlisted, text, asked, placeOf: binding.placeOf };
   };
-  const body = readJson(parts, reading.body, isKeyed, bodies);
+  const body = readJson(parts, binding.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
 }
 

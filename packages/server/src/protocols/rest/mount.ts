@@ -48,21 +48,21 @@ async function routed(
     ? undefined
     : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
   exchange.addedHeaders = versionHeaders(version, gateway.versionStates);
-  const reading = route.readings.get(version ?? FIRST_VERSION);
-  if (reading === undefined) throw notFound(method, path);
+  const binding = route.bindings.get(version ?? FIRST_VERSION);
+  if (binding === undefined) throw notFound(method, path);
 
   const input: Record<string, unknown> = {};
   const arrival: Arrival = {
     ...callFacts(headers),
-    operation: reading.operation,
+    operation: binding.operation,
     version,
     addressedTenant: parameters['tenantId'],
     correlation,
     path,
-    receive: (sender) => receive(reading, { request, path, query, parameters, sender }, input, bodies),
+    receive: (sender) => receive(binding, { request, path, query, parameters, sender }, input, bodies),
   };
   const answer = await passThrough(arrival, gateway);
-  return replyTo(answer, reading, version ?? FIRST_VERSION, input, {
+  return replyTo(answer, binding, version ?? FIRST_VERSION, input, {
     path,
     queryText,
     accept: headers.accept,

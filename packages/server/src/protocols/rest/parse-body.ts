@@ -95,7 +95,7 @@ function outline(bytes: Uint8Array, rules: BodyRules, texts: TextMembers, isKeye
   const isCanonical = written?.isCanonical === true;
   // Where nothing was written, the body is refused for something else than its keys.
   const { details, unlisted } = isCanonical ? SOUND : scan(bytes, rules, written?.repeatedKeys ?? NO_KEYS);
-  // What is no JSON or nested too deep has been refused, and so has all that is too large for an outline.
+  // A body that is no JSON, nested too deep or too large for an outline has been refused.
   assert(written !== undefined, 'a body that is understood has an outline');
   return {
     text: written.bytes,

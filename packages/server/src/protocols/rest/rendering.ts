@@ -19,7 +19,7 @@ export interface Rendering {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a request says about the form of its answer. */
+/** The preferences of a request for the form of its answer. */
 export interface FormPreferences extends Target {
   readonly accept: string | undefined;
 }
@@ -36,7 +36,7 @@ export function render(
 }
 
 function renderPage({ body }: AnyAnswer, target: Target): Rendering {
-  // `Operations` has made sure that what lists gives a page.
+  // `Operations` guarantees that an operation that lists gives a page.
   const page = body as Page<unknown>;
   const links = linksOf(target, page.pagination);
   const link = linkHeader(links);
@@ -49,7 +49,7 @@ function renderPage({ body }: AnyAnswer, target: Target): Rendering {
 
 /** Never compressed: a file is what it is, and its readers may count on its length. */
 function renderBytes({ body }: AnyAnswer): Rendering {
-  // `Operations` has made sure that what gives bytes gives this.
+  // `Operations` guarantees that an operation that gives bytes gives this.
   const { mediaType, bytes, byteLength, fileName } = body as ByteAnswer;
   return {
     contentType: mediaType,
@@ -58,7 +58,7 @@ function renderBytes({ body }: AnyAnswer): Rendering {
   };
 }
 
-/** JSON, unless the caller would rather have another form; one that was asked for in vain is no reason to refuse. */
+/** JSON, unless the caller prefers another form that there is; an unknown form is no reason to refuse. */
 function renderAsPreferred(
   answer: AnyAnswer,
   others: Readonly<Record<string, string>>,

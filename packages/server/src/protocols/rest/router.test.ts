@@ -10,7 +10,7 @@ const routeTo = (method: string, url: string): Route => ({
   version: undefined,
   atRoot: true,
   ignoresQuery: false,
-  readings: new Map(),
+  bindings: new Map(),
 });
 
 const router = createRouter([

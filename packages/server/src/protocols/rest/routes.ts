@@ -4,7 +4,7 @@
 
 import { type OperationName, operationsIn, type Version, VERSIONS } from '@tallystick/contract';
 import type { Operations } from '../../operations.ts';
-import { prepareReading, type InputBinding } from './input.ts';
+import { prepareBinding, type InputBinding } from './input.ts';
 
 export interface Route {
   readonly method: string;
@@ -17,7 +17,7 @@ export interface Route {
   /** The query is ignored: load balancers and monitors add parameters of their own. */
   readonly ignoresQuery: boolean;
   /** The operation as each version has it. */
-  readonly readings: ReadonlyMap<Version, InputBinding>;
+  readonly bindings: ReadonlyMap<Version, InputBinding>;
 }
 
 export function routesFor(bound: Operations): Route[] {
@@ -25,25 +25,25 @@ export function routesFor(bound: Operations): Route[] {
   for (const version of VERSIONS) {
     for (const operation of operationsIn(version)) {
       if (bound[operation.name] === undefined) continue;
-      const readings = byName.get(operation.name) ?? new Map<Version, InputBinding>();
-      byName.set(operation.name, readings.set(version, prepareReading(operation)));
+      const bindings = byName.get(operation.name) ?? new Map<Version, InputBinding>();
+      byName.set(operation.name, bindings.set(version, prepareBinding(operation)));
     }
   }
   return [...byName.values()].flatMap(routesOf);
 }
 
-function routesOf(readings: ReadonlyMap<Version, InputBinding>): Route[] {
-  const [{ operation }] = [...readings.values()] as [InputBinding];
+function routesOf(bindings: ReadonlyMap<Version, InputBinding>): Route[] {
+  const [{ operation }] = [...bindings.values()] as [InputBinding];
   const { method, path, atRoot = false } = operation.rest;
   const ignoresQuery = atRoot && operation.permission === null;
   const url = path.replace(/\{(\w+)\}/g, ':$1').replace(/\{\w+\+\}$/, '*');
-  if (atRoot) return [{ method, url, version: undefined, atRoot, ignoresQuery, readings }];
-  const versioned = [...readings.keys()].map((version) => ({ version, url: `/api/${version}${url}` }));
+  if (atRoot) return [{ method, url, version: undefined, atRoot, ignoresQuery, bindings }];
+  const versioned = [...bindings.keys()].map((version) => ({ version, url: `/api/${version}${url}` }));
   return [...versioned, { version: undefined, url: `/api${url}` }].map((place) => ({
     method,
     atRoot,
     ignoresQuery,
-    readings,
+    bindings,
     ...place,
   }));
 }

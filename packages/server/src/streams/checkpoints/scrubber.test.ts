@@ -80,7 +80,7 @@ test('damage is reported once a round, and the round continues', async () => {
   await advance(clock, 10);
   assert.equal(asked.length, 4);
   assert.equal(scrubber.figures().damagedLogs, 1);
-  const told = lines.filter((line) => line.includes('what is stored is not what was accepted'));
+  const told = lines.filter((line) => line.includes('the store differs from what was accepted'));
   assert.equal(told.length, 1);
   assert.match(told[0]!, /"tenant":"acme".*"index":12.*"reason":"LEAF_MISMATCH"/);
   await scrubber[Symbol.asyncDispose]();
@@ -95,7 +95,7 @@ test('damage stays reported until a whole round has not found it', async () => {
   assert.equal(scrubber.figures().damagedLogs, 1, 'the second round has just begun');
   await advance(clock, 10);
   assert.equal(scrubber.figures().damagedLogs, 1);
-  assert.equal(lines.filter((line) => line.includes('what is stored is not')).length, 2, 'once a round');
+  assert.equal(lines.filter((line) => line.includes('the store differs from')).length, 2, 'once a round');
   delete damage.at;
   while (asked.length < 11) await advance(clock, 1);
   assert.equal(scrubber.figures().damagedLogs, 1, 'the third round is not over');

@@ -77,7 +77,7 @@ export function createScrubber({
     if (fault === undefined) return;
     if (!damaged.has(log.tenant)) {
       const facts = { tenant: log.tenant, index: fault.index, reason: fault.reason };
-      telemetry.error('what is stored is not what was accepted', new Error(fault.message), facts);
+      telemetry.error('the store differs from what was accepted', new Error(fault.message), facts);
     }
     damaged.add(log.tenant);
   };
