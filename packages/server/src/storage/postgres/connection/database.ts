@@ -274,8 +274,8 @@ export function begin(
   if ('keyHash' in scope)
     settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
   const texts = isDistributed
-    ? // Other machines are sent the whole text in which something is set. The role is not set there: who has taken it on
-      // logs in by its name; and whoever calls a function of the owner, as the owner.
+    ? // Citus sends the whole text that sets something to the other machines. The role must not be set there: connections
+      // to them log in as the role, or as the owner inside a function of the owner.
       [`BEGIN ${mode}; SELECT set_config('role', '${ROLES[scope.role]}', true)`, ...settings]
     : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${ROLES[scope.role]}`].join('; ')}`];
   for (const text of texts) client.query(text).catch(() => {});
