@@ -65,7 +65,7 @@ export const followClaims: Claims = {
     ]);
   },
 
-  'jobs are stored with the position, and not where somebody else has moved it': async (place) => {
+  'jobs are stored with the position, unless another process has moved it': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     await storage.follows.begin('watcher', 'Beginning');
     await log(storage, 'acme', 2);

@@ -195,7 +195,7 @@ export const workClaims: Claims = {
     const last = await claimOne(storage);
     assert.equal(last.job.attempts, 2);
     assert.ok(await finish(storage, last, { status: 'Done' }));
-    assert.equal(await storage.work.forTenant('acme').find(jobId), undefined, 'nobody wanted to keep it');
+    assert.equal(await storage.work.forTenant('acme').find(jobId), undefined, 'it was not to be kept');
   },
 
   'a job without attempts left is a dead letter, which is retried on request': async (place) => {

@@ -1,5 +1,5 @@
 // What a database says of itself into which an installation is copied: the row `copy` of `meta`. It is written before
-// anything else, together with the names of the installation, and until it says `Whole` nobody serves the database.
+// anything else, together with the names of the installation, and until it says `Whole` no node serves the database.
 //
 //   <state> <id of the copy>
 
@@ -90,7 +90,7 @@ export async function beginCopy(
     await database.inTransaction(WRITER, (transaction) => transaction.change(BEGIN, columns));
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION)) throw cause;
-    throw new StartError('somebody else has begun to use the database just now', { cause });
+    throw new StartError('another process has just begun to use the database', { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-// Several nodes on one database: each log has one history without a gap, whichever nodes append to it.
+// Several nodes on one database: each log has one history without a gap, however many nodes append to it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -242,7 +242,7 @@ describe('a user who may make tables and roles', () => {
     const [kept] = await asked(url, `SELECT value FROM ${SCHEMA}.meta WHERE name = 'kept'`);
     assert.deepEqual(kept, { value: 'it is' });
     const [usedKey] = await asked(url, `SELECT classification FROM ${SCHEMA}.used_keys`);
-    assert.equal(classificationIn(usedKey!), 'Secret', 'nobody knows what was sent under it');
+    assert.equal(classificationIn(usedKey!), 'Secret', 'its classification is unknown');
   });
 
   test('no samples are taken of hashes, texts and terms, also not in partitions that are made later', async () => {
