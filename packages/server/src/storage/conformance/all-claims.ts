@@ -1,4 +1,4 @@
-// Every claim, by what it says: each backend is held to all of them.
+// Every claim by its title: each backend must satisfy all of them.
 
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';

@@ -1,5 +1,5 @@
-// What every backend must hold, as named claims that run against a real one, and what they are made of: places to
-// keep data in, drafts, and the rows behind the port for whoever recomputes them.
+// The promises of every backend, as named claims that run against a real one, and their tools: installations, drafts,
+// and the rows behind the port for recomputation.
 
 import { createUlids } from '../../runtime/ids.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
@@ -21,17 +21,17 @@ import type {
 import type { Deletion } from '../../streams/removal/removal.ts';
 import type { Storage } from '../storage.ts';
 
-/** One installation of the backend under test; what it kept is there when it is opened again. */
+/** One installation of the backend under test; its data is kept until it is opened again. */
 export interface TestInstallation {
-  /** With STREAMS where nothing else is said. */
+  /** Uses STREAMS by default. */
   open(streams?: Partial<StreamLimits>): Promise<Storage>;
   /** The stored rows of a tenant's log by index, read without the code under test. */
   rows(tenant: TenantId): Promise<LogRow[]>;
   /** Removes the content of an event, as a purge does, but without a notice. */
   removeContent(tenant: TenantId, index: number): Promise<void>;
-  /** Puts a row there that no notice tells of, as somebody does who should not. */
+  /** Inserts a row without a notice, as an intruder would. */
   putDeletion(tenant: TenantId, deletion: Deletion): Promise<void>;
-  /** Puts another text in the place of the second one of an event, as somebody does who should not. */
+  /** Replaces the second text of an event, as an intruder would. */
   alterContent(tenant: TenantId, index: number, text: string): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface LogRow {
 
 export type Claims = Readonly<Record<string, (place: TestInstallation) => Promise<void>>>;
 
-/** What the service does by itself. */
+/** The service's defaults. */
 export const STREAMS: StreamLimits = { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 };
 
 export const NOW_MS = 1_767_323_046_000;
@@ -73,7 +73,7 @@ export function textsOf({ texts }: Draft): string[] {
   return texts.map((text) => decoder.decode(text));
 }
 
-/** Throws for an event that is not there, whose content is removed, or is not what was hashed. */
+/** Throws for a missing event, or one whose content is removed or does not match its hash. */
 export function soundContent(stored: StoredEvent | undefined): StoredContent {
   const content = stored?.content;
   if (content === undefined) throw new Error('there is no content');
@@ -94,7 +94,7 @@ export function request(
   return { tenant, drafts, atomic: false, ...more };
 }
 
-/** Of what was sent, and who sent it. */
+/** Depends on the content and on the sender. */
 export function fingerprint(sent: number, caller = 1): Uint8Array {
   return new Uint8Array(64).fill(sent).fill(caller, 32);
 }
@@ -111,14 +111,14 @@ export function once(key: string, more: Partial<Once> = {}): Once {
   };
 }
 
-/** Storage with these tenants in it. */
+/** Opens a storage with these tenants. */
 export async function openWith(place: TestInstallation, ...tenants: TenantId[]): Promise<Storage> {
   const storage = await place.open();
   for (const tenant of tenants) await storage.tenants.ensure(tenant, NOW_MS);
   return storage;
 }
 
-/** Appends one request by itself. */
+/** Appends a single request. */
 export async function append(
   storage: Storage,
   one: AppendRequest,

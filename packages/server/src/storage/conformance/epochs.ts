@@ -1,5 +1,5 @@
-// What a backend must hold of a tenant that goes on after a restore: its sequence has no gap, the new log stands by
-// itself under its own name, and the old one is what it was.
+// Claims about a tenant that continues after a restore: its sequence has no gap, the new log is independent under its
+// own name, and the old one is unchanged.
 
 import assert from 'node:assert/strict';
 import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
@@ -35,7 +35,7 @@ import { fill, publish, readAll } from './tree.ts';
 const ORIGIN = 'audit.example.com/t/acme';
 const ROOT = new Uint8Array(32).fill(7);
 
-/** A head that nobody here has the entries of. */
+/** A head whose entries the store does not have. */
 const anchoredAt = (size: number, epoch = 0, tenant: TenantId = 'acme'): EpochRequest => ({
   tenant,
   anchored: {
@@ -51,7 +51,7 @@ async function begin(storage: Storage, epochRequest: EpochRequest) {
   return result;
 }
 
-/** Chain, indexes and leaves from one row on, as a log of its own. */
+/** Checks chain, indexes and leaves from one row on, as a separate log. */
 function requireLog(rows: readonly LogRow[], genesis: Uint8Array): void {
   let previous = genesis;
   for (const [i, { entry, leaf }] of rows.entries()) {
@@ -83,7 +83,7 @@ async function signedLog(place: TestInstallation): Promise<Storage> {
 }
 
 export const epochClaims: Claims = {
-  async 'a log that is behind its anchor goes on under a new name, and says so first'(place) {
+  async 'a log that is behind its anchor continues under a new name, and begins with a notice'(place) {
     const epochRequest = anchoredAt(5);
     {
       await using storage = await signedLog(place);
@@ -201,7 +201,7 @@ export const epochClaims: Claims = {
     requireLog(rows.slice(3), genesisOf(epochRequest, `${ORIGIN}/1`));
   },
 
-  async 'where the last entry before is a seal, the stream that it opened is the one'(place) {
+  async 'if the last entry before is a seal, its open stream is used'(place) {
     await using storage = await signedLog(place);
     const log = storage.log.forTenant('acme');
     const [open] = await log.streams({ before: undefined }, 1);
@@ -220,7 +220,7 @@ export const epochClaims: Claims = {
     assert.deepEqual(streams[1]!.genesis, genesisOf(epochRequest, `${ORIGIN}/1`));
   },
 
-  async 'it is not begun where the store has what was anchored, nor for a log of somebody else'(place) {
+  async 'it is not begun if the store has the anchored head, nor for a log of another tenant'(place) {
     await using storage = await signedLog(place);
     const rows = await place.rows('acme');
     const has = { origin: ORIGIN, size: 2, root: rootOf(rows.slice(0, 2)) };
@@ -242,9 +242,7 @@ export const epochClaims: Claims = {
     assert.equal((await place.rows('acme')).length, 4);
   },
 
-  async 'nothing goes on from another history, whether it is longer than what was anchored last or shorter'(
-    place,
-  ) {
+  async 'another history is never continued, whether it is longer or shorter than the anchored one'(place) {
     await using storage = await signedLog(place);
     await fill(storage, 'acme', 4);
     const rows = await place.rows('acme');
@@ -267,7 +265,7 @@ export const epochClaims: Claims = {
     const others = [{ ...headAt(2, ROOT), origin: 'audit.example.com/t/other' }, headAt(8)];
     const history = [headAt(2), headAt(3), headAt(6), headAt(7), ...others];
     assert.equal((await begin(storage, { ...anchoredAt(9), history })).restoredSize, 7);
-    // Also of a log that is over.
+    // Also for a log that has ended.
     const parted = await result({ ...anchoredAt(9, 1), history: [...history, headAt(5, ROOT)] });
     assert.deepEqual([parted.status, 'size' in parted && parted.size], ['OtherHistory', 5]);
     assert.equal((await begin(storage, { ...anchoredAt(9, 1), history })).restoredSize, 1);
@@ -286,7 +284,7 @@ export const epochClaims: Claims = {
       const second = await begin(storage, epochRequest);
       assert.deepEqual([second.origin, second.restoredSize], [`${ORIGIN}/2`, 2]);
     }
-    // The copy that comes back is older than the epoch that was anchored: its number is not given twice.
+    // The restored copy is older than the anchored epoch: its number is not reused.
     await using storage = await place.open();
     const fourth = await begin(storage, anchoredAt(8, 6));
     assert.deepEqual([fourth.origin, fourth.restoredSize], [`${ORIGIN}/7`, 0]);
@@ -324,9 +322,7 @@ export const epochClaims: Claims = {
     assert.equal((await storage.tree.forTenant('acme').tree(0))!.epoch, 1);
   },
 
-  async 'an event that is sent again is recognised at its place in the sequence, in whichever log it is'(
-    place,
-  ) {
+  async 'an event that is sent again is recognised at its index in the sequence, in any log'(place) {
     const [before, behind] = [1, 2].map((n) => draftOf({}, { sentFingerprint: fingerprint(n) }));
     await using storage = await openWith(place, 'acme');
     await append(storage, request('acme', [before!]));

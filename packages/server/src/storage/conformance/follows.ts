@@ -1,4 +1,4 @@
-// Claims about followers: each takes every entry of every log once, in its order, whatever happens in between.
+// Claims about followers: each takes every entry of every log once and in order, also after failures and restarts.
 
 import assert from 'node:assert/strict';
 import type { LogBehind, FollowStep } from '../../followers/follow-store.ts';
@@ -22,7 +22,7 @@ function step(tenant: string, nextIndex: number, endIndex: number, jobs: readonl
 }
 
 export const followClaims: Claims = {
-  'a follower is told which logs go on behind its position, and goes on there after a restart': async (
+  'a follower learns which logs have grown beyond its position, and continues there after a restart': async (
     place,
   ) => {
     {
@@ -51,7 +51,7 @@ export const followClaims: Claims = {
     ]);
   },
 
-  'a follower that begins at the end takes what comes, also of tenants that come': async (place) => {
+  'a follower that begins at the end takes new entries, also of new tenants': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     await log(storage, 'acme', 3);
     await storage.follows.begin('watcher', 'End');
@@ -65,7 +65,7 @@ export const followClaims: Claims = {
     ]);
   },
 
-  'jobs are stored with the position, and not where somebody else has moved it': async (place) => {
+  'jobs are stored with the position, unless another process has moved it': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     await storage.follows.begin('watcher', 'Beginning');
     await log(storage, 'acme', 2);

@@ -1,4 +1,4 @@
-// The claim that what was hashed, what is stored and what is returned are the same bytes, for events of any shape.
+// Claims that the hashed, the stored and the returned bytes are the same, for events of any shape.
 
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
@@ -37,7 +37,7 @@ const event = fc.record(
 );
 
 export const byteClaims: Claims = {
-  'hashed, stored and returned are the same bytes, whatever the event': async (place) => {
+  'hashed, stored and returned bytes are the same, for any event': async (place) => {
     await using storage = await openWith(place, 'acme');
     const log = storage.log.forTenant('acme');
     let count = 0;

@@ -1,5 +1,5 @@
-// Claims about the chain: no gap, no fork, time that never runs backwards, and leaves that anybody can recompute
-// from what is stored.
+// Claims about the chain: no gap, no fork, time that never runs backwards, and leaves that can be recomputed from the
+// stored rows.
 
 import assert from 'node:assert/strict';
 import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
@@ -58,7 +58,7 @@ export const chainClaims: Claims = {
     assert.equal(recompute(await place.rows('other'), 'other', 'audit.example.com'), 10);
   },
 
-  'what was answered is there after opening again, byte for byte': async (place) => {
+  'acknowledged events are unchanged after reopening, byte for byte': async (place) => {
     const drafts = [
       draftOf({ payload: { note: 'späť €', '': 0, 'a/b~c': [1.5, null, { z: '\u{1f600}"\\\n' }] } }),
       draftOf({ context: {}, payload: {} }, { classification: 'Secret', retention: undefined }),
@@ -121,7 +121,7 @@ export const chainClaims: Claims = {
       ]);
     },
 
-  'tenants are apart: their logs, ids and reads know nothing of one another': async (place) => {
+  'tenants are isolated: their logs, ids and reads are independent': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     const draft = draftOf({ payload: { of: 'acme' } });
     const same = draftOf({ payload: { of: 'other' } }, { eventId: draft.eventId });
@@ -179,7 +179,7 @@ export const chainClaims: Claims = {
   },
 };
 
-/** Recomputes every leaf of a log from texts and seeds, with none of the code that wrote them; returns the size. */
+/** Recomputes every leaf of a log from texts and seeds, without the writer's code; returns the size. */
 export function recompute(rows: readonly LogRow[], tenant: TenantId, logOrigin: string): number {
   let previous = genesisHash(`${logOrigin}/t/${tenant}`);
   for (const [i, row] of rows.entries()) {

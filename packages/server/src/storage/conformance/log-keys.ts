@@ -83,7 +83,7 @@ export const keyClaims: Claims = {
     assert.equal(await storage.log.forTenant('nobody').usedKey('events.ingest', 'k', NOW_MS), undefined);
   },
 
-  'a key counts until its window ends by steady time, whatever the wall clock says': async (place) => {
+  'a key counts until its window ends by steady time, not by the wall clock': async (place) => {
     await using storage = await openWith(place, 'acme');
     const ask = (steadyNowMs: number) => {
       const expiresAtMs = steadyNowMs + 86_400_000;

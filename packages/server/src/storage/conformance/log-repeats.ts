@@ -1,5 +1,5 @@
-// Claims about who may learn that something was sent before: its sender, and whoever may read it. To others equal
-// content is like any other.
+// Claims about who may learn of a repeat: its sender, and readers with enough clearance. To others equal content is
+// like any other.
 
 import assert from 'node:assert/strict';
 import type { Classification } from '@tallystick/contract';
@@ -34,7 +34,7 @@ const by = (clearance: Classification, drafts: readonly Draft[], more: Partial<A
   request('acme', drafts, { clearance, ...more });
 
 export const repeatClaims: Claims = {
-  'an id is recognised for its sender and for whoever may read it; for others it is taken': async (place) => {
+  'an id is recognised for its sender and its readers; for others it is a conflict': async (place) => {
     await using storage = await openWith(place, 'acme');
     const first = sent(1, SENDER);
     await append(storage, by('Internal', [first]));
@@ -48,7 +48,7 @@ export const repeatClaims: Claims = {
     for (const caller of [SENDER, OTHER]) assert.equal(await statusOf('Secret', 2, caller), 'Conflict');
   },
 
-  'what was stored says how far an id is recognised, not what is sent': async (place) => {
+  'the stored event decides how far an id is recognised, not the sent one': async (place) => {
     await using storage = await openWith(place, 'acme');
     const closed = sent(1, SENDER);
     await append(storage, by('Internal', [closed]));
@@ -82,7 +82,7 @@ export const repeatClaims: Claims = {
       assert.equal((await place.rows('acme')).length, 4);
     },
 
-  'what came earlier in the same pool is no exception': async (place) => {
+  'earlier requests of the same pool are no exception': async (place) => {
     await using storage = await openWith(place, 'acme');
     const first = sent(1, SENDER);
     const key = (caller: number) => ({
@@ -104,9 +104,7 @@ export const repeatClaims: Claims = {
     );
   },
 
-  'a request under a used key is a repeat for its sender and for whoever may read what was sent': async (
-    place,
-  ) => {
+  'a request under a used key is a repeat for its sender and for readers of the events': async (place) => {
     {
       await using storage = await openWith(place, 'acme');
       const classification = 'Confidential';
@@ -114,7 +112,7 @@ export const repeatClaims: Claims = {
     }
     await using storage = await place.open();
     const statusOf = async (clearance: Classification, n: number, caller: number) => {
-      // What it says of itself does not count.
+      // Its own classification does not count.
       const asked = once('k', { fingerprint: fingerprint(n, caller), classification: 'Public' });
       return (await append(storage, by(clearance, [draftOf()], { once: asked }))).status;
     };
@@ -149,7 +147,7 @@ export const repeatClaims: Claims = {
     assert.equal((await append(storage, old, later)).status, 'Repeated');
   },
 
-  'what says nothing of its sender is recognised for whoever may read it alone': async (place) => {
+  'a request without a sender is recognised only for readers of the events': async (place) => {
     await using storage = await openWith(place, 'acme');
     const bare = fingerprint(1).subarray(0, 32);
     const first = draftOf({}, { sentFingerprint: bare, classification: 'Confidential' });
@@ -163,7 +161,7 @@ export const repeatClaims: Claims = {
       assert.deepEqual(statusesOf(await append(storage, again)), [id]);
       assert.equal((await append(storage, { ...again, once: once('k') })).status, status);
     }
-    // Not even one that says nothing of itself either.
+    // Not even a request without a sender.
     assert.deepEqual(statusesOf(await append(storage, by('Internal', [first]))), ['Conflict']);
   },
 };

@@ -87,7 +87,7 @@ export const recordReadClaims: Claims = {
     assert.deepEqual(await acme.list('ApiKey'), keys);
   },
 
-  'owners are apart: what one has under an id, another has not': async (place) => {
+  'owners are isolated: an id of one is unknown to another': async (place) => {
     const owners: readonly RecordOwner[] = ['acme', 'acme2', '*'];
     await using storage = await openWith(place, ...owners);
     const id = nextId();
@@ -139,7 +139,7 @@ export const recordReadClaims: Claims = {
     assert.ok(storage.records.freshMs() <= 50);
   },
 
-  'of all uses of a key the latest is kept, whichever process saw it': async (place) => {
+  'of all uses of a key the latest is kept, from any process': async (place) => {
     const use = ({ keyId, tenantId }: { keyId: string; tenantId: string }, usedAtMs: number) => ({
       keyId,
       tenantId,

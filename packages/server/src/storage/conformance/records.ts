@@ -137,7 +137,7 @@ export const recordClaims: Claims = {
     await append(storage, changeOf([held]));
     for (let version = 2; version <= 4; version++) {
       const changes = Array.from({ length: 100 }, (_, i) => nextVersion(held, { state: `by ${i}` }));
-      // Some share a pool, the others come at the same time.
+      // Some share a pool, the others are concurrent.
       const pools = Array.from({ length: 20 }, (_, i) => changes.slice(5 * i, 5 * i + 5));
       const answers = await Promise.all(
         pools.map((pool) =>
@@ -173,10 +173,10 @@ export const recordClaims: Claims = {
       );
     assert.deepEqual(await statuses(changeOf([one]), changeOf([two])), ['Done', taken]);
     assert.deepEqual(await statuses(changeOf([two])), [taken]);
-    // Whoever else has it, and that of another kind.
+    // Other owners, and a record of another kind.
     const others = [recordOf('other', named), recordOf('*', named), tenant];
     assert.deepEqual(await statuses(...others.map((each) => changeOf([each]))), ['Done', 'Done', 'Done']);
-    // It keeps its name, and a record that is there may not take it either.
+    // It keeps its name, and an existing record may not take it either.
     const [kept, nameless] = [nextVersion(one), recordOf('acme')];
     assert.deepEqual(await statuses(changeOf([kept]), changeOf([nameless])), ['Done', 'Done']);
     assert.deepEqual(await statuses(changeOf([nextVersion(nameless, named)])), [taken]);

@@ -1,5 +1,5 @@
-// What a backend must hold of content that is removed: it is purged for every reader from the commit of the notice on, it goes
-// only once that notice is signed, and what no notice names is never taken for purged. Entries and roots stay.
+// Claims about removed content: it is purged for every reader from the commit of the notice on, it is deleted only once
+// that notice is signed, and content that no notice names never counts as purged. Entries and roots stay.
 
 import assert from 'node:assert/strict';
 import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
@@ -36,7 +36,7 @@ import { fill, publish, readAll } from './tree.ts';
 
 const span = (firstIndex: number, endIndex: number): IndexSpan => ({ firstIndex, endIndex });
 
-/** Of spans in the log that is written to now, all of it signed; the writer looks at nothing else of it. */
+/** For spans of the current log that are all signed; the writer checks nothing else. */
 async function purgeOf(storage: Storage, tenant: TenantId, spans: readonly IndexSpan[]): Promise<Draft> {
   const tree = (await storage.tree.forTenant(tenant).tree())!;
   const ranges = spans.map(({ firstIndex, endIndex }): [number, number] => [
@@ -75,7 +75,7 @@ async function deleteAll(storage: Storage, tenant: TenantId, noticeIndex: number
     from = await storage.removal.deleteContents(tenant, noticeIndex, from);
 }
 
-/** Of each event of a log: `Purged`, `Gone`, or that it is there. */
+/** For each event of a log: `Purged`, `Gone`, or present. */
 async function contentsOf(storage: Storage, tenant: TenantId): Promise<string> {
   const events = await storage.log.forTenant(tenant).events(0, 1000, 1000);
   return events
@@ -99,7 +99,7 @@ async function proven(storage: Storage, tenant: TenantId, index: number): Promis
   return found;
 }
 
-/** What somebody was handed stays a proof of the entry that is stored by now. */
+/** An earlier proof still proves the stored entry. */
 function requireProof(given: ProvenEvent, entry: Uint8Array): void {
   const { checkpoint, hashes } = given.under!;
   const { size, root } = parseCheckpoint(parseNote(checkpoint.note).text);
@@ -165,7 +165,7 @@ export const removalClaims: Claims = {
       await using storage = await place.open();
       assert.equal(await contentsOf(storage, 'acme'), 'PP.PPP.....');
       await publish(storage, await readAll(storage));
-      // As a commit leaves it that did not come to the end.
+      // The state after an interrupted commit.
       await place.removeContent('acme', 0);
       await place.removeContent('acme', 3);
     }
@@ -264,7 +264,7 @@ export const removalClaims: Claims = {
     assert.equal(await contentsOf(storage, 'acme'), '...PPPPP......');
   },
 
-  async 'notices keep their content in whatever range they lie'(place) {
+  async 'notices keep their content in every range'(place) {
     await using storage = await place.open({ sealAfterEvents: 2 });
     await storage.tenants.ensure('acme', NOW_MS);
     for (let i = 0; i < 5; i++) await fill(storage, 'acme', 1);

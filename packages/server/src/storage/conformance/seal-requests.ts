@@ -1,4 +1,4 @@
-// Claims about streams that are sealed because somebody asks for it, and about those that nobody comes to.
+// Claims about streams that are sealed on request, and about idle streams.
 
 import assert from 'node:assert/strict';
 import type { StreamId } from '@tallystick/contract';
@@ -124,7 +124,7 @@ export const sealRequestClaims: Claims = {
     assert.equal((await seal(storage, empty, { once: sealOnce('l') })).status, 'Sealed');
   },
 
-  'streams that nobody comes to are sealed when their day is over, all others are left': async (place) => {
+  'idle streams are sealed when their day is over, all others stay open': async (place) => {
     await using storage = await openLimited(place, { sealAfterEvents: 3 }, 'acme', 'young', 'empty', 'idle');
     await append(storage, request('acme', [draftOf(), draftOf()]));
     await append(storage, request('empty', [draftOf(), draftOf(), draftOf()]));

@@ -94,7 +94,7 @@ export const streamReadClaims: Claims = {
     assert.deepEqual(await storage.log.forTenant('nobody').events(0, 9, 9), []);
   },
 
-  'what is read of a stream and of the log is one state, also while events are appended': async (place) => {
+  'reads of a stream and of the log see one state, also while events are appended': async (place) => {
     await using storage = await openLimited(place, { sealAfterEvents: 3 }, 'acme');
     await append(storage, request('acme', [draftOf()]));
     const log = storage.log.forTenant('acme');

@@ -194,7 +194,7 @@ export const streamSealClaims: Claims = {
     ]);
   },
 
-  'what is recognised or refused is no event and seals nothing': async (place) => {
+  'recognised or refused drafts seal nothing': async (place) => {
     await using storage = await openLimited(place, { sealAfterEvents: 2 }, 'acme');
     const sent = (n: number, eventId?: string) =>
       draftOf(

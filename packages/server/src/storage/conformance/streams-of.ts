@@ -1,5 +1,5 @@
-// A tenant's log as its streams, checked in every way that two reads of the same thing can be held against each other:
-// rows behind the port, entries, notices, and what the port says of streams and of their events.
+// Checks a tenant's log as streams, by comparing all reads of the same data: rows behind the port, entries, notices,
+// and the streams and events of the port.
 
 import assert from 'node:assert/strict';
 import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
@@ -22,7 +22,7 @@ const ORIGIN = 'audit.example.com';
 export const NEWEST = { before: undefined };
 const FAR = Number.MAX_SAFE_INTEGER;
 
-/** How many events a stream holds besides the notice that seals it, and why it was sealed; undefined: it is open. */
+/** The number of events of a stream without its seal notice, and the cause of the seal; undefined: it is open. */
 export type Shape = [events: number, cause: string | undefined];
 
 /** All streams of a tenant's log, oldest first. */
@@ -75,7 +75,7 @@ function demandHashes(stream: StoredStream, own: readonly LogRow[], genesis: Uin
   if (first !== undefined) assert.deepEqual(decodeEntry(first.entry).previous, genesis);
 }
 
-/** The events of a stream, by page and one by one, are its rows and know their stream. */
+/** The events of a stream, by page and one by one, match its rows and name their stream. */
 async function demandEvents(
   storage: Storage,
   tenant: TenantId,
@@ -94,7 +94,7 @@ async function demandEvents(
   }
 }
 
-/** A sealed stream ends with the notice that says so, has none elsewhere, and an open one has none at all. */
+/** A sealed stream ends with its seal notice and has no other; an open one has none. */
 function demandSeal(
   stream: StoredStream,
   next: StoredStream | undefined,

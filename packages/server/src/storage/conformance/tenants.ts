@@ -12,7 +12,7 @@ function settingsOf(owner: string, state: string): StoredRecord {
 }
 
 export const tenantClaims: Claims = {
-  'the key that signs is that of the first who says one, also after a restart': async (place) => {
+  'the first call decides which key signs, also after a restart': async (place) => {
     {
       await using storage = await place.open();
       assert.equal(await storage.settleSigner('first'), 'first');
@@ -39,7 +39,7 @@ export const tenantClaims: Claims = {
     assert.notDeepEqual(other.fingerprintKey, fingerprintKey);
   },
 
-  'many who ask for tenants at once get the same ones': async (place) => {
+  'concurrent calls for tenants get the same ones': async (place) => {
     await using storage = await place.open();
     const names = Array.from({ length: 200 }, (_, i) => `t${i % 50}`);
     const records = await Promise.all(names.map((name) => storage.tenants.ensure(name, NOW_MS)));

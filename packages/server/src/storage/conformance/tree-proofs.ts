@@ -1,4 +1,4 @@
-// What a backend must hold of proofs that are made by one question, and of the look back for cosigned checkpoints.
+// Claims about proofs that one call makes, and about the search for cosigned checkpoints.
 
 import assert from 'node:assert/strict';
 import { CLASSIFICATIONS, type EventId, type TenantId } from '@tallystick/contract';
@@ -118,7 +118,7 @@ export const treeProofClaims: Claims = {
     assert.deepEqual([evidence.content, under?.checkpoint.size], [undefined, 5]);
   },
 
-  async 'that a log only grew is proven for all sizes that are signed, and for no others'(place) {
+  async 'the growth of a log is proven for all signed sizes, and for no others'(place) {
     await using storage = await openWith(place, 'acme');
     assert.equal((await storage.tree.forTenant('acme').proveGrowth(1))?.proof, undefined);
     assert.equal(await storage.tree.forTenant('nobody').proveGrowth(1), undefined);
@@ -156,9 +156,7 @@ export const treeProofClaims: Claims = {
     }
   },
 
-  async 'of the checkpoints those are found that somebody besides the log has signed, newest first and in portions'(
-    place,
-  ) {
+  async 'checkpoints with foreign signatures are found, newest first and in portions'(place) {
     await using storage = await openWith(place, 'acme');
     const sizes = [1, 2, 3, 4, 5, 6];
     await publishAt(storage, sizes);

@@ -1,5 +1,5 @@
-// What a backend must hold of the tree: what it reads back is what was appended, what it serves is what was published,
-// and both agree with a tree that is made from the stored leaves alone.
+// Claims about the tree: it reads back the appended entries, serves the published ones, and both agree with a tree made
+// from the stored leaves alone.
 
 import assert from 'node:assert/strict';
 import type { TenantId } from '@tallystick/contract';
@@ -29,7 +29,7 @@ import {
   request,
 } from './claims.ts';
 
-/** Nobody verifies it here. */
+/** The signature is not verified here. */
 export function noteOf(head: TreeHead): string {
   return `${formatCheckpoint(head)}\n${lineOf(head.origin, head.size)}`;
 }
@@ -86,7 +86,7 @@ export const treeClaims: Claims = {
     assert.equal(await (await treeOf(storage, 'acme')).latest(), undefined);
   },
 
-  async 'what was appended is read back with the root of its leaves, until it is published'(place) {
+  async 'appended entries are read back with the root of their leaves, until they are published'(place) {
     await using storage = await openWith(place, 'acme', 'other');
     await fill(storage, 'acme', 5);
     await fill(storage, 'other', 2);
@@ -112,7 +112,7 @@ export const treeClaims: Claims = {
     assert.equal(note, noteOf(second.grown.find(({ tenant }) => tenant === 'acme')!.heads.at(-1)!));
   },
 
-  async 'what an earlier run has left is found when the store is opened again'(place) {
+  async 'unpublished entries of an earlier run are found when the store is reopened'(place) {
     {
       await using storage = await openWith(place, 'acme', 'other', 'done');
       for (const tenant of ['acme', 'other', 'done']) await fill(storage, tenant, 3);

@@ -1,7 +1,7 @@
-// A port that writes down what it is asked and what it answers, as kinds: the fields that are there, what they are, and
-// the value of every status. Two ways to run a backend that see the same kinds have exchanged the same messages.
+// A port that records the kinds of its calls and answers: the fields, their types, and the value of every status. Two
+// ways to run a backend that see the same kinds have exchanged the same messages.
 
-/** The same port; the kinds of what passes are added to `seen`. */
+/** The same port; the kinds of its messages are added to `seen`. */
 export function watched<T extends object>(port: T, name: string, seen: Set<string>): T {
   return new Proxy(port, {
     get(target, property) {
@@ -21,7 +21,7 @@ export function watched<T extends object>(port: T, name: string, seen: Set<strin
   });
 }
 
-/** What is answered is a port itself, or a message. */
+/** An answer is a port itself, or a message. */
 function passOn(value: unknown, path: string, seen: Set<string>): unknown {
   if (isPort(value)) return watched(value, path, seen);
   addKinds(value, path, seen);

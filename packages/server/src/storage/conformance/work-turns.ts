@@ -1,4 +1,4 @@
-// Claims about whose turn it is: tenants take turns, and so do the lanes of a tenant.
+// Claims about fairness: tenants take turns, and so do the lanes of a tenant.
 
 import assert from 'node:assert/strict';
 import type { Claim } from '../../work/jobs.ts';
@@ -8,7 +8,7 @@ import { enqueue, finish, WISH } from './work.ts';
 
 const DONE = { status: 'Done' } as const;
 
-/** Claims a few at a time until nothing is left; whose jobs they were, in order. */
+/** Claims a few at a time until nothing is left; returns their owners, in order. */
 async function inOrder(storage: Storage, max: number, nameOf: (claim: Claim) => string): Promise<string[]> {
   const order: string[] = [];
   for (;;) {
@@ -20,7 +20,7 @@ async function inOrder(storage: Storage, max: number, nameOf: (claim: Claim) => 
 }
 
 export const workTurnClaims: Claims = {
-  'a tenant with many jobs keeps nobody else waiting': async (place) => {
+  'a tenant with many jobs does not delay others': async (place) => {
     const others = Array.from({ length: 6 }, (_, i) => `other${i}`);
     await using storage = await openWith(place, 'big', ...others);
     for (let i = 0; i < 30; i++) await enqueue(storage, 'big');
@@ -55,7 +55,7 @@ export const workTurnClaims: Claims = {
     assert.deepEqual(order, ['slow', 'slow']);
   },
 
-  'of many who claim at once no two get the same job, and together they respect the lane': async (place) => {
+  'concurrent claims never get the same job, and together respect the lane': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     for (let i = 0; i < 20; i++) await enqueue(storage, i % 2 === 0 ? 'acme' : 'other');
     const many = await Promise.all(

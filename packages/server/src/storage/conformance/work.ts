@@ -1,4 +1,4 @@
-// Claims about jobs: stored before anybody is told of them, held by one at a time, and ended once.
+// Claims about jobs: stored before they are announced, held by one at a time, and ended once.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import type { Storage } from '../storage.ts';
 import { type Claims, fingerprint, nextId, NOW_MS, openWith } from './claims.ts';
 
 const DAY_MS = 86_400_000;
-/** Long enough to do something within it, short enough to wait until it is over. */
+/** Long enough to do something within it, short enough to wait for its end. */
 const LEASE_MS = 300;
 const ALL = { isHeld: true, isTried: true };
 
@@ -18,7 +18,7 @@ export function jobOf(more: Partial<NewJob> = {}): Omit<NewJob, 'tenant'> {
   return { jobId: nextId(), kind: 'Verification', body: '{"a":"Ä\\u0000"}', ...more };
 }
 
-/** Enqueues a job; gives its id. */
+/** Enqueues a job; returns its id. */
 export async function enqueue(
   { work }: Storage,
   tenant: TenantId,
@@ -67,7 +67,7 @@ export const workClaims: Claims = {
     const again = await storage.work.forTenant('acme').enqueue(jobOf({ jobId: job.jobId, body: '{}' }));
     assert.ok(again.status === 'Known');
     assert.equal(again.job.body, job.body);
-    // The id is of its tenant.
+    // The id belongs to its tenant.
     await enqueue(storage, 'other', { jobId: job.jobId });
     assert.deepEqual(idsOf(await storage.work.claim(WISH)), [job.jobId, job.jobId]);
   },
@@ -195,12 +195,10 @@ export const workClaims: Claims = {
     const last = await claimOne(storage);
     assert.equal(last.job.attempts, 2);
     assert.ok(await finish(storage, last, { status: 'Done' }));
-    assert.equal(await storage.work.forTenant('acme').find(jobId), undefined, 'nobody wanted to keep it');
+    assert.equal(await storage.work.forTenant('acme').find(jobId), undefined, 'it was not to be kept');
   },
 
-  'what is out of attempts is a dead letter, which is tried again when somebody asks for it': async (
-    place,
-  ) => {
+  'a job without attempts left is a dead letter, which is retried on request': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     const jobs = storage.work.forTenant('acme');
     const newest = { ...ALL, way: 'Falling', beyond: undefined, limit: 10 } as const;
@@ -229,9 +227,7 @@ export const workClaims: Claims = {
     assert.deepEqual(await jobs.letters(newest), [letters[0]]);
   },
 
-  'the key of the request that tries a letter again is kept, whatever becomes of the letter': async (
-    place,
-  ) => {
+  'the key of the request that retries a letter is kept, even if the letter is removed': async (place) => {
     await using storage = await openWith(place, 'acme');
     const jobs = storage.work.forTenant('acme');
     const key = {
@@ -306,7 +302,7 @@ export const workClaims: Claims = {
     assert.equal(led?.job.body, '{"right":true}');
   },
 
-  'what was kept long enough is swept, and nothing else': async (place) => {
+  'expired jobs are swept, and nothing else': async (place) => {
     await using storage = await openWith(place, 'acme');
     const { work } = storage;
     for (let i = 0; i < 3; i++) await enqueue(storage, 'acme');

@@ -1,5 +1,5 @@
-// The PostgreSQL backend: any number of equal nodes on one database. Who appends has a connection of its own, so has each
-// of the others that must not wait for one another; readers share some.
+// The PostgreSQL backend: any number of equal nodes on one database. Appends have their own connection, and so has
+// every other part that must not wait for others; readers share some.
 
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -34,59 +34,59 @@ import { exposureOf, usersOf } from './connection/users.ts';
 import { createWorkStore } from './work/work.ts';
 
 export interface PostgresOptions extends LoginUrls {
-  /** As set; undefined: whatever is settled, or will be. */
+  /** As configured; undefined: keep the current name, or derive one. */
   readonly logOrigin: string | undefined;
   readonly streams: StreamLimits;
   readonly clock: Clock;
   readonly random: Random;
-  /** Takes part among others under this name, and looks after its share of the logs; undefined: after all of them. */
+  /** Joins the nodes under this name, and works on its share of the logs; undefined: on all of them. */
   readonly node?: Omit<NodeSelf, 'instance'>;
-  /** The service's way: threads that append and that bring the index after the log; undefined: this one does. */
+  /** Uses threads for appends and for the index, as the service does; undefined: this thread does the work. */
   readonly threads?: ThreadsOptions;
-  /** Make the tables where there are none; undefined: yes. */
+  /** Creates missing tables; undefined: yes. */
   readonly mayMigrate?: boolean;
-  /** Tables that are made are spread over machines; undefined: they are not. */
+  /** New tables are distributed over machines; undefined: no. */
   readonly distribute?: boolean;
-  /** They are; undefined: as the database says. */
+  /** The tables are distributed; undefined: detect it. */
   readonly isDistributed?: boolean;
-  /** Told when keys or tenants could not be read or written. */
+  /** Called when keys or tenants could not be read or written. */
   readonly onFailure?: (error: unknown) => void;
-  /** Told of connections that break while nobody uses them. */
+  /** Called when an idle connection breaks. */
   readonly onTrouble?: (error: Error) => void;
-  /** Told in one line how the user who serves could do what other users are there for. */
+  /** Called with one line if the serving user has the rights of other users. */
   readonly onExposure?: (line: string) => void;
 }
 
 export interface ThreadsOptions {
-  /** Told when the one that appends has died: the process cannot go on. */
+  /** Called when the writer thread has died: the process cannot continue. */
   readonly onFatal: (error: Error) => void;
-  /** Told of what concerns the index alone: the log goes on. */
+  /** Called for problems of the index only: the log is not affected. */
   readonly onIndexTrouble: (what: string, error: Error) => void;
 }
 
-/** For pools, for one that waits for a log that somebody else has, and for all else. */
+/** One for pools, one that waits for a locked log, and one for everything else. */
 const WRITING_CONNECTIONS = 3;
-/** One who follows, and one who tries an event again. */
+/** One for the follower, and one that retries an event. */
 const FOLLOWING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
-/** One that claims, one that ends jobs, and one for callers. */
+/** One that claims jobs, one that ends them, and one for callers. */
 const WORK_CONNECTIONS = 3;
-/** Where there are several users, the other one has so many: for what is asked beside that which a part is there for. */
+/** With several users, the other one gets this number of connections for its few queries. */
 const FEW_OF_INDEX = { connectionsMaxOf: { Index: 2 } };
 const FEW_OF_SERVING = { connectionsMaxOf: { Serving: 2 } };
-/** A beat that takes longer is none: the next one is due. */
+/** A beat that takes longer does not count: the next one is due. */
 const BEAT_MS_MAX = 2000;
-/** Whoever asks how it is does not wait longer. */
+/** The longest that a health check waits. */
 const ALIVE_MS_MAX = 2000;
-/** A search is stopped by its own deadline, which is sooner. */
+/** A search has its own, earlier deadline. */
 const SEARCH_MS_MAX = 60_000;
 
 const ANSWERS = statement('SELECT 1');
 const READER: Scope = { role: 'Reader', tenants: [] };
 
-/** Throws StartError. A database without tables gets them, if the user may make them. */
+/** Throws StartError. Creates missing tables, if the user may. */
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
   const { url, indexUrl, retentionUrl, streams, clock, random, onFailure, onTrouble } = options;
   const urls = { url, indexUrl, retentionUrl };
@@ -164,7 +164,7 @@ async function makeReady(database: Database, options: PostgresOptions): Promise<
   if (exposure !== undefined) options.onExposure?.(exposure);
 }
 
-/** Of each user without whom no request is answered. */
+/** Checks each user that is needed to answer requests. */
 async function answersOf(database: Database): Promise<void> {
   await database.read(PROJECTOR, ANSWERS);
   if (database.logins.includes('Index')) await database.read(READER, ANSWERS);

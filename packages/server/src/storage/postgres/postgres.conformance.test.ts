@@ -9,7 +9,7 @@ import { Database } from './connection/database.ts';
 import { migrate } from './schema/migrate.ts';
 import type { ThreadsOptions } from './postgres-storage.ts';
 
-/** Nobody who may do more than a claim needs. */
+/** No user has more rights than the claims need. */
 const USERS = { serving: 'serving', index: 'indexing', retention: 'retaining' };
 
 let server: PostgresServer;
@@ -33,8 +33,8 @@ describe('PostgreSQL, by separate users', () => {
 });
 
 /**
- * Every form in which the thread that appends is asked and answers, at once and one by one. What it decides it decides by the
- * same code; and to start threads takes longer than what is claimed here.
+ * Covers every kind of message of the writer thread, at once and one by one. The thread decides with the same code, and
+ * starting threads takes longer than the claims.
  */
 const THROUGH_THE_THREAD = new Set([
   'a request with a fault of its own is left out, and the others of its pool are appended',
@@ -43,9 +43,9 @@ const THROUGH_THE_THREAD = new Set([
   'of many that come at once under one key, exactly one stores',
   'keys whose window has ended are swept away in portions, the others stay',
   'an atomic request with a conflict appends nothing; one without appends all',
-  'hashed, stored and returned are the same bytes, whatever the event',
+  'hashed, stored and returned bytes are the same, for any event',
   'a stream is sealed once, also when many ask at the same time',
-  'streams that nobody comes to are sealed when their day is over, all others are left',
+  'idle streams are sealed when their day is over, all others stay open',
   'a record, its notice and the key of its request are stored together, and a repeat stores nothing',
   'a change of another version is refused, and the rest of its pool is committed',
   'a unique name belongs to one record until that gives it up',
@@ -60,7 +60,7 @@ const THREADS: ThreadsOptions = { onFatal: fatal, onIndexTrouble: (_, error) => 
 
 describe('PostgreSQL, by one user and with threads', () => {
   const chosen = ALL_CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));
-  it('chooses claims that there are', () => assert.equal(chosen.length, THROUGH_THE_THREAD.size));
+  it('chooses existing claims', () => assert.equal(chosen.length, THROUGH_THE_THREAD.size));
   for (const [claim, holds] of chosen) {
     it(claim, async () => {
       await using place = placeAt(await server.createDatabase(migrated), { threads: THREADS });

@@ -1,17 +1,17 @@
-// One state of a database, for whoever verifies it or makes bundles of it, also while the service goes on: read only, in a
-// role that sees evidence and nothing else, over one connection.
+// One state of a database, to verify it or make bundles of it while the service runs: read only, in a role that sees
+// only evidence, over one connection.
 
 import { Database, type OpenState, VERIFIER } from './connection/database.ts';
 import { requireVersion } from './schema/migrate.ts';
 import { ROLES } from './schema/rights.ts';
 import { userOf } from './connection/users.ts';
 
-/** To count all contents of a large database takes long, and nobody waits for it but who has asked. */
+/** Counting all contents of a large database takes long, and only the caller waits for it. */
 const ANSWER_MS_MAX = 24 * 60 * 60 * 1000;
-/** Whoever has stopped the command for a moment, or writes to a slow disk, goes on. */
+/** The command may be suspended for a moment, or write to a slow disk. */
 const IDLE_MS_MAX = 10 * 60 * 1000;
 
-/** A database that can be verified; `setting` says where its URL is from. Throws StartError. */
+/** A database that can be verified; `setting` is the source of its URL. Throws StartError. */
 export async function openForVerifying(url: string, setting: string): Promise<Database> {
   await using parts = new AsyncDisposableStack();
   const options = { url, connectionsMax: 1, answerMsMax: ANSWER_MS_MAX, idleMsMax: IDLE_MS_MAX };

@@ -91,7 +91,7 @@ function placeFor(threads: boolean): TestInstallation {
 const DECIDED_BY_THE_WRITER = new Set([
   'receivedAt is the wall clock, and stands still while the clock is behind',
   'a key is of its tenant and its operation',
-  'a key counts until its window ends by steady time, whatever the wall clock says',
+  'a key counts until its window ends by steady time, not by the wall clock',
   'an id that stands twice in a request or a pool is recognised there too',
   'no other text takes the place of a stored checkpoint, and no signature is lost',
   'a tenant without events has no stream, and the first event opens one',
@@ -101,22 +101,22 @@ const DECIDED_BY_THE_WRITER = new Set([
   'streams of one event each are sealed one by one, and their notices seal nothing more',
   'an empty stream has no age: it takes the next event, whenever that comes',
   'a clock that goes back seals nothing, and one that comes again seals nothing twice',
-  'what is recognised or refused is no event and seals nothing',
+  'recognised or refused drafts seal nothing',
   'a key is not used up by a seal that was not done, and belongs to its operation',
-  'where the last entry before is a seal, the stream that it opened is the one',
-  'an event that is sent again is recognised at its place in the sequence, in whichever log it is',
+  'if the last entry before is a seal, its open stream is used',
+  'an event that is sent again is recognised at its index in the sequence, in any log',
   'a name that one owner gives up is not free for another record of a second owner',
   'two records of one request cannot have the same unique name',
-  'notices keep their content in whatever range they lie',
+  'notices keep their content in every range',
   'an id whose event is purged is taken, from the commit of the notice on',
   'in a log after a restore, the indexes of a notice count from its own first entry',
   // Jobs: the thread runs the same code, and other claims cover every message.
   'of jobs with one unique key there is one until it is done',
   'a tenant has no more waiting jobs of a kind than it may, and the oldest that are done go',
-  'a tenant with many jobs keeps nobody else waiting',
+  'a tenant with many jobs does not delay others',
   'a tenant alone gets all that is claimed, the oldest first',
   'lanes of a tenant take turns, and none has more under way than it may',
-  'a follower that begins at the end takes what comes, also of tenants that come',
+  'a follower that begins at the end takes new entries, also of new tenants',
 ]);
 
 describe('SQLite in process', () => {

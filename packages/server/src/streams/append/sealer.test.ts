@@ -51,5 +51,5 @@ test('the service seals by the limits that are set: what is full at once, and wh
   assert.equal(bounds().length, 2, 'the batch has filled a stream');
   assert.equal((await acme.ingest(EVENT)).status, 201);
   for (let i = 0; i < 1200 && bounds().length < 3; i++) await wait(100);
-  assert.equal(bounds().length, 3, 'the event was sealed in though nobody came any more');
+  assert.equal(bounds().length, 3, 'the idle stream was sealed');
 });

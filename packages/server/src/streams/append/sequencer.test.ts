@@ -57,7 +57,7 @@ const codeOf = (error: unknown) => (error instanceof AuditError ? error.code : S
 /** Checkpoints are not under test here. */
 const sound = { figures: () => ({ refusedTenants: 0, failure: undefined }) };
 
-test('those whose logs somebody else holds keep nobody waiting, and are answered in the end', async () => {
+test('requests for logs that another node holds delay no others, and are answered in the end', async () => {
   const { sequencer, pools } = build();
   const answered: string[] = [];
   const send = (name: string, tenant = 'acme') =>
@@ -130,7 +130,7 @@ test('a full pool is handed over while another is committed, but no third one', 
   await turn();
   assert.deepEqual(sizes(), [1], 'three are too few');
   all.push(sequencer.append(request(1)));
-  assert.deepEqual(sizes(), [1, 2], 'at once, whatever else this turn brings');
+  assert.deepEqual(sizes(), [1, 2], 'at once, before other requests of this turn');
   await clock.advance(5);
   all.push(sequencer.append(request(5)), sequencer.append(request(2)));
   await turn();

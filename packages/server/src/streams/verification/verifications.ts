@@ -149,7 +149,7 @@ async function recompute(
   const verdict = await trees.forTenant(tenant).checkRange(request, onProgress);
   if (verdict.fault !== undefined || verdict.treeSize >= requiredSize) return verdict;
   const index = Math.max(fromIndex, endIndex - requiredSize + verdict.treeSize);
-  const message = `sequences ${index + 1} to ${endIndex} are under no checkpoint: nobody has signed them`;
+  const message = `sequences ${index + 1} to ${endIndex} are not covered by a checkpoint: they are not signed`;
   return { ...verdict, fault: { index, reason: 'KEY_UNKNOWN', message } };
 }
 

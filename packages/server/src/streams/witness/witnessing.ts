@@ -184,7 +184,7 @@ class QueuedWitnessing implements Witnessing {
   /** A missing response concerns the witness; an error concerns only this witness and this log. */
   #learn(tenant: TenantId, reports: readonly WitnessResponse[], { refusals, isOurFault }: Learning): void {
     const { telemetry } = this.#parts;
-    let isSomebodyBack = false;
+    let isAnyWitnessBack = false;
     for (const report of reports) {
       const { witness, outcome, message } = report;
       if (isOurFault && (outcome === 'Failed' || outcome === 'Unreachable')) {
@@ -201,10 +201,10 @@ class QueuedWitnessing implements Witnessing {
       if (outcome === 'Cosigned') refusals.succeeded(witness);
       else refusals.failed(witness);
       if (!this.#away.succeeded(witness)) continue;
-      isSomebodyBack = true;
+      isAnyWitnessBack = true;
       telemetry.info('a witness answers again', { witness });
     }
-    if (isSomebodyBack) this.#queue.wake();
+    if (isAnyWitnessBack) this.#queue.wake();
   }
 
   #memoryOf(tenant: TenantId): LogMemory {

@@ -1,6 +1,6 @@
-// Finds open streams that have reached their age and that no append has come to seal. It goes round the tenants, some
-// of them a time, of those in the shares that this node holds; and it passes by a log that cannot be sealed. That a stream is
-// sealed once is for whoever has locked the log, not for the lease.
+// Finds open streams that have reached their age and that no append has sealed. It cycles in portions through the
+// tenants in the shares that this node holds, and skips a log that cannot be sealed. The lock on the log, not the
+// lease, ensures that a stream is sealed once.
 
 import type { TenantId } from '@tallystick/contract';
 import { textIn } from '../../rows/columns.ts';
@@ -9,15 +9,15 @@ import type { HeldShares } from '../nodes/held-shares.ts';
 
 export interface AgedPortion {
   readonly tenants: readonly TenantId[];
-  /** Some tenants were not looked at yet. */
+  /** Some tenants were not checked yet. */
   readonly hasMore: boolean;
 }
 
 const LOOKED_AT_MAX = 1000;
 const FOUND_MAX = 100;
 
-// A stream is made before its first entry is received: where it is young, the entry need not be looked at. receivedAt
-// stands in an entry as 8 bytes, the highest first, so that they compare like the number.
+// A stream is created before its first entry is received: if it is young, the entry need not be read. receivedAt is 8
+// bytes big-endian in an entry, so that they compare like the number.
 const FIND = statement(
   `SELECT heads.tenant_id, (CASE WHEN stream.created_at_ms < $2 THEN
      (SELECT substring(entry from 29 for 8) < int8send($2) FROM entries
@@ -32,7 +32,7 @@ const FIND = statement(
 export class AgedStreams {
   readonly #database: Database;
   readonly #held: HeldShares;
-  /** The tenant that was looked at last. */
+  /** The last tenant checked. */
   #reached = '';
 
   constructor(database: Database, held: HeldShares) {
@@ -40,7 +40,7 @@ export class AgedStreams {
     this.#held = held;
   }
 
-  /** Tenants whose open stream began before `cutMs`, from where the last portion ended. */
+  /** Tenants whose open stream began before `cutMs`, from the end of the last portion on. */
   async next(cutMs: number): Promise<AgedPortion> {
     const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs, this.#held.list()]);
     const aged = rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id'));

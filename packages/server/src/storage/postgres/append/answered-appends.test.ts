@@ -1,4 +1,4 @@
-// What is stored is answered, though something else of its pool cannot be.
+// Stored requests are answered even if others of their pool fail.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,7 +19,7 @@ async function entriesOf(tenant: string): Promise<number> {
   return rows.length;
 }
 
-/** Keeps others from a log. */
+/** Locks a log. */
 async function hold(tenant: string): Promise<Client> {
   const client = new Client({ connectionString: logs.url });
   await client.connect();

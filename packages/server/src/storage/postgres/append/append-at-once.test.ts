@@ -1,4 +1,4 @@
-// Appending upon heads that are only remembered, while others write to the same logs.
+// Appends to cached heads while others write to the same logs.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -45,7 +45,7 @@ test('once a head is known, requests that look nothing up are stored without a l
   await using database = new Database({ url: logs.url, connectionsMax: 1 });
   const writer = newWriter(database);
   for (let i = 0; i < 4; i++) await append(writer, requestOf(tenant));
-  // Each connection knows how often it has carried out what it has prepared.
+  // Each connection counts how often it has run its prepared statements.
   const { rows } = await database.plainly((client) =>
     client.query<{ times: number }>(
       'SELECT (generic_plans + custom_plans)::integer AS times FROM pg_prepared_statements WHERE name = $1',
@@ -59,7 +59,7 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
   const tenants = await logs.newTenants(50);
   await using database = new Database({ url: logs.url, connectionsMax: 1 });
   const writer = newWriter(database);
-  // So often that the database keeps one plan.
+  // Often enough that the database keeps one plan.
   for (let i = 0; i < 12; i++) await append(writer, requestOf(tenants[0]!));
   for (let i = 0; i < 8; i++) await append(writer, ...tenants.map((tenant) => requestOf(tenant)));
   const plan = await database.plainly(async (client) => {
@@ -75,7 +75,7 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
   assert.doesNotMatch(plan, /Nested Loop/);
 });
 
-test('pools that are handed over one behind the other come behind each other', async () => {
+test('pools keep the order in which they are handed over', async () => {
   const tenant = await logs.newTenant();
   const writer = newWriter();
   assert.deepEqual(await append(writer, requestOf(tenant)), [0]);
@@ -86,7 +86,7 @@ test('pools that are handed over one behind the other come behind each other', a
   );
 });
 
-test('a log that somebody else has moved on is gone on with from where it is', async () => {
+test('a log that another node has extended is continued from its new end', async () => {
   const tenant = await logs.newTenant();
   const [one, other] = [newWriter(), newWriter()];
   const places: number[] = [];
@@ -98,7 +98,7 @@ test('a log that somebody else has moved on is gone on with from where it is', a
   );
 });
 
-test('two who write to the same logs at once give each place once', async () => {
+test('two concurrent writers to the same logs use each index once', async () => {
   const tenants = [await logs.newTenant(), await logs.newTenant(), await logs.newTenant()];
   const writers = [newWriter(), newWriter()];
   const writing = writers.map(async (writer) => {
@@ -147,7 +147,7 @@ test('a log that was missed is left to those who lock it, for a second', async (
   assert.equal(isSent(), true);
 });
 
-test('of a pool, the log that somebody holds waits alone', async () => {
+test('only the locked log of a pool waits', async () => {
   const [held, free] = [await logs.newTenant(), await logs.newTenant()];
   const writer = newWriter();
   await append(writer, requestOf(held), requestOf(free));
@@ -172,7 +172,7 @@ test('of a pool, the log that somebody holds waits alone', async () => {
   assert.deepEqual([await entriesOf(held), await entriesOf(free)], [2, 2]);
 });
 
-test('what is stored is answered, also when the rest of the pool cannot be', async () => {
+test('stored requests are answered even if the rest of the pool fails', async () => {
   const [moved, free] = [await logs.newTenant(), await logs.newTenant()];
   const writer = newWriter();
   await append(writer, requestOf(moved), requestOf(free));
@@ -186,9 +186,9 @@ test('what is stored is answered, also when the rest of the pool cannot be', asy
   assert.deepEqual([await entriesOf(moved), await entriesOf(free)], [2, 2]);
 });
 
-test('whoever writes to a log without end does not keep others from it', async () => {
+test('a continuous writer does not lock others out of a log', async () => {
   const tenant = await logs.newTenant();
-  // Each with connections that commit as slowly as where a standby is waited for.
+  // Both use connections that commit as slowly as with a synchronous standby.
   const url = new URL(logs.url);
   url.searchParams.set('options', '-c commit_delay=60000 -c commit_siblings=0');
   await using one = new Database({ url: url.href, connectionsMax: 3 });

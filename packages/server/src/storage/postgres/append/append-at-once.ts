@@ -1,7 +1,7 @@
-// Appends a pool in one round trip, without locking its logs first: it is decided upon the heads as they are remembered, while
-// the pool before is still being committed, and stored only in logs that turn out to be there. What this could not store is
-// done again, upon locked heads. For requests that look nothing up: neither a key, nor a record, nor what was removed, nor an
-// id that the caller has given. And not for logs that another node writes to at the same time: there it would mostly be in vain.
+// Appends a pool in one round trip, without locking its logs first: it is decided with the cached heads, while the
+// previous pool is still being committed, and stored only in logs whose heads are up to date. The remaining requests
+// are repeated with locked heads. Only for requests without lookups: no key, no record, no purge notice, and no id of
+// the caller. Logs that another node writes to at the same time are excluded, since attempts would mostly fail.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -17,7 +17,7 @@ import type { Pipeline } from '../connection/pipeline.ts';
 import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
 import { PostgresPoolTables } from './pool-tables.ts';
 
-/** A request with its place in the pool and that of its first draft in the commitments. */
+/** A request with its position in the pool and the row of its first draft in the commitments. */
 export interface Numbered {
   readonly request: PooledRequest;
   readonly place: number;
@@ -30,9 +30,12 @@ export interface Given {
 }
 
 export interface SentPool {
-  /** What becomes of each request, by its place, if it is stored. */
+  /** The outcome of each request, by position, if it is stored. */
   readonly decided: ReadonlyMap<number, AppendOutcome>;
-  /** The tenants whose requests are durable. When it rejects, nothing is known of the commit, unless the tables refused it. */
+  /**
+   * The tenants whose requests are durable. If it rejects, the state of the commit is unknown, unless the tables
+   * refused it.
+   */
   readonly stored: Promise<ReadonlySet<TenantId>>;
 }
 
@@ -44,7 +47,7 @@ export interface AppendAtOnceParts {
   readonly clock: Pick<Clock, 'monotonicNs'>;
 }
 
-/** After a log was found elsewhere than it was thought to be, it is locked first for so long. */
+/** After a cached head was found outdated, the log is locked first for this long. */
 const SHARED_MS = 1000;
 const SHARED_MAX = 10_000;
 
@@ -58,7 +61,7 @@ export function canBeAtOnce(open: readonly Numbered[]): boolean {
   );
 }
 
-/** In order, so that nobody waits for anybody crosswise. */
+/** Sorted, to prevent deadlocks. */
 export function tenantsOf(open: readonly Numbered[]): TenantId[] {
   return [...new Set(open.map(({ request }) => request.tenant))].sort();
 }
@@ -72,7 +75,7 @@ export class AppendAtOnce {
     this.#parts = parts;
   }
 
-  /** These were not where they were thought to be. */
+  /** Reports logs whose cached heads were outdated. */
   missed(tenants: readonly TenantId[]): void {
     if (this.#sharedNs.size > SHARED_MAX) this.#sharedNs.clear();
     const nowNs = this.#parts.clock.monotonicNs();
@@ -80,7 +83,7 @@ export class AppendAtOnce {
     this.#parts.heads.forget(tenants);
   }
 
-  /** Undefined, and nothing is sent, if one of them is shared with others, or its head or a partition is not known here. */
+  /** Undefined, and nothing is sent, if a log is shared with other writers, or its head or a partition is unknown here. */
   send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
     const { pipeline, heads, months, writing } = this.#parts;
     const tenants = tenantsOf(open);

@@ -1,5 +1,5 @@
-// What keeps two nodes apart that write to one log at once: each guard of what goes at once is taken away, and what the others
-// still hold is looked at. The condition upon the leaf is the only one against an entry behind one that was never stored.
+// The guards against two nodes that write to one log at once: each guard is removed, and the remaining ones are tested.
+// The condition on the leaf is the only guard against an entry after one that was never stored.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ const GUARDS = {
 } as const;
 type Guard = keyof typeof GUARDS;
 
-/** Unique keys of entries; those of tables beside it are gone wherever one of them is. */
+/** Unique keys of entries; those of neighbouring tables are dropped with any of them. */
 const KEYS = {
   place: 'ALTER TABLE entries DROP CONSTRAINT entries_pkey',
   leafBefore: 'DROP INDEX entries_by_previous',
@@ -83,7 +83,7 @@ async function newTenant(client: Client): Promise<string> {
   return tenant;
 }
 
-/** What a node would send for its next pools, one behind the other, upon the head as it is now. */
+/** The statements that a node would send for its next pools, in sequence, with the current head. */
 async function nextPools(database: Database, tenant: string, count: number): Promise<unknown[][]> {
   const sent: unknown[][] = [];
   const commit = async (_scope: unknown, _statement: unknown, values: readonly unknown[]) => {
@@ -105,14 +105,14 @@ async function nextPools(database: Database, tenant: string, count: number): Pro
   return sent;
 }
 
-/** What is refused by a key is not written, as is what is passed by. */
+/** A row that a key refuses is not written, like one that is skipped. */
 async function write(client: Client, text: string, values: unknown[]): Promise<void> {
   await client.query({ text, values }).catch((error: Error & { code?: string }) => {
     assert.equal(error.code, '23505');
   });
 }
 
-/** The other has written and not committed when it begins. */
+/** The other node has written but not committed when it begins. */
 async function race(
   one: () => Promise<void>,
   other: () => Promise<void>,
@@ -124,7 +124,7 @@ async function race(
   await b.query('BEGIN');
   let isDone = false;
   const second = other().finally(() => (isDone = true));
-  // It is passed by, or waits for a key.
+  // It is skipped, or waits for a key.
   await until(async () => isDone || (await isAnybodyWaiting(a)));
   await a.query('COMMIT');
   await second;
@@ -138,7 +138,7 @@ async function isAnybodyWaiting(client: Client): Promise<boolean> {
 
 type Case = 'Stale' | 'Racing' | 'Behind';
 
-/** What is wrong with a log that two have written to, with these guards and keys left. */
+/** The faults of a log that two nodes have written to, with these guards and keys left. */
 async function faultsAfter(which: Case, guards: readonly Guard[], keys: readonly Key[]): Promise<string[]> {
   const url = await databaseWith(keys);
   const text = statementWith(guards);
@@ -161,7 +161,7 @@ async function faultsAfter(which: Case, guards: readonly Guard[], keys: readonly
         a,
         b,
       );
-    // The second of its pools was on the way already when the first was missed.
+    // The second of its pools was already sent when the first one missed.
     if (which === 'Behind') await write(b, text, behind);
     return await faultsOf(a, tenant);
   } finally {
@@ -188,19 +188,19 @@ test('all of them hold, and so do the condition and the lock without any key', a
     for (const which of CASES) assert.deepEqual(await faultsAfter(which, ALL_GUARDS, keys), [], which);
 });
 
-test('the key of places and that of the leaf before each keep a log from a fork alone', async () => {
+test('the key of indexes and that of previous leaves each prevent a fork alone', async () => {
   for (const key of ['place', 'leafBefore'] as const)
     for (const which of ['Stale', 'Racing'] as const)
       assert.deepEqual(await faultsAfter(which, [], [key]), [], `${key} ${which}`);
 });
 
-test('from an entry behind one that was never stored, the condition upon the leaf keeps it, and no key', async () => {
+test('only the condition on the leaf prevents an entry after one that was never stored', async () => {
   for (const guards of [['lock'], ['lock', 'index']] as const)
     assert.deepEqual(await faultsAfter('Behind', guards, ALL_KEYS), ['BrokenLink'], guards.join());
   assert.deepEqual(await faultsAfter('Behind', ['lock', 'leaf'], ALL_KEYS), []);
 });
 
-test('control: condition, lock and the key of ids are not enough, each by itself', async () => {
+test('control: condition, lock and the key of ids are each not enough alone', async () => {
   assert.deepEqual(await faultsAfter('Racing', ['index', 'leaf'], []), ['Fork']);
   assert.deepEqual(await faultsAfter('Stale', ['lock'], []), ['Fork']);
   assert.deepEqual(await faultsAfter('Racing', [], ['eventId']), ['Fork']);

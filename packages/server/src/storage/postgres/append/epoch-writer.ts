@@ -1,4 +1,4 @@
-// Begins a new log after a restore, where pool/epoch-judge.ts says that it is called for.
+// Begins a new log after a restore, if pool/epoch-judge.ts allows it.
 
 import type { TenantId } from '@tallystick/contract';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
@@ -33,10 +33,10 @@ const INSERT = statement(
   'INSERT INTO epochs (tenant_id, epoch, first_index, previous_checkpoint) VALUES ($1, $2, $3, $4)',
 );
 
-// What a node has said of the log that is over; none runs, or it would not be over.
+// Refusals of the ended log; no node is running now.
 const FORGET_REFUSALS = statement('DELETE FROM refused_logs WHERE tenant_id = $1');
 
-/** In the transaction in which the head was locked. */
+/** Runs in the transaction in which the head was locked. */
 export async function beginEpoch(
   parts: EpochParts,
   request: EpochRequest,

@@ -1,6 +1,6 @@
-// The heads of logs, locked: whoever has one may append to that log, and nobody else does meanwhile. A log that somebody
-// else has locked is passed by, so that nobody waits in line behind a slow one, and no two wait for each other. Heads are
-// remembered from commit to commit; one that another node has moved is read again, and held against the entries.
+// The heads of logs, locked: the holder of a lock is the only writer of that log. A log that another transaction has
+// locked is skipped, so that no pool queues behind a slow one, and there are no deadlocks. Heads are cached between
+// commits; one that another node has moved is read again, and compared with the entries.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError } from '@tallystick/evidence';
@@ -11,7 +11,7 @@ import { blobOf, blobOrNone, numberOf, numberOrNone, textIn } from '../../rows/c
 import { type Row, statement, type Transaction } from '../connection/database.ts';
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
-/** Where a head was when it was locked: it is moved only from there. */
+/** The state of a head when it was locked: it is moved only from there. */
 export interface HeadState {
   readonly nextIndex: number;
   readonly leaf: Uint8Array | undefined;
@@ -24,7 +24,7 @@ export interface LockedHead {
 
 export interface LockedHeads {
   readonly heads: ReadonlyMap<TenantId, LockedHead>;
-  /** Those that somebody else has locked. */
+  /** Logs that another transaction has locked. */
   readonly skipped: ReadonlySet<TenantId>;
   /** Logs that cannot be continued. */
   readonly faults: readonly TenantFault[];
@@ -37,10 +37,10 @@ const LOCK_TEXT =
 const LOCK = statement(`${LOCK_TEXT} SKIP LOCKED`);
 const LOCK_WAITING = statement(LOCK_TEXT);
 const THERE = statement('SELECT tenant_id FROM heads WHERE tenant_id = ANY($1)');
-/** Each looked up by itself: a join might go through all entries there are. */
+/** Separate lookups: a join might scan all entries. */
 const entryAt = (index: string, name: string) => `LEFT JOIN LATERAL (SELECT entry, leaf FROM entries
      WHERE entries.tenant_id = heads.tenant_id AND entries.leaf_index = ${index} LIMIT 1) AS ${name} ON true`;
-// Asked after the lock is taken, by a statement of its own: it sees what was committed before.
+// A separate statement after the lock, so that it sees earlier commits.
 const READ = statement(
   `SELECT heads.tenant_id, heads.next_index, newest.entry, newest.leaf,
      ${LOG_COLUMNS},
@@ -59,16 +59,16 @@ const READ = statement(
 
 export class Heads {
   readonly #logOrigin: string;
-  /** As they were committed, or will be once what is under way is. */
+  /** As committed, or as they will be once the pools under way are. */
   readonly #known = new Map<TenantId, Head>();
-  /** How far logs were when something was committed here last; kept when what is known is forgotten. */
+  /** The last committed size of each log; kept when the cache is cleared. */
   readonly #reached = new Map<TenantId, number>();
 
   constructor(logOrigin: string) {
     this.#logOrigin = logOrigin;
   }
 
-  /** With `waitMs` it waits for so long, and then throws; for one tenant only. */
+  /** With `waitMs` it waits this long, and then throws; for one tenant only. */
   async lock(transaction: Transaction, tenants: readonly TenantId[], waitMs?: number): Promise<LockedHeads> {
     if (waitMs !== undefined) await transaction.query(statement(`SET LOCAL lock_timeout = ${waitMs}`));
     const places = new Map<TenantId, HeadState>();
@@ -86,7 +86,7 @@ export class Heads {
         continue;
       }
       const head = this.#knownAt(tenant, from);
-      // Moved on by the pool; what is known is what was committed.
+      // A copy: the pool moves it, and the cache holds committed heads.
       if (head === undefined) unknown.push(tenant);
       else heads.set(tenant, { head: copyOf(head), from });
     }
@@ -99,7 +99,7 @@ export class Heads {
     return { heads, skipped: await this.#skipped(transaction, tenants, places), faults };
   }
 
-  /** Where these are by all that is known here, if that is known of each; nobody has locked them. */
+  /** The cached heads, if all of them are known; the logs are not locked. */
   remembered(tenants: readonly TenantId[]): LockedHeads | undefined {
     const heads = new Map<TenantId, LockedHead>();
     for (const tenant of tenants) {
@@ -112,15 +112,15 @@ export class Heads {
     return { heads, skipped: new Set(), faults: [] };
   }
 
-  /** They are committed as they stand now, or will be: before they are moved again it is held against what is stored. */
+  /** Stores heads that are committed, or will be: they are compared with the database before they are moved again. */
   remember(locked: Iterable<LockedHead>): void {
     if (this.#known.size > HEADS_REMEMBERED_MAX) this.#known.clear();
     for (const { head } of locked) this.#known.set(head.tenantId, head);
   }
 
   /**
-   * So far it was committed, and whoever appended was told. A log that is shorter later was put back: what is appended to it
-   * then would stand where something else stood that may be signed already.
+   * Records a committed and acknowledged size. A log that is shorter later was put back: new entries would replace
+   * others that may be signed already.
    */
   reached(tenant: TenantId, nextIndex: number): void {
     const before = this.#reached.get(tenant) ?? 0;
@@ -135,7 +135,7 @@ export class Heads {
     for (const tenant of tenants) this.#known.delete(tenant);
   }
 
-  /** What is known of it, if that is where it stands now. */
+  /** The cached head, if it matches the current state. */
   #knownAt(tenant: TenantId, { nextIndex, leaf }: HeadState): Head | undefined {
     const head = this.#known.get(tenant);
     if (head === undefined || head.nextIndex !== nextIndex) return undefined;
@@ -166,7 +166,7 @@ export class Heads {
   }
 }
 
-/** What moves is the head itself; its bytes are replaced, never changed. */
+/** The head object is changed in place; its byte arrays are replaced, never changed. */
 function copyOf(head: Head): Head {
   return { ...head, stream: head.stream && { ...head.stream } };
 }

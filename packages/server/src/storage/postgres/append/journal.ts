@@ -1,10 +1,9 @@
-// Appending: one transaction for a whole pool of requests of many tenants. Where nothing is to be looked up, it is one
-// statement that is sent while the pool before is still being committed (append-at-once.ts). Otherwise, and for what that could
-// not store, the logs are locked first; keys and ids are looked up after that, so that of two who ask the same thing, on
-// whichever node, one stores and the other finds it. Logs that somebody else has locked wait for the next attempt. What the
-// database refuses is tried again tenant by tenant, so that one bad log fails alone. When anything else is thrown, nothing is
-// known of the commit. Where tables are distributed it is one transaction for each tenant from the beginning: a commit then
-// concerns one machine, and needs no other.
+// Appends a whole pool of requests of many tenants in one transaction. Without lookups this is one statement, sent
+// while the previous pool is still being committed (append-at-once.ts). Otherwise, and for requests that it could not
+// store, the logs are locked first; keys and ids are looked up afterwards, so that of two equal requests on any nodes
+// one stores and the other finds it. Locked logs wait for the next attempt. A pool that the database refuses is retried
+// tenant by tenant, so that one bad log fails alone. After any other error the state of the commit is unknown. With
+// distributed tables there is one transaction per tenant from the start: a commit then involves one machine only.
 
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -46,7 +45,7 @@ export interface JournalOptions extends StreamWriterOptions {
 
 type Result = AppendOutcome;
 
-/** Where each is of one tenant. */
+/** If each is of one tenant. */
 export const COMMITS_AT_ONCE = 8;
 
 const STREAM = statement('SELECT 1 FROM streams WHERE tenant_id = $1 AND stream_id = $2');
@@ -95,14 +94,14 @@ export class Journal {
     try {
       await this.#appendLocked(open, { commitments, now }, results, onHeld);
     } catch (error) {
-      // What is stored is stored, and must be answered.
+      // Stored requests must be answered.
       if (decidedIn(results).size === 0) throw error;
       for (const { place } of open) results[place] ??= { status: 'Faulty', error: perhaps(error) };
     }
     return results;
   }
 
-  /** Until all are decided. */
+  /** Repeats until all are decided. */
   async #appendLocked(
     wanted: readonly Numbered[],
     given: Given,
@@ -116,7 +115,7 @@ export class Journal {
         ? await this.#appendWaiting(open, given, results)
         : await this.#appendOrEach(open, given, results);
       if (open.length === 0) break;
-      // Nobody else need wait for these.
+      // The decided requests need not wait for the others.
       if (attempt === 0) onHeld?.(decidedIn(results));
       if (await wait.pause()) continue;
       for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
@@ -143,7 +142,7 @@ export class Journal {
     });
   }
 
-  /** Seals a portion of the streams that have reached their age; true when there may be more. */
+  /** Seals a portion of the streams that have reached their age; true if there may be more. */
   async sealAged({ nowMs, steadyNowMs }: AppendTime, except: readonly TenantId[] = []): Promise<boolean> {
     const { ms } = this.#options.streams.sealAfter;
     const { tenants, hasMore } = await this.#agedStreams.next(Math.floor(nowMs / ms) * ms);
@@ -152,12 +151,12 @@ export class Journal {
     return hasMore;
   }
 
-  /** Removes a portion of the keys whose window has ended; true when there may be more. */
+  /** Removes a portion of the keys whose window has ended; true if there may be more. */
   sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
     return sweepUsedKeys(this.#database, steadyNowMs);
   }
 
-  /** A durable commit of next to nothing. */
+  /** A durable commit of almost nothing. */
   async probe(): Promise<void> {
     await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) => t.change(PROBE));
   }
@@ -172,21 +171,21 @@ export class Journal {
       await this.#locked.commit(scope, async ({ streams }, _, tables) => {
         for (const tenant of tenants) {
           const head = tables.head(tenant);
-          // An append may have been faster, or somebody may be at it.
+          // An append may have sealed it already, or holds the lock.
           if (head !== undefined && streams.isAged(head, now.nowMs)) streams.seal(head, 'Age', now.nowMs);
         }
       });
     } catch (error) {
       if (!isOfOneLog(error)) throw error;
-      // A log that refuses its seal refuses events and checkpoints too: whoever needs it is told there.
+      // A log that refuses its seal also refuses events and checkpoints, and the error is reported there.
       if (tenants.length > 1) for (const tenant of tenants) await this.#sealTogetherOrEach([tenant], now);
     }
   }
 
-  /** Those that it could not store are given back. */
+  /** Returns the requests that it could not store. */
   async #appendAtOnce(open: Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
     if (open.length === 0 || !canBeAtOnce(open) || (await this.#database.isDistributed())) return open;
-    // Only sent in its turn: the next one need not wait for the answer.
+    // Only the sending takes a turn: the next pool need not wait for the answer.
     const sent = await this.#turns.take('', async () => this.#atOnce.send(open, given));
     if (sent === undefined) return open;
     try {
@@ -202,7 +201,7 @@ export class Journal {
     }
   }
 
-  /** Those whose logs somebody else has locked are given back. */
+  /** Returns the requests whose logs are locked. */
   async #appendOrEach(open: readonly Numbered[], given: Given, results: Result[]): Promise<Numbered[]> {
     const tenants = tenantsOf(open);
     const ofEach = tenants.map((tenant) => open.filter(({ request }) => request.tenant === tenant));
@@ -223,13 +222,13 @@ export class Journal {
   }
 
   /**
-   * Each tenant in a transaction of its own. The machine of one may be away: what the others have stored is stored, and must
-   * be answered. Throws if none was.
+   * Uses one transaction per tenant. The machine of one tenant may be unavailable: stored requests of others must be
+   * answered. Throws if none was stored.
    */
   async #appendApart(ofEach: readonly Numbered[][], given: Given, results: Result[]): Promise<Numbered[]> {
     const left: Numbered[] = [];
     const failed = new Map<readonly Numbered[], unknown>();
-    // One after the other, but so many of these at once.
+    // In order, with this many at once.
     const waiting = ofEach.values();
     const appendNext = async () => {
       for (const own of waiting) {
@@ -253,7 +252,7 @@ export class Journal {
     return open.filter(({ place }) => !decided.has(place));
   }
 
-  /** That of one tenant, whose log is waited for; those that are still open are given back. */
+  /** Waits for the log of one tenant; returns the requests that are still open. */
   async #appendWaiting(
     open: readonly Numbered[],
     given: Given,
@@ -271,7 +270,7 @@ export class Journal {
     return open.filter(({ place }) => !decided.has(place));
   }
 
-  /** One tenant's log, as soon as nobody else has it. */
+  /** Runs as soon as the lock of one tenant's log is free. */
   async #untilLocked<T>(
     tenant: TenantId,
     asked: Omit<TransactionScope, 'tenants'>,
@@ -305,7 +304,7 @@ function wishOf(open: readonly Numbered[], { now }: Given): TransactionScope {
   return { tenants: tenantsOf(open), wanted, steadyNowMs: now.steadyNowMs };
 }
 
-/** Gives what becomes of them, by their places; of those whose logs were passed by nothing. */
+/** Returns the outcomes by position; requests of skipped logs have none. */
 function decidesOn(open: readonly Numbered[], { commitments, now }: Given): Work<Map<number, Result>> {
   return async (writer, _transaction, _tables, { skipped, faults }) => {
     const decided = new Map<number, Result>();
@@ -323,7 +322,7 @@ function decidesOn(open: readonly Numbered[], { commitments, now }: Given): Work
   };
 }
 
-/** Somebody has to decide how to go on with it. */
+/** An operator has to decide how to continue. */
 const REFUSED_SECONDS = 60;
 
 function toldOf(fault: TenantFault): Error {
@@ -332,7 +331,7 @@ function toldOf(fault: TenantFault): Error {
   return new AuditError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: REFUSED_SECONDS });
 }
 
-/** Those that are still open have no result, and no place in it. */
+/** Open requests have no result yet. */
 function decidedIn(results: readonly Result[]): Map<number, Result> {
   return new Map([...results.entries()].filter(([, result]) => result !== undefined));
 }
@@ -341,7 +340,7 @@ function lockedTooLong(): AuditError {
   return new AuditError('SERVICE_UNAVAILABLE', 'The log was written to by others for too long. Try again.');
 }
 
-/** For one whose machine did not answer. */
+/** For a tenant whose machine did not answer. */
 function perhaps(cause: unknown): AuditError {
   return new AuditError(
     'SERVICE_UNAVAILABLE',
@@ -350,12 +349,12 @@ function perhaps(cause: unknown): AuditError {
   );
 }
 
-/** Others need not fail with it. */
+/** Other tenants are not affected. */
 function isOfOneLog(error: unknown): error is Error {
   return isRefusal(error) || error instanceof TenantFault;
 }
 
-/** Class 23: what the tables refuse is of one log. */
+/** Class 23: an integrity violation, which concerns one log. */
 function isRefusal(error: unknown): error is Error {
   return (
     error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('23')

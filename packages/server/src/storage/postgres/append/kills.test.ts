@@ -1,4 +1,4 @@
-// What is acknowledged is there after the database was killed at any moment, once, and in one history (P1, short form).
+// Acknowledged events survive kills of the database at any moment, once, and in one history (P1, short form).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,12 +9,12 @@ import { draftOf, now, placedIn, request } from '../../conformance/claims.ts';
 
 const TENANTS = ['acme', 'beta'];
 const ROUNDS = 3;
-/** However slow the machine is. */
+/** Enough for slow machines. */
 const PATIENCE_MS = 120_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Sends from two nodes, and what was acknowledged of it. */
+/** Sends from two nodes, and records acknowledgements. */
 class Senders implements AsyncDisposable {
   readonly acknowledged = new Map(TENANTS.map((tenant) => [tenant, new Set<string>()]));
   failures = 0;
@@ -49,7 +49,7 @@ class Senders implements AsyncDisposable {
   }
 }
 
-/** Until so many more are acknowledged. */
+/** Waits for this number of further acknowledgements. */
 async function until(senders: Senders, count: number): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while (senders.count < count) {
@@ -58,7 +58,7 @@ async function until(senders: Senders, count: number): Promise<void> {
   }
 }
 
-/** How many of what was acknowledged are not there. */
+/** The number of acknowledged events that are missing. */
 async function lostIn(url: string, { acknowledged }: Senders): Promise<number> {
   let lost = 0;
   for (const tenant of TENANTS) {
@@ -79,7 +79,7 @@ async function logsOn(
   return { url, nodes, logs: [1, 2].map(() => nodes.use(startLogNode(url)).log) };
 }
 
-test(`nothing acknowledged is lost by ${ROUNDS} kills of the database, and nodes go on by themselves`, async () => {
+test(`nothing acknowledged is lost by ${ROUNDS} kills of the database, and nodes continue by themselves`, async () => {
   await using server = await startPostgres();
   const { url, nodes, logs } = await logsOn(server);
   await using _ = nodes;
@@ -96,18 +96,18 @@ test(`nothing acknowledged is lost by ${ROUNDS} kills of the database, and nodes
   }
 });
 
-/** Takes away, within each transaction, what it asked for: that its commit waits for the disk. */
+/** Turns off, within each transaction, that its commit waits for the disk. */
 const FORGETFUL = `
   CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM set_config('synchronous_commit', 'off', true); RETURN NULL; END $$;
   CREATE TRIGGER forgetful AFTER UPDATE ON heads EXECUTE FUNCTION forget()`;
 
-test('control: where a commit does not wait for the disk, a kill loses what was acknowledged, and this sees it', async () => {
+test('control: where a commit does not wait for the disk, a kill loses acknowledged events, and this test finds it', async () => {
   await using server = await startPostgres({ autovacuum: 'off' });
   const { url, nodes, logs } = await logsOn(server);
   await using _ = nodes;
   await raw(url, FORGETFUL);
-  // Nobody else writes what a commit does not wait for.
+  // Only the WAL writer flushes commits that do not wait.
   const [writer] = await raw(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'");
   process.kill(Number(writer!['pid']), 'SIGSTOP');
   await using senders = new Senders(logs);

@@ -1,10 +1,10 @@
-// How long somebody looks for a log that somebody else has locked: with pauses that grow, up to an end.
+// Pauses between attempts to lock a log: they grow, up to a time limit.
 
 import { type Clock, wait } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 
 const WAITED_MS_MAX = 5000;
-/** After so long it does not help to look more often. */
+/** After this time, more frequent attempts do not help. */
 const LONG_MS = 200;
 const PAUSE_MS = 2;
 const PAUSE_MS_MAX = 25;
@@ -28,7 +28,7 @@ export class LockWait {
     return this.#waitedMs > LONG_MS;
   }
 
-  /** False, and at once, when that was enough. */
+  /** False, and at once, when the time limit is reached. */
   async pause(): Promise<boolean> {
     if (this.#waitedMs > WAITED_MS_MAX) return false;
     const { clock, random } = this.#parts;

@@ -1,7 +1,6 @@
-// Transactions upon locked heads. Mostly logs that somebody else has locked are passed by. But who writes to one without end
-// leaves it free for moments only, which others who look now and then hardly ever meet: whoever has looked for some time waits
-// for its one log in the database, which lets them in one after the other. Nothing else is held meanwhile, so that no two wait
-// for each other.
+// Transactions with locked heads. Usually locked logs are skipped. But a continuous writer leaves a log free only for
+// moments, which occasional attempts rarely hit: after some time, a transaction waits for its one log in the database,
+// which queues the writers. It holds no other lock meanwhile, so there is no deadlock.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Head } from '../../pool/head.ts';
@@ -14,7 +13,7 @@ import type { Pipeline } from '../connection/pipeline.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
 import type { KeyedQueue } from '../../../runtime/turns.ts';
 
-/** Which logs a transaction is about, and what it looks up. */
+/** The logs of a transaction, and its lookups. */
 export interface TransactionScope {
   readonly tenants: readonly TenantId[];
   readonly wanted: readonly Wanted[];
@@ -32,17 +31,17 @@ export interface LockedCommitsParts {
   readonly database: Database;
   readonly heads: Heads;
   readonly turns: KeyedQueue;
-  /** Empty before anything is locked here that is not waited for. */
+  /** Must be idle before heads are locked here without waiting. */
   readonly pipeline: Pipeline;
   readonly months: ContentMonths;
   readonly writing: StreamWriterOptions;
-  /** Told when one has failed: what is remembered of the database may be wrong. */
+  /** Called when a commit has failed: cached facts about the database may be wrong. */
   readonly onFailure: () => void;
 }
 
-/** So long is a log waited for at a time. */
+/** The longest single wait for a log. */
 const WAITED_MS_MAX = 2000;
-/** A commit that fails beside it makes the journal forget which partitions are there; hardly ever twice in a row. */
+/** A failed commit beside it clears the known partitions; that rarely happens twice in a row. */
 const ATTEMPTS_MAX = 3;
 
 export class LockedCommits {
@@ -53,7 +52,7 @@ export class LockedCommits {
     this.#parts = parts;
   }
 
-  /** Passes by logs that somebody else has; others of this process come before and behind it. */
+  /** Skips locked logs; runs in turn with the other commits of this process. */
   async commit<T>(scope: TransactionScope, work: Work<T>): Promise<T> {
     const { database, turns, pipeline } = this.#parts;
     // Two at once would only lock each other out of the logs that they have in common.
@@ -65,8 +64,8 @@ export class LockedCommits {
   }
 
   /**
-   * Waits for the log of one tenant; undefined if it was not to be had. In no turn, so that others of this process go on; and
-   * one at a time, so that connections are left for them.
+   * Waits for the log of one tenant; undefined if the lock was not available. Runs outside the turns, so that other
+   * commits continue, and one at a time, so that they have connections left.
    */
   async commitWaiting<T>(scope: TransactionScope, work: Work<T>): Promise<T | undefined> {
     if (this.#isWaiting) return undefined;
@@ -81,7 +80,7 @@ export class LockedCommits {
     }
   }
 
-  /** Where a partition is missing, the transaction is rolled back and begins anew once the partition is there. */
+  /** If a partition is missing, the transaction is rolled back and restarted once the partition exists. */
   async #commit<T>(scope: TransactionScope, work: Work<T>, waitMs?: number): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

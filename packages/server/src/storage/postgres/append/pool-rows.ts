@@ -1,5 +1,5 @@
-// The rows of a pool on their way to the database: one statement writes all of them, and moves the heads, each only from
-// where it was when it was locked. Where tables are distributed it is one for each table, and the rows are of one tenant.
+// The rows of a pool: one statement writes all of them, and moves the heads, each only from its locked state. With
+// distributed tables there is one statement per table, and all rows are of one tenant.
 
 import assert from 'node:assert/strict';
 import type { DraftOutcome, Once } from '../../../streams/log.ts';
@@ -31,7 +31,7 @@ import {
 
 const BYTES_AT_FIRST = 64 * 1024;
 
-/** How a column of such values is sent. */
+/** Encodes a column of such values. */
 type Encode = (column: never[]) => Uint8Array;
 
 const ENTRY_COLUMNS: readonly Encode[] = [
@@ -50,7 +50,7 @@ const USED_KEY_COLUMNS: readonly Encode[] = [texts, texts, texts, byteas, smalli
 const HEAD_COLUMNS: readonly Encode[] = [texts, bigints, byteas, bigints, byteas];
 
 export class PoolRows {
-  /** Of all rows, in one piece; it grows. */
+  /** The bytes of all rows, in one growing buffer. */
   #bytes = Buffer.allocUnsafe(BYTES_AT_FIRST);
   #length = 0;
   // Column by column, as they are sent.
@@ -62,7 +62,7 @@ export class PoolRows {
     return this.#entries[0]!.length === 0 && this.#usedKeys[0]!.length === 0;
   }
 
-  /** Of the contents: the partitions that they go to. */
+  /** The partitions of the contents. */
   get months(): ReadonlySet<number> {
     // The fourth of ENTRY_COLUMNS.
     return new Set(this.#entries[3] as number[]);
@@ -101,7 +101,7 @@ export class PoolRows {
     put(this.#usedKeys, [tenantId, operation, key, fingerprint, classification, ...answer]);
   }
 
-  /** Throws unless every head was still where it had been. */
+  /** Throws unless every head was still in its locked state. */
   async write(transaction: Transaction, locked: Iterable<LockedHead>): Promise<void> {
     const heads = movedIn(locked);
     const moved = heads[0]!.length;
@@ -112,7 +112,7 @@ export class PoolRows {
       throw new Error(`${moved - count} of ${moved} heads were not where they were locked`);
   }
 
-  /** For WRITE_AT_ONCE, which no key is used up by. */
+  /** For WRITE_AT_ONCE, which uses up no keys. */
   valuesAtOnce(heads: Iterable<LockedHead>): Value[] {
     assert.equal(this.#usedKeys[0]!.length, 0, 'a key is looked up before it is used up');
     return [
@@ -123,7 +123,7 @@ export class PoolRows {
     ];
   }
 
-  /** How many heads were moved. */
+  /** Returns the number of moved heads. */
   async #writeAll(transaction: Transaction, heads: readonly Value[][]): Promise<number> {
     const values = [
       this.#allBytes(),
@@ -138,7 +138,7 @@ export class PoolRows {
     return numberOf(row, 'moved');
   }
 
-  /** The same for one tenant, a table at a time; sent one behind the other. */
+  /** The same for one tenant, one table at a time; sent without waiting in between. */
   async #writeOne(transaction: Transaction, heads: readonly Value[][]): Promise<number> {
     const [entryTenants, streamTenants, keyTenants] = [this.#entries, this.#streams, this.#usedKeys].map(
       ([tenants]) => tenants,
@@ -176,7 +176,7 @@ export class PoolRows {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Room for so many more bytes; gives where it begins. */
+  /** Makes room for this number of bytes; returns its offset. */
   #reserve(bytes: number): number {
     const at = this.#length;
     this.#length += bytes;
@@ -189,7 +189,7 @@ export class PoolRows {
   }
 }
 
-/** Column by column: whose head it is, where it was, and where it is now. */
+/** Column by column: the tenant, the old and the new state. */
 function movedIn(locked: Iterable<LockedHead>): Value[][] {
   const columns = columnsFor(HEAD_COLUMNS);
   for (const { head, from } of locked)

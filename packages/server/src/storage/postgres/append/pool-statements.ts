@@ -1,11 +1,11 @@
-// What writes the rows of a pool. Bytes of all rows go in one piece, and the database takes them apart by place and length,
-// which costs it less than a value for each, and nobody a temporary table.
+// The statements that write the rows of a pool. The bytes of all rows are sent as one value, and the database splits it
+// by offset and length, which is cheaper than a value per row, and needs no temporary table.
 
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../pool/commitments.ts';
 import { type Statement, statement } from '../connection/database.ts';
 
-// The bytes of a row, in this order; behind them the fingerprint, if there is one, and the two texts.
+// The bytes of a row, in this order; then the fingerprint, if there is one, and the two texts.
 export const LEAF_AT = ENTRY_BYTES;
 export const ROOT1_AT = LEAF_AT + HASH_BYTES;
 export const ROOT2_AT = ROOT1_AT + HASH_BYTES;
@@ -37,8 +37,8 @@ export const FEW_TENANTS = 8;
 export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
 
 /**
- * The same where it is about more tenants than a few: the database plans for a few, and would compare each with each. It keeps
- * what it has planned by the name of a statement, so this one has another.
+ * The same for many tenants: the database plans for few, and would compare each with each. Plans are kept by statement
+ * name, so this one has another name.
  */
 const ofMany = ({ text }: Statement) => statement(`/* of many */ ${text}`);
 
@@ -68,9 +68,9 @@ export const WRITE = statement(
 export const WRITE_MANY = ofMany(WRITE);
 
 /**
- * The same without a lock before: a log is locked here, if it is where it was thought to be and nobody else has it. Of the others
- * nothing is written. Gives the tenants whose logs were. Named once more where heads are looked up: the database would not know
- * that they are few.
+ * The same without a lock before: a log is locked here, if its head is as expected and no other transaction holds it.
+ * Nothing is written to the others. Returns the tenants that were written. Heads are looked up with an additional
+ * condition: otherwise the database would not know that they are few.
  */
 export const WRITE_AT_ONCE = statement(
   `WITH moved AS MATERIALIZED (
@@ -96,9 +96,9 @@ export const WRITE_AT_ONCE = statement(
 );
 export const WRITE_MANY_AT_ONCE = ofMany(WRITE_AT_ONCE);
 
-// Where tables are distributed: of one tenant, a statement for each table. What is inserted is joined with the head, by which
-// the database sees that all of it happens on one machine; otherwise it would gather the rows and send them on by COPY,
-// which the security of rows does not allow.
+// For distributed tables: one tenant, one statement per table. The insert is joined with the head, which shows the
+// database that everything happens on one machine; otherwise it would gather the rows and send them by COPY, which
+// row-level security does not allow.
 
 const ROWS = `heads, unnest($3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[], $8::integer[],
   $9::integer[], $10::integer[]) AS row (${ROW_COLUMNS}) WHERE heads.tenant_id = $2`;

@@ -1,5 +1,5 @@
-// What a pool looks up and puts. All of it is read before, in few statements, once the logs are locked; then the pool is
-// decided in memory, and what it has put is seen by what is looked up after it. One statement writes the rows.
+// The lookups and writes of a pool. Everything is read in a few statements once the logs are locked; then the pool is
+// decided in memory, where lookups see earlier writes. One statement writes the rows.
 
 import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
@@ -26,7 +26,7 @@ import { RecordRows } from '../records/records.ts';
 import { valuesOf } from '../../work/job-tables.ts';
 import { JOB_STATEMENTS } from '../work/work.ts';
 
-// Each looked up by itself, which LIMIT makes sure of: a join might go through all that there is.
+// LIMIT forces separate lookups: a join might scan everything.
 const USED_KEYS = ofTenants(
   3,
   (
@@ -65,7 +65,7 @@ export class PostgresPoolTables implements PoolTables {
     this.#locked = locked;
   }
 
-  /** Reads all that these requests will look up. */
+  /** Reads everything that these requests will look up. */
   async load(transaction: Transaction, requests: readonly Wanted[], steadyNowMs: number): Promise<void> {
     const locked = requests.filter(({ tenant }) => this.#locked.heads.has(tenant));
     const keys = locked.flatMap(({ tenant, once }) => (once === undefined ? [] : [{ tenant, ...once }]));
@@ -96,10 +96,10 @@ export class PostgresPoolTables implements PoolTables {
     for (const row of idRows) this.#takeId(row);
   }
 
-  /** Those that the notice could overlap. */
+  /** The deletions that the notice could overlap. */
   async #loadDeletions(transaction: Transaction, tenant: TenantId, { texts }: PooledDraft): Promise<void> {
     const { logFirstIndex } = this.head(tenant)!;
-    // The log may have grown by others of the pool before it is decided upon.
+    // Other requests of the pool may extend the log before it is decided.
     const endIndex = Number.MAX_SAFE_INTEGER;
     const spans = spansOr(() => purgedSpans(texts[1], { logFirstIndex, endIndex }));
     const [first, last] = [spans[0], spans.at(-1)];
@@ -107,7 +107,7 @@ export class PostgresPoolTables implements PoolTables {
     await this.#deletions.load(transaction, tenant, { ...first, endIndex: last.endIndex });
   }
 
-  /** Writes all that was put. */
+  /** Writes all added rows. */
   async write(transaction: Transaction): Promise<void> {
     if (!this.rows.isEmpty) await this.rows.write(transaction, this.#locked.heads.values());
     await this.#deletions.write(transaction);
@@ -131,7 +131,7 @@ export class PostgresPoolTables implements PoolTables {
   putEntry(head: Head, entry: NewEntry): void {
     const { draft, index, receivedAtMs } = entry;
     const { eventId, sentFingerprint: fingerprint } = draft;
-    // Nobody looks for one that was made here.
+    // Ids that were made here are never looked up.
     if (fingerprint !== undefined) {
       const classification = classificationAt(draft.classification);
       this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint, classification });
@@ -187,14 +187,14 @@ export class PostgresPoolTables implements PoolTables {
     this.#ids.set(nameOf(tenant, eventId), {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      // Of one that is purged nothing is compared any more, also while it is still there.
+      // Purged content is not compared any more, even while it still exists.
       fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
       classification: orTenantFault(tenant, () => classificationIn(row)),
     });
   }
 }
 
-/** None for a text that is no purge notice: the pool writer refuses it. */
+/** Empty for a text that is not a purge notice: the pool writer refuses it. */
 function spansOr(read: () => IndexSpan[]): IndexSpan[] {
   try {
     return read();
@@ -204,7 +204,7 @@ function spansOr(read: () => IndexSpan[]): IndexSpan[] {
   }
 }
 
-/** No part of it holds a line break. */
+/** No part contains a line break. */
 function nameOf(...parts: readonly string[]): string {
   return parts.join('\n');
 }

@@ -1,4 +1,4 @@
-// Keys whose window has ended are swept away while others put them to use anew.
+// Expired keys are swept while other transactions reuse them.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -15,7 +15,7 @@ const SLOW_LOCK = 77;
 let logs: IndexedLogs;
 before(async () => {
   logs = await IndexedLogs.open();
-  // Whoever changes a row commits once this lock is free, as where the disk is slow.
+  // A transaction that changes a row commits once this lock is free, as on a slow disk.
   await logs.raw(
     `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
        $$ BEGIN PERFORM pg_advisory_xact_lock(${SLOW_LOCK}); RETURN NULL; END $$;
@@ -43,7 +43,7 @@ async function waiters(type: 'advisory' | 'transactionid'): Promise<number> {
   return (await logs.raw('SELECT 1 FROM pg_stat_activity WHERE wait_event = $1', [type])).length;
 }
 
-test('a key that is put to use anew while it is swept stays in use', async () => {
+test('a key that is reused during a sweep stays in use', async () => {
   const tenant = await logs.newTenant();
   const [one, other] = [newWriter(logs.database), newWriter(logs.database)];
   await one.append([keyed(tenant, HOUR_MS)], at(0));
@@ -60,7 +60,7 @@ test('a key that is put to use anew while it is swept stays in use', async () =>
   const again = () => one.append([keyed(tenant, 26 * HOUR_MS)], at(2 * HOUR_MS + 60_000));
   assert.equal((await again())[0]?.status, 'Repeated');
 
-  // Whoever uses a key for long is not waited for.
+  // The sweep does not wait for a transaction that holds a key for long.
   await holder.query(`BEGIN; UPDATE ${SCHEMA}.used_keys SET note = '' WHERE tenant_id = '${tenant}'`);
   assert.equal(await other.sweepUsedKeys(27 * HOUR_MS), false);
   await holder.query('ROLLBACK');

@@ -1,19 +1,19 @@
-// Removes keys of idempotency whose window has ended, while others may be using them anew.
+// Removes idempotency keys whose window has ended, while other transactions may reuse them.
 
 import { type Database, isLockNotAvailable, PROJECTOR, statement } from '../connection/database.ts';
 
 const ROWS_MAX = 1000;
 
-// Asked for again outside: whoever has a row locked may have put the key to use anew, and the window is that of the new use.
+// The condition is repeated outside: a transaction that held the row may have reused the key with a new window.
 const SWEEP = statement(
   `DELETE FROM used_keys WHERE expires_at_ms <= $1 AND (tenant_id, operation, key) IN (
      SELECT tenant_id, operation, key FROM used_keys
      WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${ROWS_MAX})`,
 );
-/** Less than that after which the database looks for a deadlock: of the two, it is the sweep that begins anew. */
+/** Shorter than the database's deadlock timeout, so that the sweep, not the other transaction, is aborted. */
 const BRIEFLY = statement("SET LOCAL lock_timeout = '100ms'");
 
-/** True when there may be more. */
+/** True if there may be more. */
 export async function sweepUsedKeys(database: Database, steadyNowMs: number): Promise<boolean> {
   try {
     const swept = await database.inTransaction(PROJECTOR, async (transaction) => {
@@ -22,7 +22,7 @@ export async function sweepUsedKeys(database: Database, steadyNowMs: number): Pr
     });
     return swept === ROWS_MAX;
   } catch (error) {
-    // Somebody uses one of them: the next sweep finds them again.
+    // A key is in use: the next sweep finds them again.
     if (isLockNotAvailable(error)) return false;
     throw error;
   }

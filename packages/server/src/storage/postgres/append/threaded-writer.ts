@@ -1,4 +1,4 @@
-// The log's writing side in a thread of its own.
+// The writing side of the log in a separate thread.
 
 import type { LogWriter } from '../../../streams/log.ts';
 import { type CallMessage, callsTo } from '../../../runtime/calls.ts';
@@ -13,7 +13,7 @@ const startThread = threadsBeside(import.meta.url);
 
 export interface ThreadedWriterParts extends Omit<WriterData, 'areDivided'> {
   readonly held: HeldShares;
-  /** Told when the thread has died: what it was doing is unknown. */
+  /** Called when the thread has died: the state of its work is unknown. */
   readonly onCrash: (error: Error) => void;
 }
 
@@ -24,7 +24,7 @@ export async function startWriter(parts: ThreadedWriterParts): Promise<LogWriter
   await thread.opened;
   const shares = callsTo<HeldShares>(thread, 'held');
   held.handOnTo((leases, remainingNs) => {
-    // Of a thread that is no more, others are told.
+    // The crash of the thread is reported elsewhere.
     shares.setFor(leases, remainingNs).catch(() => {});
   });
   const pools = callsTo<Pools>(thread, 'pools');

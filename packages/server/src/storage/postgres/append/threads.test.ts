@@ -1,5 +1,5 @@
-// What is the same whether there are threads or not: errors, the part of the logs that a node looks after, and an end in
-// which nothing that was asked stays without an answer.
+// Behaviour that is the same with and without threads: errors, the shares of a node, and a shutdown that answers every
+// call.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -59,7 +59,7 @@ const EVENT = {
   submittedBy: 'key:1',
 };
 
-test('a database that cannot be asked is one error, wherever it is asked', async () => {
+test('an unavailable database gives the same error everywhere', async () => {
   const own = await startPostgres();
   try {
     await using storage = await open(await migratedOn(own));
@@ -97,7 +97,7 @@ test('the thread follows the logs that its node holds, from when it holds them u
   assert.equal((await storage.index.turn()).taken, 0);
 });
 
-test('of a pool with a log that somebody holds, the others are told at once', async () => {
+test('in a pool with a locked log, the others are answered at once', async () => {
   const url = await migratedOn(server);
   await using storage = await openWith({ open: () => open(url) } as never, 'acme', 'beta');
   const holder = new Client({ connectionString: url });
@@ -114,7 +114,7 @@ test('of a pool with a log that somebody holds, the others are told at once', as
   assert.deepEqual([acme!.status, placedIn(beta).length], ['Done', 2]);
 });
 
-test('what was asked before the end is answered, and nothing after it', async () => {
+test('calls before the shutdown are answered, later ones are not', async () => {
   const url = await migratedOn(server);
   const storage = await openWith({ open: () => open(url) } as never, 'acme');
   const appending = Array.from({ length: 5 }, () =>

@@ -1,5 +1,5 @@
-// The writer thread: makes commitments and appends, over connections of its own, so that whoever answers requests does
-// neither. Entry of a worker.
+// The writer thread: makes commitments and appends, over its own connections, so that the main thread does neither.
+// Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../runtime/calls.ts';
@@ -19,11 +19,11 @@ export interface WriterData {
   readonly connecting: Omit<DatabaseOptions, 'onTrouble'>;
   readonly logOrigin: string;
   readonly streams: StreamLimits;
-  /** Nodes divide the logs among themselves: none is this node's until it is said. */
+  /** Nodes divide the logs: this node has none until it is told. */
   readonly areDivided: boolean;
 }
 
-/** It grows where that is not enough. */
+/** Grows on demand. */
 const DECIDED_BYTES = 4096;
 
 const { connecting, logOrigin, streams, areDivided } = workerData as WriterData;
@@ -35,16 +35,16 @@ const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
 const journal = new Journal(database, { logOrigin, streams, clock, random, nextId, held, committer });
 
-/** Pools of which a part waits for logs that somebody else holds, until all of it is decided. */
+/** Pools that partly wait for locked logs, until all of their requests are decided. */
 const waiting = new Map<number, Promise<ArrayBuffer>>();
 let tickets = 0;
 
 const pools = {
-  /** All results, or those that are decided while others wait. */
+  /** Returns all results, or the decided ones while others wait. */
   async append(room: ArrayBuffer): Promise<ArrayBuffer | HeldPool> {
     const pool = decodePool(room);
     const { promise: held, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
-    // Commitments are made while the pool before is still being committed.
+    // Commitments are made while the previous pool is still being committed.
     const whole = journal
       .append(pool, committer.make(pool.requests), onHeld)
       .then((results) => encodeResults(results, room));
@@ -52,7 +52,7 @@ const pools = {
     if (first instanceof ArrayBuffer) return first;
     const ticket = ++tickets;
     waiting.set(ticket, whole);
-    // It is asked for in a moment: until then nobody listens.
+    // The result is requested a moment later: an earlier rejection must not be unhandled.
     whole.catch(() => {});
     const decided = encodeResults([...first.values()], new ArrayBuffer(DECIDED_BYTES));
     return { ticket, places: [...first.keys()], decided };

@@ -1,4 +1,4 @@
-// The database reads the values that were written.
+// The database reads the encoded values correctly.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -4,7 +4,7 @@
 //   int32 1 (dimension), int32 whether there are nulls, int32 the type of the elements, int32 how many, int32 1 (the first),
 //   and for each: int32 its length, its bytes; the length of a null is -1
 
-/** As PostgreSQL numbers its own types. */
+/** The type numbers of PostgreSQL. */
 export const BYTEA = 17;
 export const INT8 = 20;
 export const INT2 = 21;
@@ -20,7 +20,7 @@ const BYTES_AT_FIRST = 4096;
 /** Enough for a number with its length. */
 const ELEMENT_BYTES_AT_FIRST = 12;
 const ASCII_END = 0x80;
-/** What a UTF-16 unit takes at most. */
+/** The maximum size of a UTF-16 unit. */
 const UNIT_BYTES_MAX = 3;
 /** For fewer characters a loop is faster than a call. */
 const SHORT_LENGTH = 64;
@@ -34,7 +34,7 @@ export function integers(values: readonly number[]): Uint8Array {
   return arrayOf(INT4, values, (array, value) => array.putInt32(value));
 }
 
-/** Whole numbers that are exact. */
+/** Exact integers. */
 export function bigints(values: readonly (number | null)[]): Uint8Array {
   return arrayOf(INT8, values, (array, value) => array.putInt64(value));
 }
@@ -65,13 +65,13 @@ function arrayOf<T>(
   return array.take();
 }
 
-/** One that is being written, element by element. */
+/** An array that is written element by element. */
 export class ArrayBytes {
   #bytes: Buffer;
   #end = HEAD_BYTES;
   #count = 0;
 
-  /** It grows where `bytesAtFirst` is not enough. */
+  /** Grows if `bytesAtFirst` is not enough. */
   constructor(type: number, bytesAtFirst = BYTES_AT_FIRST) {
     this.#bytes = Buffer.allocUnsafe(bytesAtFirst);
     for (const [i, value] of [1, 0, type, 0, 1].entries()) this.#bytes.writeInt32BE(value, 4 * i);
@@ -83,7 +83,7 @@ export class ArrayBytes {
     this.putInt32(NULL_LENGTH);
   }
 
-  /** What is put from now on is of one element, up to `end`, which is given what this gives. */
+  /** Starts an element; `end` takes the returned value. */
   begin(): number {
     this.#count++;
     this.putInt32(0);

@@ -1,10 +1,10 @@
-// Statements about many tenants at once, which a distributed database would have to gather from many machines, or refuses to.
-// There they are asked for each tenant by itself, whose name says which machine it is.
+// Statements about many tenants at once, which a distributed database would have to gather from many machines, or
+// refuses. There they are run per tenant, whose name determines the machine.
 
 import type { TenantId } from '@tallystick/contract';
 import { type Row, type Statement, statement, type Transaction, type Value } from './database.ts';
 
-/** Whoever can be asked: a transaction, or the database for one statement by itself. */
+/** A transaction, or the database for a single statement. */
 export type Asked = Pick<Transaction, 'query' | 'isDistributed'>;
 
 /** One text in two forms. */
@@ -14,7 +14,7 @@ export interface TenantsStatement {
   readonly ofOne: Statement;
 }
 
-/** `only` is put behind a condition: that a column is the tenant, as a parameter behind so many others. */
+/** `only` is appended to a condition: it requires that a column is the tenant, with this parameter number. */
 export function ofTenants(
   parameters: number,
   text: (only: (column: string) => string) => string,
@@ -25,7 +25,7 @@ export function ofTenants(
   };
 }
 
-/** The rows for all requests; those of a tenant are in the order of its requests, if the statement gives them so. */
+/** The rows for all requests; those of a tenant are in the order of its requests, if the statement keeps it. */
 export async function rowsFor<W extends { readonly tenant: TenantId }>(
   asked: Asked,
   { ofMany, ofOne }: TenantsStatement,
@@ -40,7 +40,7 @@ export async function rowsFor<W extends { readonly tenant: TenantId }>(
   return rows;
 }
 
-/** The same for a statement that gives a row for each request: in the order of the requests. */
+/** The same for a statement with one row per request: in the order of the requests. */
 export async function rowForEach<W extends { readonly tenant: TenantId }>(
   asked: Asked,
   statements: TenantsStatement,

@@ -1,6 +1,5 @@
-// What columns become. Rows come as text, since the driver takes whatever it receives for UTF-8 and so breaks the binary
-// form; whole numbers become numbers where they are exact, and bigints where they are not, for whoever reads the column to
-// refuse.
+// Converts columns. Rows come as text, since the driver decodes everything as UTF-8 and so breaks the binary form;
+// integers become numbers if they are exact, otherwise bigints, which the reader of the column refuses.
 
 import type { CustomTypesConfig } from 'pg';
 
@@ -16,7 +15,7 @@ type Parse = (text: string) => unknown;
 
 const PARSERS: Readonly<Record<number, Parse>> = {
   [BOOL]: (text) => text === 't',
-  // After the `\x`. A copy: a small Buffer is a piece of a larger one, which would be kept for as long as it is.
+  // Skips the `\x`. A copy: a small Buffer is a slice of a larger one, which it would keep in memory.
   [BYTEA]: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),
   [INT2]: Number,
   [INT4]: Number,

@@ -16,7 +16,7 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-test('what is sent comes back as it was, every byte and every number', async () => {
+test('values come back unchanged, every byte and every number', async () => {
   const echo = async (type: string, value: Value) =>
     (await database.read(PROJECTOR, statement(`SELECT $1::${type} AS it`), [value]))[0]?.['it'];
   const bytes = Uint8Array.from({ length: 512 }, (_, i) => i);
@@ -37,7 +37,7 @@ test('what is sent comes back as it was, every byte and every number', async () 
   assert.equal(await echo('text', null), null);
 });
 
-test('bytes in lists come in as they are', async () => {
+test('bytes in lists arrive unchanged', async () => {
   const lists = statement('SELECT id, key FROM unnest($1::text[], $2::bytea[]) AS t (id, key)');
   const keys = [Uint8Array.of(0, 92, 34, 255, 128), Uint8Array.of(44, 123, 125)];
   assert.deepEqual(await database.read(PROJECTOR, lists, [['a"b', '{c,\\d}'], keys]), [
@@ -46,7 +46,7 @@ test('bytes in lists come in as they are', async () => {
   ]);
 });
 
-test('what an operator has set for the database changes nothing of it', async () => {
+test('settings of the database do not affect the service', async () => {
   const url = await server.createDatabase();
   const name = new URL(url).pathname.slice(1);
   const set = [
@@ -70,7 +70,7 @@ test('what an operator has set for the database changes nothing of it', async ()
   ]);
 });
 
-test('a table that gains a column fails a connection that has read it once, and not for ever', async () => {
+test('a table that gains a column fails a connection that has read it once, but only once', async () => {
   await using other = new Database({ url: await server.createDatabase(), connectionsMax: 1 });
   await migrate(other, 'postgres');
   const asked = statement('SELECT * FROM views');
@@ -80,7 +80,7 @@ test('a table that gains a column fails a connection that has read it once, and 
   assert.deepEqual(await other.read(PROJECTOR, asked), []);
 });
 
-test('options of the URL are taken, and do not take the place of others', async () => {
+test('options of the URL are used, and do not replace others', async () => {
   const url = `${await server.createDatabase()}?options=-c%20work_mem%3D5MB%20-c%20search_path%3Dpublic`;
   await using other = new Database({ url, connectionsMax: 1 });
   await migrate(other, 'postgres');
@@ -88,7 +88,7 @@ test('options of the URL are taken, and do not take the place of others', async 
   assert.deepEqual(await other.read(PROJECTOR, asked), [{ memory: '5MB', views: 0 }]);
 });
 
-test('of two who wait for each other one is told to come again, and the other goes on', async () => {
+test('in a deadlock one transaction is told to retry, and the other continues', async () => {
   const lock = statement('SELECT pg_advisory_xact_lock($1)');
   const scope = { role: 'Writer', tenants: [] } as const;
   const [hasFirst, hasSecond] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -1,5 +1,5 @@
-// Connections, and what runs over them: transactions that take on a role and name the tenants that they see. What is sent
-// one behind the other need not wait for the answers between. A connection that has failed is thrown away.
+// Connections and transactions, which take on a role and name the tenants that they see. Statements can be sent without
+// waiting for the answers in between. A connection that has failed is discarded.
 
 import { hash } from 'node:crypto';
 import { Pool, type PoolClient } from 'pg';
@@ -27,14 +27,14 @@ export function statement(text: string): Statement {
   return { name: hash('sha1', text, 'base64url'), text };
 }
 
-/** Who asks: a role, and the tenants that it sees, or the key of that hash. Projector and verifier see all of them. */
+/** The role of a transaction, and the tenants, or the key hash, that it sees. Projector and verifier see all tenants. */
 export type Scope =
   | {
       readonly role: Exclude<Role, 'Projector' | 'Verifier'>;
       readonly tenants: readonly TenantId[];
     }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
-  /** One that takes on another role in between. */
+  /** Takes on another role for some statements. */
   | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: Role }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' | 'Verifier' };
@@ -43,41 +43,41 @@ export const PROJECTOR: Scope = { role: 'Projector' };
 export const VERIFIER: Scope = { role: 'Verifier' };
 
 export interface Transaction {
-  /** Whether its tables are spread over machines by tenant. */
+  /** Whether its tables are distributed over machines by tenant. */
   isDistributed(): Promise<boolean>;
-  /** May be asked again before it has answered: the answers come in order. */
+  /** May be called again before it has answered: the answers come in order. */
   query(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
-  /** Of a statement that changes rows: how many. */
+  /** Returns the number of changed rows. */
   change(statement: Statement, values?: readonly Value[]): Promise<number>;
 }
 
-/** One state of the database, for as long as it is read; its connection is nobody else's meanwhile. */
+/** One state of the database while it is open; its connection is not shared. */
 export interface OpenState extends AsyncDisposable, Pick<Transaction, 'query' | 'isDistributed'> {}
 
 export interface DatabaseOptions extends LoginUrls {
-  /** Of each login that has a URL of its own. */
+  /** Per login that has its own URL. */
   readonly connectionsMax: number;
-  /** Of some of them, where there are several. */
+  /** Overrides for some logins. */
   readonly connectionsMaxOf?: Readonly<Partial<Record<Login, number>>>;
-  /** So long is waited for a connection; undefined: five seconds. */
+  /** The time limit for a connection; undefined: five seconds. */
   readonly connectMsMax?: number;
-  /** So long is waited for an answer; undefined: ten seconds. */
+  /** The time limit for an answer; undefined: ten seconds. */
   readonly answerMsMax?: number;
-  /** So long may a transaction stand still between what it asks; undefined: ten seconds. */
+  /** The time that a transaction may be idle; undefined: ten seconds. */
   readonly idleMsMax?: number;
-  /** Told of connections that break while nobody uses them. */
+  /** Called when an idle connection breaks. */
   readonly onTrouble?: (error: Error) => void;
-  /** Its tables are spread over machines by tenant; undefined: as the database says. */
+  /** Its tables are distributed over machines by tenant; undefined: detect it. */
   readonly isDistributed?: boolean;
 }
 
-/** Nobody waits longer for a connection, or for an answer: the caller is told to come again. */
+/** After this time the caller is told to retry. */
 const CONNECT_MS_MAX = 5000;
 const ANSWER_MS_MAX = 10_000;
-/** A node that stands still must not hold what it has locked. */
+/** A node that hangs must not keep its locks. */
 const IDLE_MS_MAX = 10_000;
 
-/** What is read and written here must not depend on what an operator has set for the database or the user. */
+/** Reads and writes must not depend on settings of the database or the user. */
 const SESSION_SETTINGS: readonly string[] = [
   `search_path=${SCHEMA}`,
   'bytea_output=hex',
@@ -87,25 +87,25 @@ const SESSION_SETTINGS: readonly string[] = [
   'default_transaction_read_only=off',
   'default_transaction_isolation=read\\ committed',
   'gin_fuzzy_search_limit=0',
-  // That a commit was not waited for is told by a warning.
+  // A warning reports that a commit was not waited for.
   'client_min_messages=warning',
-  // Where tables are distributed: the other machines hear what is set for a transaction. Elsewhere it means nothing.
+  // With distributed tables, the other machines get the settings of a transaction. Otherwise it has no effect.
   'citus.propagate_set_commands=local',
 ];
 
 const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** It was looked at when the service started; it can be set off for a database or a user at any time after that. */
+/** This was checked at the start, but can be changed for a database or a user at any time. */
 export const DURABLY = 'SET LOCAL synchronous_commit = on';
 
 const WARNING_CLASS = '01';
 const NO_TRANSACTION = '25P01';
 
-/** The types of the package do not know it yet. */
+/** The package's types do not know it yet. */
 const PIPELINED = { pipeline: true };
 
 export class Database implements AsyncDisposable {
-  /** Those that have a URL of their own; the one that serves is the first. */
+  /** Logins with their own URL; the serving one comes first. */
   readonly logins: readonly Login[];
   readonly #pools: ReadonlyMap<Login, Pool>;
   #isDistributed: boolean | undefined;
@@ -116,12 +116,12 @@ export class Database implements AsyncDisposable {
     this.#isDistributed = options.isDistributed;
   }
 
-  /** Whether its tables are spread over machines by tenant: then a transaction is of one tenant, wherever it can be. */
+  /** Whether its tables are distributed by tenant: a transaction is then limited to one tenant where possible. */
   async isDistributed(): Promise<boolean> {
     return this.#isDistributed ?? this.#orUnavailable('Serving', async (_, isDistributed) => isDistributed);
   }
 
-  /** One durable commit of all that `work` does; nothing of it is known when this rejects. */
+  /** One durable commit of `work`; if this rejects, its state is unknown. */
   async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, '', DURABLY);
@@ -141,7 +141,7 @@ export class Database implements AsyncDisposable {
     });
   }
 
-  /** The state is that of the first statement. */
+  /** The first statement determines the state. */
   async openState(scope: Scope): Promise<OpenState> {
     const isDistributed = await this.isDistributed();
     const client = await this.#poolOf(loginOf(scope))
@@ -165,7 +165,7 @@ export class Database implements AsyncDisposable {
     };
   }
 
-  /** One statement by itself, in one round trip. */
+  /** A single statement, in one round trip. */
   async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, 'READ ONLY');
@@ -178,7 +178,7 @@ export class Database implements AsyncDisposable {
     });
   }
 
-  /** As whoever the URL names, without a role: for migrations and for looking at the database itself. */
+  /** Runs as the user of the URL, without a role: for migrations and for looking at the database itself. */
   async plainly<T>(work: (client: PoolClient) => Promise<T>, login: Login = 'Serving'): Promise<T> {
     return this.#with(login, work);
   }
@@ -187,7 +187,7 @@ export class Database implements AsyncDisposable {
     await Promise.all([...this.#pools.values()].map((pool) => pool.end()));
   }
 
-  /** The serving login does what has no login of its own. */
+  /** The serving login also does the work of missing logins. */
   #poolOf(login: Login): Pool {
     return this.#pools.get(login) ?? this.#pools.get('Serving')!;
   }
@@ -214,7 +214,7 @@ export class Database implements AsyncDisposable {
     try {
       return await work(client);
     } catch (error) {
-      // What was sent and not answered yet, and what was done so far, is forgotten with it.
+      // Discards pending statements and everything done so far.
       await client.query('ROLLBACK').catch((cause: Error) => (failure = cause));
       if (isOfPrepared(error)) failure ??= error;
       throw error;
@@ -247,13 +247,13 @@ function poolOf(options: DatabaseOptions, login: Login): Pool {
     ...PIPELINED,
   });
   pool.on('error', (error) => onTrouble?.(error));
-  // Between the pool and whoever gets a connection there is a moment in which nobody else listens: an error that nobody
-  // hears ends the process. Whoever uses the connection is told by what it asks.
+  // Between the pool and the user of a connection there is a moment without another listener, and an unhandled error
+  // ends the process. The user of the connection gets the error from its own statements.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** What the URL says takes the place of what is said beside it, so they are said there, behind its own. */
+/** The URL overrides separate options, so the settings are appended to its own. */
 function withSettings(url: string): string {
   const place = new URL(url);
   const own = SESSION_SETTINGS.map((setting) => `-c ${setting}`);
@@ -261,7 +261,7 @@ function withSettings(url: string): string {
   return place.href;
 }
 
-/** If any of it fails, so does all that follows, up to the commit. */
+/** If a part of it fails, so does everything up to the commit. */
 export function begin(
   client: PoolClient,
   isDistributed: boolean,
@@ -274,8 +274,8 @@ export function begin(
   if ('keyHash' in scope)
     settings.push(`SET LOCAL ${KEY_SETTING} = '${Buffer.from(scope.keyHash).toString('hex')}'`);
   const texts = isDistributed
-    ? // Other machines are sent the whole text in which something is set. The role is not set there: who has taken it on
-      // logs in by its name; and whoever calls a function of the owner, as the owner.
+    ? // Citus sends the whole text that sets something to the other machines. The role must not be set there: connections
+      // to them log in as the role, or as the owner inside a function of the owner.
       [`BEGIN ${mode}; SELECT set_config('role', '${ROLES[scope.role]}', true)`, ...settings]
     : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${ROLES[scope.role]}`].join('; ')}`];
   for (const text of texts) client.query(text).catch(() => {});
@@ -291,7 +291,7 @@ export function transactionOn(client: PoolClient, isDistributed: boolean): Trans
   };
 }
 
-/** Bytes are sent as they are if they come as a Buffer. */
+/** A Buffer is sent as bytes. */
 function bound(value: Value): unknown {
   return value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
@@ -305,14 +305,14 @@ export interface Notice {
   readonly message?: string | undefined;
 }
 
-/** Also when there was nothing to commit: its BEGIN was called off, and what followed ran by itself. */
+/** Also if there was nothing to commit: its BEGIN was cancelled, and the following statements ran alone. */
 export function isWarning({ code }: Notice): boolean {
   return code?.startsWith(WARNING_CLASS) === true || code === NO_TRANSACTION;
 }
 
 /**
- * A transaction in which something has failed answers a COMMIT too: with a ROLLBACK. One whose wait for a synchronous standby
- * was called off answers as if it were there, behind a warning; there is no other that a COMMIT gives.
+ * A failed transaction answers a COMMIT, too: with a ROLLBACK. If the wait for a synchronous standby was cancelled, the
+ * COMMIT succeeds with a warning; a COMMIT gives no other warning.
  */
 async function commit(client: PoolClient): Promise<void> {
   let warning: string | undefined;
@@ -329,12 +329,12 @@ async function commit(client: PoolClient): Promise<void> {
   }
 }
 
-/** The database has waited for a lock for as long as it was told to. */
+/** The lock timeout has passed. */
 export function isLockNotAvailable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03';
 }
 
-/** Of what this connection has prepared, not of what was asked: a table has another column now, or it was discarded. */
+/** Concerns the prepared statement, not the query: a table has another column now, or the statement was discarded. */
 function isOfPrepared(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '0A000' || error.code === '26000');
 }

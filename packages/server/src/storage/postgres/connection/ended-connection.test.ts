@@ -1,4 +1,4 @@
-// A connection that the database ends at the very moment at which it is made: nobody listens to it yet but the pool.
+// The database ends a connection right after it is made, when only the pool listens to it.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const WELCOME_AND_END = Buffer.concat([
   message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection due to administrator command\0', '\0'),
 ]);
 
-test('one that is ended in the same breath fails its statement, and nothing else', async () => {
+test('a connection that ends at once fails its statement, and nothing else', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end(WELCOME_AND_END));

@@ -1,5 +1,5 @@
-// Users of their own for what concerns all tenants and for what removes content: what they keep from the one who serves, and
-// what is refused or told where they do not. Roles are of the whole server, so each test has users of its own.
+// Separate users for work on all tenants and for removing content: what they keep from the serving user, and which
+// setups are refused or reported. Roles belong to the whole server, so each test has its own users.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -32,7 +32,7 @@ interface Place extends LoginUrls {
   readonly index: string;
 }
 
-/** A database without tables, and users who may do nothing in it yet. */
+/** A database without tables, and users without rights. */
 async function newPlace(): Promise<Place> {
   const ownerUrl = await server.createDatabase();
   const nth = ++places;
@@ -43,7 +43,7 @@ async function newPlace(): Promise<Place> {
   return { ownerUrl, ...urls, serving, index };
 }
 
-/** As `tallystick migrate` leaves it, for these users. */
+/** After `tallystick migrate` for these users. */
 async function migratedPlace(): Promise<Place> {
   const place = await newPlace();
   const { exposure, users } = await provision(place);
@@ -52,7 +52,7 @@ async function migratedPlace(): Promise<Place> {
   return place;
 }
 
-/** What the service would be told of these, when it opens them. */
+/** The exposure that the service reports for these users. */
 async function toldOf({ url, indexUrl, retentionUrl }: LoginUrls): Promise<string[]> {
   const told: string[] = [];
   await using _ = await openPostgresStorage({
@@ -68,7 +68,7 @@ async function toldOf({ url, indexUrl, retentionUrl }: LoginUrls): Promise<strin
   return told;
 }
 
-/** The one line with which it is refused. */
+/** The one-line error. */
 async function refusalOf(opening: Promise<unknown>): Promise<string> {
   const error = await opening.then(
     () => assert.fail('it was not refused'),
@@ -89,7 +89,7 @@ async function addTenants(url: string): Promise<void> {
     await database.inTransaction({ role: 'Writer', tenants: [tenant] }, (t) => t.change(ADD, [tenant]));
 }
 
-/** By the user of `url` alone, whatever the role. */
+/** As the user of `url`, with any role. */
 async function seenBy(url: string, scope: Scope): Promise<unknown[]> {
   await using database = new Database({ url, connectionsMax: 1 });
   return (await database.read(scope, TENANTS)).map(({ tenant_id: tenant }) => tenant);
@@ -100,16 +100,16 @@ describe('the user who serves, beside others', () => {
     const { url, indexUrl } = await migratedPlace();
     await addTenants(url);
     for (const role of KEPT) {
-      // Also by a single statement, as somebody would who can put words into another one.
+      // Also by a single statement, as in an SQL injection.
       for (const sql of [`SET ROLE ${role}`, `SELECT set_config('role', '${role}', false)`])
         await assert.rejects(raw(url, sql), /permission denied to set role/, sql);
       await assert.rejects(raw(url, `GRANT ${role} TO current_user`), /permission denied/, role);
     }
-    // Its role is refused, and so is whatever is asked behind that.
+    // Its role is refused, and so are the following statements.
     await assert.rejects(seenBy(url, PROJECTOR), /transaction is aborted/);
     assert.deepEqual(await seenBy(url, { role: 'Reader', tenants: ['acme'] }), ['acme']);
     assert.deepEqual(await seenBy(url, { role: 'Writer', tenants: ['beta'] }), ['beta']);
-    // Control: there is more to see, for the user of the index.
+    // Control: the user of the index sees more.
     assert.deepEqual(await seenBy(indexUrl, PROJECTOR), ['acme', 'beta']);
   });
 
@@ -121,7 +121,7 @@ describe('the user who serves, beside others', () => {
     assert.deepEqual(await seenBy(url, PROJECTOR), ['acme', 'beta']);
   });
 
-  test('keeps what has no user of its own', async () => {
+  test('keeps the work that has no separate user', async () => {
     for (const [alone, kept] of [
       ['indexUrl', [ROLES.Projector, ROLES.Searcher, ROLES.Verifier]],
       ['retentionUrl', [ROLES.Retention]],
@@ -220,8 +220,8 @@ describe('users who could be mistaken for separate ones', () => {
   });
 });
 
-describe('a user who serves and could still do what others are there for', () => {
-  test('is told with what ends it, and is told no more once that was run', async () => {
+describe('a serving user with the rights of others', () => {
+  test('is reported with the commands that fix it, and no longer after they are run', async () => {
     const { ownerUrl, ...place } = await newPlace();
     await provision({ url: place.url, ownerUrl });
     const { exposure } = await provision({ ...place, ownerUrl });

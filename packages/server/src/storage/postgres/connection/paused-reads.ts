@@ -1,17 +1,17 @@
-// Work that takes long lets others have a turn in between: this is the process that answers requests, too. How much
-// work a row is follows from its texts, so that a turn ends by their bytes: a few large events are as much as many small.
+// Long work pauses for other work, since the same process answers requests. The work per row depends on its texts, so a
+// turn is limited by their bytes: a few large events count as much as many small ones.
 
 import { pauseForOthers } from '../../../runtime/pause.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import { type StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import type { Row } from './database.ts';
 
-/** Of text that is parsed and searched for words: a few milliseconds, for one value a few bytes. */
+/** Text that is parsed and searched for words: a few milliseconds; a single value may need only a few bytes. */
 const LOOKED_BYTES = 32 * 1024;
-/** Of text that is hashed, which is quicker. */
+/** Text that is hashed, which is faster. */
 const HASHED_BYTES = 256 * 1024;
 
-/** Counts what is done since others had a turn. */
+/** Counts the work since the last pause. */
 export class Turn {
   readonly #bytesMax: number;
   #bytes = 0;
@@ -20,7 +20,7 @@ export class Turn {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether others come first, before work is done on this row. */
+  /** Whether to pause before work on this row. */
   isOverBefore(row: Row): boolean {
     const bytes = textBytesOf(row);
     const isOver = this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax;
@@ -29,7 +29,7 @@ export class Turn {
   }
 }
 
-/** What `StoredEvents` makes of the rows and of the notices that they may be covered by. */
+/** The events of the rows, with the notices that may cover them. */
 export async function eventsInTurns(
   events: StoredEvents,
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// Transactions that are sent one behind the other: each is durable or not by itself, whatever becomes of those around it.
+// Transactions in a pipeline: each is durable or not by itself, independent of its neighbours.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -34,7 +34,7 @@ before(async () => {
     `CREATE FUNCTION ${SCHEMA}.warn_about_it() RETURNS integer LANGUAGE plpgsql
      AS $$ BEGIN RAISE WARNING 'not everywhere yet'; RETURN 1; END $$`,
   );
-  // One is enough: what waits for another would wait for ever.
+  // One connection: a transaction that waits for another would wait forever.
   database = new Database({ url, connectionsMax: 1, connectMsMax: 2000 });
 });
 after(async () => {
@@ -62,7 +62,7 @@ test('each sees what those before it have stored, and none waits for an answer',
   assert.deepEqual(await pipeline.commit(WRITER, PUT, ['line d']), [{ value: '3' }]);
 });
 
-test('of one that is refused nothing is stored, of the others all', async () => {
+test('a refused transaction stores nothing, the others store everything', async () => {
   const pipeline = await emptied();
   const put = ['line a', 'line a', 'line b'].map((name) => pipeline.commit(WRITER, PUT, [name]));
   const outcomes = await Promise.allSettled(put);
@@ -75,7 +75,7 @@ test('of one that is refused nothing is stored, of the others all', async () => 
   assert.deepEqual(await stored(), ['line a', 'line b']);
 });
 
-test('while the database warns, nothing that is under way counts as durable', async () => {
+test('after a warning, no transaction under way counts as durable', async () => {
   const pipeline = await emptied();
   const put = [pipeline.commit(WRITER, PUT_AND_WARN, ['line a']), pipeline.commit(WRITER, PUT, ['line b'])];
   for (const { status } of await Promise.allSettled(put)) assert.equal(status, 'rejected');
@@ -83,11 +83,11 @@ test('while the database warns, nothing that is under way counts as durable', as
   assert.deepEqual(
     await pipeline.commit(WRITER, PUT, ['line c']),
     [{ value: '2' }],
-    'both are there all the same',
+    'both are stored nevertheless',
   );
 });
 
-test('when the connection breaks, all that is under way is told so, and the next one gets another', async () => {
+test('when the connection breaks, all transactions under way fail, and the next one gets a new connection', async () => {
   const pipeline = await emptied();
   const asked = [pipeline.commit(WRITER, SLEEP, ['']), pipeline.commit(WRITER, PUT, ['line a'])];
   const outcomes = Promise.allSettled(asked);
@@ -102,7 +102,7 @@ test('when the connection breaks, all that is under way is told so, and the next
   assert.deepEqual(await pipeline.commit(WRITER, PUT, ['line b']), [{ value: '0' }]);
 });
 
-test('where no connection is to be had, all that waits for one is told so', async () => {
+test('without a connection, all waiting transactions fail', async () => {
   const pipeline = await emptied();
   await database.plainly(async () => {
     const asked = [pipeline.commit(WRITER, PUT, ['line a']), pipeline.commit(WRITER, PUT, ['line b'])];

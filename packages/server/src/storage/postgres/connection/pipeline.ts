@@ -1,6 +1,6 @@
-// Transactions that follow each other over one connection, each of one statement: it is sent with its commit in one piece, and
-// the next one behind it before the first is answered. So the database has always something to do, and each sees what the
-// ones before it have stored. While nothing is under way the connection is anybody's.
+// Transactions in sequence over one connection, each of one statement: it is sent together with its commit, and the
+// next one follows before the first is answered. So the database is never idle, and each transaction sees the previous
+// ones. While nothing is under way the connection is returned to the pool.
 
 import type { PoolClient } from 'pg';
 import { orUnavailable, UnknownCommitError } from './unavailable.ts';
@@ -27,7 +27,7 @@ interface Asked {
 
 export class Pipeline {
   readonly #database: Database;
-  /** Until there is a connection. */
+  /** Waiting for a connection. */
   #waiting: Asked[] = [];
   #client: PoolClient | undefined;
   #underWay = 0;
@@ -41,7 +41,7 @@ export class Pipeline {
     this.#database = database;
   }
 
-  /** The rows of the statement, once they are durable. The settings are for this transaction. */
+  /** The rows of the statement, once they are durable. The settings apply to this transaction. */
   commit(
     scope: Scope,
     statement: Statement,
@@ -55,7 +55,7 @@ export class Pipeline {
     return asked.answer.promise;
   }
 
-  /** Once nothing is under way. */
+  /** Resolves once nothing is under way. */
   async idle(): Promise<void> {
     while (this.#serving !== undefined) await this.#serving;
   }
@@ -68,17 +68,17 @@ export class Pipeline {
         return this.#serveOver(client);
       });
     } catch (error) {
-      // Those that were sent have been told why; what has come since then gets another connection.
+      // The sent ones were rejected already; later ones get another connection.
       if (!isConnected) for (const { answer } of this.#waiting.splice(0)) answer.reject(orUnavailable(error));
     } finally {
       this.#serving = this.#waiting.length === 0 ? undefined : this.#serve();
     }
   }
 
-  /** Throws if the connection is not to be used again. */
+  /** Throws if the connection must not be reused. */
   async #serveOver(client: PoolClient): Promise<void> {
     const onNotice = (notice: Notice) => {
-      // Of which commit is not said. So it stands for all that are under way: they are in doubt, which is never wrong.
+      // The warning does not name its commit, so it applies to all under way: they are in doubt, which is always safe.
       if (isWarning(notice) && this.#underWay > 0) this.#warning ??= notice.message ?? '';
     };
     client.on('notice', onNotice);

@@ -1,17 +1,17 @@
-// A database that cannot be asked, told from one that has answered: whoever wanted something of it is told to come again, and
-// what it said is for the diagnostics alone.
+// Distinguishes an unavailable database from one that has answered: callers are told to retry, and the original error
+// goes to the diagnostics only.
 
 import { AuditError } from '@tallystick/contract';
 
-/** A commit that the database has made, but does not say to be where it must be. */
+/** The database has committed, but does not confirm that the commit is where it must be. */
 export class UnknownCommitError extends Error {}
 
 /**
- * Classes of answers by which the database says that it is not to be had: it starts, stops, is full, took too long, let
- * somebody else go first (40), or is a standby that may be promoted (25006).
+ * Error classes of an unavailable database: starting, stopping, full, timed out, a lost conflict (40), or a standby
+ * that may be promoted (25006).
  */
 const AWAY = /^(08|40|53|57|58|25P0[34]|25006)/;
-/** What the driver says by itself, without a code. */
+/** Messages of the driver itself, without a code. */
 const OF_THE_DRIVER = [
   'Query read timeout',
   'timeout exceeded when trying to connect',
@@ -21,7 +21,7 @@ const OF_THE_DRIVER = [
   'Cannot use a pool after calling end',
 ];
 
-/** SERVICE_UNAVAILABLE in its place, if it says so; else the error itself. */
+/** Converts to SERVICE_UNAVAILABLE if the error means that; otherwise returns the error itself. */
 export function orUnavailable(error: unknown): unknown {
   if (!isAway(error)) return error;
   return new AuditError('SERVICE_UNAVAILABLE', 'The database cannot be asked at the moment.', {
@@ -33,7 +33,7 @@ function isAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   if (error instanceof UnknownCommitError) return true;
   const code = 'code' in error ? String(error.code) : '';
-  // An answer has a severity, an error of the system the call that failed.
+  // An answer of the database has a severity, a system error has the failed call.
   if ('severity' in error) return AWAY.test(code);
   if ('syscall' in error || code.startsWith('ECONN')) return true;
   return OF_THE_DRIVER.some((beginning) => error.message.startsWith(beginning));

@@ -1,6 +1,6 @@
-// The users that the URLs of a database name, as the database knows them: that there are some, that they are different, all of
-// one database, and that the one who serves cannot do what others are there for. Whatever an operator can mend is a
-// StartError, without a password.
+// The users of the database URLs, as the database knows them: they must exist, differ and be of one database, and the
+// serving user must not have the rights of the others. Faults that an operator can repair are a StartError, without a
+// password.
 
 import type { PoolClient } from 'pg';
 import { StartError } from '../../../start-error.ts';
@@ -8,12 +8,12 @@ import { type Database, SCHEMA } from './database.ts';
 import { type Login, LOGINS, rolesOf } from './logins.ts';
 import { ROLES } from '../schema/rights.ts';
 
-/** By name. */
+/** Names by login. */
 export interface Users extends Readonly<Partial<Record<Login, string>>> {
   readonly Serving: string;
 }
 
-/** `saidIn` is the setting or option that names the URL of the serving user. Throws StartError. */
+/** `saidIn` is the setting or option with the URL of the serving user. Throws StartError. */
 export async function usersOf(database: Database, saidIn = LOGINS.Serving.setting): Promise<Users> {
   const serving = await userOf(database, saidIn);
   const besides: Partial<Record<Login, string>> = {};
@@ -34,7 +34,7 @@ export async function usersOf(database: Database, saidIn = LOGINS.Serving.settin
   return { Serving: serving, ...besides };
 }
 
-/** The first that is asked: says so where nobody answers. Throws StartError. */
+/** The first query of a login: reports an unreachable database. Throws StartError. */
 export async function userOf(database: Database, setting: string, login?: Login): Promise<string> {
   try {
     return await database.plainly(async (client) => {
@@ -46,7 +46,7 @@ export async function userOf(database: Database, setting: string, login?: Login)
   }
 }
 
-/** Several addresses of a host that all fail come as one error without words. */
+/** If all addresses of a host fail, the error has no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
@@ -73,8 +73,8 @@ export async function areSame(served: Database, other: Database, login?: Login):
 }
 
 /**
- * How the user who serves could still do what others are there for, and what ends that, in one line; undefined: it cannot.
- * The tables must be there.
+ * How the serving user could use the rights of others, and the commands that prevent it, in one line; undefined: it
+ * cannot. The tables must exist.
  */
 export async function exposureOf(database: Database): Promise<string | undefined> {
   const { logins } = database;
@@ -92,9 +92,9 @@ export async function exposureOf(database: Database): Promise<string | undefined
   });
 }
 
-/** Why the rights of roles do not bind this user, where they do not. */
+/** Why roles do not restrict this user, if they do not. */
 async function mightOf(client: PoolClient): Promise<string | undefined> {
-  // Before PostgreSQL 16, CREATEROLE is the right to grant oneself any role but that of a superuser.
+  // Before PostgreSQL 16, CREATEROLE allows to grant oneself any role but that of a superuser.
   const { rows } = await client.query<{ super: boolean; bypasses: boolean; grants: boolean; owns: boolean }>(
     `SELECT rolsuper AS super, rolbypassrls AS bypasses,
        rolcreaterole AND current_setting('server_version_num')::int < 160000 AS grants, EXISTS (
@@ -109,7 +109,7 @@ async function mightOf(client: PoolClient): Promise<string | undefined> {
   return found?.owns === true ? 'owns the tables' : undefined;
 }
 
-/** Also one that it could grant to itself counts. */
+/** Includes roles that it could grant to itself. */
 async function takenOf(client: PoolClient, roles: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ role: string }>(
     `SELECT role FROM unnest($1::text[]) AS role WHERE pg_has_role(session_user, role, 'MEMBER')`,

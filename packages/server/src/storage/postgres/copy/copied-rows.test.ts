@@ -1,4 +1,4 @@
-// What is copied is all that there is: every table and every column of both databases, or it is said why not.
+// Everything is copied: every table and every column of both databases, or the reason why not is listed.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -26,7 +26,7 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-/** Tables of the database that are not copied: made again from the log, work under way, or facts about the nodes that serve it. */
+/** Tables that are not copied: derived from the log, work under way, or facts about the serving nodes. */
 const NOT_COPIED = [
   'views',
   'docs',
@@ -86,7 +86,7 @@ describe('what is copied', () => {
     assert.deepEqual(left, ['meta.name', 'meta.value']);
   });
 
-  test('comes back as it was, with the most peculiar texts and bytes, and behind any key', async () => {
+  test('comes back unchanged, with unusual texts and bytes, and after any key', async () => {
     const rows = new CopiedRows(database);
     const usedKeys = table('used_keys');
     const copied = ['', 'a,b', '{"x"}', "it's", '\\', 'NULL', 'ä🦉', '\n'].map((key, i) => ({

@@ -1,6 +1,6 @@
-// The rows of a copy on their way into the database, and as they are read back. Nobody needs more rights for that than
-// who serves: rows are added in the roles that add them otherwise, and only for the tenants that they are of. A portion is
-// one statement, as a pool of events is: the bytes of all rows go in one piece.
+// Writes the rows of a copy into the database, and reads them back. This needs no more rights than serving: rows are
+// added in the roles that normally add them, and only for their tenants. A portion is one statement, like a pool of
+// events: the bytes of all rows are sent as one value.
 
 import type { TenantId } from '@tallystick/contract';
 import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows/copied-tables.ts';
@@ -28,7 +28,7 @@ export class CopiedRows {
     this.#months = new ContentMonths(database);
   }
 
-  /** The key of the last row; since portions are put in order, all rows up to it are there. */
+  /** The key of the last row; portions are written in order, so all rows up to it are stored. */
   async lastKey(table: CopiedTable): Promise<CopiedValue[] | undefined> {
     const descending = table.key.map((column) => `${column} DESC`).join(', ');
     const [row] = await this.#database.read(
@@ -38,7 +38,7 @@ export class CopiedRows {
     return row === undefined ? undefined : table.key.map((column) => row[column] as CopiedValue);
   }
 
-  /** One durable commit; rows that are there already make it fail. */
+  /** One durable commit; existing rows make it fail. */
   async put(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     if (table.name === 'contents') await this.#months.ensure(rows.map(monthOf));
     const here = rows.map((row) => asHere(table, row));
@@ -48,7 +48,7 @@ export class CopiedRows {
     );
   }
 
-  /** Rows behind one key up to another, or up to the end, as `asHere` says them; no more than `limit`. */
+  /** Rows after one key up to another, or to the end, in the form of `asHere`; at most `limit`. */
   async between(
     table: CopiedTable,
     after: readonly CopiedValue[] | undefined,
@@ -61,7 +61,7 @@ export class CopiedRows {
   }
 }
 
-/** A row as it is stored here: content lies in the month in which it expires, and its entry says in which. */
+/** A row as it is stored here: content is in the partition of its expiry month, which its entry names. */
 export function asHere({ name }: CopiedTable, row: CopiedRow): CopiedRow {
   if (name === 'contents') return { ...row, content_month: monthOf(row) };
   if (name !== 'entries') return row;
@@ -69,7 +69,7 @@ export function asHere({ name }: CopiedTable, row: CopiedRow): CopiedRow {
   return { ...entry, content_month: monthOf(row) };
 }
 
-/** The columns of the table here, but for those that it makes itself. */
+/** The columns of the table here, except generated ones. */
 export function columnsHere({ name, columns }: CopiedTable): Readonly<Record<string, CopiedKind>> {
   if (name === 'contents') return { ...columns, content_month: 'Whole' };
   if (name !== 'entries') return columns;
@@ -77,12 +77,12 @@ export function columnsHere({ name, columns }: CopiedTable): Readonly<Record<str
   return { ...entry, content_month: 'Whole' };
 }
 
-/** Of an entry whose content is gone, where no month is: nothing is looked up there. */
+/** For an entry whose content is gone: no content is looked up there. */
 function monthOf({ expires_at_ms: expiresAtMs }: CopiedRow): number {
   return contentMonthOf((expiresAtMs as number | null) ?? undefined);
 }
 
-/** Whoever adds such rows while the service runs. */
+/** The role that adds such rows while the service runs. */
 function scopeOf({ name }: CopiedTable, rows: readonly CopiedRow[]): Scope {
   if (TENANT_TABLES[name]?.Writer?.includes('INSERT') !== true) return PROJECTOR;
   return { role: 'Writer', tenants: [...new Set(rows.map((row) => row['tenant_id'] as TenantId))] };

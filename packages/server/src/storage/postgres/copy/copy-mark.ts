@@ -1,5 +1,5 @@
 // What a database says of itself into which an installation is copied: the row `copy` of `meta`. It is written before
-// anything else, together with the names of the installation, and until it says `Whole` nobody serves the database.
+// anything else, together with the names of the installation, and until it says `Whole` no node serves the database.
 //
 //   <state> <id of the copy>
 
@@ -11,7 +11,7 @@ import { type Database, PROJECTOR, type Row, SCHEMA, type Scope, statement } fro
 import { isDenied } from '../schema/migrate.ts';
 import { TENANT_TABLES } from '../schema/rights.ts';
 
-/** `Differs`: what was copied is not what it was copied from, so nothing of it is built upon. */
+/** `Differs`: the copy differs from its source, so it must not be used. */
 const STATES = ['Copying', 'Differs', 'Whole'] as const;
 export type CopyState = (typeof STATES)[number];
 
@@ -30,15 +30,15 @@ const HOLDS_ANY = statement(
     .map((table) => `EXISTS (SELECT 1 FROM ${table})`)
     .join(' OR ')} AS holds`,
 );
-// None of them is there, or it fails: of two who begin at once, or where a service begins there, one comes first.
+// Fails if any row exists: of two concurrent copies, or a copy and a service, only one succeeds.
 const BEGIN = statement('INSERT INTO meta (name, value) SELECT * FROM unnest($1::text[], $2::text[])');
 const SET = statement(`UPDATE meta SET value = $1 WHERE name = '${COPY_NAME}'`);
 
-/** What is there before a copy begins or goes on. */
+/** The state before a copy begins or resumes. */
 export interface CopyTargetState {
   readonly mark: CopyMark | undefined;
   readonly installation: Installation | undefined;
-  /** No row of any tenant. */
+  /** There is no row of any tenant. */
   readonly isEmpty: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function readTarget(database: Database): Promise<CopyTargetState> {
   };
 }
 
-/** Of rows of `meta`; undefined where nothing was ever copied into the database. Throws StartError. */
+/** Reads rows of `meta`; undefined if nothing was ever copied into the database. Throws StartError. */
 export function markIn(rows: readonly Row[]): CopyMark | undefined {
   const row = rows.find(({ name }) => name === COPY_NAME);
   if (row === undefined) return undefined;
@@ -72,7 +72,7 @@ export function requireWhole(mark: CopyMark | undefined): void {
   );
 }
 
-/** `signer` is the first key that has signed, if any has. */
+/** `signer` is the first key that has signed, if there is one. */
 export async function beginCopy(
   database: Database,
   copyId: string,
@@ -90,7 +90,7 @@ export async function beginCopy(
     await database.inTransaction(WRITER, (transaction) => transaction.change(BEGIN, columns));
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION)) throw cause;
-    throw new StartError('somebody else has begun to use the database just now', { cause });
+    throw new StartError('another process has just begun to use the database', { cause });
   }
 }
 
@@ -98,7 +98,7 @@ export async function markCopy(database: Database, { state, copyId }: CopyMark):
   await database.inTransaction(WRITER, (transaction) => transaction.change(SET, [`${state} ${copyId}`]));
 }
 
-/** Throws away what was copied. Only the owner of the tables may: nobody who serves removes an entry. */
+/** Deletes the copied rows. Only the owner of the tables may: no serving role can remove an entry. */
 export async function emptyTarget(owned: Database): Promise<void> {
   const tables = Object.keys(TENANT_TABLES).map((table) => `${SCHEMA}.${table}`);
   await orDenied(owned, async (client) => {
@@ -108,7 +108,7 @@ export async function emptyTarget(owned: Database): Promise<void> {
   });
 }
 
-/** What is known of tables that have just been filled decides how they are read. */
+/** Updates the statistics of the new tables, which determine how they are read. */
 export async function analyze(owned: Database): Promise<void> {
   await owned.plainly(async (client) => {
     for (const table of Object.keys(TENANT_TABLES)) await client.query(`ANALYZE ${SCHEMA}.${table}`);

@@ -1,5 +1,4 @@
-// A database as the place to copy to: made ready first, with the rights of its owner; then written in the roles of whoever
-// serves it.
+// A database as the target of a copy: prepared with the rights of its owner, then written in the serving roles.
 
 import type { Installation } from '../../installation.ts';
 import { asHere, CopiedRows } from './copied-rows.ts';
@@ -16,20 +15,20 @@ import { Database } from '../connection/database.ts';
 import type { LoginUrls } from '../connection/logins.ts';
 import { type DatabaseUrls, provision } from '../schema/provision.ts';
 
-/** Nobody waits for it. */
+/** No caller waits for it. */
 const ANSWER_MS_MAX = 600_000;
 
 export interface CopyTarget extends AsyncDisposable, Pick<CopiedRows, 'lastKey' | 'put' | 'between'> {
-  /** Where it is, without any credential. */
+  /** Its location, without credentials. */
   readonly place: string;
   /** What it holds. */
   state(): Promise<CopyTargetState>;
-  /** Throws StartError where somebody else has begun to use it. */
+  /** Throws StartError if another process has begun to use it. */
   begin(copyId: string, installation: Installation, signer: string | undefined): Promise<void>;
   mark(mark: CopyMark): Promise<void>;
-  /** Throws away what was copied. */
+  /** Deletes the copied rows. */
   empty(): Promise<void>;
-  /** Looks at how the tables are filled. */
+  /** Updates the statistics of the tables. */
   analyze(): Promise<void>;
   asHere: typeof asHere;
 }

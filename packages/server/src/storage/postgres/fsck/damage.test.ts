@@ -4,11 +4,11 @@ import { EvidenceError } from '@tallystick/evidence';
 import { orUnavailable } from '../connection/unavailable.ts';
 import { faultOf } from './damage.ts';
 
-/** As the database answers. */
+/** An error as the database returns it. */
 const answer = (code: string, message: string) =>
   Object.assign(new Error(message), { code, severity: 'ERROR' });
 
-test('what is wrong with the tables is a fault of theirs, also where whoever serves would be told to come again', () => {
+test('damaged tables are a fault, also where the service would report an unavailable database', () => {
   for (const code of ['XX001', 'XX002', '58P01', '42P01', '42703', '25P02']) {
     const fault = faultOf(orUnavailable(answer(code, `what ${code} says`)));
     assert.equal(fault.reason, 'MALFORMED');
@@ -16,7 +16,7 @@ test('what is wrong with the tables is a fault of theirs, also where whoever ser
   }
 });
 
-test('a fault stays what it is, and a database that cannot be asked is no verdict', () => {
+test('a fault stays unchanged, and an unavailable database is not a verdict', () => {
   const fault = new EvidenceError('ROOT_MISMATCH', 'another root');
   assert.equal(faultOf(fault), fault);
   for (const code of ['57P01', '53300', '58030', '08006']) {

@@ -1,4 +1,4 @@
-// Verifies a database, by the judge of all stores: over one connection, in a transaction that sees one state.
+// Verifies a database with the common verifier: over one connection, in a transaction that sees one state.
 
 import type { TenantId } from '@tallystick/contract';
 import { runAsync } from '../../answers.ts';
@@ -37,7 +37,7 @@ const DELETIONS = statement(
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
 );
 
-/** All that `asked` answers must be of one state. */
+/** All answers of `asked` must come from one state. */
 export async function checkDatabase(
   asked: Asked,
   options: FsckOptions,
@@ -46,7 +46,7 @@ export async function checkDatabase(
   return runAsync(fsck(rowsOf(asked), options), onProgress);
 }
 
-/** Whether there is such a tenant; the first that is asked settles the state. */
+/** Whether there is such a tenant; the first query determines the state. */
 export async function hasTenant(asked: Asked, tenant: TenantId): Promise<boolean> {
   return (await asked.query(ONE_TENANT, [tenant])).length > 0;
 }

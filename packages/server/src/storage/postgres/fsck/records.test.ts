@@ -1,4 +1,5 @@
-// What `tallystick verify` finds of records that somebody has put, altered or removed in the database of a stopped service.
+// Findings of `tallystick verify` for records that were inserted, altered or removed in the database of a stopped
+// service.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -36,7 +37,7 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What is said of a copy to which that was done. */
+/** The faults of a copy after this change. */
 async function faultsAfter(sql: string): Promise<string[]> {
   const copy = await server.createDatabase(url);
   if (sql !== '') await raw(copy, sql);

@@ -7,10 +7,10 @@ import { type Row, statement, type Value } from '../connection/database.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
 import type { Asked } from '../connection/by-tenant.ts';
 
-/** Enough to fill the lanes of the hash pools, and no more once their texts are so large together; one is always read. */
+/** Enough to fill the lanes of the hash pools; a lot ends early once its texts reach this size, after one row at least. */
 const LOT_ROWS = 256;
 const LOT_BYTES_MAX = 4 * 1024 * 1024;
-/** The smallest and the largest integer that a column can hold: no row hides beyond. */
+/** The smallest and the largest integer of a column: no row lies outside. */
 export const FIRST_INTEGER = -(2n ** 63n);
 export const LAST_INTEGER = 2n ** 63n - 1n;
 
@@ -27,12 +27,12 @@ const LOT = statement(
    WHERE coalesce(bytes_before, 0) < ${LOT_BYTES_MAX} ORDER BY leaf_index`,
 );
 
-/** Those of the tenant from one index of its sequence to another, both included: the first of them, as many as are read at once. */
+/** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
 export async function lotOf(asked: Asked, tenant: TenantId, first: Value, last: Value): Promise<LogRow[]> {
   return (await asked.query(LOT, [tenant, first, last])).map(rowIn);
 }
 
-/** Of one log after the other: the lot that follows is on its way while the one before is looked at. */
+/** Reads ahead within one log: the next lot is fetched while the current one is checked. */
 export class LotsAhead {
   readonly #asked: Asked;
   #ahead: { readonly place: string; readonly rows: Promise<LogRow[]> } | undefined;
@@ -53,7 +53,7 @@ export class LotsAhead {
 
   #begin(tenant: TenantId, first: number, last: Value): void {
     const rows = lotOf(this.#asked, tenant, first, last);
-    // Whoever waits for it is told.
+    // The consumer gets the rejection later.
     rows.catch(() => {});
     this.#ahead = { place: placeOf(tenant, first, last), rows };
   }

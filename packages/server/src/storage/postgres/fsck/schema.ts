@@ -1,6 +1,5 @@
-// The tables of evidence against those that this program makes: each is a table and no view, has its columns and whatever is
-// unique in it, and nothing happens by itself when it is written to or read. What else somebody has in the database, and more
-// indexes, is theirs.
+// Compares the tables of evidence with those of this program: each must be a table, not a view, with its columns and
+// unique keys, and without triggers or rules. Other objects in the database, and additional indexes, are ignored.
 
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
@@ -9,13 +8,13 @@ import { SCHEMA, statement } from '../connection/database.ts';
 import type { Asked } from '../connection/by-tenant.ts';
 
 interface Expected {
-  /** With their types, by name; `!` where there is always a value, `=` where the database makes it. */
+  /** With their types, by name; `!` if never null, `=` if generated. */
   readonly columns: readonly string[];
-  /** The columns of each. */
+  /** The columns of each unique key. */
   readonly unique: readonly string[];
 }
 
-/** A test holds it against a database that the migrations have made. */
+/** A test compares it with a migrated database. */
 export const EXPECTED: Readonly<Record<string, Expected>> = Object.fromEntries(
   tablesOf('PostgreSQL')
     .map(([name, table]) => ({ name, table, columns: columnsIn(table, 'PostgreSQL') }))
@@ -43,7 +42,7 @@ const UNIQUE = statement(
    FROM (${TABLES}) AS t JOIN pg_index AS i ON i.indrelid = t.oid
    WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL`,
 );
-// Of the tables and of their partitions. What the database makes by itself for its own ends is marked as internal.
+// Triggers and rules of the tables and of their partitions. The database marks its own as internal.
 const BY_ITSELF = statement(
   `WITH family AS (SELECT c.oid, c.relname FROM pg_class AS c LEFT JOIN pg_inherits AS i ON i.inhrelid = c.oid
      LEFT JOIN pg_class AS parent ON parent.oid = i.inhparent

@@ -1,5 +1,5 @@
-// Rows that belong to nothing: of tenants that are not there, and contents whose entry is missing. Tenants are found by
-// skipping from one to the next in the keys of each table, which costs the same however large the logs are.
+// Rows without an owner: of missing tenants, and contents without an entry. Tenants are found by skipping through the
+// keys of each table, at a cost that does not depend on the size of the logs.
 
 import { fault } from '../../fsck/store-fault.ts';
 import { placesOf } from '../../tables.ts';
@@ -26,7 +26,7 @@ const STRAY_CONTENT = statement(
        AND entries.content_month = contents.content_month) LIMIT 1`,
 );
 
-/** Throws EvidenceError at the first row of a tenant that is not there. */
+/** Throws EvidenceError at the first row of a missing tenant. */
 export async function requireKnownTenants(asked: Asked): Promise<void> {
   for (const { table, asked: strangers } of STRANGERS) {
     const [row] = await asked.query(strangers);
@@ -37,7 +37,7 @@ export async function requireKnownTenants(asked: Asked): Promise<void> {
   }
 }
 
-/** Throws EvidenceError; `met` is how many contents were met with their entries, undefined if that is not known. */
+/** Throws EvidenceError; `met` is the number of contents that were found with their entries, undefined if unknown. */
 export async function requireNoStrayContent(asked: Asked, met: number | undefined): Promise<void> {
   if (met !== undefined && numberOf((await asked.query(CONTENT_COUNT))[0], 'count') === met) return;
   const [stray] = await asked.query(STRAY_CONTENT);

@@ -1,4 +1,4 @@
-// What is stored of the logs of a tenant beside their entries: checkpoints by size, hashes of tiles, epochs, streams, heads.
+// The stored rows of a tenant's logs besides their entries: checkpoints by size, tile hashes, epochs, streams, heads.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes } from '@tallystick/evidence';
@@ -29,7 +29,7 @@ const STREAMS = statement(
 );
 const HEAD = statement('SELECT next_index, leaf FROM heads WHERE tenant_id = $1');
 
-/** Skips from one to the next, which costs the same however many rows each has. */
+/** Skips from one to the next, at a cost that does not depend on the number of rows. */
 const epochsIn = (table: string) => {
   const next = (condition: string) =>
     `(SELECT epoch FROM ${table} WHERE tenant_id = $1 ${condition} ORDER BY epoch LIMIT 1)`;
@@ -68,7 +68,7 @@ export async function epochsOf(asked: Asked, tenant: TenantId): Promise<EpochRow
   }));
 }
 
-/** The epochs that checkpoints and hashes of tiles speak of. */
+/** The epochs that checkpoints and tile hashes refer to. */
 export async function epochsNamed(asked: Asked, tenant: TenantId): Promise<number[]> {
   return (await asked.query(EPOCHS_NAMED, [tenant])).map((row) => numberOf(row, 'epoch'));
 }
@@ -82,7 +82,7 @@ export async function streamsOf(
   return (await asked.query(STREAMS, [tenant, after ?? FIRST_INTEGER, limit])).map(streamRowIn);
 }
 
-/** Whoever appends goes by the head: one that is not the end of the log hides entries, or has the next one refused. */
+/** Appends rely on the head: one that is not the end of the log hides entries, or makes the next append fail. */
 export async function requireHead(
   asked: Asked,
   tenant: TenantId,

@@ -1,4 +1,4 @@
-// What a bundle is made of, from a database.
+// The contents of a bundle, from a database.
 
 import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';

@@ -1,5 +1,5 @@
-// What was removed under which notice: the writing side belongs to the transaction of a pool, readers of events
-// use the reading side, and content is deleted in a role that can do nothing else.
+// The removed spans and their notices: writes belong to the transaction of a pool, readers of events use the reads, and
+// content is deleted in a role that can do nothing else.
 
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
@@ -24,7 +24,7 @@ const NOTICES = statement(
   `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY ($2::bigint[])`,
 );
-/** No two overlap: the search begins at the last one that begins before the span. */
+/** Spans do not overlap: the search begins at the last one that begins before the span. */
 const OVERLAPPING = statement(
   `SELECT first_index, end_index, notice_index FROM deletions
    WHERE tenant_id = $1 AND first_index < $3 AND end_index > $2 AND first_index >= coalesce(
@@ -44,23 +44,23 @@ const COUNT = statement(
   `SELECT count(contents.leaf_index) AS count FROM ${ENTRIES_WITH_CONTENTS} WHERE ${OF_SPAN}`,
 );
 const EVENTS = statement(`SELECT leaf_index, content_month FROM entries WHERE ${OF_SPAN}`);
-/** Of one partition. */
+/** Deletes from one partition. */
 const DELETE = statement(
   'DELETE FROM contents WHERE tenant_id = $1 AND content_month = $2 AND leaf_index = ANY ($3::bigint[])',
 );
 
-/** The rows of the notices that these may be covered by. */
+/** The rows of the notices that may cover these rows. */
 export async function noticesFor(asked: Asked, tenant: TenantId, rows: readonly Row[]): Promise<Row[]> {
   const named = noticesNamedBy(rows);
   return named.length === 0 ? [] : asked.query(NOTICES, [tenant, named]);
 }
 
-/** Those that the purge notices of a pool may overlap, once its logs are locked; what it puts is seen by what comes after it. */
+/** Deletions that the purge notices of a pool may overlap, once its logs are locked; lookups see earlier writes. */
 export class DeletionRows {
   readonly #there = new Map<TenantId, Deletion[]>();
   readonly #put = new Map<TenantId, Deletion[]>();
 
-  /** All that overlap a span. */
+  /** Loads all that overlap a span. */
   async load(transaction: Transaction, tenant: TenantId, { firstIndex, endIndex }: IndexSpan): Promise<void> {
     const rows = await transaction.query(OVERLAPPING, [tenant, firstIndex, endIndex, null]);
     this.#there.set(tenant, [...(this.#there.get(tenant) ?? []), ...rows.map(deletionIn)]);
@@ -113,7 +113,7 @@ export function removalTables(database: Database): RemovalTables {
   };
 }
 
-/** Span by span, sent one behind the other: a join might go through all entries of the tenant. */
+/** Span by span, sent without waiting in between: a join might scan all entries of the tenant. */
 async function rowsOf(
   transaction: Transaction,
   asked: Statement,

@@ -1,4 +1,4 @@
-// What events are proven by, read by id and by place.
+// The evidence for events, read by id and by index.
 
 import type { TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
@@ -28,10 +28,10 @@ const RANGE = statement(
 );
 
 export class EvidenceTables {
-  /** Made when it is first needed: it has memory of its own. */
+  /** Created on demand: it uses memory. */
   #contents: StoredContents | undefined;
 
-  /** One whose text says a class among `visible` is given too, whatever its column says. */
+  /** Includes an event whose text has a visible classification even if its column does not. */
   async one(
     asked: Asked,
     tenant: TenantId,
@@ -42,7 +42,7 @@ export class EvidenceTables {
     return soundEvidenceIn(row, await noticesFor(asked, tenant, [row]), this.#checked());
   }
 
-  /** As they are stored, whatever that is. */
+  /** The stored values, unchecked. */
   async range(
     asked: Asked,
     tenant: TenantId,

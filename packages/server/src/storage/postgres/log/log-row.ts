@@ -1,15 +1,14 @@
-// Which log of a tenant it is, out of the row of `epochs` that it began with; a tenant that never went on after a restore
-// has none.
+// The log of a tenant, from its row of `epochs`; a tenant that never continued after a restore has none.
 
 import type { TenantId } from '@tallystick/contract';
 import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import { type LogIdentity, identityOf } from '../../rows/log-place.ts';
 import type { Row } from '../connection/database.ts';
 
-/** Of a row of `epochs` that the log is joined with. */
+/** Columns of the joined row of `epochs`. */
 export const LOG_COLUMNS = 'log.epoch, log.first_index AS log_first_index, log.previous_checkpoint';
 
-/** Of a row with these columns, null or not there where there is no epoch. */
+/** Reads a row with these columns, which are null or absent if there is no epoch. */
 export function logIn(row: Row | undefined, tenant: TenantId, logOrigin: string): LogIdentity {
   const epoch = row && numberOrNone(row, 'epoch');
   if (row === undefined || epoch === undefined) return { tenant, ...identityOf(tenant, logOrigin) };

@@ -1,4 +1,4 @@
-// Reads of the log: what they show of events is what was hashed.
+// Reads of the log: the events that they return match their hashes.
 
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
@@ -56,7 +56,7 @@ const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_i
 const STREAM_COUNT = statement('SELECT count(*) AS count FROM streams WHERE tenant_id = $1');
 const USED_KEY = statement('SELECT * FROM used_keys WHERE tenant_id = $1 AND operation = $2 AND key = $3');
 
-/** What is read at once: a page of large events comes in portions. */
+/** The number of events per read: a page of large events is read in portions. */
 const PORTION = 100;
 
 export class LogTables implements LogReader {

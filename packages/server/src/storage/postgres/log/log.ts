@@ -1,4 +1,4 @@
-// The log on PostgreSQL: the port, put together from those who write and those who read.
+// The log on PostgreSQL: the port, composed of the writer and the readers.
 
 import { type Calls, callsHere } from '../../../runtime/calls.ts';
 import type { LogReader, LogWriter } from '../../../streams/log.ts';
@@ -9,18 +9,18 @@ import { Journal, type JournalOptions } from '../append/journal.ts';
 import { LogTables } from './log-tables.ts';
 
 export interface LogParts extends JournalOptions {
-  /** With a connection of its own for who appends: readers never keep it waiting. */
+  /** A separate connection for appends: readers never delay them. */
   readonly writing: Database;
   readonly reading: Database;
   readonly committer: PoolCommitter;
 }
 
-/** All of it in this thread. */
+/** Runs everything in this thread. */
 export function createLog(parts: LogParts): LogWriter & LogReader {
   return createLogWith(writesHere(parts), parts);
 }
 
-/** With one who writes, wherever that is. */
+/** Uses a writer in this or another thread. */
 export function createLogWith(
   writer: LogWriter,
   { reading, logOrigin }: Pick<LogParts, 'reading' | 'logOrigin'>,
@@ -35,13 +35,13 @@ export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
   const journal = new Journal(writing, parts);
   return writesOf(callsHere(journal), (requests, now, onHeld) => {
     const pool = decodePool(encodePool(requests, now));
-    // Made while the pool before is still being committed.
+    // Made while the previous pool is still being committed.
     const commitments = committer.make(pool.requests);
     return journal.append(pool, commitments, onHeld);
   });
 }
 
-/** The port, of a journal wherever it is. */
+/** The port of a journal in this or another thread. */
 export function writesOf(journal: Calls<Journal>, append: LogWriter['append']): LogWriter {
   const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = journal;
   return { append, seal, beginEpoch, sealAged, sweepUsedKeys, probe };

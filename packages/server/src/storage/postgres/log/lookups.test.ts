@@ -1,5 +1,5 @@
-// What is asked for is found without going through the log. Behind the security of rows an index is used only for what
-// cannot tell anything of rows that are not shown: a column that is compared, but not a piece that is cut out of one.
+// Lookups do not scan the log. With row-level security an index is used only for leakproof conditions: a compared
+// column, but not a substring of one.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ let ids: Uint8Array[];
 before(async () => {
   server = await openDatabases();
   const url = await server.createDatabase();
-  // Of its own: what is counted below is counted by connection.
+  // A separate connection: the counts below are per connection.
   await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
   await migrate(owner, 'postgres');
   const noise = Array.from({ length: 8 }, (_, i) => `md5(i || ' ${i}')`).join(' || ');
@@ -37,7 +37,7 @@ before(async () => {
       `INSERT INTO contents (tenant_id, leaf_index, content_month, text1, text2, seeds)
        SELECT tenant_id, leaf_index, content_month, '', '', '' FROM entries`,
     );
-    // Others with one entry each.
+    // Other tenants with one entry each.
     await client.query(
       `INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
        SELECT 'small-' || i, 0, 1, 0, substring(decode(${noise}, 'hex') from 1 for 116), '', '', ''
@@ -74,7 +74,7 @@ const LOOKED_AT = statement(
    FROM pg_stat_xact_all_tables WHERE relname LIKE 'entries%' OR relname LIKE 'contents%'`,
 );
 
-test('an id leads to its entry, for whoever reads and for whoever appends', async () => {
+test('an id leads to its entry, for reads and for appends', async () => {
   assert.equal(ids.length, 5);
   const scopes: Scope[] = [
     { role: 'Reader', tenants: ['acme'] },
@@ -101,25 +101,25 @@ test('heads of logs are read by their newest entries and no others', async () =>
   for (let turn = 0; turn < 8; turn++) {
     await database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
       const [before] = await transaction.query(LOOKED_AT);
-      // What they are made of is noise, so none of these logs can be gone on with.
+      // Their contents are noise, so none of these logs can be continued.
       const { faults } = await new Heads('lookups.test').lock(transaction, tenants);
       assert.equal(faults.length, tenants.length);
       const [after] = await transaction.query(LOOKED_AT);
       const looked = Number(after?.['rows']) - Number(before?.['rows']);
-      // Where there are few it goes through them.
+      // A small table is scanned.
       assert.ok(looked < ENTRIES / 2, `${looked} rows are looked at`);
     });
   }
 });
 
-test('what is new in many logs is read, and nothing else', async () => {
+test('new entries of many logs are read, and nothing else', async () => {
   const small = Array.from({ length: 300 }, (_, i) => ({
     tenant: `small-${3 * i + 1}`,
     fromIndex: 0,
     endIndex: 1,
   }));
   const ranges = [...small, { tenant: 'acme', fromIndex: ENTRIES - 100, endIndex: ENTRIES }];
-  // As often as makes the database settle for one plan.
+  // Often enough that the database keeps one plan.
   for (let turn = 0; turn < 8; turn++) {
     await database.inTransaction(PROJECTOR, async (transaction) => {
       const [before] = await transaction.query(LOOKED_AT);
@@ -135,7 +135,7 @@ test('what is new in many logs is read, and nothing else', async () => {
 });
 
 test('a page of events is read with their contents, wherever in the log it is', async () => {
-  // As often as makes the database settle for one plan.
+  // Often enough that the database keeps one plan.
   for (let turn = 0; turn < 8; turn++) {
     await database.inTransaction({ role: 'Reader', tenants: ['acme'] }, async (transaction) => {
       const [before] = await transaction.query(LOOKED_AT);

@@ -1,4 +1,4 @@
-// Ranges of a log on PostgreSQL, as they were written and after somebody has changed something.
+// Ranges of a log on PostgreSQL, unchanged and after changes by hand.
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -46,7 +46,7 @@ async function check(fromIndex: number, endIndex: number, streamId?: string) {
   return verdict;
 }
 
-/** What is found after somebody has done something, which is then put back. */
+/** The fault after a change, which is then undone. */
 async function faultAfter(sql: string, fromIndex: number, endIndex: number, streamId?: string) {
   await place.raw('CREATE TABLE kept AS SELECT * FROM entries');
   await place.raw('CREATE TABLE kept_contents AS SELECT * FROM contents');
@@ -64,7 +64,7 @@ async function faultAfter(sql: string, fromIndex: number, endIndex: number, stre
   }
 }
 
-it('a range of a log verifies whatever part it is, and each stream', async () => {
+it('any range of a log verifies, and so does each stream', async () => {
   const size = (await (await node.tree.forTenant('acme').tree())!.latest())!.size;
   for (const [from, end] of [
     [0, size],
@@ -84,7 +84,7 @@ it('a range of a log verifies whatever part it is, and each stream', async () =>
     assert.equal((await check(firstIndex, endIndex, streamId)).fault, undefined, `from ${firstIndex}`);
 });
 
-it('a range names what was changed in it, and what is missing', async () => {
+it('the verification of a range names changed and missing entries', async () => {
   const text = `UPDATE contents SET text2 = '{"payload":{"a":1}}' WHERE leaf_index = 55`;
   assert.deepEqual(await faultAfter(text, 42, 75), ['LEAF_MISMATCH', 55]);
   assert.deepEqual(await faultAfter(text, 0, 42), [undefined, undefined]);
@@ -98,7 +98,7 @@ it('a range names what was changed in it, and what is missing', async () => {
   assert.deepEqual(await faultAfter(content, 0, 42), ['GAP_UNEXPLAINED', 20]);
 });
 
-it('a range of a stream is the stream that the log says', async () => {
+it('a range of a stream must match the log', async () => {
   const [first, second] = await node.log.forTenant('acme').streams({ after: undefined }, 2);
   const { streamId, firstIndex, endIndex } = second!;
   const moved = `UPDATE streams SET first_index = first_index + 1 WHERE stream_id = '${streamId}'`;
@@ -108,7 +108,7 @@ it('a range of a stream is the stream that the log says', async () => {
   assert.deepEqual((await faultAfter(none, 0, first!.endIndex, first!.streamId))[0], 'TRUNCATED');
 });
 
-it('a range is held against a checkpoint that is signed by a key that is known', async () => {
+it('a range is compared with a checkpoint that is signed by a known key', async () => {
   const request = { fromIndex: 0, endIndex: 10, publicKeys: [new Uint8Array(32).fill(9)] };
   const { fault } = await node.tree.forTenant('acme').checkRange(request, () => {});
   assert.equal(fault?.reason, 'KEY_UNKNOWN');

@@ -1,4 +1,4 @@
-// Ranges of logs in the database, for whoever verifies them.
+// Verifies ranges of logs in the database.
 
 import type { TenantId } from '@tallystick/contract';
 import type { RangeStore } from '../../fsck/range.ts';

@@ -5,14 +5,14 @@ import { LOG_COLUMNS } from './log-row.ts';
 
 const SIZE =
   'coalesce((SELECT max(leaf_index) + 1 FROM entries WHERE entries.tenant_id = this.tenant_id), 0)';
-/** By its kind alone; SQL counts bytes from 1. No row, no value. */
+/** Decided by its kind alone; SQL counts bytes from 1. A missing row gives null. */
 const isSealAt = (index: string) =>
   `(SELECT substring(entry from ${KIND_AT + 1} for 1) = '\\x${KINDS.streamSeal.toString(16).padStart(2, '0')}'::bytea
     FROM entries WHERE entries.tenant_id = this.tenant_id AND leaf_index = ${index})`;
 const beginsLog = (index: string) =>
   `(${index} = 0 OR EXISTS (SELECT 1 FROM epochs WHERE epochs.tenant_id = this.tenant_id AND first_index = ${index}))`;
 
-/** One statement sees one state, also while events are appended. With the log that holds the first index of each. */
+/** One statement sees one state, also while events are appended. Joined with the log that holds the first index of each. */
 export const STREAMS = `
   SELECT this.stream_id, this.first_index, this.created_at_ms, next.created_at_ms AS sealed_at_ms,
     before.stream_id AS previous_stream_id, ${LOG_COLUMNS},

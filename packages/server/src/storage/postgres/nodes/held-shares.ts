@@ -1,17 +1,17 @@
-// The part of the logs that this node looks after, as it knows it: shares with the tokens under which it has them. What it
-// does under a token is written only while that is still the newest: `stillHeld` stands in the same transaction as the
-// effect, and nobody can take the share over before that is committed.
+// The shares of the logs that this node holds, with their lease tokens. Work under a token is written only while the
+// token is the newest: `stillHeld` runs in the same transaction as the effect, and no node can take the share over
+// before that is committed.
 
 import { numberOf } from '../../rows/columns.ts';
 import { statement, type Transaction } from '../connection/database.ts';
 
-/** By share, the token. */
+/** Share to token. */
 export type Leases = ReadonlyMap<number, number>;
 
-/** For so long, and no longer if nothing else is said. */
+/** Valid for this time, unless it is renewed. */
 export type HandOn = (leases: Leases, remainingNs: number) => void;
 
-// It keeps others from taking the share, and not its holder from keeping it for longer.
+// Prevents others from taking the share, but lets its holder renew it.
 const HELD = statement(
   `SELECT leases.share FROM unnest($1::smallint[], $2::bigint[]) AS held (share, token)
    JOIN leases ON leases.share = held.share AND leases.token = held.token FOR KEY SHARE OF leases`,
@@ -28,17 +28,17 @@ export class HeldShares {
     this.#nowNs = nowNs;
   }
 
-  /** For a process that is alone, or that looks after all logs whoever else does. */
+  /** For a process that is alone, or that works on all logs regardless of other nodes. */
   static all(): HeldShares {
     return new HeldShares(undefined, () => 0);
   }
 
-  /** Some, as they are given and taken. */
+  /** Starts without shares; they are set later. */
   static none(nowNs: () => number): HeldShares {
     return new HeldShares(new Map(), nowNs);
   }
 
-  /** Whether they are some, as they are given and taken. */
+  /** Whether shares are set and changed by leases. */
   get areDivided(): boolean {
     return this.#leases !== undefined;
   }
@@ -49,36 +49,36 @@ export class HeldShares {
     for (const handOn of this.#handOn) this.tell(handOn);
   }
 
-  /** As another has handed them on. */
+  /** Sets leases that another thread has passed on. */
   setFor(leases: Leases, remainingNs: number): void {
     this.set(leases, this.#nowNs() + remainingNs);
   }
 
-  /** To a thread, which has a clock of its own: what is held, now and whenever that changes. */
+  /** Passes the leases to a thread, which has its own clock: now and after every change. */
   handOnTo(handOn: HandOn): void {
     this.#handOn.push(handOn);
     this.tell(handOn);
   }
 
-  /** What is held now. */
+  /** Passes the current leases. */
   tell(handOn: HandOn): void {
     if (this.#leases !== undefined) handOn(this.#leases, this.#untilNs - this.#nowNs());
   }
 
-  /** Undefined: all. After their time is over it has none, even if nobody could tell it. */
+  /** Undefined: all. Empty after the leases have expired, even if the node could not renew them. */
   current(): Leases | undefined {
     if (this.#leases === undefined || this.#leases.size === 0) return this.#leases;
     return this.#nowNs() < this.#untilNs ? this.#leases : new Map();
   }
 
-  /** For a statement: the shares, null for all. */
+  /** As a statement parameter: the shares, null for all. */
   list(): readonly number[] | null {
     const leases = this.current();
     return leases === undefined ? null : [...leases.keys()];
   }
 }
 
-/** Which of the shares are still held under these tokens, until the transaction is over; undefined: all. */
+/** The shares that are still held under these tokens, until the end of the transaction; undefined: all. */
 export async function stillHeld(
   transaction: Transaction,
   leases: Leases | undefined,

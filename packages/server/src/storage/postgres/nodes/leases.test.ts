@@ -1,4 +1,4 @@
-// How nodes divide the logs among themselves, and what a lease is worth.
+// How nodes divide the logs, and what a lease guarantees.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -42,7 +42,7 @@ function open(name: string): Promise<Storage> {
     clock: systemClock,
     random: createSystemRandom(),
     mayMigrate: false,
-    // However slow the machine is.
+    // Enough for slow machines.
     node: { name, version: '1.0.0', leaseMs: 240_000 },
   });
 }
@@ -58,13 +58,13 @@ const beat = (storage: Storage, word: Partial<NodeWord> = {}) =>
   storage.nodes!.beat({ refused: NONE, isAble: true, ...word });
 
 async function sharesOf(...storages: Storage[]): Promise<number[]> {
-  // One round to be known, one to give up, one to take.
+  // One round to be known, one to give up shares, one to take them.
   for (let round = 0; round < 3; round++) for (const storage of storages) await beat(storage);
   const { nodes } = await beat(storages.at(-1)!);
   return nodes.map(({ shares }) => shares);
 }
 
-/** As if it had not been heard of for as long as leases last. */
+/** Makes a node appear silent for a whole lease. */
 async function silence(name: string): Promise<void> {
   await raw(url, `UPDATE nodes SET seen_at = seen_at - interval '5 minutes' WHERE name = $1`, [name]);
   await raw(
@@ -75,7 +75,7 @@ async function silence(name: string): Promise<void> {
   );
 }
 
-/** What it would sign, once it has been told what it has taken over. */
+/** The logs that it would sign, after it has compared those taken over. */
 async function grownIn({ tree }: Storage): Promise<string[]> {
   for (;;) {
     const growth = await tree.readGrowth();
@@ -120,11 +120,11 @@ test('a node that was killed before the clock of the database was set back is ta
     nodes.map(({ name, isGone, shares }) => [name, isGone, shares]),
     [['two', false, SHARES]],
   );
-  // Whoever lives finds out, and shares again.
+  // The remaining nodes notice it, and divide the shares again.
   assert.deepEqual(await sharesOf(one, two), [32, 32]);
 });
 
-test('who makes no checkpoints leaves its logs to others; where nobody makes any, all of them try', async () => {
+test('a node that makes no checkpoints leaves its logs to others; if no node does, all of them try', async () => {
   await using one = await open('one');
   await using two = await open('two');
   assert.deepEqual(await sharesOf(one, two), [32, 32]);
@@ -159,7 +159,7 @@ test('a node that was killed and is there again is shown once', async () => {
   assert.deepEqual(await shown(), ['one there', 'two there']);
 });
 
-test('a node that is silent is taken over, with what it was told of its logs', async () => {
+test('a node that is silent is taken over, with its findings about its logs', async () => {
   await using one = await open('one');
   await using two = await open('two');
   await sharesOf(one, two);
@@ -181,7 +181,7 @@ test('a node that is silent is taken over, with what it was told of its logs', a
   assert.equal((await beat(two)).hasGained, false);
 });
 
-test('what was begun under a lease that another has now is not written', async () => {
+test('work under a lease that another node has taken over is not written', async () => {
   await using one = await open('one');
   await using two = await open('two');
   await sharesOf(one);
@@ -193,17 +193,17 @@ test('what was begun under a lease that another has now is not written', async (
   await beat(two);
   assert.deepEqual(await one.tree.publish(publishedOf(growth), NOW_MS), []);
   assert.equal((await raw(url, 'SELECT 1 FROM checkpoints')).length, 0);
-  // It knows no better, and the database does.
+  // The node does not know it yet, but the database does.
   assert.equal((await one.index.turn()).taken, 0);
   assert.equal((await two.index.turn()).taken, TENANTS.length);
-  // Control: under the lease that holds, all of it is written.
+  // Control: under the valid lease, everything is written.
   assert.equal((await grownIn(two)).length, TENANTS.length);
   const own = await two.tree.readGrowth();
   assert.equal((await two.tree.publish(publishedOf(own), NOW_MS)).length, TENANTS.length);
   assert.equal((await raw(url, 'SELECT 1 FROM checkpoints')).length, TENANTS.length);
 });
 
-test('nobody takes a share over in which something is being written', async () => {
+test('a share with a write under way is not taken over', async () => {
   await using one = await open('one');
   await using two = await open('two');
   await sharesOf(one);
@@ -227,7 +227,7 @@ test('nobody takes a share over in which something is being written', async () =
   );
 });
 
-test('a node that cannot ask has nothing any more when its leases are over', async () => {
+test('a node that cannot reach the database has no shares once its leases expire', async () => {
   let nowNs = 0;
   const clock = { ...systemClock, monotonicNs: () => nowNs };
   await using alone = await openPostgresStorage({
@@ -246,7 +246,7 @@ test('a node that cannot ask has nothing any more when its leases are over', asy
   assert.equal((await alone.index.turn()).taken, 0);
 });
 
-test('what one node refuses the others refuse, for as long as it is there and a while longer', async () => {
+test('a refusal of one node holds on all others, as long as it runs and a while longer', async () => {
   await using one = await open('one');
   await using two = await open('two');
   await beat(one, { refused: new Map([['tenant-1', 'it was changed.']]) });
@@ -259,7 +259,7 @@ test('what one node refuses the others refuse, for as long as it is there and a 
   assert.deepEqual(await refused(), []);
 });
 
-test('nodes tell each other, and nobody is told of its own', async () => {
+test('nodes notify each other, but not themselves', async () => {
   await using one = await open('one');
   await using two = await open('two');
   const told: [string, News][] = [];

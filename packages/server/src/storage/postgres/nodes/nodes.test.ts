@@ -1,4 +1,4 @@
-// Several nodes on one database: whoever appends to whatever, there is one history of each log, without a gap.
+// Several nodes on one database: each log has one history without a gap, however many nodes append to it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +22,7 @@ after(() => server?.[Symbol.asyncDispose]());
 
 const sizeOf = async (tenant: string) => (await requireOneHistory(url, tenant)).length;
 
-test('four nodes append to the same logs at once: one history each, and everybody gets a place of their own', async () => {
+test('four nodes append to the same logs at once: one history each, and every event gets its own index', async () => {
   await using nodes = new AsyncDisposableStack();
   const logs = Array.from({ length: 4 }, () => nodes.use(startLogNode(url)).log);
   const before = await Promise.all(TENANTS.map(sizeOf));
@@ -60,7 +60,7 @@ test('of the same key on four nodes at once, exactly one stores, and all get the
   assert.equal(await sizeOf('beta'), size + 10);
 });
 
-test('streams are cut once, whichever node comes to the boundary', async () => {
+test('streams are cut once, for any node at the boundary', async () => {
   await using nodes = new AsyncDisposableStack();
   const logs = Array.from(
     { length: 3 },
@@ -81,7 +81,7 @@ test('streams are cut once, whichever node comes to the boundary', async () => {
   assert.ok(streams.length >= 12, `${streams.length} streams`);
 });
 
-test('a log that somebody holds is passed by: others of the same pool do not wait for it', async () => {
+test('a locked log is skipped: others of the same pool do not wait for it', async () => {
   await using node = startLogNode(url);
   const holder = new Client({ connectionString: url });
   await holder.connect();
@@ -106,7 +106,7 @@ test('a log that somebody holds is passed by: others of the same pool do not wai
   );
 });
 
-test('a log whose newest entry was changed takes nothing more, and the others of its pool do', async () => {
+test('a log whose newest entry was changed accepts nothing more, and the others of its pool do', async () => {
   await using node = startLogNode(url);
   await raw(
     url,
@@ -140,7 +140,7 @@ test('control: without the lock and the condition on the head, the tables themse
   const index = Number(row!['leaf_index']);
   await assert.rejects(put(index, entry), /entries_\d+_pkey/);
   await assert.rejects(put(index + 1, entry), /duplicate key/);
-  // Another event that follows upon the same leaf.
+  // Another event that links to the same leaf.
   entry.set(Buffer.alloc(16, 7), 36);
   await assert.rejects(put(index + 1, entry), /duplicate key/);
 });
@@ -158,7 +158,7 @@ test('a month whose partition has gone with a restore is made again', async () =
   assert.equal(await send(), 'Done');
 });
 
-test('a log that somebody holds keeps nobody waiting who writes to another', async () => {
+test('a locked log does not delay writers of other logs', async () => {
   await using node = startLogNode(url);
   const holder = new Client({ connectionString: url });
   await holder.connect();

@@ -1,6 +1,6 @@
-// How a node takes part on PostgreSQL: a row that says when it was last heard of, and leases of shares of the logs. Who is
-// gone, and since when, is told by the clock of the database, whatever those of the nodes say. Nobody waits for anybody: a share in which something is
-// being written at the moment is taken or given up a beat later.
+// The membership of a node on PostgreSQL: a row with the time of its last beat, and leases of shares of the logs. The
+// clock of the database decides which nodes are gone, independent of the nodes' clocks. No node waits for another: a
+// share with a write under way is taken or given up one beat later.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Beat, Nodes, NodeState, NodeWord } from '../../../nodes/nodes.ts';
@@ -14,14 +14,14 @@ import { SHARES } from '../schema/schema.ts';
 export interface NodeSelf {
   readonly name: string;
   readonly version: string;
-  /** Of this process, and of no other ever. */
+  /** Unique to this process. */
   readonly instance: string;
-  /** After so long without a word it counts as gone; all nodes have the same. */
+  /** A node that is silent for this long counts as gone; all nodes use the same value. */
   readonly leaseMs?: number;
 }
 
 export interface NodeParts {
-  /** With a connection of its own: a node that is busy must not be taken for one that is gone. */
+  /** A separate connection: a busy node must not count as gone. */
   readonly database: Database;
   readonly self: NodeSelf;
   readonly held: HeldShares;
@@ -29,15 +29,15 @@ export interface NodeParts {
   readonly clock: Clock;
 }
 
-/** With a beat a second, the part of a node that was killed is in other hands after seven seconds at the most. */
+/** With one beat per second, the shares of a killed node are taken over after seven seconds at most. */
 const LEASE_MS = 5000;
-/** So long are nodes shown that are gone. */
+/** Gone nodes are shown for this long. */
 const SHOWN_MS = 10 * 60_000;
-/** A log that was refused stays so until whoever takes it over has found it out again. */
+/** A refused log stays refused until the node that takes it over has checked it. */
 const REFUSED_MS = 30_000;
 
 const ms = (count: number) => `interval '${count} milliseconds'`;
-/** Of a time that was set by this clock: it is past, or so far off that the clock must have been set back since. */
+/** For a time set by this clock: it is past, or so far ahead that the clock must have been set back since. */
 const isOver = (time: string, leaseMs: string) =>
   `(${time} <= clock_timestamp() OR ${time} > clock_timestamp() + 2 * ${leaseMs} * interval '1 millisecond')`;
 
@@ -87,7 +87,7 @@ const FORGET_REFUSALS = statement('DELETE FROM refused_logs WHERE tenant_id = AN
 const FREE = statement('UPDATE leases SET instance = NULL, until = NULL WHERE instance = $1');
 const GO = statement('DELETE FROM nodes WHERE instance = $1');
 
-/** While none of them runs. */
+/** Called while no node runs. */
 export async function forgetRefusals(database: Database, tenants: readonly TenantId[]): Promise<void> {
   await database.inTransaction(PROJECTOR, (transaction) =>
     transaction.change(FORGET_REFUSALS, [[...tenants]]),
@@ -109,11 +109,11 @@ export class PostgresNodes implements Nodes {
   async beat({ refused, isAble }: NodeWord): Promise<Beat> {
     const { database, clock, held, notifications } = this.#parts;
     const before = held.current();
-    // Counted from when it was asked: then it cannot be longer than the database holds it.
+    // Counted from before the query, so that it is never longer than in the database.
     const untilNs = clock.monotonicNs() + this.#leaseMs * 1e6;
     this.#hasRefused ||= refused.size > 0;
     const { leases, nodes, elsewhere, given } = await database.inTransaction(PROJECTOR, (transaction) =>
-      // All of them each time: another node may have taken this one for gone, and let go of what it had said.
+      // All of them each time: another node may have considered this one gone, and deleted its refusals.
       this.#beatIn(transaction, [...refused], isAble),
     );
     held.set(leases, untilNs);
@@ -130,7 +130,7 @@ export class PostgresNodes implements Nodes {
     held.set(new Map(), 0);
     await database.inTransaction(PROJECTOR, async (transaction) => {
       await transaction.change(FREE, [self.instance]);
-      // Its refusals stay for a while, in which whoever takes over finds them out for itself.
+      // Its refusals stay for a while, until the next holder has found them itself.
       if (!this.#hasRefused) await transaction.change(GO, [self.instance]);
     });
     await notifications.tellAtOnce('SharesFreed');
@@ -174,7 +174,7 @@ export class PostgresNodes implements Nodes {
     };
   }
 
-  /** Takes what is missing, gives up what is too much. How many it has given up. */
+  /** Takes missing shares and gives up surplus ones. Returns the number given up. */
   async #evenOut(transaction: Transaction, leases: Map<number, number>, due: number): Promise<number> {
     const { instance } = this.#parts.self;
     if (leases.size < due) {
@@ -189,8 +189,8 @@ export class PostgresNodes implements Nodes {
 }
 
 /**
- * How many shares this node is to have: everybody the same number, or those who came last a few less. Who is not able has
- * none, unless nobody is: then it is better to try.
+ * The number of shares for this node: equal for all nodes, or one less for the latest. A node that is unable gets none,
+ * unless all are: then every node tries.
  */
 function dueIn(nodes: readonly NodeState[]): number {
   const serving = nodes.filter(({ isGone }) => !isGone);
@@ -199,7 +199,7 @@ function dueIn(nodes: readonly NodeState[]): number {
   return dividing.some(({ isSelf }) => isSelf) ? Math.ceil(SHARES / dividing.length) : 0;
 }
 
-/** One that is gone and has been started again is shown as it is now. */
+/** A node that was restarted is shown in its current state only. */
 function withoutFormer(nodes: readonly NodeState[]): NodeState[] {
   const serving = new Set(nodes.filter(({ isGone }) => !isGone).map(({ name }) => name));
   return nodes.filter(({ isGone, name }) => !isGone || !serving.has(name));

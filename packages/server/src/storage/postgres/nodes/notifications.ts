@@ -1,6 +1,6 @@
-// What nodes tell each other through the database, by NOTIFY after the commit and from a connection of its own: inside a
-// transaction it would make all that commit wait for one another. What is told within a short time is told once. While the
-// connection is gone nothing is told or heard, and every loop finds by looking what it was not told.
+// Notifications between nodes, by NOTIFY after the commit and over a separate connection: inside a transaction it would
+// serialize all commits. Repeated notifications within a short time are merged. Without a connection nothing is sent or
+// received, and every loop finds its work by polling.
 
 import { Client, type Notification } from 'pg';
 import type { News } from '../../../nodes/nodes.ts';
@@ -8,7 +8,7 @@ import { type Clock, type Timer, wait } from '../../../runtime/clock.ts';
 
 export interface NotificationOptions {
   readonly url: string;
-  /** Of the process that tells: nobody is told of its own. */
+  /** The sending process, which ignores its own notifications. */
   readonly instance: string;
   readonly clock: Clock;
 }
@@ -32,7 +32,7 @@ export class Notifications implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Begins to listen, and comes back whenever the connection is gone. */
+  /** Starts to listen, and reconnects whenever the connection is lost. */
   start(): void {
     this.#listening ??= this.#listen();
   }
@@ -54,7 +54,7 @@ export class Notifications implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();
-    // A database that stands still says no farewell: nobody waits for it.
+    // A database that hangs does not answer: do not wait for it.
     const ended = Promise.all([this.#client?.end().catch(() => {}), this.#listening]);
     await Promise.race([ended, wait(this.#options.clock, FAREWELL_MS)]);
   }
@@ -68,7 +68,7 @@ export class Notifications implements AsyncDisposable {
     try {
       await client?.query('SELECT pg_notify($1, $2)', [CHANNEL, text]);
     } catch {
-      // Whoever is not told looks by itself, a little later; and what does not answer is replaced.
+      // The other nodes find the change by polling a little later; the connection is replaced.
       await client?.end().catch(() => {});
     }
   }
@@ -82,7 +82,7 @@ export class Notifications implements AsyncDisposable {
     }
   }
 
-  /** Until the connection is gone. */
+  /** Runs until the connection is lost. */
   async #listenOnce(): Promise<void> {
     const client = new Client({
       connectionString: this.#options.url,

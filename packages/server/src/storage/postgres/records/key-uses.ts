@@ -1,11 +1,11 @@
-// When API keys were last used, in a table of its own. A loop of each node writes it, for all tenants.
+// When API keys were last used, in a separate table. A loop of each node writes it, for all tenants.
 
 import type { KeyId } from '@tallystick/contract';
 import type { KeyUse, KeyUseStore, OwnedKey } from '../../../access/key-uses.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 
-// In the order of the key, so that nodes wait for one another and never in a circle.
+// In the order of the key, to prevent deadlocks between nodes.
 const KEEP = statement(
   `INSERT INTO api_key_uses (tenant_id, key_id, used_at_ms)
    SELECT tenant, id, used FROM unnest($1::text[], $2::text[], $3::bigint[]) AS use (tenant, id, used)

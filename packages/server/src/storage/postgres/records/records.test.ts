@@ -1,4 +1,4 @@
-// Records and tenants of several nodes on one database: what the claims of every backend do not say.
+// Records and tenants of several nodes on one database, beyond the common claims.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => server?.[Symbol.asyncDispose]());
 
-/** A node with connections of its own, on a database of its own or on this one. */
+/** A node with its own connections, on a new database or on this one. */
 async function node(at?: string) {
   const url = at ?? (await server.createDatabase(migrated));
   const failures: unknown[] = [];
@@ -41,13 +41,13 @@ async function node(at?: string) {
   return { url, failures, ...storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
-/** How many there were that made tenants. */
+/** The number of commits that created tenants. */
 async function commitsOf(url: string): Promise<unknown> {
   const [row] = await raw(url, 'SELECT count(DISTINCT xmin::text)::integer AS count FROM tenants');
   return row?.['count'];
 }
 
-test('whoever shows a key sees the record of that key alone', async () => {
+test('the bearer of a key sees only the record of that key', async () => {
   await using store = await node();
   await store.tenants.ensure('acme', NOW_MS);
   const lookup = (n: number) => new Uint8Array(32).fill(n);
@@ -64,7 +64,7 @@ test('whoever shows a key sees the record of that key alone', async () => {
   assert.deepEqual(await database.read({ role: 'Reader', tenants: ['other'] }, all), []);
 });
 
-test('what another node has changed is seen, and so is the version of all records', async () => {
+test('changes of another node are seen, and so is the version of all records', async () => {
   await using one = await node();
   await using two = await node(one.url);
   await one.tenants.ensure('acme', NOW_MS);
@@ -98,7 +98,7 @@ test('of several nodes that change a record or take a name at once, one does', a
   assert.equal(await one.records.forOwner('acme').count('ApiKey'), 11);
 });
 
-test('nodes that change records of many tenants, in any order, wait for one another and never in a circle', async () => {
+test('nodes that change records of many tenants, in any order, do not deadlock', async () => {
   await using one = await node();
   await using two = await node(one.url);
   const owners = Array.from({ length: 20 }, (_, i) => `t${i}`);
@@ -119,7 +119,7 @@ test('nodes that change records of many tenants, in any order, wait for one anot
   assert.equal((await one.records.all('ApiKey')).length, 200);
 });
 
-test('a tenant comes into being with the place where its log begins', async () => {
+test('a new tenant has the head of its log', async () => {
   await using store = await node();
   for (const tenant of ['acme', 'other', 'acme']) await store.tenants.ensure(tenant, NOW_MS);
   assert.deepEqual(await raw(store.url, 'SELECT tenant_id, next_index, leaf FROM heads ORDER BY 1'), [
@@ -128,7 +128,7 @@ test('a tenant comes into being with the place where its log begins', async () =
   ]);
 });
 
-test('tenants that are asked for at the same time share a commit', async () => {
+test('tenants that are created concurrently share a commit', async () => {
   await using store = await node();
   const ids = Array.from({ length: 50 }, (_, i) => `t${i % 25}`);
   const made = await Promise.all(ids.map((id) => store.tenants.ensure(id, NOW_MS)));
@@ -165,7 +165,7 @@ function hashOf(text: string): number {
   return [...text].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 1009, 7);
 }
 
-test('a commit that fails fails those that waited for it, and not those after', async () => {
+test('a failed commit fails the calls that waited for it, and no later ones', async () => {
   await using store = await node();
   await raw(store.url, 'ALTER TABLE tenants ADD CONSTRAINT no CHECK (false) NOT VALID');
   const asked = ['a', 'b'].map((id) => store.tenants.ensure(id, NOW_MS));
@@ -175,7 +175,7 @@ test('a commit that fails fails those that waited for it, and not those after', 
   assert.equal((await store.tenants.ensure('a', NOW_MS)).tenantId, 'a');
 });
 
-test('while the database cannot be reached nothing is read or made, and afterwards all is as it was', async () => {
+test('while the database cannot be reached nothing is read or created, and afterwards everything is unchanged', async () => {
   await using alone = await startPostgres();
   const url = await alone.createDatabase();
   {

@@ -1,4 +1,4 @@
-// Records on PostgreSQL: the writing side belongs to the transaction of a pool, the reading side to whoever answers.
+// Records on PostgreSQL: writes belong to the transaction of a pool, reads to the operations.
 
 import type { RowsRequest } from '../../../paging.ts';
 import type {
@@ -29,17 +29,17 @@ const PUT = statement(
      state = excluded.state, unique_name = excluded.unique_name, lookup = excluded.lookup, salt = excluded.salt,
      mac = excluded.mac`,
 );
-// At random: whatever somebody has put there, the next change is seen.
+// Random, so that the next change is seen even if the value was tampered with.
 const NEW_VERSION = statement(
   `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', gen_random_uuid()::text)
    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 );
 
-/** Those that a pool is about, once its logs are locked; what it puts is seen by what is looked up after it. */
+/** The records of a pool, once its logs are locked; lookups see earlier writes. */
 export class RecordRows {
   /** By owner, kind and id. */
   readonly #versions = new Map<string, number>();
-  /** Which id has a name, by owner, kind and name. */
+  /** The id that has a name, by owner, kind and name. */
   readonly #named = new Map<string, string>();
   readonly #put: StoredRecord[] = [];
 
@@ -77,7 +77,7 @@ export class RecordRows {
     this.#put.push(record);
   }
 
-  /** The number in `meta` comes last: nodes wait for one another there, never in a circle. */
+  /** The number in `meta` comes last, to prevent deadlocks between nodes. */
   async write(transaction: Transaction): Promise<void> {
     if (this.#put.length === 0) return;
     for (const record of this.#put) await transaction.change(PUT, [record.owner, ...recordValues(record)]);
@@ -89,7 +89,7 @@ function nameOf(...parts: readonly string[]): string {
   return parts.join('\n');
 }
 
-/** A look at the version is a round trip: a revoked key works for so long on other nodes. */
+/** Reading the version is a round trip: a revoked key works for this long on other nodes. */
 const FRESH_MS = 50;
 
 const RECORDS = `SELECT tenant_id, ${RECORD_COLUMNS} FROM records`;

@@ -1,4 +1,4 @@
-// Tenants on PostgreSQL: those that are asked for or made at the same time share one statement.
+// Tenants on PostgreSQL: concurrent lookups or creations share one statement.
 
 import type { TenantId } from '@tallystick/contract';
 import { INSTALLATION } from '@tallystick/evidence';
@@ -48,7 +48,7 @@ export function createTenantStore(database: Database, random: Random): TenantSto
   };
 }
 
-/** Each once; those that are not there are made, with the place where their log begins. */
+/** Creates the missing ones, with the heads of their logs. */
 async function ensureTenants(
   database: Database,
   ids: readonly TenantId[],
@@ -60,7 +60,7 @@ async function ensureTenants(
     const [, , rows] = await Promise.all([
       transaction.change(ADD, [ids, fingerprintKeys, nowMs]),
       transaction.change(ADD_HEADS, [ids]),
-      // Another node may have made some of them first.
+      // Another node may have created some of them first.
       transaction.query(READ, [ids]),
     ]);
     return byId(rows);

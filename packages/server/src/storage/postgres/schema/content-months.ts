@@ -1,13 +1,13 @@
-// The partitions of contents, one for each month in which content expires: which of them are there, and how they are made. The
-// month is known once an entry has got its time, on a locked log. A partition is made without such a lock, so the writer lets
-// go of its logs first.
+// The partitions of contents, one for each month of expiry: which of them exist, and how they are created. The month is
+// known once an entry has its time, on a locked log. A partition is created without such a lock, so the writer releases
+// its logs first.
 
 import { contentMonthOf } from './content-month.ts';
 import { type Database, statement } from '../connection/database.ts';
 
 const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
 
-/** Rows cannot be written: their partitions have to be made first. */
+/** Rows cannot be written before their partitions are created. */
 export class MissingMonths extends Error {
   readonly months: Iterable<number>;
 
@@ -38,7 +38,7 @@ export class ContentMonths {
     }
   }
 
-  /** A database that was restored may not have all of them. */
+  /** A restored database may lack some of them. */
   forget(): void {
     this.#known.clear();
   }

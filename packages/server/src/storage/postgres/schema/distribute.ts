@@ -1,24 +1,24 @@
-// Tables that are spread over several machines by the extension Citus: those of tenants by the tenant, so that all rows of
-// one are on the same machine. One commit is then of one tenant, and of one machine. What belongs to all of them is on each.
+// Tables that the extension Citus distributes over several machines: those of tenants by the tenant, so that all rows
+// of one are on the same machine. A commit then concerns one tenant and one machine. Common tables are on each machine.
 
 import type { QueryResult, QueryResultRow } from 'pg';
 import { StartError } from '../../../start-error.ts';
 import { ROLES, TENANT_TABLES } from './rights.ts';
 
-/** Whoever can be asked. */
+/** A connection or transaction. */
 export interface Asking {
   query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
 }
 
-/** Tables without a tenant that are the same on each machine: seldom written, and in one commit with rows of a tenant. */
+/** Tables without a tenant that are replicated to each machine: seldom written, and in one commit with rows of a tenant. */
 export const REFERENCE_TABLES: readonly string[] = ['meta'];
 
-/** Next to it all others of a tenant are placed. */
+/** All other tables of a tenant are placed beside it. */
 const FIRST_TABLE = 'heads';
 
 const HAS_EXTENSION = `SELECT 1 FROM pg_extension WHERE extname = 'citus'`;
 
-/** Whether the tables that are there are distributed. */
+/** Whether the existing tables are distributed. */
 export async function areDistributed(client: Asking, schema: string): Promise<boolean> {
   // Without the extension there is no such catalogue.
   if ((await client.query(HAS_EXTENSION)).rows.length === 0) return false;
@@ -28,7 +28,7 @@ export async function areDistributed(client: Asking, schema: string): Promise<bo
   return rows.length > 0;
 }
 
-/** Throws StartError where the tables that are wanted cannot be had here. */
+/** Throws StartError if the database cannot distribute tables. */
 export async function requireExtension(client: Asking): Promise<void> {
   if ((await client.query(HAS_EXTENSION)).rows.length > 0) return;
   throw new StartError(
@@ -36,9 +36,9 @@ export async function requireExtension(client: Asking): Promise<void> {
   );
 }
 
-/** Spreads those that are not yet. To be run before there are any rows, in the transaction that has made them. */
+/** Distributes those that are not yet. Must run before there are rows, in the transaction that created them. */
 export async function distributeTables(client: Asking, schema: string): Promise<void> {
-  // What was made for all machines in the same transaction was made over one connection to each; so is this.
+  // Earlier statements of the transaction used one connection per machine, so this one must, too.
   await client.query(`SET LOCAL citus.multi_shard_modify_mode = 'sequential'`);
   const { rows } = await client.query<{ name: string }>(
     `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid
@@ -59,14 +59,14 @@ export async function distributeTables(client: Asking, schema: string): Promise<
 }
 
 /**
- * Who has taken on a role is logged in by its name on the other machines. They have no password: which way they come in is
- * for the machines to say.
+ * A transaction with a role logs in by the role's name on the other machines. Roles have no password: the machines
+ * decide how to authenticate them.
  */
 export async function letRolesIn(client: Asking): Promise<void> {
   for (const role of Object.values(ROLES)) await client.query(`ALTER ROLE ${role} LOGIN`);
 }
 
-/** Of each machine the value of these settings, by name; throws StartError where one does not answer. */
+/** The values of these settings on each machine, by name; throws StartError if one does not answer. */
 export async function settingsOfMachines(
   client: Asking,
   names: readonly string[],

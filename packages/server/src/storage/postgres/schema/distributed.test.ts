@@ -1,5 +1,5 @@
-// What holds where tables are distributed, as far as one PostgreSQL can show it: the tables can be, and a node that takes them
-// for distributed writes one commit a tenant. tests/citus/ has the claims on a real one.
+// Behaviour with distributed tables, as far as one PostgreSQL can show it: the tables can be distributed, and a node
+// that assumes so writes one commit per tenant. tests/citus/ has the claims on a real cluster.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -60,14 +60,14 @@ describe('the tables', () => {
     const policies = (isDistributed: boolean) =>
       rightsOf(SCHEMA, isDistributed).filter((text) => text.startsWith('CREATE POLICY'));
     for (const policy of policies(true)) assert.doesNotMatch(policy.slice(policy.indexOf('USING')), /SELECT/);
-    // Control: in one place they are and do.
+    // Control: without distribution they have both.
     assert.ok(
       MIGRATIONS.some((migration) => /PARTITION BY HASH/.test(migration(byPartitions, false).join())),
     );
     assert.ok(policies(false).some((policy) => /USING .*SELECT/.test(policy)));
   });
 
-  test('a database without the extension says that it has none, and nothing is made in it', async () => {
+  test('a database without the extension is refused, and no tables are created in it', async () => {
     await using plain = new Database({ url: await server.createDatabase(), connectionsMax: 1 });
     await assert.rejects(migrate(plain, 'postgres', { distribute: true }), {
       name: 'StartError',
@@ -80,7 +80,7 @@ describe('the tables', () => {
   });
 });
 
-/** The transactions in which the newest entry of each tenant, its content and its head were written. */
+/** The transactions that wrote the newest entry of each tenant, its content and its head. */
 async function newestWrites(): Promise<string[][]> {
   const rows = await raw(
     url,
@@ -122,7 +122,7 @@ test('keys and ids are recognised, and streams are sealed, as they are in one pl
   await requireOneHistory(url, tenant);
 });
 
-/** Whatever is stored of this tenant fails as if its machine were away. */
+/** Every write of this tenant fails as if its machine were unavailable. */
 async function takeAway(tenant: string): Promise<void> {
   await raw(
     url,
@@ -138,7 +138,7 @@ async function takeAway(tenant: string): Promise<void> {
 
 const bringBack = (tenant: string) => raw(url, `DROP TRIGGER away_${tenant} ON heads`);
 
-test('a tenant whose machine is away fails alone, and may come again', async () => {
+test('a tenant whose machine is unavailable fails alone, and may retry', async () => {
   const sizes = () =>
     Promise.all(TENANTS.map(async (tenant) => (await requireOneHistory(url, tenant)).length));
   const [acme, beta, gamma] = (await sizes()) as [number, number, number];
@@ -154,7 +154,7 @@ test('a tenant whose machine is away fails alone, and may come again', async () 
   assert.ok(fault?.status === 'Faulty' && fault.error instanceof AuditError);
   assert.equal(fault.error.code, 'SERVICE_UNAVAILABLE');
   assert.deepEqual(await sizes(), [acme + 1, beta, gamma + 1]);
-  // When nobody is there, the whole pool is not known to be anywhere.
+  // If no machine is available, the state of the whole pool is unknown.
   for (const tenant of ['acme', 'gamma']) await takeAway(tenant);
   await assert.rejects(node.log.append(poolOfAll(), now()), { code: 'SERVICE_UNAVAILABLE' });
   for (const tenant of TENANTS) await bringBack(tenant);

@@ -38,7 +38,7 @@ test('an installation is settled by the first start, and stays', async () => {
   });
 });
 
-test('nodes that start first at the same time settle the same one', async () => {
+test('concurrent first starts settle the same installation', async () => {
   for (let round = 0; round < 5; round++) {
     await using database = await newDatabase();
     const nodes = [1, 2, 3, 4].map(() => settleInstallation(database, { logOrigin: undefined, nextId }));

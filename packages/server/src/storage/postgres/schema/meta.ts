@@ -1,4 +1,4 @@
-// The rows of `meta`: facts about the installation as a whole, each written once and frozen.
+// The rows of `meta`: facts about the whole installation, each written once and never changed.
 
 import {
   type Installation,
@@ -17,14 +17,14 @@ const WRITER: Scope = { role: 'Writer', tenants: [] };
 const READ = statement(
   `SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin', '${COPY_NAME}')`,
 );
-// Both in one statement and in this order: another node that comes at the same time waits at the first, and then adds none.
+// Both in one statement and in this order: a concurrent node waits at the first row, and then adds none.
 const SETTLE = statement(
   `INSERT INTO meta (name, value) VALUES ('installation_id', $1), ('log_origin', $2) ON CONFLICT (name) DO NOTHING`,
 );
 
 /**
- * The facts of this installation, settled by whichever node comes first; a `logOrigin` that differs is a StartError. So is
- * a database that holds a part of a copy: whoever copies settles the installation before anything else.
+ * The facts of this installation, fixed by the first node; a different `logOrigin` is a StartError. So is a database
+ * with a partial copy: a copy settles the installation before anything else.
  */
 export async function settleInstallation(
   database: Database,
@@ -59,7 +59,7 @@ const SETTLE_SIGNER = statement(
   "INSERT INTO meta (name, value) VALUES ('signer', $1) ON CONFLICT (name) DO NOTHING",
 );
 
-/** The key that signs here: two services with keys of their own would sign the same logs, each by its own. */
+/** The key that signs here: two services with different keys would both sign the same logs. */
 export async function settleSigner(database: Database, fingerprint: string): Promise<string> {
   const [row] = await database.inTransaction(WRITER, async (transaction) => {
     await transaction.change(SETTLE_SIGNER, [fingerprint]);

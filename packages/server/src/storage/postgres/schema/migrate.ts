@@ -1,6 +1,6 @@
-// Makes the tables, and gives everybody the rights that are theirs. With the credential of the owner; those who serve need
-// less: they read the catalogue, which everybody may, and the rest in the roles that they take on. `requireDurable` is
-// for whoever lets events into a database: it refuses one that may forget what it has acknowledged.
+// Creates the tables and grants the rights, with the credential of the owner. Serving users need less: they read the
+// catalogue, which is public, and everything else in their roles. `requireDurable` is for processes that store events:
+// it refuses a database that may lose acknowledged data.
 
 import type { PoolClient, QueryResultRow } from 'pg';
 import { StartError } from '../../../start-error.ts';
@@ -19,25 +19,28 @@ import { MIGRATIONS, unsampled } from './schema.ts';
 import { byPartitions, byShards } from './partitions.ts';
 import type { Users } from '../connection/users.ts';
 
-/** Any number that nobody else takes: who migrates waits for whoever is at it. */
+/** An arbitrary number: a migration waits for another one. */
 export const MIGRATION_LOCK = 0x7461_6c6c;
 const SERVER_VERSION_MIN = 150_000;
-/** Roles are of all databases of a server, and two who make them at once may stand in each other's way. */
+/** Roles belong to all databases of a server, so two concurrent migrations may conflict. */
 const ATTEMPTS_MAX = 10;
 
-/** As long as it takes: the longest that a timer waits. */
+/** No time limit: the longest that a timer waits. */
 const UNHURRIED = { query_timeout: 2 ** 31 - 1 };
 
-/** The version that the tables had, 0 for none, and the one that they have now. */
+/** The version of the tables before, 0 for none, and now. */
 export interface Migrated {
   readonly from: number;
   readonly to: number;
 }
 
 export interface MigrateOptions {
-  /** Tables that are made are to be spread over machines; undefined: no. Those that are there stay as they are. */
+  /** Distributes new tables over machines; undefined: no. Existing ones stay unchanged. */
   readonly distribute?: boolean;
-  /** Where another has just made all of it, it is left as it is: rights are given under locks, and that one serves already. */
+  /**
+   * Leaves a database alone that another process has just migrated: rights are granted under locks, and that process is
+   * serving already.
+   */
   readonly onlyIfMissing?: boolean;
   /** The logins that take work from the serving user; undefined: it does everything. */
   readonly besides?: Omit<Users, 'Serving'>;
@@ -58,7 +61,7 @@ export async function migrate(
   }
 }
 
-/** Another may be at it, or tables may be large: an answer has not to come within the time that whoever serves gives it. */
+/** No deadline: another migration may be running, or the tables may be large. */
 function unhurried(client: PoolClient): Asking {
   return {
     query: <R extends QueryResultRow>(text: string, values?: unknown[]) => {
@@ -109,10 +112,7 @@ async function migrateOver(
   return { from: version, to: MIGRATIONS.length };
 }
 
-/**
- * Throws StartError unless the tables are of this version, the user may take on the roles, and the database keeps what it
- * says it does.
- */
+/** Throws StartError unless the tables are of this version, the user may take on the roles, and the database is durable. */
 export async function requireReady(database: Database): Promise<void> {
   await requireDurable(database);
   await requireVersion(database);
@@ -130,8 +130,8 @@ export async function requireVersion(database: Database, roles?: readonly string
 }
 
 /**
- * The version of the tables that are there; 0 for none. Throws StartError when a user may not take on its roles, or these if
- * they are given.
+ * The version of the existing tables; 0 for none. Throws StartError if a user may not take on its roles, or the given
+ * ones.
  */
 export async function versionIn(database: Database, roles?: readonly string[]): Promise<number> {
   let version = 0;
@@ -161,7 +161,7 @@ async function versionAs(client: Asking, roles: readonly string[]): Promise<numb
   return version;
 }
 
-/** No right to do that, or no such role. */
+/** The user has no right to do that, or the role is missing. */
 export function isDenied(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === '42501' || error.code === '22023');
 }
@@ -169,7 +169,7 @@ export function isDenied(error: unknown): error is Error {
 const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'];
 const LOOKED_AT = [...NEVER_OFF, 'server_version_num', 'server_encoding'];
 
-/** Throws StartError for a database that may forget what it has acknowledged, is too old, or cannot hold every text. */
+/** Throws StartError for a database that may lose acknowledged data, is too old, or cannot hold every text. */
 export async function requireDurable(database: Database): Promise<void> {
   const isDistributed = await database.plainly(async (client) => {
     const { rows } = await client.query<{ name: string; setting: string }>(
@@ -180,7 +180,7 @@ export async function requireDurable(database: Database): Promise<void> {
     return areDistributed(client, SCHEMA);
   });
   if (!isDistributed) return;
-  // They are asked in the role of the projector.
+  // This query runs in the role of the projector.
   const machines = await database.plainly((client) => settingsOfMachines(client, LOOKED_AT), 'Index');
   for (const [machine, settings] of machines) requireKept(`the machine ${machine} of the database`, settings);
 }
@@ -233,8 +233,8 @@ function makeRole(role: string): string {
 }
 
 /**
- * To take on a role is not to have its rights at all times: a user that had them would see every row that any of the roles
- * may see, since the policies of a role hold for whoever has its rights.
+ * Permission to take on a role must not include its rights at all times: a user that had them would see every row that
+ * any of the roles may see, since policies apply to all members of a role.
  */
 async function letTakeRoles(client: Asking, user: string, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ version: string; mighty: boolean }>(
@@ -249,11 +249,11 @@ async function letTakeRoles(client: Asking, user: string, roles: readonly string
     const how = canSayHow ? ' WITH INHERIT FALSE, SET TRUE' : '';
     await client.query(`GRANT ${role} TO ${identifier(user)}${how}`);
   }
-  // Before PostgreSQL 16 this is a matter of the user, not of the grant.
+  // Before PostgreSQL 16 this is a property of the user, not of the grant.
   if (!canSayHow && !found.mighty) await client.query(`ALTER ROLE ${identifier(user)} NOINHERIT`);
 }
 
-/** Also by the grant of somebody else, which whoever migrates now may not have the right to repeat. */
+/** Includes grants by another role, which this migration may not have the right to repeat. */
 async function mayTake(client: Asking, user: string, role: string, canSayHow: boolean): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT pg_has_role($1, $2, '${canSayHow ? 'SET' : 'MEMBER'}') AND NOT pg_has_role($1, $2, 'USAGE') AS may`,
@@ -270,14 +270,14 @@ function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Two who write the same row of the catalogue: what the one wanted is done by the other, or can be done again. */
+/** Two transactions write the same row of the catalogue: the other one has done the work, or it can be repeated. */
 function isInTheWay(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === '23505' || error.code === '40P01' || error.message.includes('concurrently');
 }
 
-// Whoever appends makes the partition of a month when it is first needed: it has no right to make tables, but one to have
-// this done. A table of its own first, which is then attached: others read and write meanwhile.
+// The writer creates the partition of a month when it is first needed: it may not create tables, but may call this
+// function. The table is created first and then attached, so that reads and writes continue.
 const CONTENT_MONTHS = `
   CREATE OR REPLACE FUNCTION ${SCHEMA}.ensure_content_month(month integer) RETURNS void
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp AS $$
@@ -299,8 +299,8 @@ const CONTENT_MONTHS = `
   SELECT ${SCHEMA}.ensure_content_month(0);
 `;
 
-// The policies of a table hold for whoever goes through it. Nobody but the searcher, for whom it has a policy, has rights on a
-// partition itself; if somebody had, there would be no row to see.
+// The policies of a table apply to queries through it. Only the searcher, for which it has a policy, has rights on a
+// partition itself; any other role would see no rows.
 const SECURED_PARTITIONS = `DO $$ DECLARE part regclass; BEGIN
   FOR part IN SELECT inhrelid::regclass FROM pg_inherits
     WHERE inhparent IN (${Object.keys(TENANT_TABLES)

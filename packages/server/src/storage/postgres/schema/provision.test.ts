@@ -1,5 +1,5 @@
-// The database as its owner makes it, and what a user who is not the owner may do in it. Roles are of the whole server, so
-// each test has users of its own.
+// The database as its owner creates it, and the rights of a user who is not the owner. Roles belong to the whole
+// server, so each test has its own users.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -45,7 +45,7 @@ async function asked(url: string, sql: string): Promise<Record<string, unknown>[
 
 let users = 0;
 
-/** A new user who may do nothing but what is said; gives the URL of the database as that user. */
+/** A new user with only these rights; returns the URL of the database for that user. */
 async function userOf(ownerUrl: string, rights = ''): Promise<{ user: string; url: string }> {
   const user = `user_${++users}`;
   await asked(ownerUrl, `CREATE ROLE ${user} LOGIN ${rights}`);
@@ -101,7 +101,7 @@ describe('a user who is not the owner', () => {
     await serveAt(url);
   });
 
-  test('is told that there is nothing to be migrated, where that is so', async () => {
+  test('learns that there is nothing to migrate', async () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     const { place } = await provision({ url, ownerUrl });
@@ -118,7 +118,7 @@ describe('a user who is not the owner', () => {
       await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.${table}`), /permission denied/, table);
       await assert.rejects(asked(url, `DELETE FROM ${SCHEMA}.${table}`), /permission denied/, table);
     }
-    // Control: there is something to see.
+    // Control: there are rows to see.
     const [entries] = await asked(ownerUrl, `SELECT count(*)::integer AS n FROM ${SCHEMA}.entries`);
     assert.ok(Number(entries?.['n']) >= 2);
   });
@@ -134,7 +134,7 @@ describe('a user who is not the owner', () => {
         `BEGIN; SET LOCAL ROLE ${role}; SET LOCAL search_path = ${SCHEMA}; SET LOCAL app.tenants = 'acme'; ${sql}`,
       );
     for (const role of Object.values(ROLES)) {
-      // One that finds docs sees no entry at all; the others do.
+      // The searcher sees no entries; the others do.
       await inRole(role, `SELECT * FROM ${role === ROLES.Searcher ? 'docs' : 'entries'}`);
       for (const sql of [
         'UPDATE entries SET leaf = leaf',
@@ -156,7 +156,7 @@ describe('a user who is not the owner', () => {
     }
   });
 
-  test('who lost the roles is told what gives them back', async () => {
+  test('without its roles learns how to get them back', async () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     await provision({ url, ownerUrl });
@@ -173,7 +173,7 @@ describe('a user who is not the owner', () => {
     await ensureReady(database);
   });
 
-  test('a user who had the rights of the roles at all times has them no longer', async () => {
+  test('a user that inherited the rights of the roles no longer does', async () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     await provision({ url, ownerUrl });
@@ -188,7 +188,7 @@ describe('a user who is not the owner', () => {
 
 describe('a user who may make tables and roles', () => {
   test('needs no command: the first start makes them, of several nodes at once too', async () => {
-    // Of its own, since the roles must not be there yet.
+    // A separate server, since the roles must not exist yet.
     await using alone = await startPostgres();
     const superUrl = await alone.createDatabase();
     const { user, url } = await userOf(superUrl, 'CREATEROLE');
@@ -205,7 +205,7 @@ describe('a user who may make tables and roles', () => {
     }
   });
 
-  test('waits for another who is at it, however long that takes', async () => {
+  test('waits for another migration, without a time limit', async () => {
     const url = await server.createDatabase();
     const answerMsMax = 300;
     await using database = new Database({ url, connectionsMax: 1, answerMsMax });
@@ -221,7 +221,7 @@ describe('a user who may make tables and roles', () => {
     assert.deepEqual(await migrating, { from: 0, to: VERSION });
   });
 
-  test('tables of an older version wait for their migration, and keep what is in them', async () => {
+  test('tables of an older version wait for their migration, and keep their rows', async () => {
     const url = await server.createDatabase();
     await using database = new Database({ url, connectionsMax: 1 });
     await database.plainly(async (client) => {
@@ -242,7 +242,7 @@ describe('a user who may make tables and roles', () => {
     const [kept] = await asked(url, `SELECT value FROM ${SCHEMA}.meta WHERE name = 'kept'`);
     assert.deepEqual(kept, { value: 'it is' });
     const [usedKey] = await asked(url, `SELECT classification FROM ${SCHEMA}.used_keys`);
-    assert.equal(classificationIn(usedKey!), 'Secret', 'nobody knows what was sent under it');
+    assert.equal(classificationIn(usedKey!), 'Secret', 'its classification is unknown');
   });
 
   test('no samples are taken of hashes, texts and terms, also not in partitions that are made later', async () => {
@@ -272,8 +272,8 @@ describe('a user who may make tables and roles', () => {
   });
 });
 
-describe('what an operator can mend is one clear line', () => {
-  test('nobody answers, or not to this user', async () => {
+describe('errors that an operator can repair are one line', () => {
+  test('the server is unreachable, or refuses this user', async () => {
     const url = await server.createDatabase();
     const elsewhere = 'postgres://app:hunter2@127.0.0.1:1/audit';
     for (const [urls, expected] of [
@@ -297,7 +297,7 @@ describe('what an operator can mend is one clear line', () => {
     }
   });
 
-  test('nobody answers to whoever works on the tables that are there', async () => {
+  test('the server is unreachable for work on existing tables', async () => {
     const url = 'postgres://app:hunter2@127.0.0.1:1/audit';
     const options = {
       url,

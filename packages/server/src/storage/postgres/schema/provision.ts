@@ -1,5 +1,5 @@
-// A database as the service needs it: made so by `tallystick migrate` with the credential of its owner, or by the service
-// itself at its first start, where its user may do that. Whatever an operator can mend is a StartError, without a password.
+// Prepares a database for the service: `tallystick migrate` does it with the credential of the owner, or the service
+// itself at its first start, if its user may. Faults that an operator can repair are a StartError, without a password.
 
 import { StartError } from '../../../start-error.ts';
 import { Database } from '../connection/database.ts';
@@ -17,22 +17,22 @@ import { MIGRATIONS } from './schema.ts';
 import { areSame, exposureOf, userOf, type Users, usersOf } from '../connection/users.ts';
 
 export interface DatabaseUrls extends LoginUrls {
-  /** Undefined: the user that serves is the owner too. */
+  /** Undefined: the serving user is the owner, too. */
   readonly ownerUrl: string | undefined;
-  /** Where the operator has said the URL; undefined: in Storage__Url. */
+  /** The option or setting with the URL; undefined: Storage__Url. */
   readonly saidIn?: string;
 }
 
 export interface Provisioned extends Migrated {
-  /** Where it is, without any credential. */
+  /** Its location, without credentials. */
   readonly place: string;
-  /** Who may take on the roles. */
+  /** The users that may take on the roles. */
   readonly users: Users;
-  /** How the user who serves could still do what others are there for; undefined: it cannot. */
+  /** How the serving user could use the rights of others; undefined: it cannot. */
   readonly exposure: string | undefined;
 }
 
-/** Brings the database to this version, with the rights of the owner, for the user that serves. Throws StartError. */
+/** Brings the database to this version, with the rights of the owner, for the serving user. Throws StartError. */
 export async function provision(
   { ownerUrl, saidIn = LOGINS.Serving.setting, ...urls }: DatabaseUrls,
   options: MigrateOptions = {},
@@ -64,7 +64,7 @@ export async function provision(
   return { ...migrated, users, exposure: await exposureOf(served), place: placeOf(url) };
 }
 
-/** For whoever serves: a database without tables gets them, if the user may make them. Throws StartError. */
+/** For the service: creates missing tables, if the user may. Throws StartError. */
 export async function ensureReady(database: Database, options: MigrateOptions = {}): Promise<void> {
   await requireDurable(database);
   if ((await versionIn(database)) === 0) await makeTables(database, options);
@@ -79,7 +79,7 @@ async function makeTables(database: Database, options: MigrateOptions): Promise<
       { cause },
     );
   const [, separate] = database.logins;
-  // The user that makes them owns them, and could grant itself every role.
+  // The user that creates them owns them, and could grant itself every role.
   if (separate !== undefined)
     throw fail(`with ${LOGINS[separate].setting} the user ${user}, who serves, is not to make them`);
   try {
@@ -90,7 +90,7 @@ async function makeTables(database: Database, options: MigrateOptions): Promise<
   }
 }
 
-/** Where it is, without any credential. */
+/** The location, without credentials. */
 export function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `postgres://${host}${pathname}`;

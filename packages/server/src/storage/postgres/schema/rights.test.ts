@@ -1,4 +1,4 @@
-// What the catalogue of a migrated database says (P8), and that it is so.
+// The catalogue of a migrated database (P8), and its effect.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -51,7 +51,7 @@ describe('the catalogue', () => {
     );
   });
 
-  test('whatever is unique begins with the tenant', async () => {
+  test('every unique key begins with the tenant', async () => {
     const indexes = await asked(
       `SELECT t.relname, pg_get_indexdef(i.indexrelid, 1, true) AS first FROM (${TABLES}) AS t
        JOIN pg_index AS i ON i.indrelid = t.oid WHERE i.indisunique AND t.relname <> ALL (ARRAY['${Object.keys(COMMON_TABLES).join("', '")}'])`,
@@ -60,7 +60,7 @@ describe('the catalogue', () => {
     for (const { relname, first } of indexes) assert.equal(first, 'tenant_id', String(relname));
   });
 
-  test('no role that serves owns a table, is a superuser, or passes by the policies', async () => {
+  test('no role that serves owns a table, is a superuser, or bypasses the policies', async () => {
     const names = Object.values(ROLES).map((role) => `'${role}'`);
     const roles = await asked(
       `SELECT rolname, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR
@@ -71,7 +71,7 @@ describe('the catalogue', () => {
     for (const { rolname, mighty } of roles) assert.equal(mighty, false, String(rolname));
   });
 
-  test('nobody may change or remove what is in the log', async () => {
+  test('no role may change or remove entries of the log', async () => {
     const rights = await asked(
       `SELECT table_name || ' ' || grantee || ' ' || privilege_type AS right FROM information_schema.role_table_grants
        WHERE table_schema = '${SCHEMA}' AND grantee LIKE 'tallystick%' AND privilege_type NOT IN ('SELECT', 'INSERT')
@@ -138,7 +138,7 @@ test('a transaction sees the tenants that were named for it, and writes for no o
     database.inTransaction({ role: 'Reader', tenants: ['acme'] }, (t) => t.change(INSERT, ['acme'])),
     /permission denied/,
   );
-  // The next one on the same connection has nothing of the one before.
+  // The next transaction on the same connection inherits nothing.
   assert.deepEqual(await seen({ role: 'Reader', tenants: [] }), []);
 });
 
@@ -152,7 +152,7 @@ test('migrating again changes nothing, by several at once too', async () => {
   await requireReady(database);
 });
 
-test('a database that may forget what it acknowledges is refused', async () => {
+test('a database that may lose acknowledged data is refused', async () => {
   const name = new URL(url).pathname.slice(1);
   await asked(`ALTER DATABASE ${name} SET synchronous_commit = off`);
   await using forgetful = new Database({ url, connectionsMax: 1 });

@@ -1,33 +1,33 @@
-// Who may do what. Nobody who serves requests may change or remove what is in the log; everybody but the loops of a node
-// sees only the tenants that were named for the transaction. A node takes on for each transaction the role that it needs and
-// no more, as one user or as several (logins.ts).
+// The rights of roles. No serving role may change or remove entries of the log; all except the loops of a node see only
+// the tenants named for the transaction. For each transaction a node takes on the role that it needs and no more, as
+// one user or as several (logins.ts).
 
 import { type Rights, type Role, type Table, tablesOf } from '../../tables.ts';
 import { partsOf } from './partitions.ts';
 
-/** Roles that a transaction takes on; none of them can log in, owns anything, or passes by the policies of rows. */
+/** Roles of transactions; none of them can log in, owns anything, or bypasses row policies. */
 export const ROLES = {
   /** Appends to logs, and changes keys and tenants. */
   Writer: 'tallystick_writer',
   /** Answers requests. */
   Reader: 'tallystick_reader',
-  /** Does what concerns all tenants: signs logs, follows them, looks through them. */
+  /** Does work for all tenants: signs, follows and scans logs. */
   Projector: 'tallystick_projector',
-  /** Removes content whose time is over. */
+  /** Removes expired content. */
   Retention: 'tallystick_retention',
   /**
-   * Finds docs by their terms, for one statement of a reader, and sees nothing else. Row security keeps an index of terms
-   * from being used at all, because what compares them might tell of rows that are hidden. So no row of docs is hidden from
-   * this role, and its statements name the tenant; what they give is looked up by the reader.
+   * Finds docs by their terms, for one statement of a reader, and sees nothing else. Row-level security prevents the
+   * use of a term index, because its operators might leak hidden rows. So this role sees all rows of docs, and its
+   * statements name the tenant; the reader looks up the results.
    */
   Searcher: 'tallystick_searcher',
-  /** Reads what is evidence, of all tenants, and nothing else: for whoever verifies the database. */
+  /** Reads the evidence of all tenants, and nothing else: for verifications of the database. */
   Verifier: 'tallystick_verifier',
 } as const satisfies Readonly<Record<Role, string>>;
 
-/** The setting that names the tenants of a transaction, one behind the other with a comma between. */
+/** The setting with the tenants of a transaction, separated by commas. */
 export const TENANTS_SETTING = 'app.tenants';
-/** The setting that holds the hash of the key that somebody has shown, in hex: it opens the row of that key. */
+/** The setting with the hash of the presented key, in hex: it makes the row of that key visible. */
 export const KEY_SETTING = 'app.key_hash';
 
 const rightsIn = (of: Table['of']): Readonly<Record<string, Rights>> =>
@@ -37,16 +37,16 @@ const rightsIn = (of: Table['of']): Readonly<Record<string, Rights>> =>
       .map(([name, { rights }]) => [name, rights]),
   );
 
-/** Tables with a tenant in every row, and what each role may do with them. What is not said is not allowed. */
+/** Tables with a tenant in every row, and the rights of each role. Everything else is denied. */
 export const TENANT_TABLES = rightsIn('Tenant');
 
-/** Tables of the installation as a whole. */
+/** Tables of the whole installation. */
 export const COMMON_TABLES = rightsIn('Installation');
 
 const NAMED_TENANTS = `string_to_array(current_setting('${TENANTS_SETTING}', true), ',')`;
 const NAMED_HASH = `coalesce(current_setting('${KEY_SETTING}', true), '')`;
 
-/** A question within a policy is asked once for each query, not for each row; but where tables are distributed, none may be. */
+/** A subquery in a policy runs once per query, not per row; but distributed tables do not allow it. */
 function policiesOf(isDistributed: boolean): { readonly ownTenants: string; readonly shownKey: string } {
   const asked = (text: string) => (isDistributed ? text : `(SELECT ${text})`);
   return {
@@ -56,9 +56,9 @@ function policiesOf(isDistributed: boolean): { readonly ownTenants: string; read
 }
 
 /**
- * What is read by a search besides docs. Where tables are distributed, whoever searches is the searcher for a whole
- * transaction, and not for single statements: another role has other connections to other machines, which see another state
- * of them. So it may read these too, of the tenants of the transaction.
+ * The tables that a search reads besides docs. With distributed tables a search has the searcher's role for a whole
+ * transaction, not for single statements: another role uses other connections to the machines, which see another state.
+ * So it may read these too, for the tenants of the transaction.
  */
 const SEARCHED = [
   'tenants',
@@ -72,13 +72,13 @@ const SEARCHED = [
   'view_counts',
 ];
 
-/** Who sees the rows of all tenants. */
+/** The roles that see the rows of all tenants. */
 function seeingAll(rights: Rights): string {
   const more = (['Searcher', 'Verifier'] as const).filter((role) => rights[role] !== undefined);
   return ['Projector' as const, ...more].map((role) => ROLES[role]).join(', ');
 }
 
-/** All rights anew: run after every migration, and it says the same again. */
+/** All rights: run after every migration; repeating it changes nothing. */
 export function rightsOf(schema: string, isDistributed: boolean): string[] {
   const roles = Object.values(ROLES);
   const { ownTenants, shownKey } = policiesOf(isDistributed);
@@ -101,7 +101,7 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
     if (isDistributed && SEARCHED.includes(table))
       statements.push(...grants(table, { Searcher: ['SELECT'] }));
   }
-  // By terms, docs are found in a part of them.
+  // Docs are searched by terms in one partition.
   for (const part of isDistributed ? [] : partsOf('docs'))
     statements.push(
       `DROP POLICY IF EXISTS all_tenants ON ${part}`,

@@ -1,6 +1,6 @@
-// The tables of the PostgreSQL backend, as migrations: each is one step from the version before, run once and never changed
-// after a release. What is evidence is the same as in the embedded store. Every table of a tenant begins with its id, so do
-// all that is unique in it and all that is looked up by, and no table refers to another: they can be spread over machines by
+// The tables of the PostgreSQL backend, as migrations: each is one step from the previous version, run once and never
+// changed after a release. The evidence is the same as in the embedded store. Every table of a tenant, its unique keys
+// and its indexes begin with the tenant's id, and no table refers to another, so that tables can be distributed by
 // tenant. Rights are in rights.ts.
 
 import { LIMITS } from '@tallystick/contract';
@@ -9,8 +9,8 @@ import { isBehindFirst } from '../event-index/first-docs.ts';
 import type { Divide } from './partitions.ts';
 
 /**
- * Columns of which the database need not know what is in them: none is asked for in a way that could be planned otherwise. They
- * are most of what there is, and while many events arrive the database takes samples of its tables again and again.
+ * Columns without statistics: no query plan depends on them. They are most of the data, and during heavy appends the
+ * database samples its tables again and again.
  */
 const UNSAMPLED = {
   entries: ['entry', 'leaf', 'root1', 'root2'],
@@ -18,20 +18,23 @@ const UNSAMPLED = {
   docs: ['terms'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** A partition that is made later does not take it over. */
+/** A partition that is created later does not inherit it. */
 export function unsampled(table: keyof typeof UNSAMPLED, as: string = table): string {
   const columns = UNSAMPLED[table].map((column) => `ALTER COLUMN ${column} SET STATISTICS 0`);
   return `ALTER TABLE ${as} ${columns.join(', ')}`;
 }
 
-/** The logs are divided among nodes by shares: so many nodes can have a part of the work. The number cannot change later. */
+/**
+ * Logs are divided among nodes by shares: at most this many nodes can have a part of the work. The number cannot change
+ * later.
+ */
 export const SHARES = 64;
 
 const TENANT = 'tenant_id text COLLATE "C" NOT NULL';
 
 /**
- * Gives statements; one by one, where tables may be distributed by then: other machines are sent a text as a whole.
- * `areDistributed` says that they are.
+ * Returns statements: one by one, since Citus sends each text as a whole to the other machines. `areDistributed` says
+ * whether the tables are distributed already.
  */
 export type Migration = (divided: Divide, areDistributed: boolean) => readonly string[];
 
@@ -301,20 +304,20 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   ],
   () => [
-    // Whether it makes checkpoints; who does not leaves its logs to others.
+    // Whether it makes checkpoints; a node that does not leaves its logs to others.
     'ALTER TABLE nodes ADD COLUMN is_able boolean NOT NULL DEFAULT true',
-    // Not of the first docs, which are not counted either. So all that was counted goes, and is made anew from the log.
+    // The first docs have no counts. So all counts are dropped, and rebuilt from the log.
     'DROP INDEX docs_by_terms',
     'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
     `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
   ],
-  // Tables that are distributed already do not allow for it.
+  // Distributed tables do not allow it.
   (_, areDistributed) =>
     areDistributed ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')],
-  // The highest of what was sent under the key, a place in a list as in entries; of keys from before nobody knows it, so they
-  // have the highest there is.
+  // The highest classification sent under the key, an index in a list as in entries; for older keys it is unknown, so
+  // they get the highest.
   () => ['ALTER TABLE used_keys ADD COLUMN classification smallint NOT NULL DEFAULT 3'],
-  // Apart from the keys: it grants nothing, and is written every minute, mostly without touching an index.
+  // Separate from the keys: it grants nothing, and is written every minute, mostly without touching an index.
   () => [
     `CREATE TABLE api_key_uses (
       ${TENANT},
@@ -323,8 +326,8 @@ export const MIGRATIONS: readonly Migration[] = [
       PRIMARY KEY (tenant_id, key_id)
     ) WITH (fillfactor = 50)`,
   ],
-  // Records: what callers may change, each version in one commit with its notice. What was in columns of tenants nobody could
-  // change; from now on it is in a record.
+  // Records: data that callers may change, each version in one commit with its notice. The former columns of tenants
+  // were not changeable; they become a record.
   () => [
     `CREATE TABLE records (
       -- '*' for those of the installation.
@@ -350,7 +353,7 @@ export const MIGRATIONS: readonly Migration[] = [
       (column) => `ALTER TABLE tenants DROP COLUMN ${column}`,
     ),
   ],
-  // What was removed under which notice, made of the ranges of purge notices in the commit of each. No two overlap.
+  // The removed spans with their notices, derived from purge notices in the commit of each. Spans do not overlap.
   () => [
     `CREATE TABLE deletions (
       ${TENANT},
@@ -361,8 +364,8 @@ export const MIGRATIONS: readonly Migration[] = [
       PRIMARY KEY (tenant_id, first_index)
     )`,
   ],
-  // Jobs: durable work, and how far followers of the log have come. Events that could not be indexed are jobs from now on. A view
-  // that was being made is left: its job asks for it anew.
+  // Jobs: durable work, and the positions of followers. Events that could not be indexed are jobs from now on. An
+  // unfinished view is dropped: its job requests it again.
   () => [
     ...jobTables({ text: 'text COLLATE "C"', number: 'bigint', bytes: 'bytea', end: '' }),
     `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, body, state, attempts, reason, is_letter, created_ms, wake_ms,

@@ -1,4 +1,4 @@
-// Somebody who appends to logs, with heads remembered of their own, and requests for which nothing has to be looked up.
+// A writer with its own cached heads, and requests without lookups.
 
 import type { TenantId } from '@tallystick/contract';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
@@ -18,7 +18,7 @@ const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
 export const committer = new PoolCommitter(random);
 
-/** How such a one writes streams. */
+/** Its stream options. */
 export const WRITING = {
   committer,
   logOrigin: 'index.test',

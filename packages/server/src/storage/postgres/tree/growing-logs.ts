@@ -1,6 +1,6 @@
-// What is read to make logs grow, for many of them by one statement: where logs end, how they are signed, the tree from
-// which each goes on, and the entries behind it. Rows are found by the tenant's sequence, in which there are no gaps,
-// whoever wrote them and whenever that was committed.
+// Reads for the growth of logs, many of them in one statement: the ends of logs, their signed states, the trees that
+// they continue from, and the new entries. Rows are found by the tenant's sequence, which has no gaps, so the writer
+// and the time of the commit do not matter.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -30,27 +30,27 @@ import {
   TreeTables,
 } from './tree-tables.ts';
 
-/** Where a log ends, in the tenant's sequence. */
+/** The end of a log in the tenant's sequence. */
 export interface LogEnd {
   readonly tenant: TenantId;
   readonly endIndex: number;
-  /** That it belongs to. */
+  /** The share of the log. */
   readonly share: number;
 }
 
-/** What is stored of the log that is written to now. */
+/** The stored state of a current log. */
 export interface StoredLog {
   readonly tenant: TenantId;
   readonly share: number;
-  /** Throws EvidenceError where its rows cannot be read. */
+  /** Throws EvidenceError if its rows cannot be read. */
   signedLog(): SignedLog;
   /** Of the newest entry, in the tenant's sequence. */
   lastIndex(): number;
-  /** The first entry of one that goes on after a restore. */
+  /** The first entry of a log after a restore. */
   firstEntry(): Uint8Array | undefined;
 }
 
-/** Rows of a log from an index of the tenant's sequence on, up to, not with, another. */
+/** Rows of a log from an index of the tenant's sequence to another (exclusive). */
 export interface EntryRange {
   readonly tenant: TenantId;
   readonly fromIndex: number;
@@ -58,15 +58,15 @@ export interface EntryRange {
 }
 
 const TENANTS_AT_ONCE = 1000;
-/** Their tiles are some megabytes together. */
+/** Their tiles take a few megabytes. */
 export const LOGS_AT_ONCE = 200;
 
-// As one text: that costs a tenth of what so many rows do. No name of a tenant has a comma in it.
+// As one text, which costs a tenth of as many rows. Tenant names contain no comma.
 const ENDS = statement(
   `SELECT coalesce(string_agg(next_index || ' ' || share || ' ' || tenant_id, ','), '') AS ends FROM heads
    WHERE next_index > 0 AND ($1::smallint[] IS NULL OR share = ANY($1) OR tenant_id = ANY($2))`,
 );
-// Of the entries themselves, and not where the head says: what is compared with the anchor is what is there.
+// Uses the entries themselves, not the head: the anchor is compared with the existing entries.
 const STORED = statement(
   `SELECT ${SIGNED_LOG_COLUMNS}, heads.share,
      (SELECT max(leaf_index) FROM entries WHERE entries.tenant_id = heads.tenant_id) AS last_index,
@@ -81,7 +81,7 @@ const LEAVES = statement(
   `SELECT request.tenant, leaf FROM unnest($1::text[], $2::bigint[]) AS request (tenant, place)
    JOIN entries ON entries.tenant_id = request.tenant AND entries.leaf_index = request.place`,
 );
-// Joined by the database: a row at a time costs more than the hashing.
+// Joined by the database: reading row by row costs more than the hashing.
 const RUNS = ofTenants(
   3,
   (
@@ -103,14 +103,14 @@ export class GrowingLogs {
     this.tables = new TreeTables(logOrigin);
   }
 
-  /** Of all logs in these shares, and of those of these tenants, that have entries. */
+  /** The ends of all non-empty logs in these shares, and of these tenants. */
   async ends(shares: readonly number[] | null, tenants: readonly TenantId[]): Promise<LogEnd[]> {
     const [row] = await this.#asked.query(ENDS, [shares, tenants]);
     const ends = textIn(row, 'ends');
     return ends === '' ? [] : ends.split(',').map(endIn);
   }
 
-  /** All in these shares that have entries. */
+  /** All non-empty logs in these shares. */
   async *stored(shares: readonly number[] | null): AsyncGenerator<StoredLog> {
     for (let after = ''; ; ) {
       const rows = await this.#asked.query(STORED, [after, shares]);
@@ -130,18 +130,18 @@ export class GrowingLogs {
     };
   }
 
-  /** How the logs of these tenants that are written to now are signed; a function throws where that cannot be read. */
+  /** The signed states of these tenants' current logs; a function throws if it cannot be read. */
   async signed(tenants: readonly TenantId[]): Promise<Map<TenantId, () => SignedLog>> {
     const rows = await this.#asked.query(SIGNED, [tenants]);
     return new Map(rows.map((row) => [textIn(row, 'tenant_id'), () => this.tables.signedLogIn(row)]));
   }
 
-  /** The trees as they were last signed; a function throws EvidenceError where what is stored is not that. */
+  /** The trees as they were last signed; a function throws EvidenceError if the stored hashes differ. */
   async trees(logs: readonly SignedLog[]): Promise<(() => TreeState)[]> {
     const plans = logs.map(({ log, latest }) => (latest === undefined ? undefined : planOf(log, latest)));
     const requests = plans.flatMap((plan) => plan?.requests ?? []);
     const signed = plans.filter((plan) => plan !== undefined);
-    // All of what is signed is there: nothing of it ever changes, so that it need not be read in one state.
+    // Signed data never changes, so it need not be read in one state.
     const tiles = await this.tables.tiles(this.#asked, requests);
     const leaves = await this.#leavesAt(signed);
     const tileOf = new Map(requests.map((request, i) => [request, tiles[i]!]));
@@ -160,7 +160,7 @@ export class GrowingLogs {
     });
   }
 
-  /** The head at a size that is signed over; throws EvidenceError where the one does not lead to the other. */
+  /** The head at a size below a signed one; throws EvidenceError if it does not lead to that one. */
   async headWithin(log: LogIdentity, { size: to, note }: StoredCheckpoint, from: number): Promise<TreeHead> {
     const { fromRoot, proof } = await this.tables.made(this.#asked, log, to, (read) => ({
       fromRoot: treeRoot(from, read).slice(),
@@ -174,7 +174,7 @@ export class GrowingLogs {
     return { origin: log.origin, size: from, root: fromRoot };
   }
 
-  /** The rows of each, entry and leaf one behind the other; a function throws where they are not whole. */
+  /** The rows of each range, each entry followed by its leaf; a function throws if they are incomplete. */
   async runs(requests: readonly EntryRange[]): Promise<(() => Uint8Array)[]> {
     const rows = await rowForEach(this.#asked, RUNS, requests, (some) => [
       some.map(({ tenant }) => tenant),
@@ -194,7 +194,7 @@ export class GrowingLogs {
   }
 }
 
-/** Where a head points nowhere, the entries up to there are missing. */
+/** If a head points too far, the entries up to there are missing. */
 function endIn(text: string): LogEnd {
   const [end, share, tenant] = text.split(' ');
   return {
@@ -204,7 +204,7 @@ function endIn(text: string): LogEnd {
   };
 }
 
-/** What is read to make a tree again. */
+/** The reads that rebuild a tree. */
 interface TreePlan {
   readonly log: LogIdentity;
   readonly latest: StoredCheckpoint;
@@ -213,14 +213,14 @@ interface TreePlan {
 
 function planOf(log: LogIdentity, latest: StoredCheckpoint): TreePlan {
   const { size } = latest;
-  // Of a size that no tree has there is nothing to read, and what is made of that is no tree.
+  // An invalid size has no tiles, and the result is not a valid tree.
   const tiles = size > 0 ? tilesRead(size, (read) => subtreesAt(size, read)) : [];
   return { log, latest, requests: tiles.map((tile) => ({ log, tile })) };
 }
 
 function runIn(row: Row | undefined, { fromIndex, endIndex }: EntryRange): Uint8Array {
   const count = endIndex - fromIndex;
-  // Joined, rows of another length would shift all that follow.
+  // Rows of another length would shift all that follow.
   if (numberOf(row, 'count') !== count || numberOf(row, 'whole') !== count) {
     throw new EvidenceError(
       'MALFORMED',

@@ -1,8 +1,8 @@
-// Finds the logs that have grown beyond what was published, and reads them back: those in the shares that this node holds.
-// Their ends are looked at each time, which is one small table; what was published is remembered. Logs of a share that it
-// has just taken over are told first, to be compared with what was anchored of them, and read after that. However two nodes
-// should come to sign the same log, each has recomputed it: who comes first stores its checkpoint, the other finds its own
-// left out, and goes on from what is stored.
+// Finds the logs that have grown beyond their published size, and reads them back: those in the shares that this node
+// holds. Their ends are read each time, from one small table; published sizes are cached. Logs of a share that was just
+// taken over are reported first, to be compared with the anchor, and read afterwards. If two nodes ever sign the same
+// log, each has recomputed it: the first one stores its checkpoint, the other one's is skipped, and it continues from
+// the stored state.
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
@@ -16,40 +16,40 @@ import { HeldShares, type Leases } from '../nodes/held-shares.ts';
 import type { Leased, PublishedState } from './tree-publisher.ts';
 import type { SignedLog } from './tree-tables.ts';
 
-/** A log on its way: what was read of it, and where it stands. */
+/** A growing log: its tree, and its state. */
 interface Growing {
   readonly log: LogIdentity;
   readonly share: number;
   readonly tree: GrowingTree;
-  /** At a size that was asked for, where the tree was made beyond it. */
+  /** The head at a requested size, if the tree is already larger. */
   readonly passed: TreeHead | undefined;
 }
 
-/** So many entries are read at once: a tenth of a second of work, and a few megabytes. */
+/** The number of entries per read: a tenth of a second of work, and a few megabytes. */
 const ENTRIES_MAX = 20_000;
 const TREES_KEPT_MAX = 20_000;
-/** So many are recomputed in one go: some milliseconds. */
+/** The size that is recomputed without a pause: a few milliseconds. */
 const PIECE_BYTES = 1024 * ROW_BYTES;
 
 export class TreeGrowth {
   readonly #logs: GrowingLogs;
   readonly #held: HeldShares;
-  /** The leases of logs that were told to be this node's, and are read; undefined: all. */
+  /** The leases whose logs were reported as taken over, and are read; undefined: all. */
   #leases: Leases | undefined;
   readonly #pool = new HashPool();
-  /** Those used last come last. */
+  /** The most recently used come last. */
   readonly #trees = new Map<TenantId, Growing>();
   /** Logs with something to publish. */
   readonly #grown = new Map<TenantId, Growing>();
-  /** How far each log is published as this process knows, in the tenant's sequence. */
+  /** The published size of each log as this process knows it, in the tenant's sequence. */
   readonly #published = new Map<TenantId, number>();
   readonly #faulty = new Set<TenantId>();
   readonly #stops = new Map<TenantId, number>();
-  /** Found while something was published. */
+  /** Faults that were found while publishing. */
   #faults: LogFault[] = [];
   #hasStood = false;
   #bytesAtOnce = 0;
-  /** Whoever comes behind this one is read first in the next turn. */
+  /** The next turn starts after this tenant. */
   #lastRead: TenantId = '';
   #last: Promise<unknown> = Promise.resolve();
 
@@ -59,12 +59,12 @@ export class TreeGrowth {
     this.#leases = held.current() && new Map();
   }
 
-  /** Every log with what is stored of it; those that are ahead of their checkpoint will be read. */
+  /** The stored state of every log; logs that are ahead of their checkpoint will be read. */
   standings(): Promise<Standing[]> {
     return this.#inTurn(() => this.#stand(null));
   }
 
-  /** The head at exactly this size is to be among those that are given. */
+  /** Makes the result include the head at exactly this size. */
   stopAt(tenant: TenantId, size: number): Promise<void> {
     return this.#inTurn(async () => {
       this.#stops.set(tenant, size);
@@ -77,14 +77,14 @@ export class TreeGrowth {
     return this.#inTurn(() => this.#read());
   }
 
-  /** These logs are stored so far, by this process or by another. */
+  /** These logs are stored up to these sizes, by this process or another. */
   published(states: readonly PublishedState[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const state of states) this.#publishedOne(state);
     });
   }
 
-  /** How far logs are signed that others may sign. */
+  /** The signed sizes of logs that other nodes may sign. */
   async newestSizes(tenants: readonly TenantId[]): Promise<Map<TenantId, number>> {
     const sizes = new Map<TenantId, number>();
     for (const [tenant, signed] of await this.#logs.signed(tenants)) {
@@ -94,7 +94,7 @@ export class TreeGrowth {
     return sizes;
   }
 
-  /** Under which lease each is to be published. */
+  /** The lease under which each log must be published. */
   leased(logs: readonly PublishedLog[]): readonly Leased[] | undefined {
     const leases = this.#leases;
     if (leases === undefined) return undefined;
@@ -130,7 +130,7 @@ export class TreeGrowth {
       : { ...standing, isElsewhere: true };
   }
 
-  /** Lets go of what is in other hands; gives the logs that are in its own from now on, if any are. */
+  /** Drops logs of lost shares; returns the logs of new shares, if there are any. */
   async #takeOver(): Promise<Standing[] | undefined> {
     const current = this.#held.current();
     if (current === undefined) return undefined;
@@ -145,7 +145,7 @@ export class TreeGrowth {
   }
 
   async #read(): Promise<Growth> {
-    // What was signed before is no growth.
+    // Entries that were signed before are not growth.
     if (!this.#hasStood) await this.#stand(null);
     const taken = await this.#takeOver();
     if (taken !== undefined) return { grown: [], faults: [], hasMore: true, taken };
@@ -174,7 +174,7 @@ export class TreeGrowth {
     return { ...grownOf(tenant, growing), ...(isElsewhere ? { isElsewhere } : {}) };
   }
 
-  /** Others sign it: it was only read to find out what it is at the size that was asked for. */
+  /** Another node signs it: it was read only for its head at the requested size. */
   #letGo({ tenant, heads }: GrownLog): void {
     if ((this.#stops.get(tenant) ?? 0) > heads.at(-1)!.size) return;
     this.#stops.delete(tenant);
@@ -188,14 +188,14 @@ export class TreeGrowth {
     return endIndex > (this.#published.get(tenant) ?? 0) || this.#stops.has(tenant);
   }
 
-  /** A log that always has more than there is room for must not keep the others waiting. */
+  /** A log that always has more than fits must not block the others. */
   #inOrder(ends: readonly LogEnd[]): LogEnd[] {
     const byName = ends.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));
     const at = byName.findIndex(({ tenant }) => tenant > this.#lastRead);
     return at < 0 ? byName : [...byName.slice(at), ...byName.slice(0, at)];
   }
 
-  /** Has the trees of these logs in memory: those that are written to now, made again as they were last signed. */
+  /** Loads the trees of these current logs, rebuilt as they were last signed. */
   async #prepare(portion: readonly LogEnd[], faults: LogFault[]): Promise<void> {
     const signed = await this.#logs.signed(portion.map(({ tenant }) => tenant));
     const shares = new Map(portion.map(({ tenant, share }) => [tenant, share]));
@@ -203,7 +203,7 @@ export class TreeGrowth {
     for (const { tenant } of portion) {
       this.#orFault(tenant, faults, () => {
         const found = signed.get(tenant)!();
-        // Somebody has gone on after a restore meanwhile: what was not signed of the log before never will be.
+        // The log was continued after a restore meanwhile: the unsigned part of the previous log never will be signed.
         if (this.#trees.get(tenant)?.log.epoch !== found.log.epoch) this.#forget(tenant);
         if (!this.#trees.has(tenant)) missing.push(found);
       });
@@ -221,7 +221,7 @@ export class TreeGrowth {
     }
   }
 
-  /** The head at the size that was asked for, where the log is signed so far or further by now. */
+  /** The head at the requested size, if the log is already signed up to it or further. */
   async #passed({ log, latest }: SignedLog, faults: LogFault[]): Promise<TreeHead | undefined> {
     const stop = this.#stops.get(log.tenant);
     if (stop === undefined || latest === undefined || stop > latest.size) return undefined;
@@ -277,7 +277,7 @@ export class TreeGrowth {
     }
   }
 
-  /** Whoever is served by this process has a turn between, once so much was recomputed. */
+  /** Other work of this process gets a turn after this much recomputation. */
   async #pause(bytes: number): Promise<void> {
     this.#bytesAtOnce += bytes;
     if (this.#bytesAtOnce <= PIECE_BYTES) return;
@@ -297,7 +297,7 @@ export class TreeGrowth {
     this.#published.set(tenant, log.firstIndex + size);
     if ((this.#stops.get(tenant) ?? Number.POSITIVE_INFINITY) <= size) this.#stops.delete(tenant);
     if (newest !== undefined && newest.size > tree.size) {
-      // Another node was faster, and what it has signed is where to go on from.
+      // Another node was faster, so its checkpoint is the new starting point.
       this.#forget(tenant);
       return;
     }
@@ -305,13 +305,13 @@ export class TreeGrowth {
     if (tree.size > size) return;
     this.#grown.delete(tenant);
     this.#trees.set(tenant, { ...growing, passed: undefined });
-    // At one size a log has one root, whoever signs it.
+    // At one size a log has one root, for every signer.
     const other = isOwn || newest?.size !== size ? undefined : headIn(newest.note)?.root;
     if (other !== undefined && !equalBytes(other, tree.pending().heads.at(-1)!.root))
       this.#fault(tenant, `at size ${size} it was signed with another root than it has`, this.#faults);
   }
 
-  /** A log at fault is not read again: what follows the fault would be built on it. */
+  /** A faulty log is not read again: later entries would build on the fault. */
   #orFault(tenant: TenantId, faults: LogFault[], work: () => void): void {
     if (this.#faulty.has(tenant)) return;
     try {
@@ -341,7 +341,7 @@ export class TreeGrowth {
     }
   }
 
-  /** One after the other: whoever asks twice at once must not read the same rows twice. */
+  /** One after the other: concurrent calls must not read the same rows twice. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});

@@ -42,7 +42,7 @@ export async function proveGrowth(
   );
 }
 
-/** The newest checkpoint comes with its log, and is the newest one for as long as the state is the same. */
+/** The newest checkpoint is read with its log, and stays the newest within one state. */
 function treesInOneState(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
   let found: SignedLog | undefined;
   return {

@@ -1,6 +1,7 @@
-// Stores what was signed: checkpoints with the hashes of the tiles that are full by then, in one commit. A checkpoint that
-// is not larger than the newest one is left out, so that none is ever taken back; a stored one only ever gains signatures.
-// While a lease changes hands, another node may sign the same log. Whoever publishes is alone meanwhile: otherwise two could each find theirs the largest.
+// Stores checkpoints with the hashes of the tiles that are full by then, in one commit. A checkpoint that is not larger
+// than the newest one is skipped, so that none is ever replaced; a stored one only ever gains signatures. While a lease
+// changes hands, another node may sign the same log, so publications are serialized by a lock: otherwise two could each
+// find theirs the largest.
 
 import type { TenantId } from '@tallystick/contract';
 import type { CosignedCheckpoint, PublishedLog, StoredCheckpoint } from '../../../streams/tree.ts';
@@ -11,26 +12,26 @@ import { ofTenants, rowForEach, rowsFor } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from '../connection/database.ts';
 import { stillHeld } from '../nodes/held-shares.ts';
 
-/** How a log stands after something of it was published, by whomever. */
+/** The state of a log after a publication by any node. */
 export interface PublishedState {
   readonly tenant: TenantId;
   readonly epoch: number;
-  /** The largest size that was to be stored. */
+  /** The largest size to store. */
   readonly size: number;
   readonly newest: StoredCheckpoint | undefined;
-  /** The newest is the one that was to be stored, to the letter. */
+  /** The newest checkpoint is exactly the one to store. */
   readonly isOwn: boolean;
-  /** Nothing of it was stored: another node has taken over its share. */
+  /** Nothing was stored: another node has taken over its share. */
   readonly isLost: boolean;
 }
 
-/** The lease of the share that a log is in, as this node knows it. */
+/** The lease of a log's share, as this node knows it. */
 export interface Leased {
   readonly share: number;
   readonly token: number;
 }
 
-/** Any number that nobody else takes. */
+/** An arbitrary unique number. */
 const PUBLISHING = 0x7472_6565;
 
 const LOCK = statement(`SELECT pg_advisory_xact_lock(${PUBLISHING})`);
@@ -56,7 +57,7 @@ const NEWEST = ofTenants(
      WHERE tenant_id = log.tenant AND checkpoints.epoch = log.epoch${only('tenant_id')} ORDER BY size DESC LIMIT 1) AS newest ON true
    ORDER BY log.number`,
 );
-/** Always in the same order, so that no two wait for each other. */
+/** Always in the same order, to prevent deadlocks. */
 const LOCK_NOTES = ofTenants(
   3,
   (only) => `SELECT checkpoints.tenant_id, checkpoints.epoch, checkpoints.size, note FROM checkpoints
@@ -77,7 +78,7 @@ export class TreePublisher {
     this.#database = database;
   }
 
-  /** With the lease of each, where logs are divided among nodes. */
+  /** Takes the lease of each log, if logs are divided among nodes. */
   async publish(
     logs: readonly PublishedLog[],
     nowMs: number,
@@ -96,11 +97,11 @@ export class TreePublisher {
     });
   }
 
-  /** Of each, whether its note is the stored one now. */
+  /** Returns for each whether its note is the stored one now. */
   async cosign(checkpoints: readonly CosignedCheckpoint[]): Promise<boolean[]> {
     if (checkpoints.length === 0) return [];
     return this.#database.inTransaction(PROJECTOR, async (transaction) => {
-      // By name, as they are locked.
+      // By name, in the order of locking.
       const inOrder = checkpoints.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));
       const rows = await rowsFor(transaction, LOCK_NOTES, inOrder, columnsOf);
       const stored = new Map(
@@ -131,7 +132,7 @@ async function publishIn(
   logs: readonly PublishedLog[],
   nowMs: number,
 ): Promise<PublishedState[]> {
-  // Sent one behind the other: nobody else publishes until the last of them is answered.
+  // Sent without waiting in between: the lock is held until the last one is answered.
   const locked = transaction.query(LOCK);
   const hashes = insertTileHashes(transaction, logs);
   const checkpoints = insertCheckpoints(transaction, logs, nowMs);

@@ -1,5 +1,5 @@
-// Reads of the tree: checkpoints as they are stored, tiles and proofs out of the entries and the hashes of full tiles.
-// Nothing of a log is shown beyond its newest checkpoint. Tiles that belong together are read by one statement, however many.
+// Reads of the tree: stored checkpoints, and tiles and proofs from the entries and the hashes of full tiles. Nothing is
+// shown beyond a log's newest checkpoint. One statement reads all tiles that belong together.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -40,7 +40,7 @@ export interface LogTile {
   readonly tile: HashTile;
 }
 
-/** To be joined with `heads`; with a condition, only epochs that it is true of. */
+/** Joined with `heads`; a condition restricts the epochs. */
 export const newestLog = (condition = 'true') => `
   LEFT JOIN LATERAL (SELECT epoch, first_index, previous_checkpoint FROM epochs
     WHERE epochs.tenant_id = heads.tenant_id AND ${condition} ORDER BY epoch DESC LIMIT 1) AS log ON true
@@ -64,7 +64,7 @@ const CHECKPOINTS = 'SELECT size, note, published_at_ms FROM checkpoints WHERE t
 const NEWEST = statement(`${CHECKPOINTS} ORDER BY size DESC LIMIT 1`);
 const CHECKPOINT = statement(`${CHECKPOINTS} AND size = $3`);
 const BETWEEN = statement(`${CHECKPOINTS} AND size >= $3 AND size < $4 LIMIT 1`);
-/** Begins every line of a signature. Behind it stands the name of whoever signed, and a space. */
+/** Begins every signature line; the signer's name and a space follow. */
 const SIGNATURE = `'\n\u2014 '`;
 const COSIGNED = statement(
   `SELECT size, published_at_ms, CASE
@@ -74,7 +74,7 @@ const COSIGNED = statement(
 const ENTRIES = statement(
   `SELECT entry, leaf FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3 ORDER BY leaf_index`,
 );
-// Joined by the database: a row at a time costs more than the hashing.
+// Joined by the database: reading row by row costs more than the hashing.
 const joined = (hash: string, order: string) => `count(*) AS count,
   count(*) FILTER (WHERE octet_length(${hash}) = ${HASH_BYTES}) AS whole, string_agg(${hash}, ''::bytea ORDER BY ${order}) AS hashes`;
 const LEAF_TILES = ofTenants(
@@ -103,7 +103,7 @@ export class TreeTables {
     this.#logOrigin = logOrigin;
   }
 
-  /** The log that holds this index of the tenant's sequence; without one, that which is written to now. */
+  /** The log that holds this index of the tenant's sequence; without an index, the current log. */
   async signedLog(
     asked: Asked,
     tenant: TenantId,
@@ -113,13 +113,13 @@ export class TreeTables {
     return row === undefined ? undefined : this.signedLogIn(row);
   }
 
-  /** Of a row with SIGNED_LOG_COLUMNS. */
+  /** Reads a row with SIGNED_LOG_COLUMNS. */
   signedLogIn(row: Row): SignedLog {
     const log = logIn(row, textIn(row, 'tenant_id'), this.#logOrigin);
     return { log, latest: row['size'] === null ? undefined : checkpointIn(row) };
   }
 
-  /** Over the logs of all tenants. */
+  /** Iterates over the logs of all tenants. */
   async nextLog(
     database: Database,
     tenant = '',
@@ -129,13 +129,13 @@ export class TreeTables {
     return row && { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'next_index') };
   }
 
-  /** Where the log begins that follows upon this one, after a restore. */
+  /** The first index of the log that follows this one after a restore. */
   async nextBegin(asked: Asked, { tenant, epoch }: LogIdentity): Promise<number | undefined> {
     const [row] = await asked.query(NEXT_BEGIN, [tenant, epoch]);
     return row && numberOf(row, 'first_index');
   }
 
-  /** The name under which a log of the tenant is signed, whether it has that one or not. */
+  /** The name under which a log of the tenant is signed, whether it exists or not. */
   originOf(tenant: TenantId, epoch: number): string {
     return originOf({ tenant, epoch }, this.#logOrigin);
   }
@@ -166,7 +166,7 @@ export class TreeTables {
     };
   }
 
-  /** The bytes of a tile or of an entry bundle that some published size has; undefined where none does. */
+  /** The bytes of a tile or of an entry bundle that some published size has; undefined if there is none. */
   async tile(asked: Asked, log: LogIdentity, tile: Tile): Promise<Uint8Array | undefined> {
     const { level, index, width } = tile;
     if (!(await this.#isPublished(asked, log, tile))) return undefined;
@@ -175,7 +175,7 @@ export class TreeTables {
     return encodeEntryBundle(entries.map(({ entry }) => entry));
   }
 
-  /** Whether some checkpoint is of a size at which the log has this tile, of this width. */
+  /** Whether a checkpoint has a size at which the log has this tile with this width. */
   async #isPublished(asked: Asked, { tenant, epoch }: LogIdentity, tile: Tile): Promise<boolean> {
     const { from, to } = tileSizes(tile);
     if (from > Number.MAX_SAFE_INTEGER) return false;
@@ -183,13 +183,13 @@ export class TreeTables {
     return (await asked.query(BETWEEN, values)).length > 0;
   }
 
-  /** What `make` makes of the hashes of the tree at one size, which must not be larger than what is stored of it. */
+  /** Applies `make` to the hashes of the tree at a size that is stored. */
   async made<T>(asked: Asked, log: LogIdentity, size: number, make: (read: HashReader) => T): Promise<T> {
     const requests = tilesRead(size, make).map((tile) => ({ log, tile }));
     return makeOf(size, requests, await this.tiles(asked, requests), make);
   }
 
-  /** Of each tile a function that gives its bytes, or throws EvidenceError where they are not those of the tile. */
+  /** For each tile a function that returns its bytes, or throws EvidenceError if they do not make up the tile. */
   async tiles(asked: Asked, requests: readonly LogTile[]): Promise<(() => Uint8Array)[]> {
     const ofLeaves = requests.filter(({ tile }) => tile.level === 0);
     const ofHashes = requests.filter(({ tile }) => tile.level > 0);
@@ -201,7 +201,7 @@ export class TreeTables {
     return requests.map((request) => () => tileIn(rows.get(request), request.log.origin, request.tile));
   }
 
-  /** So many entries from an index of the log on, as they are stored. */
+  /** `count` entries from an index of the log on, as they are stored. */
   async entries(asked: Asked, log: LogIdentity, index: number, count: number): Promise<StoredEntry[]> {
     const from = log.firstIndex + index;
     const rows = await asked.query(ENTRIES, [log.tenant, from, from + count]);
@@ -209,7 +209,7 @@ export class TreeTables {
   }
 }
 
-/** Over tiles of one log that were read beforehand. */
+/** Uses tiles of one log that were read beforehand. */
 export function makeOf<T>(
   size: number,
   requests: readonly LogTile[],
@@ -220,7 +220,7 @@ export function makeOf<T>(
   return make(tileHashReader(size, ({ level, index }) => bytes.get(`${level}/${index}`)!()));
 }
 
-/** What is asked of the logs of one tenant. */
+/** The reads of one tenant's logs. */
 export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
   return {
     log: async (index) => (await tables.signedLog(asked, tenant, index))?.log,
@@ -230,12 +230,12 @@ export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId):
   };
 }
 
-/** Who reads for a tenant. */
+/** The scope of reads for a tenant. */
 export function readerOf(tenant: TenantId): Scope {
   return { role: 'Reader', tenants: [tenant] };
 }
 
-/** Each statement by itself. */
+/** Runs each statement separately. */
 export function askedAlone(database: Database, scope: Scope): Asked {
   return {
     query: (asked, values) => database.read(scope, asked, values),

@@ -1,4 +1,4 @@
-// Logs that several nodes sign on one database, and logs that somebody has changed.
+// Logs that several nodes sign on one database, and logs that were changed by hand.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -32,7 +32,7 @@ async function storedSizes({ raw }: Installation, tenant: string): Promise<numbe
 }
 
 describe('several nodes', { concurrency: 1 }, () => {
-  it('sign the same logs: who comes late is left out, and goes on from what is stored', async () => {
+  it('sign the same logs: the later one is skipped, and continues from the stored state', async () => {
     const place = await install('acme');
     await using one = place.start();
     await using other = place.start();
@@ -42,7 +42,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     assert.deepEqual(await publish(one), [['acme', 400]]);
     await other.tree.publish(publishedOf(early), NOW_MS);
     assert.deepEqual(await storedSizes(place, 'acme'), [400]);
-    // It is given as it is stored, though nothing is left to read: somebody may wait for it.
+    // It is returned as stored, though nothing is left to read: a caller may wait for it.
     assert.deepEqual(await publish(other), [['acme', 400]]);
     assert.deepEqual(sizesOf(await other.tree.readGrowth()), []);
     await fill(other, 'acme', 200);
@@ -53,7 +53,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     assert.deepEqual(parseCheckpoint(parseNote(note).text).root, await rootAt(place, 'acme', 600));
   });
 
-  it('never store a checkpoint behind a larger one, however they meet', async () => {
+  it('never store a checkpoint after a larger one, in any order', async () => {
     const place = await install('acme', 'beta');
     await using one = place.start();
     await using other = place.start();
@@ -86,7 +86,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     }
   });
 
-  it('tell of each log that another has brought further, also of one that is new', async () => {
+  it('report each log that another node has published, also a new one', async () => {
     const place = await install('acme');
     await using one = place.start();
     await using other = place.start();
@@ -98,14 +98,14 @@ describe('several nodes', { concurrency: 1 }, () => {
     assert.deepEqual(await publish(other), []);
   });
 
-  it('give the head at a size that was asked for, though another has signed beyond it', async () => {
+  it('return the head at a requested size, though another node has signed beyond it', async () => {
     const place = await install('acme', 'beta', 'gamma', 'delta');
     await using one = place.start();
     await using other = place.start();
     for (const tenant of ['acme', 'beta', 'gamma', 'delta']) await fill(one, tenant, 5);
     await other.tree.standings();
     for (const tenant of ['acme', 'beta']) await other.tree.stopAt(tenant, 3);
-    // What was anchored, and stored a moment later.
+    // Anchored, and stored a moment later.
     for (const tenant of ['gamma', 'delta']) await other.tree.stopAt(tenant, 5);
     await publish(one);
     for (const tenant of ['beta', 'delta']) await fill(one, tenant, 2);
@@ -124,7 +124,7 @@ describe('several nodes', { concurrency: 1 }, () => {
     assert.deepEqual(await storedSizes(place, 'acme'), [5]);
   });
 
-  it('find what is committed late, in the middle of what others have committed since', async () => {
+  it('find late commits in the middle of later ones', async () => {
     const place = await install('acme', 'beta');
     await using one = place.start();
     await fill(one, 'acme', 5);
@@ -163,7 +163,7 @@ describe('several nodes', { concurrency: 1 }, () => {
   });
 });
 
-describe('a log that somebody has changed', { concurrency: 1 }, () => {
+describe('a log that was changed by hand', { concurrency: 1 }, () => {
   const changes = {
     'the last entry under a full tile is gone':
       'DELETE FROM entries WHERE tenant_id = $1 AND leaf_index = 255',
@@ -177,7 +177,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     'the head points nowhere': 'UPDATE heads SET next_index = 9223372036854775807 WHERE tenant_id = $1',
   };
   for (const [what, sql] of Object.entries(changes)) {
-    it(`is its own fault, told once, and the others are read: ${what}`, async () => {
+    it(`is reported once, and the others are read: ${what}`, async () => {
       const place = await install('acme', 'other');
       {
         await using node = place.start();
@@ -189,7 +189,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
       await using node = place.start();
       assert.equal((await node.tree.standings()).length, 2);
       const first = await node.tree.readGrowth();
-      // Where a head says that there are more entries than are read at once, the others have the next turn.
+      // If a head claims more entries than one read returns, the others get the next turn.
       const growth = first.hasMore ? await node.tree.readGrowth() : first;
       const faults = new Set([...first.faults, ...growth.faults].map(({ tenant }) => tenant));
       assert.deepEqual([sizesOf(growth), [...faults], growth.hasMore], [[['other', 356]], ['acme'], false]);
@@ -199,7 +199,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     });
   }
 
-  it('shows an event to nobody who might not see it, whatever its class says', async () => {
+  it('hides an event from unauthorized readers, even if its classification column was changed', async () => {
     const place = await install('acme');
     await using node = place.start();
     const secret = draftOf({ classification: 'Secret' }, { classification: 'Secret' });
@@ -218,7 +218,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
     }
   });
 
-  it('is found by whoever signs it beside another: at one size there is one root', async () => {
+  it('is found by a second signer: at one size there is one root', async () => {
     const place = await install('acme');
     await using one = place.start();
     await using other = place.start();
@@ -236,7 +236,7 @@ describe('a log that somebody has changed', { concurrency: 1 }, () => {
   });
 });
 
-it('many logs that are behind are read in one turn, and all logs are gone through by name', async () => {
+it('many logs that are behind are read in one turn, and all logs are iterated by name', async () => {
   const tenants = Array.from({ length: 450 }, (_, i) => `tenant-${String(i).padStart(3, '0')}`);
   const place = await install(...tenants);
   await using node = place.start();

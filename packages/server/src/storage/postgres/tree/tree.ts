@@ -1,5 +1,4 @@
-// The tree on PostgreSQL: the port, put together from those who read logs back, those who store what was signed, and
-// those who prove.
+// The tree on PostgreSQL: the port, composed of the parts that read logs back, store checkpoints, and prove.
 
 import type { TenantId } from '@tallystick/contract';
 import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tallystick/evidence';
@@ -19,12 +18,12 @@ import { TreePublisher } from './tree-publisher.ts';
 import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
 
 /**
- * Next to nothing, whose commit is waited for as that of an event is: once it is there, so is all that was committed before,
- * also on a synchronous standby. Where tables are distributed, that says nothing of other machines.
+ * An almost empty write whose commit is waited for like that of an event: once it is durable, so is everything
+ * committed before, also on a synchronous standby. With distributed tables, that does not cover other machines.
  */
 const MARK = statement(`SELECT pg_logical_emit_message(true, 'tallystick', '')`);
 
-/** With connections of its own for whoever reads: however many proofs are made, what is signed need not wait. */
+/** Readers have their own connections: signing does not wait, however many proofs are made. */
 export function createTree(
   database: Database,
   logOrigin: string,

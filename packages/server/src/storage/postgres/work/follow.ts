@@ -1,4 +1,4 @@
-// Followers on PostgreSQL: each node follows the logs in its shares. Where two should do it at once, the position decides.
+// Followers on PostgreSQL: each node follows the logs in its shares. If two nodes do so at once, the position decides.
 
 import type { FollowStore, LogBehind } from '../../../followers/follow-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
@@ -13,7 +13,7 @@ const BEGIN_AT_END = statement(
   `INSERT INTO positions (tenant_id, name, next_index) SELECT tenant_id, $1, next_index FROM heads
    ON CONFLICT DO NOTHING`,
 );
-// A log that was put back to an earlier state goes on from there.
+// In a log that was put back, the follower continues from its end.
 const SHORTER = statement(
   `UPDATE positions SET next_index = heads.next_index FROM heads
    WHERE heads.tenant_id = positions.tenant_id AND positions.name = $1 AND positions.next_index > heads.next_index`,

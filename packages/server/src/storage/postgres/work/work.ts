@@ -1,4 +1,4 @@
-// Work on PostgreSQL: jobs are beside the log, and every node claims from the same tables.
+// Work on PostgreSQL: jobs are stored beside the log, and every node claims from the same tables.
 
 import { callsHere } from '../../../runtime/calls.ts';
 import type { WorkStore } from '../../../work/jobs.ts';
