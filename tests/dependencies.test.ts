@@ -62,7 +62,7 @@ describe('dependencies', () => {
       .filter(([, { engines }]) => Number(/^>=\s*(\d+)/.exec(engines?.node ?? '')?.[1]) > 20)
       .map(([path]) => nameAt(path));
     assert.deepEqual(wanting, ['commander', 'cookie']);
-    assert.match(readText('README.md').slice(0, 1000), /npm warns that two\s+packages want a newer/);
+    assert.match(readText('README.md').slice(0, 1000), /npm warns[^.]*that\s+two\s+packages want a newer/);
   });
 
   it('run nothing when they are installed', () => {
