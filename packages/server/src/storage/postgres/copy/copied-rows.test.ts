@@ -82,8 +82,8 @@ describe('what is copied', () => {
     const left = columns.filter(
       (name) => !copied.has(name) && !/\.(tenant|id)$/.test(name) && !name.startsWith('api_keys.'),
     );
-    // Its rows are facts about the installation, which are copied by name, and a count of probes.
-    assert.deepEqual(left, ['meta.name', 'meta.value']);
+    // The rows of `meta` are facts about the installation, which are copied by name, and a count of probes. Jobs are not copied.
+    assert.deepEqual(left, ['meta.name', 'meta.value', 'outbox.job_id', 'outbox.job']);
   });
 
   test('comes back unchanged, with unusual texts and bytes, and after any key', async () => {
