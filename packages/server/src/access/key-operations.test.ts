@@ -226,7 +226,7 @@ test('a key that somebody has put into the database does not work, and is told o
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(await send(app, forgedKey), '401 UNAUTHENTICATED');
   assert.equal(await send(app, made['key']), '201', 'control');
-  const told = app.lines.filter(({ message }) => String(message).includes('not one of ours'));
+  const told = app.lines.filter(({ message }) => String(message).includes('was not written by this service'));
   assert.equal(told.length, 1, JSON.stringify(app.lines.at(-1)));
 });
 

@@ -73,7 +73,7 @@ test('what could not be written is written later, by its newest use', async () =
   state.fails = true;
   use(1);
   await uses[Symbol.asyncDispose]();
-  assert.match(warnings.at(-1)!, /could not be written/, 'a stop goes on without it');
+  assert.match(warnings.at(-1)!, /could not be saved/, 'a stop goes on without it');
 });
 
 test('a use during a write is not lost with it', async () => {
