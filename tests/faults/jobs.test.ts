@@ -163,7 +163,7 @@ describe('jobs whose holders are killed', () => {
     await using storage = await openPostgresStorage({ ...options, url, mayMigrate: false });
     const watch = new Watch();
     const nodes = await Promise.all([1, 2].map(() => watch.start(url, { WORK_UNFENCED: '1' })));
-    await enqueue(storage, 400);
+    await enqueue(storage, 8);
     for (let i = 0; i < 100 && watch.overlaps().length === 0; i++) await sleep(50);
     for (const node of nodes) await kill(node);
     assert.ok(watch.overlaps().length > 0);

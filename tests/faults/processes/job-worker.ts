@@ -43,7 +43,7 @@ createWorkers({
       async handle({ jobId }, { signal }) {
         process.send?.({ what: 'begin', jobId, atMs: nowMs() });
         // A handler that does not look at its signal is what the control needs.
-        for (let i = 0; i < 8; i++) {
+        for (let i = 0; i < (isUnfenced ? 40 : 8); i++) {
           if (signal.aborted && !isUnfenced) break;
           await sleep(5 + random.fraction() * 10);
         }
