@@ -172,3 +172,23 @@ test('what is under way when the service stops is done by the next one, and does
   await until(async () => (await find(storage, jobId!))?.state === 'Done');
   assert.equal((await find(storage, jobId!))?.attempts, 1);
 });
+
+test('a job whose holders were killed again and again is given up', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  const claim = { kind: 'Verification', max: 1, perLane: 1, leaseMs: 0 } as const;
+  for (let i = 0; i < 12; i++) {
+    assert.equal((await storage.work.claim(claim)).length, 1);
+    await sleep(2);
+  }
+  let handled = 0;
+  await using _ = workersOn(storage, {
+    async handle() {
+      handled += 1;
+      return KEPT;
+    },
+  });
+  await until(async () => (await find(storage, jobId!))?.state === 'Dead');
+  assert.equal(handled, 0);
+  assert.match((await find(storage, jobId!))?.reason ?? '', /ended 10 times without a result/);
+});

@@ -55,7 +55,8 @@ const RETRY_MS = 1000;
 const RETRY_MS_MAX = 3_600_000;
 const PROGRESS_MS = 500;
 const SWEEP_MS = 60_000;
-const REASON_LENGTH_MAX = 1000;
+/** A job whose holders were killed so often may be what kills them. */
+const KILLED_MAX = 10;
 
 export function createWorkers(parts: WorkerParts): Workers {
   const workers = new Map(parts.kinds.map((kind) => [kind.kind, new Worker(kind, parts)]));
@@ -188,6 +189,8 @@ class Worker implements AsyncDisposable {
     };
     let outcome: JobOutcome;
     try {
+      if (job.attempts > this.#kind.attemptsMax + KILLED_MAX)
+        throw new Error(`its holders have ended ${KILLED_MAX} times without a result`);
       outcome = await this.#kind.handle(job, holding);
     } catch (error) {
       outcome = this.#outcomeOf(error, job, stop.signal);
@@ -201,7 +204,7 @@ class Worker implements AsyncDisposable {
     if (aborted) return { status: 'PutOff', inMs: 0 };
     const { telemetry } = this.#parts;
     const { kind, attempts, tenant, jobId } = job;
-    const reason = (error instanceof Error ? error.message : String(error)).slice(0, REASON_LENGTH_MAX);
+    const reason = error instanceof Error ? error.message : String(error);
     telemetry.warn('a job has failed', { kind, tenant, jobId, attempts, reason });
     if (attempts >= this.#kind.attemptsMax)
       return this.#kind.outOfAttempts?.(job) ?? { status: 'Dead', reason };

@@ -65,6 +65,18 @@ export const followClaims: Claims = {
     ]);
   },
 
+  'a follower that began at the end of nothing goes on from there after a restart': async (installation) => {
+    {
+      await using storage = await installation.open();
+      await storage.follows.begin('watcher', 'End');
+      await storage.tenants.ensure('acme', 0);
+      await log(storage, 'acme', 2);
+    }
+    await using storage = await installation.open();
+    await storage.follows.begin('watcher', 'End');
+    assert.deepEqual(await behind(storage), [{ tenant: 'acme', nextIndex: 0, endIndex: 2 }]);
+  },
+
   'jobs are stored with the position, unless another process has moved it': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     await storage.follows.begin('watcher', 'Beginning');

@@ -302,6 +302,21 @@ export const workClaims: Claims = {
     assert.equal(led?.job.body, '{"right":true}');
   },
 
+  'a reason with any character, of any length, is stored': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const reason = `\u0000\ud800${'x'.repeat(5000)}`;
+    const jobId = await enqueue(storage, 'acme');
+    await enqueue(storage, 'acme');
+    const claims = await storage.work.claim(WISH);
+    assert.ok(await finish(storage, claims[0]!, { status: 'Failed', reason, againInMs: 0 }));
+    assert.equal((await jobs.find(jobId))?.reason?.length, 1000);
+    assert.ok(await finish(storage, claims[1]!, { status: 'Dead', reason }));
+    const dead = { reason, attempts: 1 };
+    await jobs.enqueue(jobOf({ kind: 'IndexEvent', uniqueKey: '1', dead }));
+    assert.equal((await jobs.enqueue(jobOf({ kind: 'IndexEvent', uniqueKey: '1', dead }))).status, 'Known');
+  },
+
   'expired jobs are swept, and nothing else': async (place) => {
     await using storage = await openWith(place, 'acme');
     const { work } = storage;

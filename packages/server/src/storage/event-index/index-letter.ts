@@ -11,10 +11,6 @@ export interface IndexLetter {
   readonly attempts: number;
 }
 
-/** No reason is longer: it may hold text of the event. */
-const REASON_LENGTH_MAX = 1000;
-const NUL = '\u0000';
-
 /** Why one cannot be indexed that a restore has taken away. */
 export const NO_SUCH_EVENT = 'The log has no such event.';
 
@@ -23,7 +19,7 @@ export function letterJob(
   { index, reason, attempts }: IndexLetter,
   jobId: string,
 ): NewJob & Required<Pick<NewJob, 'dead' | 'uniqueKey'>> {
-  const dead = { reason: reason.replaceAll(NUL, ' ').slice(0, REASON_LENGTH_MAX), attempts };
+  const dead = { reason, attempts };
   return {
     tenant,
     jobId,

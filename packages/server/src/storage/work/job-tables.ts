@@ -29,6 +29,7 @@ import { JobClaimer } from './job-turns.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
+const REASON_LENGTH_MAX = 1000;
 
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
@@ -219,9 +220,9 @@ export class JobTables<S> {
       case 'PutOff':
         return [putOff, [outcome.inMs]];
       case 'Failed':
-        return [fail, [outcome.againInMs, outcome.reason]];
+        return [fail, [outcome.againInMs, reasonText(outcome.reason)]];
       case 'Dead':
-        return [bury, [outcome.reason, LIMITS.deadLetterLifetimeMs]];
+        return [bury, [reasonText(outcome.reason), LIMITS.deadLetterLifetimeMs]];
     }
   }
 
@@ -265,7 +266,7 @@ export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobV
     dead !== undefined && uniqueKey !== undefined,
     'a message that is stored as a dead letter has a key',
   );
-  return [tenant, kind, uniqueKey, dead.reason, dead.attempts, LIMITS.deadLetterLifetimeMs];
+  return [tenant, kind, uniqueKey, reasonText(dead.reason), dead.attempts, LIMITS.deadLetterLifetimeMs];
 }
 
 /** The values of the statement that adds it. */
@@ -290,12 +291,17 @@ export function valuesOf({
     ...keyValues(once),
     dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
     dead?.attempts ?? 0,
-    dead?.reason ?? null,
+    dead === undefined ? null : reasonText(dead.reason),
     dead === undefined ? 0 : 1,
     dueInMs,
     dead === undefined ? null : 0,
     dead === undefined ? null : LIMITS.deadLetterLifetimeMs,
   ];
+}
+
+/** A reason may hold text of an event, of any length; PostgreSQL has no text with a NUL in it. */
+function reasonText(reason: string): string {
+  return reason.replaceAll('\u0000', ' ').slice(0, REASON_LENGTH_MAX);
 }
 
 function keyValues(once: JobKey | undefined): JobValue[] {

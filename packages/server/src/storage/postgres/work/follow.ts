@@ -8,6 +8,10 @@ import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 import { jobsIn } from './work.ts';
 
+/** A row of no tenant: also a follower that found no log is known from now on. */
+const MARK_KNOWN = statement(
+  "INSERT INTO positions (tenant_id, name, next_index) VALUES ('', $1, 0) ON CONFLICT DO NOTHING",
+);
 const KNOWN = statement('SELECT 1 FROM positions WHERE name = $1 LIMIT 1');
 const BEGIN_AT_END = statement(
   `INSERT INTO positions (tenant_id, name, next_index) SELECT tenant_id, $1, next_index FROM heads
@@ -34,6 +38,7 @@ export function createFollowStore(database: Database, held: HeldShares): FollowS
       database.inTransaction(PROJECTOR, async (transaction) => {
         const isNew = (await transaction.query(KNOWN, [name])).length === 0;
         if (isNew && from === 'End') await transaction.change(BEGIN_AT_END, [name]);
+        if (isNew) await transaction.change(MARK_KNOWN, [name]);
         await transaction.change(SHORTER, [name]);
       }),
     async behind(name, max) {
