@@ -28,7 +28,7 @@ const NAMED_CHANGES = [...LOSSES, ...MOVES, ...FORGERIES, ...DERIVED_ROWS];
 const SEED = Number(process.env['SEED'] ?? 20260102);
 const SAMPLE = 300;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
-const desk = new WalkResources(ALL_CHECKS);
+const resources = new WalkResources(ALL_CHECKS);
 
 interface Bench {
   readonly store: MadeStore;
@@ -57,7 +57,7 @@ function faultsIn({ db, heads, keys }: Bench, { without, tenant }: Look = {}): r
   const remembered = { anchor: { before: heads, behind: heads }, seen: [] };
   const checks = new Set([...ALL_CHECKS].filter((each) => each !== without));
   if (tenant !== undefined) for (const each of ['file', 'schema'] as const) checks.delete(each);
-  const own = without === undefined ? { desk } : {};
+  const own = without === undefined ? { resources } : {};
   const steps = checkJournal(db, { keys, remembered, checks, tenant, ...own });
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value.faults;
 }

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { textOf, utf8 } from '../bytes.ts';
 import { canonicalBytes } from './canonical-bytes.ts';
-import { DEPTH_MAX } from './canonical-desk.ts';
+import { DEPTH_MAX } from './canonical-buffers.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { JsonOutline } from './json-outline.ts';
 import { parseJson } from './parse-json.ts';

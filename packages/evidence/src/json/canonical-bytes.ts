@@ -5,7 +5,7 @@
 // Not recursive; linear in time but for sorting keys; of the input nothing is kept.
 
 import { hasBytes, QUOTE } from './json-string.ts';
-import { CanonicalDesk, DEPTH_MAX, depart, FRAME, MEMBERS_LENGTH_MAX } from './canonical-desk.ts';
+import { CanonicalBuffers, DEPTH_MAX, depart, FRAME, MEMBERS_LENGTH_MAX } from './canonical-buffers.ts';
 import { CANONICAL_DEPTH_MAX } from './canonical-json.ts';
 import { compareKeys, orderMembers } from './canonical-order.ts';
 import { copyScalar, copyString } from './canonical-scalar.ts';
@@ -32,24 +32,24 @@ export interface CanonicalText {
   readonly repeatedKeys: Int32Array;
 }
 
-let desk = new CanonicalDesk();
+let buffers = new CanonicalBuffers();
 
 export function canonicalBytes(bytes: Uint8Array, limits: CanonicalLimits): CanonicalText | undefined {
-  desk.take(bytes);
-  desk.isLenient = limits.isLenient === true;
-  desk.closedKeys = limits.closedKeys ?? NONE_CLOSED;
+  buffers.take(bytes);
+  buffers.isLenient = limits.isLenient === true;
+  buffers.closedKeys = limits.closedKeys ?? NONE_CLOSED;
   try {
-    if (!write(desk, limits)) return undefined;
-    const text = desk.shelveText();
-    const outline = new JsonOutline(text, desk.shelveNodes());
-    const { isCanonical, repeated } = desk;
+    if (!write(buffers, limits)) return undefined;
+    const text = buffers.shelveText();
+    const outline = new JsonOutline(text, buffers.shelveNodes());
+    const { isCanonical, repeated } = buffers;
     const repeatedKeys = repeated.length === 0 ? NO_KEYS : Int32Array.from(repeated).sort();
     return { bytes: text, outline, isCanonical, repeatedKeys };
   } catch (fault) {
     if (fault instanceof NotJson) return undefined;
     throw fault;
   } finally {
-    if (desk.isLarge) desk = new CanonicalDesk();
+    if (buffers.isLarge) buffers = new CanonicalBuffers();
   }
 }
 
@@ -68,134 +68,135 @@ const ORDERED = 1;
 const CROWDED = 2;
 
 /** False to refuse the text. */
-function write(desk: CanonicalDesk, { depthMax: wanted, outlineLevels }: CanonicalLimits): boolean {
-  const { source } = desk;
+function write(buffers: CanonicalBuffers, { depthMax: wanted, outlineLevels }: CanonicalLimits): boolean {
+  const { source } = buffers;
   const depthMax = Math.min(Math.trunc(wanted), CANONICAL_DEPTH_MAX);
-  desk.outlined = outlineLevels;
-  desk.at = afterSpace(source, 0);
+  buffers.outlined = outlineLevels;
+  buffers.at = afterSpace(source, 0);
   for (;;) {
-    const byte = source[desk.at]!;
+    const byte = source[buffers.at]!;
     if (byte === BRACE || byte === BRACKET) {
-      if (!(desk.level < depthMax) && !mayNest(desk)) return false;
-      if (open(desk, byte)) {
-        if (!begin(desk, NONE, outlineLevels)) return false;
+      if (!(buffers.level < depthMax) && !mayNest(buffers)) return false;
+      if (open(buffers, byte)) {
+        if (!begin(buffers, NONE, outlineLevels)) return false;
         continue;
       }
-    } else if (!copyScalar(desk)) {
+    } else if (!copyScalar(buffers)) {
       return false;
     }
-    if (!finish(desk)) return false;
-    if (desk.level === 0) return desk.at === desk.length;
-    if (!begin(desk, desk.node, outlineLevels)) return false;
+    if (!finish(buffers)) return false;
+    if (buffers.level === 0) return buffers.at === buffers.length;
+    if (!begin(buffers, buffers.node, outlineLevels)) return false;
   }
 }
 
-function mayNest(desk: CanonicalDesk): boolean {
-  return depart(desk) && desk.level < DEPTH_MAX;
+function mayNest(buffers: CanonicalBuffers): boolean {
+  return depart(buffers) && buffers.level < DEPTH_MAX;
 }
 
 /** Opens a container; false when it is empty and closed again. */
-function open(desk: CanonicalDesk, byte: number): boolean {
-  const { source, out, frames } = desk;
-  out[desk.end++] = byte;
-  desk.at = afterSpace(source, desk.at + 1);
+function open(buffers: CanonicalBuffers, byte: number): boolean {
+  const { source, out, frames } = buffers;
+  out[buffers.end++] = byte;
+  buffers.at = afterSpace(source, buffers.at + 1);
   const closing = byte + TO_CLOSING;
-  if (source[desk.at] === closing) {
-    out[desk.end++] = closing;
-    desk.at++;
+  if (source[buffers.at] === closing) {
+    out[buffers.end++] = closing;
+    buffers.at++;
     return false;
   }
-  const frame = FRAME * desk.level++;
-  frames[frame] = desk.closing;
-  frames[frame + 1] = desk.first;
-  frames[frame + 2] = desk.node;
-  frames[frame + 3] = (desk.isOrdered ? ORDERED : 0) | (desk.isCrowded ? CROWDED : 0);
-  desk.closing = closing;
-  desk.first = desk.top;
-  desk.isOrdered = true;
-  desk.isCrowded = false;
+  const frame = FRAME * buffers.level++;
+  frames[frame] = buffers.closing;
+  frames[frame + 1] = buffers.first;
+  frames[frame + 2] = buffers.node;
+  frames[frame + 3] = (buffers.isOrdered ? ORDERED : 0) | (buffers.isCrowded ? CROWDED : 0);
+  buffers.closing = closing;
+  buffers.first = buffers.top;
+  buffers.isOrdered = true;
+  buffers.isCrowded = false;
   return true;
 }
 
 /** After a value: closes what closes here, up to the comma before the next value or the end of the text. */
-function finish(desk: CanonicalDesk): boolean {
-  const { source, out, frames } = desk;
+function finish(buffers: CanonicalBuffers): boolean {
+  const { source, out, frames } = buffers;
   for (;;) {
-    const at = (desk.at = afterSpace(source, desk.at));
-    const { node, nodes, top } = desk;
-    nodes[node + TO] = desk.end;
+    const at = (buffers.at = afterSpace(source, buffers.at));
+    const { node, nodes, top } = buffers;
+    nodes[node + TO] = buffers.end;
     nodes[node + SIZE] = top - node;
-    if (desk.level === 0) return true;
+    if (buffers.level === 0) return true;
     const byte = source[at];
     if (byte === COMMA) {
-      out[desk.end++] = COMMA;
-      desk.at = afterSpace(source, at + 1);
+      out[buffers.end++] = COMMA;
+      buffers.at = afterSpace(source, at + 1);
       return true;
     }
-    if (byte !== desk.closing) return false;
-    const isOutlined = desk.level <= desk.outlined;
-    if (!desk.isOrdered && !desk.isCrowded && !orderMembers(desk, isOutlined)) return false;
-    out[desk.end++] = byte;
-    desk.at = at + 1;
-    if (!isOutlined) desk.top = desk.first;
-    const frame = FRAME * --desk.level;
-    desk.closing = frames[frame]!;
-    desk.first = frames[frame + 1]!;
-    desk.node = frames[frame + 2]!;
-    desk.isOrdered = (frames[frame + 3]! & ORDERED) !== 0;
-    desk.isCrowded = (frames[frame + 3]! & CROWDED) !== 0;
+    if (byte !== buffers.closing) return false;
+    const isOutlined = buffers.level <= buffers.outlined;
+    if (!buffers.isOrdered && !buffers.isCrowded && !orderMembers(buffers, isOutlined)) return false;
+    out[buffers.end++] = byte;
+    buffers.at = at + 1;
+    if (!isOutlined) buffers.top = buffers.first;
+    const frame = FRAME * --buffers.level;
+    buffers.closing = frames[frame]!;
+    buffers.first = frames[frame + 1]!;
+    buffers.node = frames[frame + 2]!;
+    buffers.isOrdered = (frames[frame + 3]! & ORDERED) !== 0;
+    buffers.isCrowded = (frames[frame + 3]! & CROWDED) !== 0;
   }
 }
 
 /** Begins a member, up to its value, or an item; `before` is the node of the one before it. False to refuse it. */
-function begin(desk: CanonicalDesk, before: number, outlineLevels: number): boolean {
-  const isItem = desk.closing !== BRACE_END;
-  const isOutlined = desk.level <= desk.outlined;
-  if (desk.top >= MEMBERS_LENGTH_MAX && !isOutlined && !isItem && isFull(desk) && !crowd(desk)) return false;
+function begin(buffers: CanonicalBuffers, before: number, outlineLevels: number): boolean {
+  const isItem = buffers.closing !== BRACE_END;
+  const isOutlined = buffers.level <= buffers.outlined;
+  if (buffers.top >= MEMBERS_LENGTH_MAX && !isOutlined && !isItem && isFull(buffers) && !crowd(buffers))
+    return false;
   // Of items that are not outlined nothing is to be known, so that all of an array share a node.
-  const node = !isOutlined && (isItem || desk.isCrowded) ? desk.first : desk.top;
-  desk.node = node;
-  desk.top = node + FIELDS;
-  if (desk.top > desk.nodes.length && !desk.growNodes(desk.top)) return false;
-  const { source, out, nodes } = desk;
-  const mayClose = desk.level === outlineLevels - 1;
+  const node = !isOutlined && (isItem || buffers.isCrowded) ? buffers.first : buffers.top;
+  buffers.node = node;
+  buffers.top = node + FIELDS;
+  if (buffers.top > buffers.nodes.length && !buffers.growNodes(buffers.top)) return false;
+  const { source, out, nodes } = buffers;
+  const mayClose = buffers.level === outlineLevels - 1;
   if (isItem) {
     nodes[node + KEY] = 0;
-    nodes[node + FROM] = desk.end;
-    if (mayClose) desk.outlined = outlineLevels;
+    nodes[node + FROM] = buffers.end;
+    if (mayClose) buffers.outlined = outlineLevels;
     return true;
   }
-  if (source[desk.at] !== QUOTE) return false;
-  const key = desk.end + 1;
-  desk.sources[node] = desk.at + 1;
-  if (!copyString(desk)) return false;
-  const keyTo = desk.end - 1;
-  const at = afterSpace(source, desk.at);
+  if (source[buffers.at] !== QUOTE) return false;
+  const key = buffers.end + 1;
+  buffers.sources[node] = buffers.at + 1;
+  if (!copyString(buffers)) return false;
+  const keyTo = buffers.end - 1;
+  const at = afterSpace(source, buffers.at);
   if (source[at] !== COLON) return false;
-  out[desk.end++] = COLON;
-  desk.at = afterSpace(source, at + 1);
+  out[buffers.end++] = COLON;
+  buffers.at = afterSpace(source, at + 1);
   nodes[node + KEY] = key;
-  nodes[node + FROM] = desk.end;
-  if (before !== NONE && desk.isOrdered && !desk.isCrowded) {
-    desk.isOrdered = compareKeys(out, nodes[before + KEY]!, keyEnd(nodes, before), key, keyTo) < 0;
+  nodes[node + FROM] = buffers.end;
+  if (before !== NONE && buffers.isOrdered && !buffers.isCrowded) {
+    buffers.isOrdered = compareKeys(out, nodes[before + KEY]!, keyEnd(nodes, before), key, keyTo) < 0;
   }
-  if (mayClose) desk.outlined = isClosed(desk, key, keyTo) ? desk.level : outlineLevels;
+  if (mayClose) buffers.outlined = isClosed(buffers, key, keyTo) ? buffers.level : outlineLevels;
   return true;
 }
 
 /** Whether the members of open objects take all their places. Counted from the outlined value that they stand in. */
-function isFull({ frames, first, level, outlined, top }: CanonicalDesk): boolean {
+function isFull({ frames, first, level, outlined, top }: CanonicalBuffers): boolean {
   const isOutermost = level === outlined + 1;
   return top - (isOutermost ? first : frames[FRAME * (outlined + 1) + 1]!) >= MEMBERS_LENGTH_MAX;
 }
 
 /** The members of the innermost object share a node from here on, and stay in their order. */
-function crowd(desk: CanonicalDesk): boolean {
-  desk.isCrowded = true;
-  return depart(desk);
+function crowd(buffers: CanonicalBuffers): boolean {
+  buffers.isCrowded = true;
+  return depart(buffers);
 }
 
-function isClosed({ out, closedKeys }: CanonicalDesk, from: number, to: number): boolean {
+function isClosed({ out, closedKeys }: CanonicalBuffers, from: number, to: number): boolean {
   for (let i = 0; i < closedKeys.length; i++) if (hasBytes(out, from, to, closedKeys[i]!)) return true;
   return false;
 }

@@ -1,7 +1,7 @@
 // Escapes that RFC 8785 spells otherwise, on their way into canonical bytes: \/ and \u. A character that can stand for
 // itself does; of the others each has one spelling. No escape gets longer by that.
 
-import { type CanonicalDesk, depart } from './canonical-desk.ts';
+import { type CanonicalBuffers, depart } from './canonical-buffers.ts';
 import { hexUnit } from './json-string.ts';
 
 const SLASH = 0x2f;
@@ -20,33 +20,33 @@ for (const [letter, character] of ['""', '\\\\', 'b\b', 'f\f', 'n\n', 'r\r', 't\
 }
 
 /** Writes what the escape at `from` means to `into`; returns how many bytes the escape has, or 0 to refuse it. */
-export function convertEscape(desk: CanonicalDesk, from: number, into: number): number {
-  const { source, out } = desk;
+export function convertEscape(buffers: CanonicalBuffers, from: number, into: number): number {
+  const { source, out } = buffers;
   if (source[from + 1] === SLASH) {
     out[into] = SLASH;
-    desk.end = into + 1;
+    buffers.end = into + 1;
     return 2;
   }
   if (source[from + 1] !== SMALL_U) return 0;
   const unit = hexUnit(source, from + 2);
-  if (unit >= 0xd800 && unit <= 0xdfff) return convertSurrogate(desk, from, into, unit);
-  if (unit === 0 && !depart(desk)) return 0;
-  desk.end = writeUnit(out, into, unit);
+  if (unit >= 0xd800 && unit <= 0xdfff) return convertSurrogate(buffers, from, into, unit);
+  if (unit === 0 && !depart(buffers)) return 0;
+  buffers.end = writeUnit(out, into, unit);
   return 6;
 }
 
-function convertSurrogate(desk: CanonicalDesk, from: number, into: number, high: number): number {
-  const { source, out } = desk;
+function convertSurrogate(buffers: CanonicalBuffers, from: number, into: number, high: number): number {
+  const { source, out } = buffers;
   const isPair = high < 0xdc00 && source[from + 6] === BACKSLASH && source[from + 7] === SMALL_U;
   const low = isPair ? hexUnit(source, from + 8) : 0;
   if (low < 0xdc00 || low > 0xdfff) {
-    if (!depart(desk)) return 0;
-    desk.end = writeLong(out, into, high);
+    if (!depart(buffers)) return 0;
+    buffers.end = writeLong(out, into, high);
     return 6;
   }
   const point = 0x10000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
   out[into] = 0xf0 | (point >> 18);
-  desk.end = writeContinuations(out, into + 1, point, 3);
+  buffers.end = writeContinuations(out, into + 1, point, 3);
   return 12;
 }
 

@@ -2,7 +2,7 @@
 // are put in order by moving their bytes. Keys are compared by the code units that they mean: as UTF-8, and an escape
 // by what it stands for.
 
-import { type CanonicalDesk, depart } from './canonical-desk.ts';
+import { type CanonicalBuffers, depart } from './canonical-buffers.ts';
 import { escapedUnit } from './canonical-escape.ts';
 import { FIELDS, FROM, KEY, keyEnd, SIZE, TO } from './json-outline.ts';
 
@@ -58,37 +58,37 @@ function isEscape(text: Uint8Array, from: number, at: number): boolean {
  * twice; where it may, the last one of that key is left, as by JSON.parse. With `nodesMove`, its nodes are put in order
  * as well; without, they are about to be given up.
  */
-export function orderMembers(desk: CanonicalDesk, nodesMove: boolean): boolean {
-  const all = gather(desk);
-  if (all > INSERTION_SORT_MAX) sort(desk, all);
-  else sortByInsertion(desk, all);
-  const members = dropRepeated(desk, all);
-  if (members < all && !depart(desk)) return false;
-  const { nodes, out, end, order } = desk;
-  const start = nodes[desk.first + KEY]! - 1;
+export function orderMembers(buffers: CanonicalBuffers, nodesMove: boolean): boolean {
+  const all = gather(buffers);
+  if (all > INSERTION_SORT_MAX) sort(buffers, all);
+  else sortByInsertion(buffers, all);
+  const members = dropRepeated(buffers, all);
+  if (members < all && !depart(buffers)) return false;
+  const { nodes, out, end, order } = buffers;
+  const start = nodes[buffers.first + KEY]! - 1;
   // In order behind the text, and back from there.
   let to = end;
   for (let i = 0; i < members; i++) {
     if (i > 0) out[to++] = COMMA;
     const from = nodes[order[i]! + KEY]! - 1;
     const length = nodes[order[i]! + TO]! - from;
-    copyBehind(desk, from, length, to);
+    copyBehind(buffers, from, length, to);
     to += length;
   }
   out.copyWithin(start, end, to);
-  desk.end = start + to - end;
-  return !nodesMove || moveNodes(desk, members);
+  buffers.end = start + to - end;
+  return !nodesMove || moveNodes(buffers, members);
 }
 
 /** Leaves the last of the members with one key, and notes where the others but the first stand; returns how many are left. */
-function dropRepeated(desk: CanonicalDesk, members: number): number {
-  const { order, beginnings, sources, repeated } = desk;
+function dropRepeated(buffers: CanonicalBuffers, members: number): number {
+  const { order, beginnings, sources, repeated } = buffers;
   let left = 0;
   for (let i = 0; i < members; i++) {
     const isLast =
       i + 1 === members ||
       beginnings[i] !== beginnings[i + 1] ||
-      compareNodes(desk, order[i]!, order[i + 1]!) !== 0;
+      compareNodes(buffers, order[i]!, order[i + 1]!) !== 0;
     if (isLast) order[left++] = order[i]!;
     else repeated.push(sources[order[i + 1]!]!);
   }
@@ -96,14 +96,14 @@ function dropRepeated(desk: CanonicalDesk, members: number): number {
 }
 
 /** Lists the members and the beginnings of their keys; returns how many there are. */
-function gather(desk: CanonicalDesk): number {
-  const { nodes, first, top } = desk;
-  desk.growOrder((top - first) / FIELDS);
-  const { order, beginnings } = desk;
+function gather(buffers: CanonicalBuffers): number {
+  const { nodes, first, top } = buffers;
+  buffers.growOrder((top - first) / FIELDS);
+  const { order, beginnings } = buffers;
   let members = 0;
   for (let node = first; node < top; node += nodes[node + SIZE]!) {
     order[members] = node;
-    beginnings[members++] = beginning(desk, nodes[node + KEY]!, keyEnd(nodes, node));
+    beginnings[members++] = beginning(buffers, nodes[node + KEY]!, keyEnd(nodes, node));
   }
   return members;
 }
@@ -112,10 +112,10 @@ function gather(desk: CanonicalDesk): number {
  * The first four characters of a key as a number, whose order is never against that of the keys: a shorter key is filled
  * with zeros; and what is not ASCII, with all behind it, with the last of ASCII.
  */
-function beginning(desk: CanonicalDesk, from: number, end: number): number {
-  const word = desk.outWords.getInt32(from, false);
+function beginning(buffers: CanonicalBuffers, from: number, end: number): number {
+  const word = buffers.outWords.getInt32(from, false);
   const word4 = hasBackslash(word)
-    ? unescapedWord(desk.out, from, end)
+    ? unescapedWord(buffers.out, from, end)
     : end - from >= 4
       ? word
       : end === from
@@ -145,14 +145,14 @@ function unescapedWord(out: Uint8Array, from: number, end: number): number {
 /** Objects are small; for those, sorting by insertion beats the built-in. */
 const INSERTION_SORT_MAX = 24;
 
-function sortByInsertion(desk: CanonicalDesk, members: number): void {
-  const { order, beginnings } = desk;
+function sortByInsertion(buffers: CanonicalBuffers, members: number): void {
+  const { order, beginnings } = buffers;
   for (let i = 1; i < members; i++) {
     const node = order[i]!;
     const begins = beginnings[i]!;
     let place = i;
     for (; place > 0 && beginnings[place - 1]! >= begins; place--) {
-      if (beginnings[place - 1] === begins && compareNodes(desk, order[place - 1]!, node) <= 0) break;
+      if (beginnings[place - 1] === begins && compareNodes(buffers, order[place - 1]!, node) <= 0) break;
       order[place] = order[place - 1]!;
       beginnings[place] = beginnings[place - 1]!;
     }
@@ -161,27 +161,27 @@ function sortByInsertion(desk: CanonicalDesk, members: number): void {
   }
 }
 
-function sort(desk: CanonicalDesk, members: number): void {
-  const { nodes, order, beginnings } = desk;
-  order.subarray(0, members).sort((a, b) => compareNodes(desk, a, b) || a - b);
+function sort(buffers: CanonicalBuffers, members: number): void {
+  const { nodes, order, beginnings } = buffers;
+  order.subarray(0, members).sort((a, b) => compareNodes(buffers, a, b) || a - b);
   for (let i = 0; i < members; i++) {
-    beginnings[i] = beginning(desk, nodes[order[i]! + KEY]!, keyEnd(nodes, order[i]!));
+    beginnings[i] = beginning(buffers, nodes[order[i]! + KEY]!, keyEnd(nodes, order[i]!));
   }
 }
 
-function compareNodes({ out, nodes }: CanonicalDesk, a: number, b: number): number {
+function compareNodes({ out, nodes }: CanonicalBuffers, a: number, b: number): number {
   return compareKeys(out, nodes[a + KEY]!, keyEnd(nodes, a), nodes[b + KEY]!, keyEnd(nodes, b));
 }
 
 /** In order behind the nodes, and back from there; all that stands inside a member moves as far as its bytes did. */
-function moveNodes(desk: CanonicalDesk, members: number): boolean {
-  const { first, top } = desk;
-  if (!desk.growNodes(2 * top - first)) return false;
-  const { nodes } = desk;
+function moveNodes(buffers: CanonicalBuffers, members: number): boolean {
+  const { first, top } = buffers;
+  if (!buffers.growNodes(2 * top - first)) return false;
+  const { nodes } = buffers;
   let place = nodes[first + KEY]!;
   let to = top;
   for (let i = 0; i < members; i++) {
-    const member = desk.order[i]!;
+    const member = buffers.order[i]!;
     const by = place - nodes[member + KEY]!;
     const memberEnd = member + nodes[member + SIZE]!;
     for (let node = member; node < memberEnd; node += FIELDS) {
@@ -195,7 +195,7 @@ function moveNodes(desk: CanonicalDesk, members: number): boolean {
     place = nodes[member + TO]! + by + 2;
   }
   nodes.copyWithin(first, top, to);
-  desk.top = first + to - top;
+  buffers.top = first + to - top;
   return true;
 }
 
@@ -203,7 +203,7 @@ function moveNodes(desk: CanonicalDesk, members: number): boolean {
 const LOOP_LENGTH_MAX = 32;
 
 /** Copies to a place behind all that matters: four bytes at a time, the last ones perhaps too many. */
-function copyBehind({ out, outWords }: CanonicalDesk, from: number, length: number, to: number): void {
+function copyBehind({ out, outWords }: CanonicalBuffers, from: number, length: number, to: number): void {
   if (length > LOOP_LENGTH_MAX) out.copyWithin(to, from, from + length);
   else for (let i = 0; i < length; i += 4) outWords.setInt32(to + i, outWords.getInt32(from + i, true), true);
 }

@@ -2,7 +2,7 @@
 // spelling are written anew. The source ends with a zero byte, which no scalar has in it and every loop here stops
 // at. What is no JSON throws NotJson, or is refused where that is all the same to the caller.
 
-import { type CanonicalDesk, depart } from './canonical-desk.ts';
+import { type CanonicalBuffers, depart } from './canonical-buffers.ts';
 import { convertEscape } from './canonical-escape.ts';
 import { afterNumber, literalOf } from './json-number.ts';
 import { QUOTE } from './json-string.ts';
@@ -19,16 +19,16 @@ const SMALL_E = 0x65;
 const SMALL_U = 0x75;
 
 /** Writes the scalar at hand; false to refuse it. */
-export function copyScalar(desk: CanonicalDesk): boolean {
-  const { source, out, at: from } = desk;
+export function copyScalar(buffers: CanonicalBuffers): boolean {
+  const { source, out, at: from } = buffers;
   const byte = source[from]!;
-  if (byte === QUOTE) return copyString(desk);
+  if (byte === QUOTE) return copyString(buffers);
   const at = byte > NINE ? afterWord(source, from) : afterPlainNumber(source, from);
-  if (at === REFUSED) return convertNumber(desk);
-  let { end } = desk;
+  if (at === REFUSED) return convertNumber(buffers);
+  let { end } = buffers;
   for (let i = from; i < at; i++) out[end++] = source[i]!;
-  desk.at = at;
-  desk.end = end;
+  buffers.at = at;
+  buffers.end = end;
   return true;
 }
 
@@ -40,11 +40,11 @@ for (const letter of '"\\bfnrt') KEPT_ESCAPE[letter.charCodeAt(0)] = 1;
  * Writes the string whose opening quote is at hand; false to refuse it. Copies four bytes at a time, which is twice
  * as fast: what it copies too far is overwritten by what comes next.
  */
-export function copyString(desk: CanonicalDesk): boolean {
-  const { sourceWords, outWords } = desk;
-  let by = desk.end - desk.at;
-  outWords.setInt8(desk.end, QUOTE);
-  for (let from = desk.at + 1; ; from += 4) {
+export function copyString(buffers: CanonicalBuffers): boolean {
+  const { sourceWords, outWords } = buffers;
+  let by = buffers.end - buffers.at;
+  outWords.setInt8(buffers.end, QUOTE);
+  for (let from = buffers.at + 1; ; from += 4) {
     const word = sourceWords.getInt32(from, true);
     outWords.setInt32(from + by, word, true);
     const marks = notPlain(word);
@@ -52,25 +52,25 @@ export function copyString(desk: CanonicalDesk): boolean {
     const plain = (31 - Math.clz32(marks & -marks)) >> 3;
     const odd = from + plain;
     if (((word >>> (8 * plain)) & 0xff) === QUOTE) {
-      desk.at = odd + 1;
-      desk.end = desk.at + by;
+      buffers.at = odd + 1;
+      buffers.end = buffers.at + by;
       return true;
     }
-    const copied = copyOdd(desk, odd, odd + by);
+    const copied = copyOdd(buffers, odd, odd + by);
     if (copied === 0) return false;
     from = odd + copied - 4;
-    by = desk.end - odd - copied;
+    by = buffers.end - odd - copied;
   }
 }
 
 /** Writes an escape or a character that is not ASCII; returns how many bytes it had, or 0 to refuse it. */
-function copyOdd(desk: CanonicalDesk, from: number, into: number): number {
-  const { source, sourceWords, outWords } = desk;
+function copyOdd(buffers: CanonicalBuffers, from: number, into: number): number {
+  const { source, sourceWords, outWords } = buffers;
   const isEscape = source[from] === BACKSLASH;
-  if (isEscape && KEPT_ESCAPE[source[from + 1]!] === 0) return convertEscape(desk, from, into);
+  if (isEscape && KEPT_ESCAPE[source[from + 1]!] === 0) return convertEscape(buffers, from, into);
   outWords.setInt32(into, sourceWords.getInt32(from, true), true);
   const length = isEscape ? 2 : sequenceLength(source, from);
-  desk.end = into + length;
+  buffers.end = into + length;
   return length;
 }
 
@@ -128,21 +128,21 @@ function afterDigits(source: Uint8Array, from: number): number {
 }
 
 /** Writes a number of another spelling; false to refuse what is no number, or not exact. That would be left as it is. */
-function convertNumber(desk: CanonicalDesk): boolean {
-  const { source, at, end } = desk;
+function convertNumber(buffers: CanonicalBuffers): boolean {
+  const { source, at, end } = buffers;
   if (source[at] !== MINUS && afterDigits(source, at) === at) return false;
-  desk.notes = 0;
-  const after = afterNumber(desk, source, at);
-  desk.at = after;
-  if (desk.notes !== 0) {
-    desk.out.set(source.subarray(at, after), end);
-    desk.end = end + after - at;
-    return depart(desk);
+  buffers.notes = 0;
+  const after = afterNumber(buffers, source, at);
+  buffers.at = after;
+  if (buffers.notes !== 0) {
+    buffers.out.set(source.subarray(at, after), end);
+    buffers.end = end + after - at;
+    return depart(buffers);
   }
   const text = String(Number(literalOf(source, at, after)));
-  desk.growOut(end + text.length + desk.length - after);
-  for (let i = 0; i < text.length; i++) desk.out[end + i] = text.charCodeAt(i);
-  desk.end = end + text.length;
+  buffers.growOut(end + text.length + buffers.length - after);
+  for (let i = 0; i < text.length; i++) buffers.out[end + i] = text.charCodeAt(i);
+  buffers.end = end + text.length;
   return true;
 }
 

@@ -17,9 +17,9 @@ import {
   proveRange,
   readNotice,
 } from '@tallystick/evidence';
-import { awaited, type Resumable } from '../storage/answers.ts';
+import { awaited, type Resumable } from '../storage/resumable.ts';
 import type { BundleStore } from '../storage/bundle-store.ts';
-import type { LogIdentity } from '../storage/rows/log-place.ts';
+import type { LogIdentity } from '../storage/rows/log-identity.ts';
 import type { StoredCheckpoint, StoredEvidence } from '../streams/tree.ts';
 
 /** A range of one log under one of its checkpoints. */

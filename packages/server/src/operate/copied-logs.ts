@@ -3,7 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
-import type { LogIdentity } from '../storage/rows/log-place.ts';
+import type { LogIdentity } from '../storage/rows/log-identity.ts';
 import type { CopiedRow } from '../storage/rows/copied-tables.ts';
 import { GrowingTree, ROW_BYTES } from '../storage/tree/growing-tree.ts';
 import { headIn, unsignedTree } from '../storage/tree/signed-tree.ts';

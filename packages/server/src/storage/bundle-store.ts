@@ -3,8 +3,8 @@
 import type { StreamId } from '@tallystick/contract';
 import type { StoredStream } from '../streams/log.ts';
 import type { StoredEvidence } from '../streams/tree.ts';
-import type { Awaitable } from './answers.ts';
-import type { LogIdentity } from './rows/log-place.ts';
+import type { Awaitable } from './resumable.ts';
+import type { LogIdentity } from './rows/log-identity.ts';
 import type { TenantTrees } from './tree/tenant-trees.ts';
 
 /** Indexes are those of the tenant's sequence unless stated otherwise. */

@@ -24,7 +24,7 @@ export interface Look {
   readonly tenant?: string | undefined;
 }
 
-const desk = new WalkResources(ALL_CHECKS);
+const resources = new WalkResources(ALL_CHECKS);
 
 export class TamperedDatabase implements AsyncDisposable {
   readonly made: MadeDatabase;
@@ -77,7 +77,7 @@ export class TamperedDatabase implements AsyncDisposable {
         (await this.#client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows,
     };
     const checks = new Set([...ALL_CHECKS].filter((each) => each !== without));
-    const own = without === undefined ? { desk } : {};
+    const own = without === undefined ? { resources } : {};
     const remembered = { anchor: { before: this.#heads, behind: this.#heads }, seen: [] };
     return (await checkDatabase(asked, { keys: this.#keys, remembered, checks, tenant, ...own })).faults;
   }

@@ -2,7 +2,7 @@
 // reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
 // it continues with the next tenant. The same code checks every backend.
 
-import { type Awaitable, awaited, type Resumable } from '../answers.ts';
+import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
 import { WalkResources } from './entries.ts';
 import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';

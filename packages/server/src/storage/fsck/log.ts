@@ -19,8 +19,8 @@ import {
   TILE_WIDTH,
   toBase64,
 } from '@tallystick/evidence';
-import { awaited, type Resumable } from '../answers.ts';
-import type { LogIdentity } from '../rows/log-place.ts';
+import { awaited, type Resumable } from '../resumable.ts';
+import type { LogIdentity } from '../rows/log-identity.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { ToldDeletions } from './deletions.ts';

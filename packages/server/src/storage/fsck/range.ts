@@ -23,8 +23,8 @@ import {
   verifyInclusion,
 } from '@tallystick/evidence';
 import type { RangeVerdict, TenantRange } from '../../streams/tree.ts';
-import { type Awaitable, awaited, type Resumable } from '../answers.ts';
-import type { LogIdentity } from '../rows/log-place.ts';
+import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
+import type { LogIdentity } from '../rows/log-identity.ts';
 import type { TenantTrees } from '../tree/tenant-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
 import { EntryWalk, noticeIn, type SoundEntry, WalkResources } from './entries.ts';

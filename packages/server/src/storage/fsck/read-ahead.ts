@@ -1,7 +1,7 @@
 // Rows that are needed one after the other and read in advance, so that the caller does not wait in the middle of its
 // work.
 
-import { type Awaitable, awaited, type Resumable } from '../answers.ts';
+import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 
 /** The number of rows per statement. */
 const PORTION = 512;

@@ -4,7 +4,7 @@
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
-import type { Awaitable } from '../answers.ts';
+import type { Awaitable } from '../resumable.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
 import type { StreamRow } from './stream-row.ts';

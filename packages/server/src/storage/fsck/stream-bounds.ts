@@ -3,7 +3,7 @@
 // its neighbours are checked too, and the very first stream must begin with the first entry.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Resumable } from '../answers.ts';
+import type { Resumable } from '../resumable.ts';
 import { fault } from './store-fault.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 

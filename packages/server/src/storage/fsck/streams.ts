@@ -2,7 +2,7 @@
 // notice, with the ids, indexes and times of the notices, and no other. Rows are read as the notices come.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
-import type { Awaitable, Resumable } from '../answers.ts';
+import type { Awaitable, Resumable } from '../resumable.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 

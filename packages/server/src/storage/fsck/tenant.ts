@@ -3,7 +3,7 @@
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
-import { awaited, type Resumable } from '../answers.ts';
+import { awaited, type Resumable } from '../resumable.ts';
 import { ToldDeletions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';

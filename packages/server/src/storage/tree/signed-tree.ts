@@ -16,7 +16,7 @@ import {
 } from '@tallystick/evidence';
 import type { Standing, StoredCheckpoint } from '../../streams/tree.ts';
 import type { TreeState } from './growing-tree.ts';
-import type { LogIdentity } from '../rows/log-place.ts';
+import type { LogIdentity } from '../rows/log-identity.ts';
 
 type AnyLog = LogIdentity<unknown>;
 

@@ -2,8 +2,8 @@
 
 import type { HashReader } from '@tallystick/evidence';
 import type { StoredCheckpoint } from '../../streams/tree.ts';
-import type { Awaitable } from '../answers.ts';
-import type { LogIdentity } from '../rows/log-place.ts';
+import type { Awaitable } from '../resumable.ts';
+import type { LogIdentity } from '../rows/log-identity.ts';
 
 export interface TenantTrees<Log extends LogIdentity<unknown>> {
   /** The log that holds this index of the tenant's sequence; without an index, the current log. */

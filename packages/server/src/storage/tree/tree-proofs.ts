@@ -23,8 +23,8 @@ import type {
   StoredCheckpoint,
   StoredEvidence,
 } from '../../streams/tree.ts';
-import { type Awaitable, awaited, type Resumable } from '../answers.ts';
-import { headOf, type LogIdentity } from '../rows/log-place.ts';
+import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
+import { headOf, type LogIdentity } from '../rows/log-identity.ts';
 import type { TenantTrees } from './tenant-trees.ts';
 
 type AnyLog = LogIdentity<unknown>;

@@ -25,7 +25,7 @@ import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { JobClaimer } from './job-turns.ts';
+import { JobClaimer } from './job-claimer.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;

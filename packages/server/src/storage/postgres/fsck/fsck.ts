@@ -1,7 +1,7 @@
 // Verifies a database with the common verifier: over one connection, in a transaction that sees one state.
 
 import type { TenantId } from '@tallystick/contract';
-import { runAsync } from '../../answers.ts';
+import { runAsync } from '../../resumable.ts';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';

@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';
 import type { BundleStore, OpenBundleStore } from '../../bundle-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import type { LogIdentity } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-identity.ts';
 import { streamIn } from '../../rows/stream-row.ts';
 import { statement, VERIFIER } from '../connection/database.ts';
 import { EvidenceTables } from './evidence-tables.ts';

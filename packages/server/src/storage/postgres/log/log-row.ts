@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
-import { type LogIdentity, identityOf } from '../../rows/log-place.ts';
+import { type LogIdentity, identityOf } from '../../rows/log-identity.ts';
 import type { Row } from '../connection/database.ts';
 
 /** Columns of the joined row of `epochs`. */

@@ -5,7 +5,7 @@ import type { RangeStore } from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, textIn } from '../../rows/columns.ts';
-import type { LogIdentity } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-identity.ts';
 import type { Asked } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';

@@ -16,7 +16,7 @@ import {
 import type { StoredCheckpoint, TreeHead } from '../../../streams/tree.ts';
 import { ROW_BYTES, type TreeState } from '../../tree/growing-tree.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import type { LogIdentity } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-identity.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../../tree/signed-tree.ts';
 import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';

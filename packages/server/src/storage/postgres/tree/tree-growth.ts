@@ -8,7 +8,7 @@ import type { TenantId } from '@tallystick/contract';
 import { equalBytes, EvidenceError, HashPool } from '@tallystick/evidence';
 import type { GrownLog, Growth, LogFault, PublishedLog, Standing, TreeHead } from '../../../streams/tree.ts';
 import { GrowingTree, ROW_BYTES } from '../../tree/growing-tree.ts';
-import type { LogIdentity } from '../../rows/log-place.ts';
+import type { LogIdentity } from '../../rows/log-identity.ts';
 import { headIn, requireBegun, standingOf, unreadableStanding } from '../../tree/signed-tree.ts';
 import type { Database } from '../connection/database.ts';
 import { GrowingLogs, type LogEnd, LOGS_AT_ONCE, type StoredLog } from './growing-logs.ts';

@@ -2,8 +2,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { AlteredEvent, ProofRequest, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
-import { runAsync } from '../../answers.ts';
-import type { LogIdentity } from '../../rows/log-place.ts';
+import { runAsync } from '../../resumable.ts';
+import type { LogIdentity } from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import type { Asked } from '../connection/by-tenant.ts';

@@ -7,7 +7,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { CosignedCheckpoint, PublishedLog, StoredCheckpoint } from '../../../streams/tree.ts';
 import { hasGained } from '../../tree/gained-signatures.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { checkpointIn } from '../../rows/log-place.ts';
+import { checkpointIn } from '../../rows/log-identity.ts';
 import { ofTenants, rowForEach, rowsFor } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, statement, type Transaction } from '../connection/database.ts';
 import { stillHeld } from '../nodes/held-shares.ts';

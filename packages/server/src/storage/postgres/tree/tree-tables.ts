@@ -17,7 +17,7 @@ import {
 import type { CosignedPortion, LogSize, StoredCheckpoint } from '../../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
-import { checkpointIn, type LogIdentity } from '../../rows/log-place.ts';
+import { checkpointIn, type LogIdentity } from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
 import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';

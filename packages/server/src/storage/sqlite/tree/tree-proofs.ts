@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { AlteredEvent, ProofRequest, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
-import { runSync } from '../../answers.ts';
+import { runSync } from '../../resumable.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import { inOneState } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';

@@ -16,7 +16,7 @@ import type {
   StoredCheckpoint,
   StoredEvidence,
 } from '../../../streams/tree.ts';
-import { ofLog } from '../../rows/log-place.ts';
+import { ofLog } from '../../rows/log-identity.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { type LogIdentity, TreeTables } from './tree-tables.ts';

@@ -24,7 +24,12 @@ import {
 import type { CosignedPortion, LogHead, LogSize, StoredCheckpoint } from '../../../streams/tree.ts';
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
-import { checkpointIn, headOf, type LogIdentity as LogIdentityOf, identityOf } from '../../rows/log-place.ts';
+import {
+  checkpointIn,
+  headOf,
+  type LogIdentity as LogIdentityOf,
+  identityOf,
+} from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 
 /** SQLite identifies tenants by number. */

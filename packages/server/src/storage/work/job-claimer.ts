@@ -6,7 +6,7 @@ import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { shared } from './shares.ts';
+import { splitFairly } from './split-fairly.ts';
 
 export class JobClaimer<S> {
   readonly #database: JobDatabase<S>;
@@ -28,12 +28,12 @@ export class JobClaimer<S> {
       return taken.length;
     };
     if (await this.#database.isDistributed()) {
-      await shared(tenants, request.max, (tenant, max) =>
+      await splitFairly(tenants, request.max, (tenant, max) =>
         this.#database.inTransaction('All', (transaction) => takeOf(transaction, tenant, max)),
       );
     } else if (tenants.length > 0) {
       await this.#database.inTransaction('All', (transaction) =>
-        shared(tenants, request.max, (tenant, max) => takeOf(transaction, tenant, max)),
+        splitFairly(tenants, request.max, (tenant, max) => takeOf(transaction, tenant, max)),
       );
     }
     const last = claims.at(-1)?.job.tenant;
@@ -78,7 +78,7 @@ export class JobClaimer<S> {
     const last = this.#lastTurns.get(turn) ?? '';
     const lanes = await this.#lanesInTurn(transaction, tenant, request, last);
     const claims: Claim[] = [];
-    await shared(lanes, request.max, async (lane, max) => {
+    await splitFairly(lanes, request.max, async (lane, max) => {
       const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...request, max });
       claims.push(...taken);
       return taken.length;

@@ -23,7 +23,7 @@ export const FRAME = 4;
 /** Words of four bytes are read and written past the end of what matters. */
 const SLACK = 8;
 
-export class CanonicalDesk implements Noted {
+export class CanonicalBuffers implements Noted {
   /** The input, and behind it a zero byte, which stands in no JSON text: it ends every loop. */
   source = new Uint8Array(0);
   sourceWords = new DataView(this.source.buffer);
@@ -165,7 +165,7 @@ export class CanonicalDesk implements Noted {
 }
 
 /** The output will not be canonical; false to refuse the text for that. */
-export function depart(desk: CanonicalDesk): boolean {
-  desk.isCanonical = false;
-  return desk.isLenient;
+export function depart(buffers: CanonicalBuffers): boolean {
+  buffers.isCanonical = false;
+  return buffers.isLenient;
 }

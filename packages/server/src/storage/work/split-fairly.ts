@@ -1,7 +1,7 @@
 // Shares a quantity fairly: each gets as much as any other, and the part that one does not need goes to the others.
 
 /** `take` returns the amount taken of the amount offered. One that took less gets no further offers. */
-export async function shared<T>(
+export async function splitFairly<T>(
   takers: readonly T[],
   amount: number,
   take: (taker: T, most: number) => Promise<number>,
