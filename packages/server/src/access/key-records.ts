@@ -16,13 +16,18 @@ export function createApiKeys(
   const keysOf = async (records: readonly StoredRecord[]) => (await kept.allGenuine(records)).map(keyIn);
   return {
     findByHash: (hash) =>
-      kept.get(`key ${toHex(hash)}`, async () => (await keysOf(await reader.byLookup(KEY_KIND, hash)))[0]),
+      kept.get(keptName(hash), async () => (await keysOf(await reader.byLookup(KEY_KIND, hash)))[0]),
     find: async (keyId) => (await keysOf(await reader.byId(KEY_KIND, keyId)))[0],
     list: async (owner) =>
       keysOf(owner === undefined ? await reader.all(KEY_KIND) : await reader.forOwner(owner).list(KEY_KIND)),
     page: async (owner, request) => keysOf(await reader.forOwner(owner).page(KEY_KIND, request)),
     count: (owner) => reader.forOwner(owner).count(KEY_KIND),
   };
+}
+
+/** Every request with a key needs it, and this conversion takes half of the time of `toHex`. */
+function keptName({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return `key ${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`;
 }
 
 /** As it is kept. */

@@ -17,7 +17,8 @@ export interface KeptRecordsParts {
 }
 
 interface Look {
-  readonly atNs: number;
+  /** When it is too old, counted from when it was begun. */
+  readonly untilNs: number;
   readonly done: Promise<void>;
 }
 
@@ -29,6 +30,7 @@ export class KeptRecords {
   #kept: Kept = new Map();
   #version: unknown;
   #look: Look | undefined;
+  #freshUntilNs = -Infinity;
 
   constructor(parts: KeptRecordsParts) {
     this.#parts = parts;
@@ -38,7 +40,13 @@ export class KeptRecords {
    * The result of `read`, now or before. Only records that exist are kept, so strangers cannot fill the memory; calls for
    * a record that is being read wait for it.
    */
-  async get<T>(name: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+  get<T>(name: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+    // Every request comes through here twice, so the usual one makes no promise of its own.
+    const known = this.#parts.clock.monotonicNs() < this.#freshUntilNs ? this.#kept.get(name) : undefined;
+    return (known as Promise<T | undefined> | undefined) ?? this.#getCurrent(name, read);
+  }
+
+  async #getCurrent<T>(name: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     await this.#lookForChanges();
     // One that is read now goes where it belongs, also when all is forgotten meanwhile.
     const kept = this.#kept;
@@ -76,17 +84,18 @@ export class KeptRecords {
   #lookForChanges(): Promise<void> {
     const nowNs = this.#parts.clock.monotonicNs();
     // The age counts from when it was asked, so one that takes long is not waited for by those who come late.
-    if (this.#look === undefined || nowNs - this.#look.atNs >= this.#parts.reader.freshMs() * 1e6) {
-      this.#look = { atNs: nowNs, done: this.#forgetOnChange() };
+    if (this.#look === undefined || nowNs >= this.#look.untilNs) {
+      const untilNs = nowNs + this.#parts.reader.freshMs() * 1e6;
+      this.#look = { untilNs, done: this.#forgetOnChange(untilNs) };
     }
     return this.#look.done;
   }
 
-  async #forgetOnChange(): Promise<void> {
+  async #forgetOnChange(untilNs: number): Promise<void> {
     const found = await this.#parts.reader.version();
-    if (found === this.#version) return;
+    if (found !== this.#version) this.forget();
     this.#version = found;
-    this.forget();
+    this.#freshUntilNs = Math.max(untilNs, this.#freshUntilNs);
   }
 }
 
