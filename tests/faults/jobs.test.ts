@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../packages/server/src/runtime/clock.ts';
 import { createSystemRandom } from '../../packages/server/src/runtime/random.ts';
@@ -21,7 +21,7 @@ import { SIZE } from './size.ts';
 
 const SCRIPT = join(import.meta.dirname, 'processes/job-worker.ts');
 const KILLS = SIZE.isLong ? 300 : 5;
-const JOBS = KILLS * 8;
+const JOBS_PER_KILL = 10;
 const random = createSystemRandom();
 const options = { logOrigin: 'jobs.test', streams: STREAMS, clock: systemClock, random };
 
@@ -35,35 +35,55 @@ type Told =
   | { readonly what: 'ready' }
   | { readonly what: 'begin' | 'end'; readonly jobId: string; readonly atMs: number };
 
-/** All that workers have told of, also those that were killed. */
-class Watch {
-  readonly spans = new Map<string, Span[]>();
+interface Worker {
+  readonly child: ChildProcess;
+  /** The jobs that it has begun, by id. */
+  readonly begun: ReadonlyMap<string, Span>;
+}
 
-  async start(place: string, env: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
+/** All that workers have told of, also those that were killed. */
+class Watch implements Disposable {
+  readonly spans = new Map<string, Span[]>();
+  readonly #children: ChildProcess[] = [];
+
+  async start(place: string, env: Readonly<Record<string, string>> = {}): Promise<Worker> {
     const child = fork(SCRIPT, [place], {
       execArgv: ['--conditions=source'],
       env: { ...process.env, ...env },
     });
-    const open = new Map<string, Span>();
+    this.#children.push(child);
+    const begun = new Map<string, Span>();
     const ready = Promise.withResolvers<void>();
     child.on('message', (told: Told) => {
       if (told.what === 'ready') return ready.resolve();
       const { what, jobId, atMs } = told;
-      if (what === 'end') open.get(jobId)!.untilMs = atMs;
+      if (what === 'end') begun.get(jobId)!.untilMs = atMs;
       else {
         const span = { fromMs: atMs, untilMs: Infinity };
-        open.set(jobId, span);
+        begun.set(jobId, span);
         this.spans.set(jobId, [...(this.spans.get(jobId) ?? []), span]);
       }
     });
     child.once('exit', () => {
       // The step that was cut short by the kill took no longer than this.
       const atMs = Number(process.hrtime.bigint()) / 1e6;
-      for (const span of open.values()) span.untilMs = Math.min(span.untilMs, atMs);
+      for (const span of begun.values()) span.untilMs = Math.min(span.untilMs, atMs);
       ready.resolve();
     });
     await ready.promise;
-    return child;
+    return { child, begun };
+  }
+
+  /** A test that fails leaves none running, which it would wait for. */
+  [Symbol.dispose](): void {
+    for (const child of this.#children) child.kill('SIGKILL');
+  }
+
+  assertSound(t: TestContext): void {
+    const again = [...this.spans.values()].filter((spans) => spans.length > 1).length;
+    t.diagnostic(`${this.spans.size} jobs, ${again} of them begun more than once`);
+    assert.deepEqual(this.overlaps(), []);
+    assert.ok(again > 0, 'no kill has met a job');
   }
 
   /** Jobs that two worked at in one moment. */
@@ -75,13 +95,31 @@ class Watch {
   }
 }
 
-async function kill(child: ChildProcess): Promise<void> {
+async function kill({ child }: Worker): Promise<void> {
   const gone = once(child, 'exit');
   child.kill('SIGKILL');
   await gone;
 }
 
-async function enqueue({ work }: Storage, count = JOBS): Promise<string[]> {
+/** Kills one of them while it works at a job, and returns its place. */
+async function killAtWork(workers: readonly Worker[]): Promise<number> {
+  for (let i = 0; i < 1000; i++) {
+    const place = workers.findIndex(isAtWork);
+    if (place >= 0) {
+      await sleep(random.fraction() * 50);
+      await kill(workers[place]!);
+      return place;
+    }
+    await sleep(10);
+  }
+  throw new Error('no worker has begun a job for ten seconds');
+}
+
+function isAtWork({ begun }: Worker): boolean {
+  return [...begun.values()].some(({ untilMs }) => untilMs === Infinity);
+}
+
+async function enqueue({ work }: Storage, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => nextId());
   const adding = ids.map((jobId, i) =>
     work.forTenant(`tenant${i % 5}`).enqueue({ jobId, kind: 'Verification', body: '{}' }),
@@ -110,21 +148,19 @@ describe('jobs whose holders are killed', () => {
     await using owner = new Database({ url, connectionsMax: 1 });
     await migrate(owner, 'postgres');
     await using storage = await openPostgresStorage({ ...options, url, mayMigrate: false });
-    const ids = await enqueue(storage);
-    const watch = new Watch();
+    using watch = new Watch();
     const nodes = await Promise.all([1, 2, 3].map(() => watch.start(url)));
+    const ids: string[] = [];
     for (let i = 0; i < KILLS; i++) {
-      await sleep(20 + random.fraction() * 100);
-      const place = i % nodes.length;
-      await kill(nodes[place]!);
+      // So many for every kill, since the others go on working while one starts again.
+      ids.push(...(await enqueue(storage, JOBS_PER_KILL)));
+      const place = await killAtWork(nodes);
       nodes[place] = await watch.start(url);
+      nodes.push(nodes.shift()!);
     }
     await untilDone(storage, ids);
     for (const node of nodes) await kill(node);
-    const again = [...watch.spans.values()].filter((spans) => spans.length > 1).length;
-    t.diagnostic(`${JOBS} jobs, ${again} of them begun more than once`);
-    assert.deepEqual(watch.overlaps(), []);
-    assert.ok(again > 0, 'no kill has met a job');
+    watch.assertSound(t);
   });
 
   it(`${KILLS} times on SQLite: each is done, and never by two at once`, async (t) => {
@@ -134,22 +170,18 @@ describe('jobs whose holders are killed', () => {
     try {
       const ids = await (async () => {
         await using storage = await open(true);
-        return await enqueue(storage);
+        return await enqueue(storage, KILLS * JOBS_PER_KILL);
       })();
-      const watch = new Watch();
+      using watch = new Watch();
       let worker = await watch.start(directory);
       for (let i = 0; i < KILLS; i++) {
-        await sleep(20 + random.fraction() * 100);
-        await kill(worker);
+        await killAtWork([worker]);
         worker = await watch.start(directory);
       }
       await using storage = await open(false);
       await untilDone(storage, ids);
       await kill(worker);
-      const again = [...watch.spans.values()].filter((spans) => spans.length > 1).length;
-      t.diagnostic(`${JOBS} jobs, ${again} of them begun more than once`);
-      assert.deepEqual(watch.overlaps(), []);
-      assert.ok(again > 0, 'no kill has met a job');
+      watch.assertSound(t);
     } finally {
       rmSync(directory, { recursive: true });
     }
@@ -161,7 +193,7 @@ describe('jobs whose holders are killed', () => {
     await using owner = new Database({ url, connectionsMax: 1 });
     await migrate(owner, 'postgres');
     await using storage = await openPostgresStorage({ ...options, url, mayMigrate: false });
-    const watch = new Watch();
+    using watch = new Watch();
     const nodes = await Promise.all([1, 2].map(() => watch.start(url, { WORK_UNFENCED: '1' })));
     await enqueue(storage, 8);
     for (let i = 0; i < 100 && watch.overlaps().length === 0; i++) await sleep(50);

@@ -39,7 +39,8 @@ createWorkers({
       kind: 'Verification',
       atOnce: 4,
       perLane: 4,
-      attemptsMax: 3,
+      // A job whose holders were killed this often is given up; here all are killed on purpose.
+      attemptsMax: 100,
       async handle({ jobId }, { signal }) {
         process.send?.({ what: 'begin', jobId, atMs: nowMs() });
         // A handler that does not look at its signal is what the control needs.
