@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -75,6 +75,30 @@ test('a service that stops leaves no side files', async () => {
     assert.ok(await storage.log.forTenant('acme').event(eventId, CLASSIFICATIONS));
   }
   assert.deepEqual(readdirSync(directory).sort(), ['journal.db', 'lock.db', 'work.db']);
+});
+
+test('a damaged file of jobs is refused with what to do about it, and without it all events are there', async () => {
+  const directory = freshDirectory();
+  const { eventId } = draftOf();
+  {
+    await using storage = await open(directory, true);
+    await storage.tenants.ensure('acme', NOW_MS);
+    await append(storage, request('acme', [draftOf({}, { eventId })]));
+  }
+  const file = join(directory, 'work.db');
+  writeFileSync(file, 'not a database, but a text of some length'.repeat(400));
+  for (const threads of [true, false])
+    await assert.rejects(open(directory, threads), (error) => {
+      assert.ok(error instanceof StartError, String(error));
+      assert.match(
+        error.message,
+        /work\.db: file is not a database\. It holds jobs and no events: move it away/,
+      );
+      return true;
+    });
+  rmSync(file);
+  await using storage = await open(directory, true);
+  assert.ok(await storage.log.forTenant('acme').event(eventId, CLASSIFICATIONS));
 });
 
 test('the command line writes beside the running service, to the same log, and the chain does not fork', async () => {

@@ -70,7 +70,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
   );
   const work = parts.use(openWork(options));
-  await Promise.all([journal.opened, work.opened]);
+  await Promise.all([journal.opened, work.opened]).catch(rethrowAsStartError);
   const tree = treeOn(journal);
   const opened = parts.move();
   return {
@@ -114,6 +114,11 @@ function settle(options: SqliteOptions, nextId: () => string): string {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`cannot read ${db.location() ?? directory}: ${why}`, { cause: error });
   }
+}
+
+/** An error that comes from a thread has its name and its message, but not its class. */
+function rethrowAsStartError(error: unknown): never {
+  throw error instanceof Error && error.name === 'StartError' ? new StartError(error.message) : error;
 }
 
 /** Runs everything in this thread. */

@@ -12,11 +12,13 @@ import { jobStatements, type JobStatements, jobTables } from '../../work/job-sta
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
 import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
 import { createFile, inTransaction } from '../connection/database.ts';
+import { isDamage } from '../fsck/damage.ts';
 
 export const WORK_FILE = 'work.db';
 
 /** "Twrk": distinguishes the file from any other SQLite database. */
 const APPLICATION_ID = 0x5477726b;
+const REMEDY = `It holds jobs and no events: move it away, with ${WORK_FILE}-wal and ${WORK_FILE}-shm, and the next start makes a new one; ask again for verifications and rebuilds that had not ended`;
 const BUSY_TIMEOUT_MS = 5000;
 const CACHE_KIB = 16 * 1024;
 
@@ -50,7 +52,8 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
     } catch (error) {
       if (error instanceof StartError) throw error;
       const why = error instanceof Error ? error.message : String(error);
-      throw new StartError(`cannot open ${path}: ${why}`, { cause: error });
+      const remedy = isDamage(error) ? `. ${REMEDY}` : '';
+      throw new StartError(`cannot open ${path}: ${why}${remedy}`, { cause: error });
     }
   }
 
