@@ -15,7 +15,7 @@ import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
 import type { Deadline } from './runtime/deadline.ts';
 
-/** What ties a call to the outside: in every answer, every error and every diagnostic line about it. */
+/** The ids of a call that callers know too: in every answer, error and diagnostic line about it. */
 export interface Correlation {
   /** The caller's, or a new UUID. */
   readonly correlationId: string;
@@ -37,11 +37,11 @@ export interface Call {
   readonly caller: Caller | undefined;
   /** Undefined for operations that concern no tenant. */
   readonly tenant: TenantId | undefined;
-  /** What is known of the tenant; undefined until its first write, and where there is no tenant. */
+  /** The record of the tenant; undefined before its first write, and for a call without a tenant. */
   readonly tenantRecord: TenantRecord | undefined;
-  /** There when the caller wants this done once, however often it is asked. */
+  /** The idempotency key of the request; undefined if it has none. */
   readonly once: RequestKey | undefined;
-  /** Tells when the time for the call is over: work that is still going on must stop. */
+  /** The time limit of the call: work that passes it must stop. */
   readonly deadline: Deadline;
 }
 
@@ -138,7 +138,7 @@ export interface UnknownParameters {
   readonly known: readonly string[];
 }
 
-/** What a protocol made of a request, before anything in it has been validated. */
+/** A request as its protocol hands it over, before validation. */
 export interface Received {
   readonly input: Readonly<Record<string, unknown>>;
   /** Rules of JSON itself that the body breaks: a duplicate key, a number that no double holds. */

@@ -15,19 +15,19 @@ import type { Health } from './admin/health.ts';
 import type { Call, OwnViolation, Received } from './call.ts';
 import type { UsedKey } from './streams/log.ts';
 
-/** Does the operation. The input has been validated against the operation's own schema. */
+/** Performs the operation. The input has been validated against the operation's own schema. */
 export type Perform<N extends OperationName> = (call: Call, input: InputOf<N>) => Promise<Answer<N>>;
 
-/** Does the operation with the request as it came, and judges it on the way, so that nothing is gone through twice. */
+/** Validates the request itself while it performs the operation, so that the input is read once. */
 export type Take<N extends OperationName> = (call: Call, received: Received) => Promise<Answer<N>>;
 
 /**
- * What the operation asks of an input beyond its schema, so that all that is wrong can be told at once. The input need
- * not follow the schema: what does not is no violation here.
+ * Rules of the operation beyond its schema; one answer lists all violations. The input need
+ * not follow the schema: violations of the schema are reported elsewhere.
  */
 export type OwnRules = (input: Received['input']) => readonly OwnViolation[];
 
-/** The first answer once more; every operation that honours a key may give it. */
+/** The answer to a repeat; every operation that honours an idempotency key may give it. */
 export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {
   readonly kind: Answer<N>['kind'] | 'Repeated';
 };
@@ -68,13 +68,13 @@ export interface OperationParts {
   readonly status?: StatusOperations;
 }
 
-/** What the files of admin do. */
+/** The operations of `admin/`. */
 export type AdminOperations = Pick<
   Operations,
   'projections.rebuild' | 'operations.get' | 'deadLetters.list' | 'deadLetters.reprocess'
 >;
 
-/** What the events' own files do. */
+/** The operations of `events/`. */
 export type EventOperations = Pick<
   Operations,
   | 'events.ingest'
@@ -86,7 +86,7 @@ export type EventOperations = Pick<
   | 'streams.listEvents'
 >;
 
-/** What the files of streams do. */
+/** The operations of `streams/`. */
 export type StreamOperations = Pick<
   Operations,
   | 'streams.list'
@@ -102,13 +102,13 @@ export type StreamOperations = Pick<
   | 'log.entries'
 >;
 
-/** What the keys' own file does. */
+/** The operations of `access/key-operations.ts`. */
 export type KeyOperations = Pick<
   Operations,
   'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
 >;
 
-/** What the tenants' own file does. */
+/** The operations of `access/tenant-operations.ts`. */
 export type TenantOperations = Pick<
   Operations,
   'tenants.create' | 'tenants.list' | 'tenants.get' | 'tenants.replace'

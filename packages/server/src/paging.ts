@@ -16,7 +16,7 @@ export interface Position {
   readonly at: unknown;
 }
 
-/** What a cursor is good for. */
+/** The requests that a cursor is valid for. */
 export interface CursorScope {
   /** Undefined for a tenant that has not written yet: it has no list to page through. */
   readonly tenant: TenantRecord | undefined;
@@ -52,7 +52,7 @@ export interface PageRead<Key> {
   page<Row>(rows: readonly Row[], keyOf: (row: Row) => Key, count: number, isCut?: boolean): Page<Row>;
 }
 
-/** Rows of a list whose order is that of their ids. Those of ULIDs is by age. */
+/** Rows of a list whose order is that of their ids. For ULIDs that is by age. */
 export interface RowsRequest {
   readonly way: 'Falling' | 'Rising';
   /** The id of a row; undefined: from that end. */

@@ -12,14 +12,14 @@ import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
 import type { Caller } from './access/caller.ts';
 import type { TenantRecord } from './access/tenants.ts';
 
-/** What is kept of the first. */
+/** The stored facts of the first request or event. */
 export interface First {
   /** Undefined where nothing is left to compare with. */
   readonly fingerprint: Uint8Array | undefined;
   readonly classification: Classification;
 }
 
-/** What comes again, or seems to. */
+/** The facts of a request or event that may be a repeat. */
 export interface Again {
   readonly fingerprint: Uint8Array | undefined;
   /** Of its caller. */
@@ -27,7 +27,7 @@ export interface Again {
 }
 
 /**
- * Of a request that stores no event: what it asked for can be read by every caller that may ask for it, so any of them
+ * For a request that stores no event: every caller that may send it may also read its result, so any of them
  * may learn that it is a repeat.
  */
 export const UNCLASSIFIED: Classification = 'Public';

@@ -30,7 +30,7 @@ export interface ApiKeyRecord {
   readonly name: string;
   readonly roles: readonly Role[];
   readonly scopes: readonly Scope[];
-  /** Undefined: what the roles give. */
+  /** Undefined: the clearance of the roles. */
   readonly clearance: Classification | undefined;
   readonly createdAtMs: number;
   /** A caller's name, or `system`. */
@@ -44,7 +44,7 @@ export interface ApiKeyRecord {
   /** No other key of its tenant has it; undefined: it needs none. */
   readonly uniqueName: string | undefined;
   readonly hash: Uint8Array;
-  /** How often it was changed, from 1 on. */
+  /** 1 for a new key; each change adds 1. */
   readonly version: number;
 }
 
@@ -60,7 +60,7 @@ export interface ApiKeys {
 
 export type KeyStatus = 'Active' | 'Expired' | 'Revoked';
 
-/** What every key of ours begins with. */
+/** The prefix of every key that the service makes. */
 export const KEY_PREFIX = 'tsk_';
 const FORM = /^tsk_([0-7][0-9A-HJKMNP-TV-Z]{25})_[0-9A-HJKMNP-TV-Z]{32}_[0-9A-HJKMNP-TV-Z]{7}$/;
 const SECRET_BYTES = 20;
@@ -83,7 +83,7 @@ export function hashOfKey(key: string): Uint8Array {
 }
 
 export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: number): KeyStatus {
-  // The clock does not matter: setting it back must not bring a key back.
+  // Checked before the clock: setting the clock back must not reactivate a revoked key.
   if (revokedAtMs !== undefined) return 'Revoked';
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'Expired' : 'Active';
 }
@@ -131,7 +131,7 @@ export async function verifyKey(
 }
 
 /**
- * The first of the keys of which each took the place of the one before, up to this one; the key itself, unless it was
+ * The first key of a chain of rotations that ends with this one; the key itself, unless it was
  * made by a rotation. What a key replaces never changes, so what is found once is kept in `known`.
  */
 export async function firstKeyOf(

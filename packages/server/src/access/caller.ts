@@ -8,8 +8,8 @@ export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
   readonly name: string;
   /**
-   * By what two requests are known to be of one caller: the name, but of a key the name of the first one that it took the
-   * place of by rotations, so that it stays the same over them.
+   * Equal for all requests of one caller: the name, but for a rotated key the name of the first key of its
+   * chain of rotations, so that a rotation does not change it.
    */
   readonly identity: string;
   /** The tenant that the credential is for; `*` for a platform key, undefined for a token that names none. */
@@ -22,7 +22,7 @@ export interface Caller {
   readonly refusal: (permission: Permission) => AccessRefusal | undefined;
 }
 
-/** What a verified token says. */
+/** The claims of a verified token. */
 export interface TokenFacts {
   readonly issuer: string;
   readonly subject: string;
@@ -36,7 +36,7 @@ export interface TokenFacts {
 
 export type KeyGrants = Pick<ApiKeyRecord, 'tenantId' | 'roles' | 'scopes' | 'clearance'>;
 
-/** `firstKeyId` is the key that it took the place of by rotations, itself where there is none. */
+/** `firstKeyId` is the first key of its chain of rotations; the key itself if it was never rotated. */
 export function callerOfKey(
   key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>,
   firstKeyId: KeyId = key.keyId,

@@ -1,4 +1,4 @@
-// The key with which everything begins. A start without any key makes one platform Admin key, to be printed once.
+// The first API key of an installation. A start without any key makes one platform Admin key, to be printed once.
 // TALLYSTICK_ADMIN_KEY is that key instead: each start makes sure that it is there, and revokes what an earlier
 // value of the setting has made. A key that was revoked by hand stays revoked for any value of the setting, and one
 // that took the place of such a key by rotation is its owner's: the setting has not made it and does not end it.

@@ -26,7 +26,7 @@ export interface KeyChangeCause {
   readonly by: string;
   readonly requestId: string;
   readonly correlationId: string;
-  /** Uses the request's own key up, in the same commit; told the id of the key that is being made, and whose it is. */
+  /** Makes the idempotency key of the request, which the same commit uses up; gets the id of the new API key and its tenant. */
   readonly once?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
 }
 
@@ -135,7 +135,7 @@ async function put(
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
-  // It must always be possible to end a key.
+  // A key can be revoked even if its tenant is suspended.
   const tenant = madeKeyId === undefined ? undefined : await provide?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;

@@ -30,7 +30,7 @@ function keptName({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return `key ${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`;
 }
 
-/** As it is kept. */
+/** The content of the key's record. */
 export function contentOfKey(key: ApiKeyRecord): RecordContent {
   const { hash, keyId: _, tenantId: __, version: ___, ...facts } = key;
   return {

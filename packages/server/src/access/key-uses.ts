@@ -9,7 +9,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeyRecord } from './api-keys.ts';
 
-/** Which key. */
+/** Identifies a key. */
 export type OwnedKey = Pick<ApiKeyRecord, 'keyId' | 'tenantId'>;
 
 export interface KeyUse extends OwnedKey {
@@ -17,7 +17,7 @@ export interface KeyUse extends OwnedKey {
 }
 
 export interface KeyUseStore {
-  /** Each key stands among them once. The latest use of a key is kept, from any node. */
+  /** No key occurs twice. The latest use of a key is kept, from any node. */
   keep(uses: readonly KeyUse[]): Promise<void>;
   /** By key id; a key that was never used is not in it. */
   lastUses(keys: readonly OwnedKey[]): Promise<ReadonlyMap<KeyId, number>>;

@@ -9,7 +9,7 @@ import type { Random } from '../runtime/random.ts';
 import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
 import { contentOfKey, KEY_KIND } from './key-records.ts';
 
-/** As it was kept. */
+/** A row of the old table. */
 export type OlderKey = Omit<ApiKeyRecord, 'replacedBy' | 'uniqueName' | 'version'>;
 
 export interface OlderKeyStore {

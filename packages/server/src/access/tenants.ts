@@ -104,7 +104,7 @@ export async function ownerNamed(
   return { tenant, tenantRecord: await tenants.find(tenant) };
 }
 
-/** As they are kept. */
+/** The content of the tenant's record. */
 export function contentOf(settings: TenantSettings, updatedAtMs: number) {
   const { status, region, ...others } = settings;
   return { ...others, state: status, updatedAtMs, ...(region !== undefined && { region }) };

@@ -42,7 +42,7 @@ export interface ClaimNames {
 const TOKEN_LENGTH_MAX = 12_288;
 const LEEWAY_SECONDS = 5;
 const REMEMBERED_MAX = 10_000;
-/** For so long a key that its issuer has withdrawn may still be accepted. */
+/** A key that its issuer has withdrawn may be accepted for this long. */
 const REMEMBERED_MS_MAX = 300_000;
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 /** The subject becomes part of the log: text without control characters. */

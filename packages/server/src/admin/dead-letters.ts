@@ -1,4 +1,4 @@
-// Messages that are out of attempts: looked at, and tried again. They are jobs, each of a kind that says where it comes from.
+// Lists dead letters, which are jobs that ran out of attempts, and retries them. The kind of a job names its source.
 
 import {
   type Answer,
@@ -75,7 +75,7 @@ export function createDeadLetters(parts: LetterParts) {
   };
 }
 
-/** Of what `shown` has made. */
+/** Parses an answer of `shown`. */
 function repeated(answer: string) {
   return { kind: 'Repeated', body: parseJson(answer) as DeadLetter } as const;
 }

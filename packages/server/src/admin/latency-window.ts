@@ -8,7 +8,7 @@ import type { Percentiles } from '@tallystick/contract';
 
 export const SLOT_NS = 120 * 1e9;
 export const SLOTS = 3;
-/** A window without a value for so long is empty. */
+/** A window without a value for this long is empty. */
 export const WINDOW_NS = SLOTS * SLOT_NS;
 
 const BUCKETS = 100;

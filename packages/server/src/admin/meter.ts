@@ -28,7 +28,7 @@ export interface Meter {
     status: StatusKind,
     beganNs: number,
   ): void;
-  /** So many events of a tenant are durable now. */
+  /** This number of events of a tenant became durable. */
   accepted(tenant: TenantId, events: number): void;
   committed(spanNs: number): void;
   ofTenant(tenant: TenantId): WorkFigures;

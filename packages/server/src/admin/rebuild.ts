@@ -21,7 +21,7 @@ import type { KindOfWork } from '../work/workers.ts';
 /** The only projection. */
 export const EVENTS_PROJECTION = 'events';
 
-/** How long an operation that is over can be looked at. */
+/** How long a finished operation can be read. */
 const KEPT_MS = 30 * 86_400_000;
 const KEPT_MAX = 1000;
 const ATTEMPTS_MAX = 5;
@@ -86,7 +86,7 @@ export function createRebuild(parts: RebuildParts) {
   };
 }
 
-/** Of what `shown` has made. */
+/** Parses an answer of `shown`. */
 function repeated(answer: string) {
   return { kind: 'Repeated', body: parseJson(answer) as BackgroundOperation } as const;
 }
@@ -132,7 +132,7 @@ function refuseUnknown(projections: readonly string[]): void {
   throw new AuditError('VALIDATION_FAILED', `There is no projection ${details[0]!.value}.`, { details });
 }
 
-/** Without the job: as it is when it has just been asked for. */
+/** Without a job: the rebuild as it was just requested. */
 function shown(operationId: string, { requestedBy, requestedAtMs }: Request, job?: Job): BackgroundOperation {
   const result = job?.result === undefined ? undefined : (parseJson(job.result) as Result);
   const isCompleted = result !== undefined && 'events' in result;

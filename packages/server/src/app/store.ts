@@ -58,7 +58,7 @@ import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
-/** For so long after a pool had to wait for the one before, appending counts as busy. */
+/** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
 
 export interface Store {
@@ -76,7 +76,7 @@ export interface Store {
   readonly keyUses: KeyUses;
   /** Keeps the index of events up to date with the log. */
   readonly projector: Follower;
-  /** Do jobs. */
+  /** Run the jobs. */
   readonly workers: Workers;
   /** This process among others on the same store. */
   readonly membership: Membership;

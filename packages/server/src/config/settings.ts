@@ -293,8 +293,8 @@ export const SETTINGS = {
 export type Config = ValueOf<typeof SETTINGS>;
 
 /**
- * Sections and settings that are checked and shown but that no part of this version acts on yet. Whoever sets
- * one is told so at the start. A feature that arrives takes its line away.
+ * Sections and settings that are checked and shown but that no part of this version acts on yet. At the start a
+ * warning names each one that is set. Remove the line when the feature arrives.
  */
 export const NOT_IN_EFFECT: readonly string[] = [
   'Server__CorsOrigins',

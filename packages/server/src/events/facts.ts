@@ -1,4 +1,4 @@
-// The facts that rules may ask of an event, out of each form that an event is at hand in. All of them say the same.
+// The facts that rules may ask of an event, read from either form of an event. Both give the same values.
 
 import { parseJson } from '@tallystick/evidence';
 import type { SentFacts } from '../policies/decide.ts';
@@ -9,7 +9,7 @@ import type { PlainEvent } from './plain-event.ts';
 
 type Content = ReturnType<EventFacts['content']>;
 
-/** Of one that nobody has read: each fact is parsed when it is asked for. It is what the contract says: it was found plain. */
+/** The facts of a plain event: each is parsed on first use. No check is needed, since a plain event follows the schema. */
 export class PlainFacts implements SentFacts {
   readonly event: PlainEvent;
 

@@ -1,4 +1,4 @@
-// One event, accepted: judged, made a draft, appended. The receipt is given when the event is durable and chained,
+// Accepts one event: validates it, makes a draft of it and appends it. The receipt is given when the event is durable and chained,
 // and given again, word for word, when the request is repeated under its key or the event under its id, by a caller who
 // may learn of that.
 
@@ -86,7 +86,7 @@ function placedOf(outcome: DraftOutcome | undefined): Placed {
   return outcome;
 }
 
-/** Known already, unless this is its first write. */
+/** The tenant's record; its first write makes it. */
 export function tenantOf(
   call: Call,
   tenancy: Pick<Tenancy, 'provide'>,

@@ -1,11 +1,11 @@
 // The port that keeps the positions of followers. A follower has a name and turns the entries of a log into jobs, which are
-// stored in one commit with the position behind those entries. So a follower that was killed goes on where it was, and
+// stored in one commit with the position behind those entries. So a follower that was killed continues from there, and
 // nothing is done twice or left out.
 
 import type { TenantId } from '@tallystick/contract';
 import type { NewJob } from '../work/jobs.ts';
 
-/** A log that goes on behind the position of a follower. */
+/** A log with entries that a follower has not taken yet. */
 export interface LogBehind {
   readonly tenant: TenantId;
   /** The first index that the follower has not taken. */

@@ -1,5 +1,5 @@
 // The port of a follower's work, which each backend does in its own way. A turn takes the next portion of the log, and saves
-// the position in the same commit as its results, so a follower that was killed goes on where it was.
+// the position in the same commit as its results, so a follower that was killed continues from there.
 
 export interface FollowerTurn {
   /** There is more to do at once. */

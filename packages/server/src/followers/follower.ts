@@ -21,7 +21,7 @@ export interface FollowerParts {
 }
 
 export interface Follower extends AsyncDisposable {
-  /** From now on it follows. */
+  /** Starts the loop. */
   start(): void;
   /** Something was appended. */
   wake(): void;
@@ -45,7 +45,7 @@ export function createFollower(parts: FollowerParts): Follower {
   const { name, work, clock, random, telemetry, isPressed = () => false } = parts;
   let failure: unknown;
   let loop: Loop | undefined;
-  /** Since when it is behind, as far as it was told. */
+  /** The time of the first wake-up since it last caught up. */
   let behindNs: number | undefined;
   const standBack = async (sinceNs: number, signal: AbortSignal) => {
     const endNs = sinceNs + STAND_BACK_MS_MAX * 1e6;
@@ -65,7 +65,7 @@ export function createFollower(parts: FollowerParts): Follower {
         behindNs = undefined;
         const { isMore, taken, setAside } = await work.turn();
         failure = undefined;
-        // It has not come after the log since then: once that is long ago, it goes on until it has.
+        // It has not caught up since then: after STAND_BACK_MS_MAX it no longer stands back until it has.
         if (isMore) behindNs = sinceNs;
         const [first] = setAside;
         if (first !== undefined) {
@@ -99,7 +99,7 @@ export function createFollower(parts: FollowerParts): Follower {
   };
 }
 
-/** How the views are: while they cannot follow, what they answer grows old; while they are damaged, they may not answer. */
+/** The health of the views: a failing follower makes answers outdated; a damaged index may not answer at all. */
 export function viewsCheck(
   follower: Pick<Follower, 'failure'>,
   views: { readonly isDamaged: () => boolean },
@@ -110,7 +110,7 @@ export function viewsCheck(
     async run() {
       if (views.isDamaged()) {
         const description =
-          'views.db is damaged, so lists and searches may fail; it is made anew within ten minutes.';
+          'The index of events is damaged, so lists and searches may fail; it is rebuilt within ten minutes.';
         return { status: 'Degraded', description };
       }
       if (follower.failure() === undefined)

@@ -26,7 +26,7 @@ export interface LogFollowerParts {
 const LOGS_MAX = 100;
 const PORTION = 500;
 const PORTION_BYTES = 4 * 1024 * 1024;
-/** After so many failures the entry itself is at fault. */
+/** After this number of failures the entry itself is at fault. */
 const ATTEMPTS_MAX = 3;
 
 export function createLogFollower(parts: LogFollowerParts): FollowerWork & { readonly work: KindOfWork } {

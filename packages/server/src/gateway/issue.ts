@@ -115,7 +115,7 @@ function countOf(value: unknown): number {
   return Array.isArray(value) ? value.length : Object.keys(Object(value)).length;
 }
 
-/** Past so many units, the characters of a text are not counted to the last. */
+/** Above this number of UTF-16 units, the characters of a text are not counted exactly. */
 const COUNTED_UNITS_MAX = 10_000;
 
 function lengthOf(value: unknown): string {

@@ -263,7 +263,7 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The tag decides which of the variants the value is held against. */
+/** The tag decides which variant the value is checked against. */
 function variantCheck(schema: JsonSchema, inner: ErrorCode | undefined, codeOf: CodeOf): Check {
   const tag = schema.discriminator?.propertyName ?? '';
   const checkOf = new Map<unknown, Check>();

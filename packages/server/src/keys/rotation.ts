@@ -21,7 +21,7 @@ export interface AnnounceParts {
   readonly correlationId: string;
 }
 
-/** Both keys, and how they follow upon one another. */
+/** Both keys, and the order in which they sign. */
 export interface Rotation {
   readonly previous: Pick<SigningKey, 'publicKey'>;
   readonly next: Pick<SigningKey, 'publicKey' | 'fingerprint'>;

@@ -1,4 +1,4 @@
-// Goes on although the anchor of logs is lost: each of them says so by a notice, with the newest checkpoint that is stored of
+// Continues logs whose anchor is lost: each gets a notice of the loss, with the newest checkpoint that is stored of
 // it, and only then is that checkpoint anchored, so that the service serves the log again. A crash between the two leaves
 // notices, and a log that is still refused; asked again it gets another notice. Nobody else may use the store meanwhile.
 

@@ -1,12 +1,12 @@
 // How a copy begins, from what both sides say: the row `copy` in the database, and moved.json in the data directory. A copy
-// is gone on with only if both are of the same one: then nothing has changed here since it was begun.
+// resumes only if both name the same copy: then nothing here has changed since it began.
 
 import { StartError } from '../start-error.ts';
 import type { Installation } from '../storage/installation.ts';
 import type { Move } from '../storage/files/moved-store.ts';
 import type { CopyTargetState } from '../storage/postgres/copy/copy-mark.ts';
 
-/** `Anew`: a part that is there is of another state of this directory, and goes. `Before`: all of it is there already. */
+/** `Anew`: the database has a part of another state of this directory, which is removed. `Before`: it has all of it. */
 export type CopyStart =
   | { readonly how: 'Fresh' | 'Anew' }
   | { readonly how: 'GoOn' | 'Before'; readonly copyId: string };

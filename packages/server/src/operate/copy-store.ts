@@ -188,7 +188,7 @@ function counting(
   return (rows) => onProgress({ phase, done: (done += rows), total });
 }
 
-/** What the database refuses is said with the table; whatever it is, the rows before are there. */
+/** Adds the table to an error of the database; the rows before it are stored. */
 async function orStartError(table: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

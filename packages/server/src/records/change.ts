@@ -1,4 +1,4 @@
-// Changing records: each with the notice that tells of it, all of them in one commit of the owner's log, or none.
+// Changes records: all records and their notices in one commit of the owner's log, or none.
 
 import { AuditError, isUuid, type TenantId } from '@tallystick/contract';
 import type { NoticeFacts, NoticeKind } from '@tallystick/evidence';
@@ -33,7 +33,7 @@ export interface ChangeRequest {
   readonly correlationId: string;
   /** Used up in the same commit. */
   readonly once?: Once | undefined;
-  /** Work that it causes, stored in the same commit. */
+  /** Jobs that the change causes, stored in the same commit. */
   readonly jobs?: readonly CausedJob[] | undefined;
 }
 
@@ -47,7 +47,7 @@ export type ChangeRecords = (request: ChangeRequest) => Promise<ChangeResult>;
 
 export interface ChangeParts {
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
-  /** Makes sure that the owner is there: without it there is no log to write to. */
+  /** Makes the owner's tenant if it is missing: without it there is no log to write to. */
   readonly provide: (owner: RecordOwner) => Promise<unknown>;
   readonly macs: Pick<RecordMacs, 'make'>;
   /** Called when a change is done, or may be: records that were read before may be stale. */
@@ -82,7 +82,7 @@ export function createChange(parts: ChangeParts): ChangeRecords {
   };
 }
 
-/** The records, where nobody else was faster; throws SERVICE_UNAVAILABLE where the same request is under way elsewhere. */
+/** The stored records, or the refusal; throws SERVICE_UNAVAILABLE if another process is answering the same request. */
 export function recordsOf(result: ChangeResult): readonly StoredRecord[] | ChangeRefusal {
   if (result.status === 'Done') return result.records;
   if (result.status === 'Stale' || result.status === 'NameTaken') return result;

@@ -9,15 +9,15 @@ import type { RecordReader, StoredRecord } from './records.ts';
 export interface KeptRecordsParts {
   readonly reader: RecordReader;
   readonly macs: Pick<RecordMacs, 'isGenuine'>;
-  /** Looks whether there is a new key: another process may have made a MAC with it. */
+  /** Reads the keys again: another process may have made a MAC with a new one. */
   readonly reloadKeys: () => Promise<void>;
   readonly clock: Pick<Clock, 'monotonicNs'>;
-  /** Told of a record that somebody has put or altered past this service. */
+  /** Called for a record that was not written by this service, or was altered. */
   readonly onForged: (record: StoredRecord) => void;
 }
 
 interface Look {
-  /** When it is too old, counted from when it was begun. */
+  /** When it expires, counted from its start. */
   readonly untilNs: number;
   readonly done: Promise<void>;
 }

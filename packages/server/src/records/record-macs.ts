@@ -12,7 +12,7 @@ import { canonicalJson, commitmentOf, toBase64 } from '@tallystick/evidence';
 import type { Random } from '../runtime/random.ts';
 import type { RecordKind, RecordOwner, StoredRecord } from './records.ts';
 
-/** What a record holds, as its noun has it. */
+/** The content of a record, defined by its noun. */
 export interface RecordContent {
   readonly state: string;
   readonly uniqueName?: string | undefined;
@@ -69,7 +69,7 @@ export function createRecordMacs(keys: () => readonly Uint8Array[], logOrigin: (
   };
 }
 
-/** C of the record, as its notice says it. */
+/** The commitment to the record in its notice. */
 export function commitmentOfRecord({ salt, body }: Pick<StoredRecord, 'salt' | 'body'>): string {
   return toBase64(commitmentOf(salt, body));
 }

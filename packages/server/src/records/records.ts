@@ -1,4 +1,4 @@
-// Records: what callers have asked for and may change, such as API keys and the settings of a tenant. A record is put by
+// Records: things that callers make and may change, such as API keys and the settings of a tenant. A record is put by
 // compare-and-swap on its version, in one commit with the notice that tells of it, with the idempotency key that the
 // request uses up, and with the other records of the same change. Each noun says what its records hold; no backend knows.
 
@@ -24,26 +24,26 @@ export interface StoredRecord {
   readonly uniqueName: string | undefined;
   /** It is found by this without its owner: for an API key, its hash. */
   readonly lookup: Uint8Array | undefined;
-  /** With it, the notice commits to the body. */
+  /** The salt of the commitment to the body in the notice. */
   readonly salt: Uint8Array;
   /** Under a key that is not in the store: see record-macs.ts. */
   readonly mac: Uint8Array;
 }
 
-/** Why no record of a request was put, nor anything else of it. */
+/** Why nothing of a request was stored. */
 export type ChangeRefusal =
-  /** One of them is not at the version before; `version` is the stored one, 0 for none. */
+  /** The stored version of a record is not the previous one; `version` is the stored one, 0 if there is none. */
   | { readonly status: 'Stale'; readonly id: string; readonly version: number }
   | { readonly status: 'NameTaken'; readonly uniqueName: string };
 
 export interface RecordReader {
-  /** Another value after every change of any record, by any process. */
+  /** Differs after every change of any record, by any process. */
   version(): Promise<unknown>;
-  /** So long may a reader use what it has read before it looks at the version again. */
+  /** How long a reader may use a record before it reads the version again. */
   freshMs(): number;
-  /** Of any owner. Several, where somebody has put rows past us: one of them may be genuine. */
+  /** Of any owner. Several only if rows were added by others than the service: one of them may be genuine. */
   byLookup(kind: RecordKind, lookup: Uint8Array): Promise<readonly StoredRecord[]>;
-  /** The same. */
+  /** As byLookup: of any owner, and possibly several. */
   byId(kind: RecordKind, id: string): Promise<readonly StoredRecord[]>;
   /** Those of all owners, by id. */
   all(kind: RecordKind): Promise<readonly StoredRecord[]>;

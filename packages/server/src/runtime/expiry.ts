@@ -1,4 +1,4 @@
-// When something ends that lasts for a duration of the calendar: the content of an event, the grace of a key. Years
+// The end of a calendar duration: the retention of content, the grace period of a key. Years
 // and months are counted as dates are, in UTC: `P1M` after 31 January is the last day of February.
 
 import { ok as assert } from 'node:assert/strict';
@@ -8,7 +8,7 @@ import { LATEST_MS } from './clock.ts';
 const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
 const DAY_MS = 86_400_000;
 
-/** Remembers what it has worked out of the last moment: events of one commit ask for the same few again and again. */
+/** Caches the results for the last start time: the events of one commit share it and a few durations. */
 export function createExpiries(): (fromMs: number, duration: Duration) => number {
   const known = new Map<Duration, number>();
   let lastMs: number | undefined;

@@ -18,7 +18,7 @@ export function keepsKeyWithJob(operation: OperationName): boolean {
   return OPERATIONS.has(operation);
 }
 
-/** What uses the caller's key up, with the first answer; undefined where the request has none. */
+/** The idempotency key to store with the job, with the first answer; undefined if the request has none. */
 export function jobKeyOf(
   { once, operation, tenantRecord }: Call,
   body: object,
@@ -35,7 +35,7 @@ export function jobKeyOf(
   };
 }
 
-/** For the gateway: what a key was used up for. */
+/** For the gateway: the request that used a key. */
 export async function findJobKey(
   work: WorkStore,
   tenant: TenantId,
@@ -47,7 +47,7 @@ export async function findJobKey(
   return used && { ...used, note: used.answer, outcomes: [] };
 }
 
-/** Between processes, the store decides who was first: what that one was answered; throws if this is no repeat of it. */
+/** The answer to the first request with this key; the store decides which came first. Throws if this is no repeat. */
 export function firstAnswer({ once, tenantRecord, caller }: Call, used: UsedJobKey): string {
   const fingerprint = tenantRecord && once?.fingerprint(tenantRecord);
   if (!isRepeat(used, { fingerprint, clearance: caller!.clearance })) throw keyReused();

@@ -5,25 +5,25 @@
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
 
-/** What a job is about; each has one handler. */
+/** The kinds of jobs; each has one handler. */
 export type JobKind = 'IndexEvent' | 'Rebuild' | 'Verification' | `Followed.${string}`;
 
 export interface NewJob {
   readonly tenant: TenantId;
-  /** Chosen by the caller: a job that is there under this id already is not enqueued again. */
+  /** Chosen by the caller: a second job with this id is not stored. */
   readonly jobId: string;
   readonly kind: JobKind;
   /** Jobs of a tenant take turns by lane; undefined: the tenant has one lane. */
   readonly lane?: string | undefined;
   /** While a job of this kind with this key is not done, another one is refused. */
   readonly uniqueKey?: string | undefined;
-  /** Not before so much time has passed. */
+  /** It is not claimed before this time has passed. */
   readonly dueInMs?: number | undefined;
-  /** What the handler needs: JSON, ids and numbers only. */
+  /** The input of the handler: JSON with ids and numbers only. */
   readonly body: string;
   /** The idempotency key of the request that asks for it. */
   readonly once?: JobKey | undefined;
-  /** Stored as a dead letter, for this reason after so many attempts. */
+  /** If set, it is stored as a dead letter with this reason and this number of attempts. */
   readonly dead?: { readonly reason: string; readonly attempts: number } | undefined;
 }
 
@@ -36,15 +36,15 @@ export interface JobKey {
   readonly fingerprint: Uint8Array;
   readonly classification: Classification;
   readonly expiresAtMs: number;
-  /** What the first request was answered, as JSON. */
+  /** The answer to the first request, as JSON. */
   readonly answer: string;
 }
 
 /** How many jobs of this kind a tenant may have; undefined: any number. */
 export interface JobLimits {
-  /** That wait to be done. */
+  /** Waiting. */
   readonly waitingMax?: number | undefined;
-  /** That are done and are kept to be looked at. The oldest go first. */
+  /** Done and kept to be read. The oldest are removed first. */
   readonly doneMax?: number | undefined;
 }
 
@@ -59,11 +59,11 @@ export interface Job {
   readonly state: JobState;
   /** How often it was tried, this time included, since it was enqueued or tried again by hand. */
   readonly attempts: number;
-  /** As its handler told it last. */
+  /** The last progress that its handler reported. */
   readonly progress: string | undefined;
-  /** What came of it; undefined until it is done. */
+  /** Undefined until it is done. */
   readonly result: string | undefined;
-  /** Why it failed last. */
+  /** The reason of its last failure. */
   readonly reason: string | undefined;
   readonly createdAtMs: number;
   /** When it was claimed first. */
@@ -76,16 +76,16 @@ export interface Job {
 
 export type Enqueued =
   | { readonly status: 'Enqueued'; readonly job: Job }
-  /** It is there under this id, or it is a dead letter that has failed again. */
+  /** A job with this id exists, or a dead letter has failed again. */
   | { readonly status: 'Known'; readonly job: Job }
   /** The idempotency key was used before, for the same request or for another one. */
   | { readonly status: 'KeyUsed'; readonly used: UsedJobKey }
-  /** One with the same unique key is not done yet. */
+  /** A job with the same unique key is not done yet. */
   | { readonly status: 'Exists' }
-  /** As many wait as may. */
+  /** The limit of waiting jobs is reached. */
   | { readonly status: 'Full' };
 
-/** What an idempotency key was used for. */
+/** The job that an idempotency key was used for. */
 export interface UsedJobKey extends JobKey {
   readonly job: Job;
 }
@@ -93,7 +93,7 @@ export interface UsedJobKey extends JobKey {
 /** A job as its holder has it. */
 export interface Claim {
   readonly job: Job;
-  /** Rises with every claim: what was begun under an earlier one is not saved any more. */
+  /** Rises with every claim: results of an earlier claim are not saved. */
   readonly token: number;
 }
 
@@ -103,16 +103,16 @@ export type JobOutcome =
   | {
       readonly status: 'Done';
       readonly result?: string | undefined;
-      /** It is kept to be looked at for so long; undefined: it goes at once. */
+      /** How long it is kept to be read; undefined: it is removed at once. */
       readonly keepMs?: number | undefined;
-      /** Jobs that it leads to, in the same commit. */
+      /** Jobs to enqueue in the same commit. */
       readonly jobs?: readonly NewJob[] | undefined;
     }
-  /** To be tried again, because it failed. */
+  /** It failed and is tried again. */
   | { readonly status: 'Failed'; readonly reason: string; readonly againInMs: number }
-  /** To be tried again, and this time does not count. */
+  /** It is tried again, and this attempt does not count. */
   | { readonly status: 'PutOff'; readonly inMs: number }
-  /** Out of attempts: it waits for somebody to try it again, until its time is over. */
+  /** Out of attempts: it is kept as a dead letter until an operator retries it or it expires. */
   | { readonly status: 'Dead'; readonly reason: string };
 
 export interface Finished extends ClaimRef {
@@ -122,12 +122,12 @@ export interface Finished extends ClaimRef {
 export interface ClaimRequest {
   readonly kind: JobKind;
   readonly max: number;
-  /** No more than so many of one lane are held at a time, by all holders together. */
+  /** The limit of held jobs in one lane, over all nodes. */
   readonly perLane: number;
   readonly leaseMs: number;
 }
 
-/** Which letters are asked for: those that are held, and those that are being tried again. */
+/** Selects dead letters: those that wait, and those that are being retried. */
 export interface LetterStates {
   readonly isHeld: boolean;
   readonly isTried: boolean;
@@ -148,9 +148,9 @@ export interface TenantJobs {
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;
   letters(request: RowsRequest & LetterStates): Promise<Job[]>;
   letterCount(states: LetterStates): Promise<number>;
-  /** Lets go of those of a kind that have not failed since then. */
+  /** Removes the letters of a kind that have not failed since `failedBeforeMs`. */
   removeLetters(kind: JobKind, failedBeforeMs: number): Promise<number>;
-  /** Tries a dead letter again. The key of the request is used up by it, and kept for its time. */
+  /** Retries a dead letter, and stores the idempotency key of the request with it. */
   retry(jobId: string, once?: JobKey): Promise<Retried>;
 }
 
@@ -161,12 +161,12 @@ export interface WorkStore {
    * tenant: one that has very many jobs keeps nobody else waiting.
    */
   claim(request: ClaimRequest): Promise<Claim[]>;
-  /** For each, whether it is still held: then its lease is so long again, and its progress is saved. */
+  /** For each, whether it is still held: then its lease is renewed and its progress saved. */
   renew(
     claims: readonly (ClaimRef & { readonly progress?: string | undefined })[],
     leaseMs: number,
   ): Promise<boolean[]>;
-  /** All in one commit. For each, whether it was still held: what became of the others is decided by another holder. */
+  /** All in one commit. For each, whether it was still held; the outcome of a lost one is not saved. */
   finish(finished: readonly Finished[]): Promise<boolean[]>;
   letterCountOfAll(): Promise<number>;
   /** Removes a portion of the jobs that were kept long enough; true when there may be more. */

@@ -8,7 +8,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim, ClaimRef, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
 
-/** What a handler may say while it works. */
+/** Passed to a handler while it holds a job. */
 export interface Holding {
   /** Aborts when the job is not held any more, or the service stops. */
   readonly signal: AbortSignal;
@@ -18,14 +18,14 @@ export interface Holding {
 
 export interface KindOfWork {
   readonly kind: JobKind;
-  /** Of this process. */
+  /** The limit of concurrent jobs in this process. */
   readonly atOnce: number;
-  /** Of one lane, by all nodes together. */
+  /** The limit of concurrent jobs in one lane, over all nodes. */
   readonly perLane: number;
   /** Throws where it has failed: see `attemptsMax`. */
   handle(job: Job, holding: Holding): Promise<JobOutcome>;
   readonly attemptsMax: number;
-  /** What becomes of a job that has failed so often; undefined: it is a dead letter. */
+  /** The outcome of a job that has failed `attemptsMax` times; undefined: it becomes a dead letter. */
   outOfAttempts?(job: Job): JobOutcome;
 }
 
@@ -55,7 +55,7 @@ const RETRY_MS = 1000;
 const RETRY_MS_MAX = 3_600_000;
 const PROGRESS_MS = 500;
 const SWEEP_MS = 60_000;
-/** A job whose holders were killed so often may be what kills them. */
+/** A job whose holders were killed this often may be the cause. */
 const KILLED_MAX = 10;
 
 export function createWorkers(parts: WorkerParts): Workers {
@@ -92,7 +92,7 @@ function startSweeper({ store, clock, random, telemetry }: WorkerParts): Loop {
 /** A job under way. */
 interface Running extends ClaimRef {
   readonly stop: AbortController;
-  /** By the monotonic clock: then nobody else has it yet. */
+  /** By the monotonic clock; before this time no other node can claim it. */
   heldUntilNs: number;
   progress: string | undefined;
 }
@@ -200,7 +200,7 @@ class Worker implements AsyncDisposable {
   }
 
   #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
-    // Told to stop: the next claim goes on.
+    // Stopped, not failed: the next claim continues.
     if (aborted) return { status: 'PutOff', inMs: 0 };
     const { telemetry } = this.#parts;
     const { kind, attempts, tenant, jobId } = job;
@@ -223,7 +223,7 @@ class Worker implements AsyncDisposable {
         await this.#parts.store.finish(ended);
       } catch (error) {
         this.#parts.telemetry.error('the results of jobs could not be saved', error, { count: ended.length });
-        // The leases end, and somebody does them again.
+        // Their leases expire, and the jobs run again.
         await wait(this.#parts.clock, BACK_OFF_MS);
       }
     }

@@ -45,7 +45,7 @@ export async function drain(server: HttpServer, times: DrainTimes, clock: Clock)
   return cut;
 }
 
-/** Turns of the process in which nobody comes any more: one for what is to be read, and one for what is begun with it. */
+/** Turns of the event loop without a new request: one to read, and one to begin what was read. */
 const QUIET_TURNS = 2;
 /** Twice as many as can wait to be accepted, of which each turn accepts one. */
 const TURNS_MAX = 1024;

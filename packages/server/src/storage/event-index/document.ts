@@ -1,5 +1,5 @@
 // An event as the index holds it: a row to sort and count by, and the terms to find it by. The whole event is indexed,
-// whoever will search: words of context and payload go into the column of the event's classification, and a search
+// for every reader: words of context and payload go into the column of the event's classification, and a search
 // looks only into the columns that its reader is cleared for.
 
 import { ACTOR_TYPES, type Classification, EVENT_OUTCOMES } from '@tallystick/contract';

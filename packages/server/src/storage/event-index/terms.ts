@@ -168,7 +168,7 @@ const KEYED_BYTES = 10;
 export class TermMemory {
   #taken = 0;
 
-  /** Whoever shares it must forget what they have. */
+  /** If full, all views that share it must forget their terms. */
   get isFull(): boolean {
     return this.#taken > REMEMBERED_MAX;
   }

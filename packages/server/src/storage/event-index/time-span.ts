@@ -1,5 +1,5 @@
 // Times as the index keeps them: moments, the hour, day and month of each, the span that is asked for, and the whole months,
-// days and hours that it is made of. Events of the first and the last hour may lie outside of a span; whoever asks compares
+// days and hours that it is made of. Events of the first and the last hour may lie outside of a span; the caller compares
 // them with the span itself.
 
 import type { TimeRange } from '@tallystick/contract';

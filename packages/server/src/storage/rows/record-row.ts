@@ -37,5 +37,5 @@ export function recordsIn(rows: readonly Readonly<Record<string, unknown>>[]): S
 /** The counting limit of a list: above its exact total it only says that there are more. */
 export const RECORDS_COUNTED_MAX = LIMITS.listExactTotalMax + 1;
 
-/** The number in `meta` that each change of a record increments. */
+/** The row of `meta` that gets a new random value with every change of a record. */
 export const RECORDS_VERSION = 'records_version';

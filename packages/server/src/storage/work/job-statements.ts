@@ -69,7 +69,7 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
 }
 
 function reading<S>({ now, prepare }: Dialect<S>) {
-  // $2: those that are held, $3: those that are being retried.
+  // $2: dead letters that wait, $3: those that are being retried.
   const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
     AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))`;
   return {
@@ -182,7 +182,7 @@ export function jobTables(types: {
       fingerprint     ${bytes},
       classification  ${text},
       key_expires_ms  ${number},
-      -- What that request was answered.
+      -- The answer to that request.
       answer          ${text},
       -- 'Later' until wake_ms, 'Waiting', 'Held' until wake_ms, 'Done', 'Dead'.
       state           ${text} NOT NULL,
@@ -200,7 +200,7 @@ export function jobTables(types: {
       first_failed_ms ${number},
       last_failed_ms  ${number},
       ended_ms        ${number},
-      -- When it goes.
+      -- When it is removed.
       expires_ms      ${number},
       PRIMARY KEY (tenant_id, job_id)
     )${end}`,

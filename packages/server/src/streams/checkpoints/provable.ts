@@ -69,7 +69,7 @@ export async function covering(call: Call, index: number, parts: CoverParts): Pr
   if (known !== undefined && known.size >= size) return { tree, checkpoint: known };
   await untilCovered(call, { log: tree, current, size }, parts);
   const checkpoint = await tree.latest();
-  assert(checkpoint !== undefined && checkpoint.size >= size, 'what was waited for is there');
+  assert(checkpoint !== undefined && checkpoint.size >= size, 'a checkpoint covers the size after the wait');
   return { tree, checkpoint };
 }
 

@@ -21,7 +21,7 @@ export interface Asking {
 export type AskWitnesses = (asking: Asking) => Promise<WitnessResponses>;
 
 export interface WitnessResponses {
-  /** With the cosignatures that were had and have verified, in an order that does not depend on which was first. */
+  /** With all cosignatures that have verified, in an order that does not depend on arrival. */
   readonly note: string;
   readonly isQuorum: boolean;
   readonly reports: readonly WitnessResponse[];

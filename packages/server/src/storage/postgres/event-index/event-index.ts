@@ -1,4 +1,4 @@
-// The event index on PostgreSQL. Its tables are beside the log, so that an answer is of one moment of both; whoever searches
+// The event index on PostgreSQL. Its tables are beside the log, so that an answer is of one moment of both; each search
 // has a connection of its own for that time, and a search whose time is over is ended in the database.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';

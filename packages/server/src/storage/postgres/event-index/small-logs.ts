@@ -87,7 +87,7 @@ async function lockedRanges(
     transaction.query(NOT_DURABLY),
     transaction.query(BY_INDEX),
   ]);
-  // Those of other shares are not even locked: whoever has them now is to find them free.
+  // Logs of other shares are not locked, so that their nodes find them free.
   const own = logs.filter(({ share }) => held === undefined || held.has(share));
   const tenants = own.map(({ tenant }) => tenant);
   const [locked, heads] = await Promise.all([

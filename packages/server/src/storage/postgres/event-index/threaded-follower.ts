@@ -1,5 +1,5 @@
 // The follower of the index in a thread of its own. What it makes can be made again, so a thread that dies takes nothing with
-// it: it is started anew by whoever asks next. None is started before it is needed, so that the service is ready without
+// it: the next call starts another. None is started before it is needed, so that the service is ready without
 // waiting for it.
 
 import type { TenantId } from '@tallystick/contract';

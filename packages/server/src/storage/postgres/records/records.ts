@@ -77,7 +77,7 @@ export class RecordRows {
     this.#put.push(record);
   }
 
-  /** The number in `meta` comes last, to prevent deadlocks between nodes. */
+  /** The version in `meta` is written last, to prevent deadlocks between nodes. */
   async write(transaction: Transaction): Promise<void> {
     if (this.#put.length === 0) return;
     for (const record of this.#put) await transaction.change(PUT, [record.owner, ...recordValues(record)]);

@@ -55,7 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
     seen_at       timestamptz NOT NULL
   );
 
-  -- Who looks after which share of the logs, and until when. Whoever takes one over raises its token: what was begun under an
+  -- Who looks after which share of the logs, and until when. A node that takes one over raises its token: work begun under an
   -- earlier one is not written any more.
   CREATE TABLE leases (
     share    smallint PRIMARY KEY,

@@ -8,7 +8,7 @@ import { type Database, PROJECTOR, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 import { jobsIn } from './work.ts';
 
-/** A row of no tenant: also a follower that found no log is known from now on. */
+/** A row without a tenant marks the follower as known, even if it found no log. */
 const MARK_KNOWN = statement(
   "INSERT INTO positions (tenant_id, name, next_index) VALUES ('', $1, 0) ON CONFLICT DO NOTHING",
 );

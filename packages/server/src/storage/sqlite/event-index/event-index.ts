@@ -1,5 +1,5 @@
 // The event index of the embedded store: one thread follows the log, others search. What they hold can be made again, so
-// a thread that dies takes nothing with it: it is started anew by whoever asks next. Views that turn out to be damaged, or
+// a thread that dies takes nothing with it: the next call starts another. Views that turn out to be damaged, or
 // gone, are thrown away and made again. No thread is started before it is needed, so that the service is ready without
 // waiting for them.
 
@@ -162,7 +162,7 @@ class ThreadedIndex implements SqliteEventIndex {
   /** It makes the views where there are none, so it comes before all that read them. */
   async #openWriter(): Promise<ThreadHandle<IndexMessage>> {
     if (this.#isStopping) throw new Error('the index is stopping');
-    // Whoever comes first when the time is over: the follower does, every second.
+    // The first call after the pause renews it; the follower calls every second.
     if (this.#isDamaged && this.#writer !== undefined && this.#mayRenew()) await this.#renew(this.#writer);
     let writer = this.#writer;
     if (writer === undefined || writer.crash !== undefined) {

@@ -161,7 +161,7 @@ export class Matcher {
       ORDER BY words.rowid DESC LIMIT ?`;
     // All at once: row by row they would take half as long again.
     const rows: unknown = this.prepared(sql).all(plan.match, ...(isTimed ? condition.values : []), limit);
-    // Whoever asks for columns of numbers gets rows of them.
+    // All selected columns are numbers.
     return rows as readonly (readonly number[])[];
   }
 

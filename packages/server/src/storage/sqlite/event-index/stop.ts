@@ -1,9 +1,9 @@
 // How a search is stopped while it runs: SQLite cannot be interrupted from here, so its statements ask every thousandth
-// row whether they may go on, and throw when they may not. Whoever waits sets the flag from another thread.
+// row whether to stop, and throw if so. Another thread sets the flag.
 
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Said to whoever has asked for a search that was stopped: nobody, by then. */
+/** The error of a stopped search; by then no caller waits for it. */
 export class Stopped extends Error {
   constructor() {
     super('the search was stopped');

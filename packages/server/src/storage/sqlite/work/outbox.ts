@@ -1,5 +1,5 @@
-// Jobs that changes have caused: committed to journal.db with the change, and taken over into work.db before anybody looks for
-// them there. Taking one over again changes nothing: it has its id.
+// Jobs that changes cause: committed to journal.db with the change, and moved to work.db before a claim or a lookup
+// there. Moving a job twice changes nothing: its id is in work.db already.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseJson } from '@tallystick/evidence';

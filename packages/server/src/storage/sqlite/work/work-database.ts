@@ -102,7 +102,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
         'INSERT OR REPLACE INTO positions (tenant_id, name, next_index) VALUES (?, ?, ?)',
       );
       const isNew = positions.size === 0 && from === 'End';
-      // A row of no tenant: also a follower that found no log is known from now on.
+      // A row without a tenant marks the follower as known, even if it found no log.
       if (positions.size === 0) set.run('', name, 0);
       for (const [tenant, end] of ends) {
         // In a log that was put back, the follower continues from its end.
