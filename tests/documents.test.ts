@@ -19,7 +19,27 @@ describe('documents', () => {
     );
     assert.deepEqual(dead, []);
   });
+
+  it('name only source files that are there', () => {
+    const paths = repositoryFiles().map((path) => `/${path}`);
+    // Decisions tell of their time, the changelog of versions that are over, and STYLE.md has examples.
+    const current = documents.filter((path) => !/^(docs\/decisions\/\d|CHANGELOG|STYLE)/.test(path));
+    const dead = current.flatMap((path) =>
+      [...readText(path).matchAll(/`([\w{},./-]+\.ts)`/g)]
+        .flatMap(([, name]) => spelledOut(name!))
+        .filter((name) => !paths.some((each) => each.endsWith(`/${name}`)))
+        .map((name) => `${path}: ${name} is not there`),
+    );
+    assert.deepEqual(dead, []);
+  });
 });
+
+/** `{a,b}/c` is `a/c` and `b/c`. */
+function spelledOut(name: string): string[] {
+  const group = /\{([^}]*)\}/.exec(name);
+  if (group === null) return [name];
+  return group[1]!.split(',').flatMap((each) => spelledOut(name.replace(group[0], each)));
+}
 
 describe('notices', () => {
   it('that notices.md says are written are those that the server writes', () => {

@@ -26,7 +26,7 @@ import { type SampleLog, sampleLog } from '../packages/cli/src/testing/sample-lo
 import { originHash } from '../packages/cli/src/witness/heads.ts';
 import { anyAddress, createOutboundHttp, loopbackOnly } from '../packages/server/src/outbound/http.ts';
 import { collectCosignatures } from '../packages/server/src/outbound/witness.ts';
-import { isAlarm } from '../packages/server/src/streams/witness/answers.ts';
+import { isAlarm } from '../packages/server/src/streams/witness/ask-witnesses.ts';
 import { systemClock } from '../packages/server/src/runtime/clock.ts';
 import { readText } from './source.ts';
 

@@ -57,8 +57,8 @@ export interface RestBinding {
   readonly alsoAs?: Readonly<Record<string, string>>;
 }
 
-/** Where the tenant comes from: the call; the call, though the operation reaches beyond it; the path; nowhere. */
-export type TenantSource = 'Call' | 'Named' | 'Path' | 'None';
+/** Where the tenant comes from: the call; the call, though the operation reaches beyond it; the address of the request; nowhere. */
+export type TenantSource = 'Call' | 'Named' | 'Addressed' | 'None';
 
 interface OperationFacts {
   /** Agreed, and not served by this version yet. A test of the server holds the marks against what it serves. */

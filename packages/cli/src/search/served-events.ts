@@ -80,7 +80,7 @@ const STREAM_ADVICE = {
 export function servedEvents(parts: ServedEventsOptions): ServedEvents {
   const { address, tenant, apiKey, signal } = parts;
   const byVersion = byServedVersion(parts.version);
-  const ask = async (path: string, { advice = ADVICE, body }: Asking = {}) => {
+  const ask = async (path: string, { advice = ADVICE, body }: WitnessRequest = {}) => {
     const options = { apiKey, tenant, signal, advice, body, timeoutMs: TIMEOUT_MS, bytesMax: PAGE_BYTES_MAX };
     const { bytes, headers } = await byVersion((version) =>
       fetchBytes(`${address}/api/${version}/${path}`, options),
@@ -135,7 +135,7 @@ export async function* findEvents(
   } while (left > 0 && cursor !== undefined);
 }
 
-interface Asking {
+interface WitnessRequest {
   readonly advice?: Readonly<Record<number, string>>;
   readonly body?: unknown;
 }

@@ -129,7 +129,7 @@ export const STREAM_OPERATIONS = [
     summary: 'Read the newest checkpoint as a signed note',
     effect: 'Read',
     permission: 'audit.integrity.verify',
-    tenant: 'Path',
+    tenant: 'Addressed',
     input: { tenantId },
     output: bytes('text/plain; charset=utf-8'),
     answers: { Done: 'The signed note.' },
@@ -145,7 +145,7 @@ export const STREAM_OPERATIONS = [
     summary: 'Read the verifier key of the log',
     effect: 'Read',
     permission: 'audit.integrity.verify',
-    tenant: 'Path',
+    tenant: 'Addressed',
     input: { tenantId },
     output: bytes('text/plain; charset=utf-8'),
     answers: { Done: 'The key, as a signed note verifier key.' },
@@ -157,7 +157,7 @@ export const STREAM_OPERATIONS = [
     summary: 'Read a tile of the Merkle tree',
     effect: 'Read',
     permission: 'audit.integrity.verify',
-    tenant: 'Path',
+    tenant: 'Addressed',
     input: {
       tenantId,
       level: refusedAs(
@@ -183,7 +183,7 @@ export const STREAM_OPERATIONS = [
     summary: 'Read the entries under a tile',
     effect: 'Read',
     permission: 'audit.integrity.verify',
-    tenant: 'Path',
+    tenant: 'Addressed',
     input: {
       tenantId,
       tile: refusedAs(

@@ -1,6 +1,6 @@
-// Holds what a purge notice says of the tree against the tree itself: the roots of the subtrees that its ranges are made
+// Compares what a purge notice says of the tree with the tree itself: the roots of the subtrees that its ranges are made
 // of, as far as a complete bundle shows all of their leaves, each as purged or as a notice. Memory stays bounded: of each
-// size of subtree the last 16,384 are remembered. A fault is the log's own, so it is told last.
+// size of subtree the last 16,384 are remembered. A fault is the log's own, so it is thrown only after the root is verified.
 
 import { toBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';

@@ -1,11 +1,12 @@
 // Verifies a bundle: with the file, a public key and no trust in who made it. The argument, in order:
 //
-//   each line shows units that give the content hash inside its entry        (LEAF_MISMATCH)
 //   each entry stands at its index and names the leaf before it              (INDEX_MISMATCH, CHAIN_BROKEN)
+//   each line shows units that give the content hash inside its entry        (LEAF_MISMATCH)
 //   the leaves lead to the root that the log's key has signed                (ROOT_MISMATCH, SIGNATURE_…)
 //   that root extends what the holder has seen before                        (FORK, HISTORY_UNPROVEN)
 //   what was signed runs forwards in time, and no event stands in it twice   (TIME_REVERSED, EVENT_ID_REPEATED)
-//   all missing content was deleted under a later notice of the same log        (GAP_UNEXPLAINED)
+//   a purge notice agrees with the leaves that are shown                     (NOTICE_INVALID)
+//   all missing content was deleted under a later notice of the same log     (GAP_UNEXPLAINED)
 //
 // Chunks are pushed as they are read, memory stays constant, and the first fault in index order is thrown.
 

@@ -17,7 +17,7 @@ export interface TenancyParts {
   readonly clock: Clock;
   /** Whether the first write makes a tenant. */
   readonly autoProvision: boolean;
-  /** The region of this instance; undefined: it serves tenants of all regions. */
+  /** The region of this installation; undefined: it serves tenants of all regions. */
   readonly region: string | undefined;
 }
 

@@ -46,7 +46,7 @@ import { installationNotice } from '../streams/append/installation-notice.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createSequencer, type Sequencer } from '../streams/append/sequencer.ts';
 import type { Standing } from '../streams/tree.ts';
-import type { AskWitnesses } from '../streams/witness/answers.ts';
+import type { AskWitnesses } from '../streams/witness/ask-witnesses.ts';
 import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
 import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';

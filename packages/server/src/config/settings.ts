@@ -208,7 +208,7 @@ export const SETTINGS = {
   },
   Tenants: {
     AutoProvision: setting(flag(), true, "A tenant comes into being at an authorised caller's first write."),
-    Region: optional(region, 'no region', 'Region of this instance, for tenants pinned to regions.'),
+    Region: optional(region, 'no region', 'Region of this installation, for tenants pinned to regions.'),
   },
   Encryption: {
     Classifications: optional(

@@ -27,10 +27,12 @@ export function checkOwnTenant(
   }
 }
 
-function pathsOf({ input }: Operation<OperationName>): string[][] {
+function pathsOf({ input, tenant }: Operation<OperationName>): string[][] {
   let paths = known.get(input);
   if (paths === undefined) {
     paths = ownTenantPaths(asJson(input));
+    // Not every protocol can tell the address of a request before its body is read.
+    if (tenant === 'Addressed') paths.push(['tenantId']);
     known.set(input, paths);
   }
   return paths;

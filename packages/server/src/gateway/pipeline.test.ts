@@ -66,6 +66,7 @@ function arrive(more: Partial<Arrival> = {}): Arrival {
     correlation: correlationOf('c'),
     credentials: { ...NOBODY, apiKey: KEY },
     tenant: 'acme',
+    addressedTenant: undefined,
     idempotencyKey: undefined,
     path: '/api/v1/audit-events',
     receive: () => received({ event: structuredClone(EVENT) }),

@@ -38,7 +38,7 @@ export interface Arrival {
   /** The tenant that the request names beside its input: a header, metadata. */
   readonly tenant: string | undefined;
   /** The tenant that the request is addressed to, where an operation has it in its input. */
-  readonly addressedTenant?: string | undefined;
+  readonly addressedTenant: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly correlation: RequestCorrelation;
   /** The address of the request, as its protocol has it. */

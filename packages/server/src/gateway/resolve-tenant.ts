@@ -23,15 +23,15 @@ export function resolveTenant(
   if (operation.tenant === 'None' || caller === undefined) return undefined;
   checkNamed(named);
   const claimed = caller.namesTenant && caller.tenant !== '*' ? caller.tenant : undefined;
-  const inPath = operation.tenant === 'Path' ? addressed : undefined;
-  const tenant = inPath ?? named ?? claimed;
+  const inAddress = operation.tenant === 'Addressed' ? addressed : undefined;
+  const tenant = inAddress ?? named ?? claimed;
   if (tenant === undefined) throw new AuditError('MISSING_TENANT', missingMessage(caller));
   if (named !== undefined && named !== tenant) {
     throw mismatch('X-Tenant-Id', 'must be the tenant in the path, or left out', named);
   }
   // A credential that is for no tenant agrees with none.
   if (caller.tenant !== '*' && caller.tenant !== tenant) {
-    throw mismatch(inPath === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
+    throw mismatch(inAddress === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
   }
   return tenant;
 }

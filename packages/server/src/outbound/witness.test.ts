@@ -20,7 +20,7 @@ import {
 } from '@tallystick/evidence';
 import { type Clock, systemClock, type Timer, wait } from '../runtime/clock.ts';
 import { anyAddress, createOutboundHttp, loopbackOnly } from './http.ts';
-import { isAlarm, type WitnessResponses } from '../streams/witness/answers.ts';
+import { isAlarm, type WitnessResponses } from '../streams/witness/ask-witnesses.ts';
 import { collectCosignatures, type CollectOptions } from './witness.ts';
 
 const httpWith = (clock: Clock) => createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });

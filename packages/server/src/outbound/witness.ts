@@ -18,12 +18,12 @@ import {
 } from '@tallystick/evidence';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import type { Asking, WitnessResponse, WitnessResponses } from '../streams/witness/answers.ts';
+import type { WitnessRequest, WitnessResponse, WitnessResponses } from '../streams/witness/ask-witnesses.ts';
 import { OutboundError, type OutboundHttp } from './http.ts';
 
 export interface CollectOptions
-  extends Omit<Asking, 'sizes' | 'signal'>,
-    Partial<Pick<Asking, 'sizes' | 'signal'>> {
+  extends Omit<WitnessRequest, 'sizes' | 'signal'>,
+    Partial<Pick<WitnessRequest, 'sizes' | 'signal'>> {
   readonly http: OutboundHttp;
   readonly clock: Clock;
   /** For one witness, both requests together. */

@@ -27,7 +27,7 @@ export interface StreamOperationParts extends KeyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
   readonly telemetry: Pick<Telemetry, 'error'>;
-  /** The region of this instance; undefined if none is set. */
+  /** The region of this installation; undefined if none is set. */
   readonly region: string | undefined;
 }
 

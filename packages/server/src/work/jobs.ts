@@ -1,6 +1,7 @@
 // Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by
 // one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them. The conformance
-// suite in storage/conformance checks that each backend keeps these promises.
+// suite in storage/conformance checks that each backend keeps these promises. Lanes, delays and jobs that a change causes
+// are for deliveries, which are planned; rebuilds and verifications do without.
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';

@@ -35,7 +35,8 @@ function toyMount(gateway: Gateway): Mount {
         return { input, violations: [], unlisted: 0, text: undefined, asked, placeOf: () => 'Message' };
       };
       const facts = callFacts(request.headers);
-      const arrival = { ...facts, operation, version: 'v2', correlation, path, receive } as const;
+      const addressed = { addressedTenant: undefined, path };
+      const arrival = { ...facts, ...addressed, operation, version: 'v2', correlation, receive } as const;
       const { kind, body } = await passThrough(arrival, gateway);
       return said(200, { kind, body });
     },
@@ -106,6 +107,7 @@ test('nobody comes in by the side: the same refusals, each with its code and tra
     const { fault } = await ask('events.ingest', input, headers);
     assert.deepEqual([fault?.code, fault?.traceId, fault?.path], [code, TRACE, '/toy/events.ingest'], code);
   }
+  assert.equal((await ask('log.key', { tenantId: 'other' })).fault?.code, 'TENANT_MISMATCH');
   assert.equal((await ask('nothing', {})).fault?.code, 'ROUTE_NOT_FOUND');
 });
 

@@ -4,7 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import { isAlarm, type WitnessResponse } from './answers.ts';
+import { isAlarm, type WitnessResponse } from './ask-witnesses.ts';
 
 /** A witness that follows none of ten thousand logs is reported at intervals, not ten thousand times. */
 const REFUSALS_TOLD_EVERY_MS = 60_000;

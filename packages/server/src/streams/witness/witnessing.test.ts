@@ -13,7 +13,7 @@ import {
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import type { CosignedCheckpoint, LogTree } from '../tree.ts';
-import type { AskWitnesses, WitnessResponse } from './answers.ts';
+import type { AskWitnesses, WitnessResponse } from './ask-witnesses.ts';
 import { createWitnessing } from './witnessing.ts';
 
 const seed = (text: string) => sha256(new TextEncoder().encode(text));

@@ -10,7 +10,7 @@ import type { Telemetry } from '../../telemetry.ts';
 import { CosignatureStore } from './cosignature-store.ts';
 import type { CosignedCheckpoint, LogTree, StoredCheckpoint, TreeWriter, TreesWith } from '../tree.ts';
 import { WitnessAlarms } from './alarms.ts';
-import type { AskWitnesses, WitnessResponse, WitnessResponses } from './answers.ts';
+import type { AskWitnesses, WitnessResponse, WitnessResponses } from './ask-witnesses.ts';
 import { Pauses } from './pauses.ts';
 import { type TurnEnd, WitnessQueue } from './queue.ts';
 import { createWitnessed, type Witnessed } from './witnessed.ts';

@@ -39,6 +39,11 @@ export class RangeChecks {
     this.#ranges.set(number, range);
     return { checkedEvents: next.value };
   }
+
+  /** Forgets a range that nobody continues. */
+  end(number: number): void {
+    this.#ranges.delete(number);
+  }
 }
 
 /** `start` returns the checks to use for one range. */
@@ -48,11 +53,15 @@ export function checksBy(
   return async (tenant, request, onProgress) => {
     const ranges = await start();
     const number = await ranges.begin({ ...request, tenant });
-    for (;;) {
-      const { checkedEvents, verdict } = await ranges.step(number);
-      if (verdict !== undefined) return verdict;
-      onProgress(checkedEvents);
-      await new Promise((resolve) => setImmediate(resolve));
+    try {
+      for (;;) {
+        const { checkedEvents, verdict } = await ranges.step(number);
+        if (verdict !== undefined) return verdict;
+        onProgress(checkedEvents);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      await ranges.end(number);
     }
   };
 }

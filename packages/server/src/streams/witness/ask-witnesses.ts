@@ -2,7 +2,7 @@
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 
-export interface Asking {
+export interface WitnessRequest {
   /** The checkpoint, signed by the log. */
   readonly note: string;
   /** The consistency proof from a smaller size, above 0, to that of the checkpoint. */
@@ -18,7 +18,7 @@ export interface Asking {
  * Asks every witness of the policy that has an address. Rejects only for a note that is no checkpoint, or that has a
  * cosignature of a witness which does not verify.
  */
-export type AskWitnesses = (asking: Asking) => Promise<WitnessResponses>;
+export type AskWitnesses = (asking: WitnessRequest) => Promise<WitnessResponses>;
 
 export interface WitnessResponses {
   /** With all cosignatures that have verified, in an order that does not depend on arrival. */
