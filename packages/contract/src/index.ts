@@ -50,6 +50,7 @@ export {
   StreamId,
   SubscriptionId,
   TENANT_ID_EXPECTED,
+  REGION_PATTERN,
   TENANT_ID_PATTERN,
   TenantId,
   ThresholdId,

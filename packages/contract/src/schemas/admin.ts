@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { SCOPES } from '../permissions.ts';
+import { ROLE_NAMES, SCOPES } from '../permissions.ts';
 import {
   arrayOf,
   byDefault,
@@ -27,6 +27,8 @@ import {
   MessageId,
   name,
   OwnTenantId,
+  PositiveDuration,
+  REGION_PATTERN,
   RoleName,
   SubscriptionId,
   TENANT_ID_EXPECTED,
@@ -94,8 +96,8 @@ export const KeyRequest = strictObject(
     tenantId: optional(
       doc(TenantOrAll, 'The tenant of the request, when absent; others need a platform key.'),
     ),
-    roles: optional(arrayOf(RoleName)),
-    scopes: optional(arrayOf(ScopeName)),
+    roles: optional(arrayOf(RoleName, { maxItems: ROLE_NAMES.length })),
+    scopes: optional(arrayOf(ScopeName, { maxItems: SCOPES.length })),
     clearance: optional(
       doc(Classification, 'The highest classification seen unredacted; from the roles, when absent.'),
     ),
@@ -155,9 +157,12 @@ export const TenantStatus = choice('TenantStatus', 'Only an active tenant is ser
   'Closed',
 ]);
 
-const region = text(LIMITS.nameLengthMax);
+const region = Type.String({
+  pattern: REGION_PATTERN,
+  'x-expected': '1 to 64 letters, digits, `.`, `_` and `-`, a letter or digit first',
+});
 const defaultClassification = doc(Classification, 'When no policy decides.');
-const defaultRetention = doc(Duration, 'When no policy decides.');
+const defaultRetention = doc(PositiveDuration, 'When no policy decides; longer than zero.');
 const fourEyes = doc(Type.Boolean(), 'Whether what removes content is confirmed by a second caller.');
 
 export type TenantRequest = Static<typeof TenantRequest>;

@@ -9,6 +9,8 @@ import { choice } from '../schema.ts';
 import type { Flavor, JsonSchema } from '../schema.ts';
 import { Type } from '../type.ts';
 
+/** The name of a region, of a tenant and of an installation alike. */
+export const REGION_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
 export const TENANT_ID_PATTERN = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.tenantIdLengthMax - 1}}$`;
 export const TENANT_ID_EXPECTED = `1 to ${LIMITS.tenantIdLengthMax} letters, digits, dots, underscores or hyphens, beginning with a letter or digit, like acme`;
 export const VISIBLE_ASCII_PATTERN = '^[\\x21-\\x7E]+$';

@@ -62,8 +62,8 @@ export function createKeyOperations(parts: KeyOperationParts) {
     const request = {
       tenantId: tenantOf(call, key.tenantId),
       name: key.name,
-      roles: key.roles ?? [],
-      scopes: key.scopes ?? [],
+      roles: [...new Set(key.roles)],
+      scopes: [...new Set(key.scopes)],
       clearance: key.clearance,
       expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
     };

@@ -111,7 +111,7 @@ test('what can be no tenant is looked up nowhere', async () => {
     return undefined;
   };
   const ofPath = operationNamed('log.checkpoint');
-  assert.equal(ofPath.tenant, 'Path');
+  assert.equal(ofPath.tenant, 'Addressed');
   for (const id of ['a,b', '\u0000', '', "x'", 'a'.repeat(1000), 'acme'])
     assert.equal(await outcome(() => admitTenant(ofPath, id, { admit })), undefined);
   assert.deepEqual(asked, ['acme']);

@@ -60,6 +60,41 @@ test('a tenant is made with the settings that it is given, and the usual ones fo
   assert.equal((await send('made')).code, '201');
 });
 
+test('who has the version that a tenant has is told so', async () => {
+  await create({ tenantId: 'read' });
+  const statusWith = async (tag: string) => {
+    const headers = { 'X-API-Key': PLATFORM_KEY, 'X-Tenant-Id': 'acme', 'If-None-Match': tag };
+    const response = await fetch(`${app.url}/api/v1/admin/tenants/read`, { headers });
+    return [response.status, response.headers.get('ETag'), (await response.text()).length > 0];
+  };
+  assert.deepEqual(await statusWith('"1"'), [304, '"1"', false]);
+  assert.deepEqual(await statusWith('"2", W/"1"'), [304, '"1"', false]);
+  assert.deepEqual(await statusWith('"2"'), [200, '"1"', true]);
+});
+
+test('a retention of no time and a region that no installation can have are refused', async () => {
+  for (const defaultRetention of ['P0D', 'PT0S', 'P0Y', '7Y'])
+    assert.equal((await create({ tenantId: 'short', defaultRetention })).code, '422 VALIDATION_FAILED');
+  for (const region of ['', 'a b', '-eu', 'e'.repeat(65)])
+    assert.equal((await create({ tenantId: 'nowhere', region })).code, '422 VALIDATION_FAILED', region);
+});
+
+test('the diagnostics say who changed a tenant', async () => {
+  await create({ tenantId: 'said' });
+  await ask('PUT', '/admin/tenants/said', { status: 'Suspended' });
+  const lines = app.lines.filter(
+    ({ message, tenant }) => message === 'a tenant is changed' && tenant === 'said',
+  );
+  assert.deepEqual(
+    lines.map(({ level, version, status }) => [level, version, status]),
+    [
+      ['Info', 1, 'Active'],
+      ['Info', 2, 'Suspended'],
+    ],
+  );
+  for (const { caller } of lines) assert.match(String(caller), /^key:/);
+});
+
 test('a name is given once: also where the tenant came into being by a write', async () => {
   await create({ tenantId: 'twice' });
   assert.equal((await create({ tenantId: 'twice' })).code, '409 DUPLICATE_NAME');

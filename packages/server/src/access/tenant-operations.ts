@@ -11,6 +11,7 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import type { Telemetry } from '../telemetry.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
 
@@ -20,6 +21,7 @@ export interface TenantOperationParts {
   readonly hasLogged: (tenantId: TenantId) => Promise<boolean>;
   readonly cursors: Cursors;
   readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'info'>;
   /** Time that no jump of the wall clock moves; idempotency keys expire by it. */
   readonly steadyNowMs: () => number;
 }
@@ -98,7 +100,7 @@ async function put(
   call: Call,
   tenant: TenantRecord,
   settings: TenantSettings,
-  { access, clock, steadyNowMs }: TenantOperationParts,
+  { access, clock, steadyNowMs, telemetry }: TenantOperationParts,
 ): Promise<TenantRecord | undefined> {
   const { tenantId: owner } = tenant;
   const { requestId, correlationId } = call.correlation;
@@ -116,6 +118,17 @@ async function put(
       payload: { act: 'TenantChanged', requestId, subjectIds: [], count: 1 },
     },
   };
+  // Report it before it is done, so that no change goes unseen.
+  const { tier, status, region } = settings;
+  telemetry.info('a tenant is changed', {
+    tenant: owner,
+    version,
+    tier,
+    status,
+    region,
+    requestId,
+    caller: call.caller?.name,
+  });
   const once = onceOf(call, tenant, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
   const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
   return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };

@@ -109,8 +109,8 @@ function keyOperations(
 function tenantOperations(
   { access, storage, steadyNowMs }: Store,
   { cursors }: Reading,
-  { clock }: Surroundings,
+  { clock, telemetry }: Surroundings,
 ) {
   const hasLogged = async (tenantId: TenantId) => (await storage.log.forTenant(tenantId).streamCount()) > 0;
-  return createTenantOperations({ access, hasLogged, cursors, clock, steadyNowMs });
+  return createTenantOperations({ access, hasLogged, cursors, clock, telemetry, steadyNowMs });
 }

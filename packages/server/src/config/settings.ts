@@ -2,6 +2,7 @@
 // `Server.Port` is `Server__Port` in the environment and `{ "Server": { "Port": … } }` in the file. From this
 // description come the checked configuration and its type, `tallystick config`, and the reference page.
 
+import { REGION_PATTERN } from '@tallystick/contract';
 import { formatTimeSpan } from '../runtime/time-span.ts';
 import {
   choice,
@@ -27,7 +28,7 @@ const visible = (min: number, max: number) =>
     `${min} to ${max} visible ASCII characters`,
     (v) => /^[\x21-\x7e]*$/.test(v) && v.length >= min && v.length <= max,
   );
-const region = text('letters, digits, `.`, `_` and `-`', (v) => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v));
+const region = text('letters, digits, `.`, `_` and `-`', (v) => new RegExp(REGION_PATTERN).test(v));
 const nodeName = text('up to 64 letters, digits, `.`, `_` and `-`, first a letter or a digit', (v) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v),
 );

@@ -38,9 +38,10 @@ export function replyTo(
   const hasBody = answer.body !== undefined && status !== 204 && status !== 304;
   const form = hasBody ? render(answer, operation, preferences) : undefined;
   const body = form?.body;
-  const isTagged = operation.rest.answerHeaders?.ETag !== undefined;
+  const template = operation.rest.answerHeaders?.ETag;
+  const isTagged = template === '{etag}';
   // A tag that the operation chose names a version, not bytes: it stays true only while these are sent as they are.
-  const isOwnTag = answer.facts?.etag !== undefined;
+  const isOwnTag = answer.facts?.etag !== undefined || (template !== undefined && !isTagged);
   const coding =
     typeof body !== 'string' || isOwnTag ? undefined : codingFor(preferences.acceptEncoding, body.length);
   const etag = answer.facts?.etag ?? (isTagged ? tagOf(answer, body, coding) : undefined);
@@ -48,7 +49,8 @@ export function replyTo(
   const headers = fillHeaders(answerHeaders, version, answer.body, facts, input);
   if (form?.headers !== undefined) Object.assign(headers, form.headers);
   const isRead = operation.effect === 'Read' && answer.kind === 'Done';
-  if (isRead && etag !== undefined && namesTag(preferences.ifNoneMatch, etag)) {
+  const sentTag = headers['ETag'];
+  if (isRead && sentTag !== undefined && namesTag(preferences.ifNoneMatch, sentTag)) {
     return { status: REST_STATUS_OF_ANSWER.Unchanged, headers, body: undefined, coding: undefined };
   }
   if (form !== undefined) headers['Content-Type'] = form.contentType;
