@@ -55,6 +55,19 @@ export const workTurnClaims: Claims = {
     assert.deepEqual(order, ['slow', 'slow']);
   },
 
+  'a tenant, or a lane, that is busy does not keep others waiting': async (place) => {
+    await using storage = await openWith(place, 'busy', 'other', 'third');
+    for (let i = 0; i < 5; i++) await enqueue(storage, 'busy', { lane: 'a' });
+    await enqueue(storage, 'busy', { lane: 'b' });
+    for (const tenant of ['other', 'third']) await enqueue(storage, tenant);
+    const one = { ...WISH, max: 1, perLane: 1 };
+    const order: string[] = [];
+    for (let i = 0; i < 4; i++)
+      order.push(...(await storage.work.claim(one)).map(({ job }) => `${job.tenant} ${job.lane}`));
+    assert.deepEqual(order.toSorted(), ['busy a', 'busy b', 'other ', 'third ']);
+    assert.deepEqual(await storage.work.claim(one), []);
+  },
+
   'concurrent claims never get the same job, and together respect the lane': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     for (let i = 0; i < 20; i++) await enqueue(storage, i % 2 === 0 ? 'acme' : 'other');

@@ -20,52 +20,31 @@ export class JobClaimer<S> {
   }
 
   async claim(request: ClaimRequest): Promise<Claim[]> {
-    const tenants = await this.#tenantsInTurn(request);
+    const { kind } = request;
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
       const taken = await this.#takeOfTenant(transaction, tenant, { ...request, max });
       claims.push(...taken);
       return taken.length;
     };
-    if (await this.#database.isDistributed()) {
-      await splitFairly(tenants, request.max, (tenant, max) =>
-        this.#database.inTransaction('All', (transaction) => takeOf(transaction, tenant, max)),
-      );
-    } else if (tenants.length > 0) {
-      await this.#database.inTransaction('All', (transaction) =>
-        splitFairly(tenants, request.max, (tenant, max) => takeOf(transaction, tenant, max)),
-      );
-    }
-    const last = claims.at(-1)?.job.tenant;
-    if (last !== undefined) this.#lastTurns.set(request.kind, last);
-    return claims;
-  }
-
-  /** Starts after the last one. */
-  async #tenantsInTurn({ kind, max }: ClaimRequest): Promise<TenantId[]> {
-    const last = this.#lastTurns.get(kind) ?? '';
+    const inTurn = { last: this.#lastTurns.get(kind), max: request.max };
     const { allTenants, tenantsInTurn } = this.#statements;
-    const isDistributed = await this.#database.isDistributed();
-    return this.#database.inTransaction('All', async (transaction) => {
-      if (isDistributed) {
-        const all = namesIn(await transaction.query(allTenants, [kind]));
-        return [...all.filter((name) => name > last), ...all.filter((name) => name <= last)].slice(0, max);
-      }
-      return this.#inTurn(transaction, tenantsInTurn, [kind], last, max);
-    });
-  }
-
-  async #inTurn(
-    transaction: JobTransaction<S>,
-    statement: S,
-    of: readonly JobValue[],
-    last: string,
-    max: number,
-  ): Promise<string[]> {
-    const behind = namesIn(await transaction.query(statement, [...of, last, max]));
-    if (behind.length >= max || last === '') return behind;
-    const first = namesIn(await transaction.query(statement, [...of, '', max - behind.length]));
-    return [...behind, ...first.filter((name) => name <= last)];
+    const inTransaction = <T>(work: (transaction: JobTransaction<S>) => Promise<T>) =>
+      this.#database.inTransaction('All', work);
+    const last = (await this.#database.isDistributed())
+      ? await offerInTurn(inTurn, {
+          after: inOrder(await inTransaction(async (it) => namesIn(await it.query(allTenants, [kind])))),
+          take: (tenant, max) => inTransaction((transaction) => takeOf(transaction, tenant, max)),
+        })
+      : await inTransaction((transaction) =>
+          offerInTurn(inTurn, {
+            after: (name, max) =>
+              namesAfter({ transaction, statement: tenantsInTurn, of: [kind] }, name, max),
+            take: (tenant, max) => takeOf(transaction, tenant, max),
+          }),
+        );
+    if (last !== undefined) this.#lastTurns.set(kind, last);
+    return claims;
   }
 
   async #takeOfTenant(
@@ -73,30 +52,25 @@ export class JobClaimer<S> {
     tenant: TenantId,
     request: ClaimRequest,
   ): Promise<Claim[]> {
-    const turn = `${request.kind}\n${tenant}`;
-    // The unnamed lane comes before all others.
-    const last = this.#lastTurns.get(turn) ?? '';
-    const lanes = await this.#lanesInTurn(transaction, tenant, request, last);
+    const { kind, max } = request;
+    const turn = `${kind}\n${tenant}`;
+    const lanes = { transaction, statement: this.#statements.lanesInTurn, of: [kind, tenant], unnamed: true };
     const claims: Claim[] = [];
-    await splitFairly(lanes, request.max, async (lane, max) => {
-      const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...request, max });
-      claims.push(...taken);
-      return taken.length;
-    });
-    const lastLane = claims.at(-1)?.job.lane;
-    if (lanes.length < 2 || lastLane === undefined) this.#lastTurns.delete(turn);
-    else this.#lastTurns.set(turn, lastLane);
+    const last = await offerInTurn(
+      { last: this.#lastTurns.get(turn), max },
+      {
+        after: (lane, count) => namesAfter(lanes, lane, count),
+        take: async (lane, most) => {
+          const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...request, max: most });
+          claims.push(...taken);
+          return taken.length;
+        },
+      },
+    );
+    // Not kept for the one lane that most tenants have.
+    if (last === undefined || last === '') this.#lastTurns.delete(turn);
+    else this.#lastTurns.set(turn, last);
     return claims;
-  }
-
-  async #lanesInTurn(
-    transaction: JobTransaction<S>,
-    tenant: TenantId,
-    { kind, max }: ClaimRequest,
-    last: string,
-  ): Promise<string[]> {
-    const named = await this.#inTurn(transaction, this.#statements.lanesInTurn, [kind, tenant], last, max);
-    return last === '' ? ['', ...named].slice(0, max) : [...named, ''].slice(0, Math.max(max, 1));
   }
 
   async #takeOfLane(
@@ -117,6 +91,70 @@ export class JobClaimer<S> {
       .map((row) => ({ job: jobIn(row), token: tokenIn(row) }))
       .sort((a, b) => compared(a.job, b.job));
   }
+}
+
+/** The tenants or lanes that a statement reads, in the order of their names. */
+interface Names<S> {
+  readonly transaction: JobTransaction<S>;
+  readonly statement: S;
+  readonly of: readonly JobValue[];
+  /** Whether there is one without a name, which comes before all others. */
+  readonly unnamed?: boolean;
+}
+
+/** At most `max` names in turn: those after this one, then from the beginning up to it. */
+async function namesAfter<S>(
+  { transaction, statement, of, unnamed = false }: Names<S>,
+  last: string | undefined,
+  max: number,
+): Promise<string[]> {
+  const read = async (after: string) => namesIn(await transaction.query(statement, [...of, after, max]));
+  const behind = last === undefined ? [] : await read(last);
+  if (behind.length >= max) return behind;
+  const first = [...(unnamed ? [''] : []), ...(await read(''))];
+  return [...behind, ...first.filter((name) => last === undefined || name <= last)].slice(0, max);
+}
+
+/** The same over names that have been read already, in their order. */
+function inOrder(names: readonly string[]) {
+  return async (last: string | undefined, max: number): Promise<string[]> => {
+    const at = last === undefined ? 0 : names.filter((name) => name <= last).length;
+    return [...names.slice(at), ...names.slice(0, at)].slice(0, max);
+  };
+}
+
+interface Turns {
+  readonly after: (last: string | undefined, max: number) => Promise<string[]>;
+  readonly take: (name: string, max: number) => Promise<number>;
+}
+
+/** If so many are busy, the next claim goes on behind them. */
+const OFFERED_MAX = 100;
+
+/**
+ * Offers `max` fairly to the names in turn, and what they do not take to those after them: one that is busy must not keep
+ * others waiting. Returns the last that was offered something.
+ */
+async function offerInTurn(
+  { last, max }: { readonly last: string | undefined; readonly max: number },
+  { after, take }: Turns,
+): Promise<string | undefined> {
+  const offered = new Set<string>();
+  let turn = last;
+  let left = max;
+  while (left > 0 && offered.size < OFFERED_MAX) {
+    const names = (await after(turn, left)).filter((name) => !offered.has(name));
+    if (names.length === 0) break;
+    await splitFairly(names, left, async (name, most) => {
+      offered.add(name);
+      // One that is offered more in a second round has had its turn already.
+      if (turn === undefined || names.indexOf(name) >= names.indexOf(turn)) turn = name;
+      const taken = await take(name, most);
+      left -= taken;
+      return taken;
+    });
+  }
+  return turn;
 }
 
 function namesIn(rows: readonly JobRow[]): string[] {
