@@ -55,7 +55,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
     correlationId: call.correlation.correlationId,
     once: (madeKeyId, tenant) => onceOf(call, tenant, keyNowMs(parts), UNCLASSIFIED, madeKeyId),
   });
-  const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
+  const answerAgain = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
     ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {
@@ -85,14 +85,14 @@ export function createKeyOperations(parts: KeyOperationParts) {
       async perform(call: Call, input: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
         return { kind: 'Created', body: await create(call, input) };
       },
-      again,
+      answerAgain,
       writesTo: (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId'), parts.tenants),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
-      again,
+      answerAgain,
       writesTo: async (call: Call, { keyId }: Asked) =>
         reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined, parts.tenants),
     },

@@ -35,7 +35,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
     return tenant;
   };
-  const again = async (_: Call, { input }: Received) =>
+  const answerAgain = async (_: Call, { input }: Received) =>
     ({ kind: 'Repeated', body: showTenant(await found(String(namedIn(input)))) }) as const;
   const writesTo = (_: Call, input: Received['input']) => ownerNamed(namedIn(input), tenants);
   return {
@@ -54,7 +54,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
         if (made === undefined) throw duplicate(tenantId);
         return { kind: 'Created', body: showTenant(made) };
       },
-      again,
+      answerAgain,
       writesTo,
     },
     'tenants.replace': {
@@ -77,7 +77,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
           }
         });
       },
-      again,
+      answerAgain,
       writesTo,
     },
     'tenants.get': async (_: Call, { tenantId }: InputOf<'tenants.get'>) =>

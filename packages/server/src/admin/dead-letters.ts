@@ -14,9 +14,8 @@ import type { Call } from '../call.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
-import type { UsedKey } from '../streams/log.ts';
 import type { KeyTime } from '../streams/append/once.ts';
-import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
+import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
 
@@ -54,30 +53,24 @@ export function createDeadLetters(parts: LetterParts) {
       const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await letters.letterCount(states));
       return { kind: 'Done', body: { data: data.map((job) => shown(tenant, job)), pagination } };
     },
-    'deadLetters.reprocess': {
-      async perform(
-        call: Call,
-        { messageId }: InputOf<'deadLetters.reprocess'>,
-      ): Promise<Answer<'deadLetters.reprocess'>> {
-        const tenant = call.tenant!;
-        const jobs = work.forTenant(tenant);
-        const letter = await jobs.find(messageId);
-        if (letter?.state !== 'Dead') throw notFound();
-        const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
-        const retried = await jobs.retry(messageId, jobKeyOf(call, body, parts));
-        if (retried.status === 'KeyUsed') return repeated(firstAnswer(call, retried.used));
-        if (retried.status === 'Unknown') throw notFound();
-        parts.wake(letter.kind);
-        return { kind: 'Accepted', body };
-      },
-      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
-    },
+    'deadLetters.reprocess': jobOperation(async (call, { messageId }: InputOf<'deadLetters.reprocess'>) => {
+      const tenant = call.tenant!;
+      const jobs = work.forTenant(tenant);
+      const letter = await jobs.find(messageId);
+      if (letter?.state !== 'Dead') throw notFound();
+      const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
+      return acceptJob(
+        call,
+        body,
+        parts,
+        (once) => jobs.retry(messageId, once),
+        ({ status }) => {
+          if (status === 'Unknown') throw notFound();
+          parts.wake(letter.kind);
+        },
+      );
+    }),
   };
-}
-
-/** Parses an answer of `shown`. */
-function repeated(answer: string) {
-  return { kind: 'Repeated', body: parseJson(answer) as DeadLetter } as const;
 }
 
 /** Tries to index an event again. */

@@ -16,7 +16,7 @@ import { viewsCheck } from '../followers/follower.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations, type Operations } from '../operations.ts';
+import { bindOperations, boundOperation, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
@@ -34,7 +34,7 @@ import { loadTokenKey } from '../storage/keys/token-key.ts';
 import { logCheck } from '../streams/append/log-watch.ts';
 import { createScrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { findJobKey, keepsKeyWithJob } from '../work/job-keys.ts';
+import { findJobKey } from '../work/job-keys.ts';
 import { startLoops } from './loops.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
@@ -119,9 +119,10 @@ function gatewayOn(
   { storage, access, tenancy, keyUses, steadyNowMs }: Store,
   surroundings: Surroundings,
   lifecycle: Lifecycle,
-  operations: Operations,
+  bound: Operations,
   overrides: Overrides,
 ): Gateway {
+  const operations = { ...bound, ...overrides.operations };
   const { config, clock, meter, validate } = surroundings;
   const tokens = createTokens(issuersOf(surroundings), clock);
   return {
@@ -134,13 +135,13 @@ function gatewayOn(
     tenancy,
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) =>
-        keepsKeyWithJob(operation)
+        boundOperation(operations, operation).keyKeptWith === 'Job'
           ? findJobKey(storage.work, tenant, operation, key, steadyNowMs())
           : storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
       tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
     }),
     validate,
-    operations: { ...operations, ...overrides.operations },
+    operations,
   };
 }
 

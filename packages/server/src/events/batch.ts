@@ -39,7 +39,7 @@ type BatchAnswer = Answer<'events.ingestBatch'>;
 export function createBatchIngest(parts: BatchParts) {
   const { sequencer, clock, ids, validateEnvelope } = parts;
 
-  const again = async (call: Call, received: Received, used: UsedKey): Promise<BatchAnswer> => {
+  const answerAgain = async (call: Call, received: Received, used: UsedKey): Promise<BatchAnswer> => {
     const batch = openBatch(received, validateEnvelope);
     const { batchId, acceptedAtMs, refused } = readNote(used.note);
     const codes = new Map(refused);
@@ -59,7 +59,7 @@ export function createBatchIngest(parts: BatchParts) {
   };
 
   return {
-    async take(call: Call, received: Received): Promise<BatchAnswer> {
+    async performUnvalidated(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
       const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
@@ -85,11 +85,11 @@ export function createBatchIngest(parts: BatchParts) {
       const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
       const result = await sequencer.append(wanted);
       texts.giveBack();
-      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'Repeated') return answerAgain(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       return batchAnswer(call, { ...known, outcomes: result.outcomes }, false);
     },
-    again,
+    answerAgain,
   };
 }
 

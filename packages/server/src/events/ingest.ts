@@ -32,7 +32,7 @@ export function createIngest(parts: IngestParts) {
   const latestAt = rememberLast(latestTimestamp);
   const textOf = rememberLast(instant);
   return {
-    async take(call: Call, received: Received): Promise<IngestAnswer> {
+    async performUnvalidated(call: Call, received: Received): Promise<IngestAnswer> {
       const nowMs = clock.now();
       const { input, violations, unlisted } = received;
       const at = { path: '', broken: violations, unlisted, detailsMax: LIMITS.errorDetailsMax };
@@ -47,17 +47,17 @@ export function createIngest(parts: IngestParts) {
       const { tenantId } = tenant;
       const { clearance } = acceptance.caller;
       const result = await sequencer.append({ tenant: tenantId, drafts, atomic: true, once, clearance });
-      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'Repeated') return answerAgain(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       const outcome = placedOf(result.outcomes[0]);
       const isNew = outcome.status === 'Appended';
       return receipt(isNew ? 'Created' : 'Repeated', tenantId, outcome.eventId, textOf(outcome.receivedAtMs));
     },
-    again,
+    answerAgain,
   };
 }
 
-function again(call: Call, _: Received, used: UsedKey): IngestAnswer {
+function answerAgain(call: Call, _: Received, used: UsedKey): IngestAnswer {
   assert(call.tenant !== undefined, 'a key was used up in a tenant');
   const { eventId, receivedAtMs } = placedOf(used.outcomes[0]);
   return receipt('Repeated', call.tenant, eventId, instant(receivedAtMs));

@@ -33,13 +33,13 @@ export interface UsedKeys {
 export type AnswerOnce = (
   call: Call,
   received: Received,
-  again: (used: UsedKey) => AnyAnswer | Promise<AnyAnswer>,
+  answerAgain: (used: UsedKey) => AnyAnswer | Promise<AnyAnswer>,
   perform: () => Promise<AnyAnswer>,
 ) => Promise<AnyAnswer>;
 
 export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
   const turns = new KeyedQueue();
-  return (call, received, again, perform) => {
+  return (call, received, answerAgain, perform) => {
     const { tenant, operation, once, caller } = call;
     if (tenant === undefined || once === undefined) return perform();
     return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
@@ -53,7 +53,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       if (used === undefined) return perform();
       const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
       if (!isRepeat(used, asked)) throw keyReused();
-      return again(used);
+      return answerAgain(used);
     });
   };
 }

@@ -196,10 +196,10 @@ test('a key is read after the body and before anything in it is judged', async (
 
 test('an operation that honours keys is asked once, others do not look at the key', async () => {
   const asked: string[] = [];
-  const again = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
+  const answerAgain = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
   const perform = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
   const gateway = build({
-    operations: boundOperations({ 'events.ingest': { perform, again } }),
+    operations: boundOperations({ 'events.ingest': { perform, answerAgain } }),
     answerOnce: (call, _, __, performNow) => {
       asked.push(call.once!.key);
       return performNow();
@@ -222,7 +222,7 @@ test('a key is looked up in the log that the operation writes to, and the call k
   const seen: unknown[] = [];
   const bound = (writesTo: LogOwner | undefined) => ({
     writesTo: () => Promise.resolve(writesTo),
-    again: () => assert.fail('it was not done before'),
+    answerAgain: () => assert.fail('it was not done before'),
     perform: (call: Call) => {
       seen.push([call.tenant, call.tenantRecord]);
       return Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
@@ -246,7 +246,7 @@ test('a key is looked up in the log that the operation writes to, and the call k
 
 test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {
   const seen: unknown[] = [];
-  const again = (_: Call, { input }: Received) => {
+  const answerAgain = (_: Call, { input }: Received) => {
     seen.push(input);
     return { kind: 'Repeated', body: RECEIPT } as const;
   };
@@ -260,12 +260,12 @@ test('a repeat is read as the first request was: validated, or as it came where 
   };
   const event = { ...EVENT, payload: null };
   for (const bound of [
-    { perform: never, again },
-    { take: never, again },
+    { perform: never, answerAgain },
+    { performUnvalidated: never, answerAgain },
   ]) {
     const gateway = build({
       operations: boundOperations({ 'events.ingest': bound }),
-      answerOnce: async (_, __, answerAgain) => answerAgain(used),
+      answerOnce: async (_, __, repeat) => repeat(used),
     });
     gateway.lifecycle.moveTo('Serving');
     const idempotencyKey = 'k-1';

@@ -109,20 +109,18 @@ function answer(
 ): Promise<AnyAnswer> {
   const bound = boundOperation(gateway.operations, call.operation);
   if (call.once === undefined) return perform(bound, call, received, operation, gateway);
-  if (typeof bound === 'function' || bound.again === undefined) {
-    throw new Error(`${call.operation} honours keys and cannot answer again`);
-  }
-  const { again, take, writesTo } = bound;
+  const { answerAgain, performUnvalidated, writesTo } = bound;
+  if (answerAgain === undefined) throw new Error(`${call.operation} honours keys and cannot answer again`);
   // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
   const readAgain = (): Received =>
-    take === undefined
+    performUnvalidated === undefined
       ? { ...received, input: gateway.validate(operation, received) as Received['input'] }
       : received;
   const answerIn = (inLogOf: Call) =>
     gateway.answerOnce(
       inLogOf,
       received,
-      (used) => again(call, readAgain(), used),
+      (used) => answerAgain(call, readAgain(), used),
       () => perform(bound, call, received, operation, gateway),
     );
   return writesTo === undefined
@@ -138,12 +136,11 @@ async function perform(
   gateway: Gateway,
 ): Promise<AnyAnswer> {
   checkOwnTenant(operation, received.input, call.tenant);
-  if (typeof bound !== 'function' && bound.take !== undefined) return await bound.take(call, received);
-  const rules = typeof bound === 'function' ? undefined : bound.rules;
-  const input = gateway.validate(operation, received, rules);
+  if (bound.performUnvalidated !== undefined) return await bound.performUnvalidated(call, received);
+  const input = gateway.validate(operation, received, bound.rules);
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
-  return typeof bound === 'function' ? bound(known, input) : bound.perform!(known, input);
+  return bound.perform(known, input);
 }
 
 /** Probes are answered from the first moment on; everything else waits until the start is finished. */

@@ -48,7 +48,7 @@ export function createStreamOperations(parts: StreamOperationParts) {
     }),
     'streams.seal': {
       perform: (call: Call, { streamId }: InputOf<'streams.seal'>) => seal(call, streamId, parts),
-      again: async (call: Call, received: Received): Promise<SealAnswer> =>
+      answerAgain: async (call: Call, received: Received): Promise<SealAnswer> =>
         sealed(call, String(received.input['streamId']), parts),
     },
   };

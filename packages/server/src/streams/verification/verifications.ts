@@ -10,16 +10,14 @@ import {
   ERRORS,
   type InputOf,
   LIMITS,
-  type StreamVerification,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../../call.ts';
-import { firstAnswer, jobKeyOf } from '../../work/job-keys.ts';
+import { acceptJob, jobOperation } from '../../work/job-keys.ts';
 import type { WorkStore } from '../../work/jobs.ts';
 import type { KindOfWork } from '../../work/workers.ts';
 import type { Signing } from '../../keys/signing.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { LogReader, StoredStream, UsedKey } from '../log.ts';
+import type { LogReader, StoredStream } from '../log.ts';
 import type { KeyTime } from '../append/once.ts';
 import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts';
 import { streamOf } from '../stream-operations.ts';
@@ -49,10 +47,7 @@ const AT_ONCE = 2;
 
 export function createVerifications(parts: VerificationParts) {
   return {
-    'streams.verify': {
-      perform: (call: Call, input: InputOf<'streams.verify'>) => verify(call, input, parts),
-      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
-    },
+    'streams.verify': jobOperation((call, input: InputOf<'streams.verify'>) => verify(call, input, parts)),
     'streams.getVerification': async (
       { tenant }: Call,
       { streamId, operationId }: InputOf<'streams.getVerification'>,
@@ -83,27 +78,21 @@ async function verify(
     requiredSize: await signedSizeFor(call, range, parts),
   };
   const jobId = parts.nextId();
-  const body = shownVerification(jobId, asked);
-  const job = {
-    jobId,
-    kind: 'Verification',
-    body: JSON.stringify(asked),
-    once: jobKeyOf(call, body, parts),
-  } as const;
+  const job = { jobId, kind: 'Verification', body: JSON.stringify(asked) } as const;
   const limits = { waitingMax: WAITING_MAX, doneMax: KEPT_MAX };
-  const enqueued = await parts.work.forTenant(tenant).enqueue(job, limits);
-  if (enqueued.status === 'KeyUsed') return repeated(firstAnswer(call, enqueued.used));
-  if (enqueued.status === 'Full') {
-    const message = `${WAITING_MAX} verifications of this tenant wait already.`;
-    throw new AuditError('SERVICE_UNAVAILABLE', message);
-  }
-  parts.wakeVerification();
-  return { kind: 'Accepted', body };
-}
-
-/** Parses an answer of `shownVerification`. */
-function repeated(answer: string) {
-  return { kind: 'Repeated', body: parseJson(answer) as StreamVerification } as const;
+  return acceptJob(
+    call,
+    shownVerification(jobId, asked),
+    parts,
+    (once) => parts.work.forTenant(tenant).enqueue({ ...job, once }, limits),
+    ({ status }) => {
+      if (status === 'Full') {
+        const message = `${WAITING_MAX} verifications of this tenant wait already.`;
+        throw new AuditError('SERVICE_UNAVAILABLE', message);
+      }
+      parts.wakeVerification();
+    },
+  );
 }
 
 export interface RecomputeParts {
