@@ -40,13 +40,13 @@ export interface Call {
   /** The record of the tenant; undefined before its first write, and for a call without a tenant. */
   readonly tenantRecord: TenantRecord | undefined;
   /** The idempotency key of the request; undefined if it has none. */
-  readonly once: RequestKey | undefined;
+  readonly once: IdempotencyKey | undefined;
   /** The time limit of the call: work that passes it must stop. */
   readonly deadline: Deadline;
 }
 
 /** The caller's idempotency key, with what was asked under it. */
-export interface RequestKey {
+export interface IdempotencyKey {
   readonly key: string;
   /** Of what was asked, and of the caller. */
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;

@@ -13,7 +13,7 @@ import {
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
 import type { Call, OwnViolation, Received } from './call.ts';
-import type { UsedKey } from './streams/log.ts';
+import type { UsedIdempotencyKey } from './streams/log.ts';
 
 /** Performs the operation. The input has been validated against the operation's own schema. */
 export type Perform<N extends OperationName> = (call: Call, input: InputOf<N>) => Promise<Answer<N>>;
@@ -39,7 +39,7 @@ export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {
 export type AnswerAgain<N extends OperationName> = (
   call: Call,
   received: Received,
-  used: UsedKey,
+  used: UsedIdempotencyKey,
 ) => AnotherAnswer<N> | Promise<AnotherAnswer<N>>;
 
 /**
@@ -125,7 +125,11 @@ export interface AnyAnswer {
 export type AnyBound = AnyValidated | AnyUnvalidated;
 
 interface AnyRepeatable {
-  readonly answerAgain?: (call: Call, received: Received, used: UsedKey) => AnyAnswer | Promise<AnyAnswer>;
+  readonly answerAgain?: (
+    call: Call,
+    received: Received,
+    used: UsedIdempotencyKey,
+  ) => AnyAnswer | Promise<AnyAnswer>;
   /** 'Job': the idempotency key is stored with the job that the request asks for; undefined: with its entry in the log. */
   readonly keyKeptWith?: 'Job';
   readonly writesTo?: WritesTo;
@@ -141,7 +145,7 @@ interface AnyUnvalidated extends AnyRepeatable {
   readonly performUnvalidated: (call: Call, received: Received) => Promise<AnyAnswer>;
 }
 
-export type { UsedKey };
+export type { UsedIdempotencyKey };
 
 export function boundOperation(operations: Operations, name: OperationName): AnyBound {
   // The compiler cannot see that name, input and function belong together; `Operations` has made sure of it.

@@ -27,7 +27,7 @@ export interface KeyChangeCause {
   readonly requestId: string;
   readonly correlationId: string;
   /** Makes the idempotency key of the request, which the same commit uses up; gets the id of the new API key and its tenant. */
-  readonly once?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
+  readonly onceFor?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
 }
 
 /** A key with its secret, which nobody sees again. */
@@ -131,7 +131,7 @@ type ChangedKey = readonly [key: ApiKeyRecord, act: KeyAct];
 async function put(
   { change, provide, telemetry }: KeyChangeParts,
   changed: readonly ChangedKey[],
-  { by, requestId, correlationId, once }: KeyChangeCause,
+  { by, requestId, correlationId, onceFor }: KeyChangeCause,
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
@@ -150,7 +150,7 @@ async function put(
     };
     return { kind: KEY_KIND, id, version, content: contentOfKey(key), notice };
   });
-  const used = madeKeyId === undefined || tenant === undefined ? undefined : once?.(madeKeyId, tenant);
+  const used = madeKeyId === undefined || tenant === undefined ? undefined : onceFor?.(madeKeyId, tenant);
   const result = recordsOf(await change({ owner, writes, correlationId, once: used }));
   return 'status' in result ? result : undefined;
 }

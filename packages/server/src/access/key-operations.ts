@@ -17,8 +17,8 @@ import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
-import type { UsedKey } from '../streams/log.ts';
-import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import { type ApiKeyRecord, type ApiKeys, showKey } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
@@ -53,9 +53,9 @@ export function createKeyOperations(parts: KeyOperationParts) {
     by: callerOf(call).name,
     requestId: call.correlation.requestId,
     correlationId: call.correlation.correlationId,
-    once: (madeKeyId, tenant) => onceOf(call, tenant, keyNowMs(parts), UNCLASSIFIED, madeKeyId),
+    onceFor: (madeKeyId, tenant) => onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, madeKeyId),
   });
-  const answerAgain = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
+  const answerAgain = async (call: Call, _: Received, { note: keyId }: UsedIdempotencyKey) =>
     ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {

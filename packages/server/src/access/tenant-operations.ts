@@ -10,7 +10,7 @@ import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
-import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
 
@@ -116,7 +116,7 @@ async function put(
       payload: { act: 'TenantChanged', requestId, subjectIds: [], count: 1 },
     },
   };
-  const once = onceOf(call, tenant, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
+  const once = onceOf(call, tenant, idempotencyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
   const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
   return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };
 }

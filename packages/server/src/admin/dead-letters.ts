@@ -14,7 +14,7 @@ import type { Call } from '../call.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
-import type { KeyTime } from '../streams/append/once.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
@@ -25,7 +25,7 @@ export interface DeadLetterCounts {
   readonly ofAll: () => Promise<number>;
 }
 
-export interface LetterParts extends KeyTime {
+export interface LetterParts extends IdempotencyTime {
   readonly work: WorkStore;
   readonly cursors: Cursors;
   /** There is a job of this kind to do. */
@@ -45,8 +45,8 @@ export function createDeadLetters(parts: LetterParts) {
       const { source = ['Projection'], status = ['Held', 'Reprocessing'], subscriptionId } = input;
       const isAsked = source.includes('Projection') && subscriptionId === undefined;
       const states = {
-        isHeld: isAsked && status.includes('Held'),
-        isTried: isAsked && status.includes('Reprocessing'),
+        isWaiting: isAsked && status.includes('Held'),
+        isRetried: isAsked && status.includes('Reprocessing'),
       };
       const letters = work.forTenant(tenant);
       const rows = await letters.letters({ ...newestFirst(read), ...states });
@@ -109,7 +109,7 @@ function shown(tenantId: TenantId, { jobId, state, reason, attempts, ...job }: J
 
 export function letterCounts(work: WorkStore): DeadLetterCounts {
   return {
-    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isHeld: true, isTried: true }),
+    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isWaiting: true, isRetried: true }),
     ofAll: () => work.letterCountOfAll(),
   };
 }

@@ -12,7 +12,7 @@ import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import { wait } from '../runtime/clock.ts';
-import type { KeyTime } from '../streams/append/once.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { type Progress, type Requested, shownOperation } from '../work/background-operation.ts';
 import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
@@ -30,7 +30,7 @@ const LOOK_AGAIN_MS = 50;
 
 type Result = { readonly events: number } | { readonly failureReason: string };
 
-export interface RebuildParts extends KeyTime {
+export interface RebuildParts extends IdempotencyTime {
   readonly work: WorkStore;
   readonly nextId: () => string;
   /** There is something to do. */

@@ -66,7 +66,7 @@ async function jobs({ work }: Storage): Promise<string[]> {
 }
 
 async function letters({ work }: Storage): Promise<Job[]> {
-  const rows = { way: 'Rising', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+  const rows = { way: 'Rising', beyond: undefined, limit: 10, isWaiting: true, isRetried: true } as const;
   return work.forTenant('acme').letters(rows);
 }
 

@@ -5,7 +5,7 @@ import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Call, InputPlace, Received } from '../call.ts';
-import { bindOperations, type LogOwner, type UsedKey } from '../operations.ts';
+import { bindOperations, type LogOwner, type UsedIdempotencyKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
@@ -251,7 +251,7 @@ test('a repeat is read as the first request was: validated, or as it came where 
     return { kind: 'Repeated', body: RECEIPT } as const;
   };
   const never = () => assert.fail('it was done before');
-  const used: UsedKey = {
+  const used: UsedIdempotencyKey = {
     fingerprint: new Uint8Array(),
     classification: 'Public',
     expiresAtMs: 0,

@@ -22,7 +22,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import type { RequestCorrelation } from './correlation.ts';
-import { type AnswerOnce, requestKey } from './idempotency.ts';
+import { type AnswerOnce, idempotencyKeyOf } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant, tenantConcerned } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
@@ -81,7 +81,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     const received = await arrival.receive(tenant ?? caller?.identity ?? '');
     correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? arrival.idempotencyKey : undefined;
-    const once = key === undefined ? undefined : requestKey(key, received, caller);
+    const once = key === undefined ? undefined : idempotencyKeyOf(key, received, caller);
     const { name } = operation;
     const version = arrival.version ?? FIRST_VERSION;
     // Awaited: handing a promise on would take three turns of the queue, not one.

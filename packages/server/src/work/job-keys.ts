@@ -5,8 +5,8 @@ import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract'
 import { parseJson } from '@tallystick/evidence';
 import { type Call, keyReused } from '../call.ts';
 import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
-import type { UsedKey } from '../streams/log.ts';
-import { type KeyTime, keyNowMs } from '../streams/append/once.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, type IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import type { JobKey, KeyUsed, UsedJobKey, WorkStore } from './jobs.ts';
 
 export interface JobAnswer<B> {
@@ -19,7 +19,7 @@ export function jobOperation<I, B>(perform: (call: Call, input: I) => Promise<Jo
   return {
     perform,
     keyKeptWith: 'Job',
-    answerAgain: (_: Call, __: unknown, { note }: UsedKey) =>
+    answerAgain: (_: Call, __: unknown, { note }: UsedIdempotencyKey) =>
       ({ kind: 'Repeated', body: parseJson(note) as B }) as const,
   } as const;
 }
@@ -31,7 +31,7 @@ export function jobOperation<I, B>(perform: (call: Call, input: I) => Promise<Jo
 export async function acceptJob<B extends object, S extends { readonly status: string }>(
   call: Call,
   body: B,
-  time: KeyTime,
+  time: IdempotencyTime,
   store: (once: JobKey | undefined) => Promise<S | KeyUsed>,
   onStored: (stored: S) => void,
 ): Promise<JobAnswer<B>> {
@@ -46,14 +46,18 @@ function isKeyUsed(stored: { readonly status: string }): stored is KeyUsed {
 }
 
 /** The idempotency key to store with the job, with the first answer; undefined if the request has none. */
-function jobKeyOf({ once, operation, tenantRecord }: Call, body: object, time: KeyTime): JobKey | undefined {
+function jobKeyOf(
+  { once, operation, tenantRecord }: Call,
+  body: object,
+  time: IdempotencyTime,
+): JobKey | undefined {
   if (once === undefined || tenantRecord === undefined) return undefined;
   return {
     operation,
     key: once.key,
     fingerprint: once.fingerprint(tenantRecord),
     classification: UNCLASSIFIED,
-    expiresAtMs: keyNowMs(time) + LIMITS.idempotencyWindowMs,
+    expiresAtMs: idempotencyNowMs(time) + LIMITS.idempotencyWindowMs,
     answer: JSON.stringify(body),
   };
 }
@@ -65,7 +69,7 @@ export async function findJobKey(
   operation: OperationName,
   key: string,
   steadyNowMs: number,
-): Promise<UsedKey | undefined> {
+): Promise<UsedIdempotencyKey | undefined> {
   const used = await work.forTenant(tenant).usedKey(operation, key, steadyNowMs);
   return used && { ...used, note: used.answer, outcomes: [] };
 }

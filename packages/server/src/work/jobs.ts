@@ -134,8 +134,8 @@ export interface ClaimRequest {
 
 /** Selects dead letters: those that wait, and those that are being retried. */
 export interface LetterStates {
-  readonly isHeld: boolean;
-  readonly isTried: boolean;
+  readonly isWaiting: boolean;
+  readonly isRetried: boolean;
 }
 
 export type Retried =

@@ -310,6 +310,6 @@ function keyValues(once: JobKey | undefined): JobValue[] {
   return [operation, key, fingerprint, classification, expiresAtMs, answer];
 }
 
-function numbersOf({ isHeld, isTried }: LetterStates): number[] {
-  return [Number(isHeld), Number(isTried)];
+function numbersOf({ isWaiting, isRetried }: LetterStates): number[] {
+  return [Number(isWaiting), Number(isRetried)];
 }

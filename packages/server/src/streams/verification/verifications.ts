@@ -18,14 +18,14 @@ import type { KindOfWork } from '../../work/workers.ts';
 import type { Signing } from '../../keys/signing.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { LogReader, StoredStream } from '../log.ts';
-import type { KeyTime } from '../append/once.ts';
+import type { IdempotencyTime } from '../append/idempotency-key.ts';
 import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts';
 import { streamOf } from '../stream-operations.ts';
 import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
 import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
 
-export interface VerificationParts extends ProvableParts, KeyTime {
+export interface VerificationParts extends ProvableParts, IdempotencyTime {
   readonly log: LogReader;
   readonly work: WorkStore;
   readonly nextId: () => string;

@@ -9,7 +9,7 @@ import type {
   StoredStream,
   StreamsBeyond,
   TenantLog,
-  UsedKey,
+  UsedIdempotencyKey,
 } from '../../../streams/log.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { numberOf } from '../../rows/columns.ts';
@@ -133,7 +133,7 @@ export class LogTables implements LogReader {
     operation: OperationName,
     key: string,
     steadyNowMs: number,
-  ): Promise<UsedKey | undefined> {
+  ): Promise<UsedIdempotencyKey | undefined> {
     const [row] = await this.#read(tenant, USED_KEY, [operation, key]);
     return usedKeyOf(row, steadyNowMs);
   }
