@@ -148,7 +148,7 @@ export interface Received {
   /** The bytes that unread values stand in; undefined where there are none. */
   readonly text: Uint8Array | undefined;
   /** What was asked, as the protocol spells it, before defaults are filled in; undefined without an idempotency key. */
-  readonly asked: readonly (string | Uint8Array)[] | undefined;
+  readonly fingerprinted: readonly (string | Uint8Array)[] | undefined;
   readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => InputPlace;

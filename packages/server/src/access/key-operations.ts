@@ -38,7 +38,7 @@ export interface KeyOperationParts {
 }
 
 /** The input before anything has been validated. */
-type Asked = Received['input'];
+type RawInput = Received['input'];
 
 export function createKeyOperations(parts: KeyOperationParts) {
   const { keys, changes, clock } = parts;
@@ -86,14 +86,15 @@ export function createKeyOperations(parts: KeyOperationParts) {
         return { kind: 'Created', body: await create(call, input) };
       },
       answerAgain,
-      writesTo: (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId'), parts.tenants),
+      writesTo: (call: Call, { key }: RawInput) =>
+        reached(call, receivedMember(key, 'tenantId'), parts.tenants),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
       answerAgain,
-      writesTo: async (call: Call, { keyId }: Asked) =>
+      writesTo: async (call: Call, { keyId }: RawInput) =>
         reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined, parts.tenants),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {

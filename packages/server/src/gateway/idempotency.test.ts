@@ -14,7 +14,7 @@ const received = (body: unknown): Received => ({
   violations: [],
   unlisted: 0,
   text: undefined,
-  asked: ['/somewhere', '\n', JSON.stringify(body)],
+  fingerprinted: ['/somewhere', '\n', JSON.stringify(body)],
   placeOf: () => 'Body',
 });
 

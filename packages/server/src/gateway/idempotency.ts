@@ -17,14 +17,14 @@ import { isVisible, notVisible } from './visible-text.ts';
 /** The key with what was asked under it, and by whom; throws INVALID_HEADER. */
 export function idempotencyKeyOf(
   key: string,
-  { asked }: Received,
+  { fingerprinted }: Received,
   caller: Caller | undefined,
 ): IdempotencyKey {
   if (!isVisible(key, LIMITS.idempotencyKeyLengthMax))
     throw notVisible('Idempotency-Key', key, LIMITS.idempotencyKeyLengthMax);
   assert(caller !== undefined, 'every operation that honours a key needs a permission');
-  assert(asked !== undefined, 'what is asked with a key can be recognised');
-  return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...asked) };
+  assert(fingerprinted !== undefined, 'what is asked with a key can be recognised');
+  return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...fingerprinted) };
 }
 
 /** The stored uses of keys; expired ones do not count. */

@@ -23,7 +23,7 @@ const received = (input: Record<string, unknown>, place: InputPlace = 'Body') =>
     violations: [],
     unlisted: 0,
     text: undefined,
-    asked: ['what was asked'],
+    fingerprinted: ['what was asked'],
     placeOf: () => place,
   });
 

@@ -107,9 +107,9 @@ test('a parameter that is unknown is listed beside the others that are wrong', a
 });
 
 test('a request with a key is recognised by its path and by the canonical form of its body, as it was sent', async () => {
-  let asked: Received['asked'];
+  let asked: Received['fingerprinted'];
   const performUnvalidated = (_: Call, received: Received) => {
-    asked = received.asked;
+    asked = received.fingerprinted;
     return Promise.reject(new AuditError('RATE_LIMITED', 'enough seen'));
   };
   const bound = { performUnvalidated, answerAgain: () => assert.fail('nothing was done') };

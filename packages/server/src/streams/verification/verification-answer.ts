@@ -5,28 +5,32 @@ import { toHex } from '@tallystick/evidence';
 import { shownOperation } from '../../work/background-operation.ts';
 import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
-import { type Asked, progressIn, resultIn } from './verification-texts.ts';
+import { type VerificationRequest, progressIn, resultIn } from './verification-texts.ts';
 
 /** Without a job: the verification as it was just requested. */
-export function shownVerification(operationId: string, asked: Asked, job?: Job): StreamVerification {
-  const { streamId, fromIndex, endIndex } = asked;
+export function shownVerification(
+  operationId: string,
+  request: VerificationRequest,
+  job?: Job,
+): StreamVerification {
+  const { streamId, fromIndex, endIndex } = request;
   const result = job && resultIn(job);
   const verdict = result && 'verdict' in result ? result.verdict : undefined;
   const processedEvents = verdict?.checkedEvents ?? (job === undefined ? 0 : progressIn(job));
   const totalEvents = endIndex - fromIndex;
-  const shown = shownOperation(asked, { processedEvents, totalEvents }, result, job);
+  const shown = shownOperation(request, { processedEvents, totalEvents }, result, job);
   return {
     streamId,
     operationId,
     ...shown,
     // An empty range has nothing left to verify.
     ...(totalEvents === 0 ? { progress: { ...shown.progress, percent: 100 } } : {}),
-    ...(verdict === undefined ? {} : { verdict: verdictOf(asked, verdict, shown.completedAt!) }),
+    ...(verdict === undefined ? {} : { verdict: verdictOf(request, verdict, shown.completedAt!) }),
   };
 }
 
 function verdictOf(
-  { fromIndex, endIndex }: Asked,
+  { fromIndex, endIndex }: VerificationRequest,
   { fault, rootHash, ...counts }: RangeVerdict,
   verifiedAt: string,
 ): NonNullable<StreamVerification['verdict']> {

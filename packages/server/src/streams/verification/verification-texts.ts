@@ -6,7 +6,7 @@ import type { Requested } from '../../work/background-operation.ts';
 import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
 
-export interface Asked extends Requested {
+export interface VerificationRequest extends Requested {
   readonly streamId: StreamId;
   readonly fromIndex: number;
   readonly endIndex: number;
@@ -22,8 +22,8 @@ type ResultText =
 
 // The functions below read the texts that their counterparts write.
 
-export function askedIn({ body }: Pick<Job, 'body'>): Asked {
-  return parseJson(body) as Asked;
+export function requestIn({ body }: Pick<Job, 'body'>): VerificationRequest {
+  return parseJson(body) as VerificationRequest;
 }
 
 export function progressText(checkedEvents: number): string {

@@ -23,7 +23,7 @@ import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts
 import { streamOf } from '../stream-operations.ts';
 import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
-import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
+import { type VerificationRequest, requestIn, progressText, resultText } from './verification-texts.ts';
 
 export interface VerificationParts extends ProvableParts, IdempotencyTime {
   readonly log: LogReader;
@@ -53,10 +53,10 @@ export function createVerifications(parts: VerificationParts) {
       { streamId, operationId }: InputOf<'streams.getVerification'>,
     ): Promise<Answer<'streams.getVerification'>> => {
       const job = await parts.work.forTenant(tenant!).find(operationId);
-      const asked = job?.kind === 'Verification' ? askedIn(job) : undefined;
-      if (job === undefined || asked?.streamId !== streamId)
+      const request = job?.kind === 'Verification' ? requestIn(job) : undefined;
+      if (job === undefined || request?.streamId !== streamId)
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      return { kind: 'Done', body: shownVerification(operationId, asked, job) };
+      return { kind: 'Done', body: shownVerification(operationId, request, job) };
     },
   };
 }
@@ -70,7 +70,7 @@ async function verify(
   const { tenant, caller } = call;
   assert(tenant !== undefined && caller !== undefined, 'a stream has a tenant');
   const range = rangeOf(stream, input.range);
-  const asked: Asked = {
+  const request: VerificationRequest = {
     streamId: stream.streamId,
     requestedBy: caller.name,
     requestedAtMs: parts.clock.now(),
@@ -78,11 +78,11 @@ async function verify(
     requiredSize: await signedSizeFor(call, range, parts),
   };
   const jobId = parts.nextId();
-  const job = { jobId, kind: 'Verification', body: JSON.stringify(asked) } as const;
+  const job = { jobId, kind: 'Verification', body: JSON.stringify(request) } as const;
   const limits = { waitingMax: WAITING_MAX, doneMax: KEPT_MAX };
   return acceptJob(
     call,
-    shownVerification(jobId, asked),
+    shownVerification(jobId, request),
     parts,
     (once) => parts.work.forTenant(tenant).enqueue({ ...job, once }, limits),
     ({ status }) => {
@@ -110,13 +110,13 @@ export function verificationWork(parts: RecomputeParts): KindOfWork {
     attemptsMax: 1,
     async handle(job, { signal, progress }) {
       const { tenant } = job;
-      const asked = askedIn(job);
-      const verdict = await recompute({ ...asked, tenant }, parts, (checkedEvents) => {
+      const request = requestIn(job);
+      const verdict = await recompute({ ...request, tenant }, parts, (checkedEvents) => {
         signal.throwIfAborted();
         progress(progressText(checkedEvents));
       });
       if (verdict.fault !== undefined) {
-        const { streamId } = asked;
+        const { streamId } = request;
         telemetry.error('a stream does not verify', new Error(verdict.fault.message), { tenant, streamId });
       }
       return { status: 'Done', result: resultText({ verdict }), keepMs: KEPT_MS };
@@ -130,7 +130,7 @@ export function verificationWork(parts: RecomputeParts): KindOfWork {
 }
 
 async function recompute(
-  { tenant, streamId, fromIndex, endIndex, requiredSize }: Asked & { readonly tenant: string },
+  { tenant, streamId, fromIndex, endIndex, requiredSize }: VerificationRequest & { readonly tenant: string },
   { trees, signing }: RecomputeParts,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {
