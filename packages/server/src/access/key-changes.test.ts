@@ -41,7 +41,7 @@ function setUp() {
     clock,
     random,
     nextId: createUlids(clock, random),
-    provide: () => Promise.resolve(TENANT),
+    ensureOwner: () => Promise.resolve(TENANT),
     keys: { find: () => Promise.resolve(state.found) },
     async change(asked) {
       if (state.logFails) throw new AuditError('SERVICE_UNAVAILABLE', 'no log');

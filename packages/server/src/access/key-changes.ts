@@ -52,7 +52,7 @@ export interface KeyChangeParts {
   readonly keys: Pick<ApiKeys, 'find'>;
   readonly change: ChangeRecords;
   /** Throws where the tenant may have no key; undefined: any may. */
-  readonly provide?: (owner: TenantId | '*') => Promise<TenantRecord>;
+  readonly ensureOwner?: (owner: TenantId | '*') => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
@@ -129,14 +129,14 @@ type ChangedKey = readonly [key: ApiKeyRecord, act: KeyAct];
 
 /** Keys of one tenant, together. */
 async function put(
-  { change, provide, telemetry }: KeyChangeParts,
+  { change, ensureOwner, telemetry }: KeyChangeParts,
   changed: readonly ChangedKey[],
   { by, requestId, correlationId, onceFor }: KeyChangeCause,
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
   // A key can be revoked even if its tenant is suspended.
-  const tenant = madeKeyId === undefined ? undefined : await provide?.(owner);
+  const tenant = madeKeyId === undefined ? undefined : await ensureOwner?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
     // Report it before it is done, so that no change goes unseen. Changes by the service itself at its start are not reported.

@@ -50,7 +50,7 @@ function setUp(answer: () => AppendResult | ChangeRefusal = () => DONE) {
     clock,
     random,
     nextId: createUlids(clock, random),
-    provide: async (owner) => void steps.push(`provide ${owner}`),
+    ensureOwner: async (owner) => void steps.push(`ensureOwner ${owner}`),
     async append(request) {
       steps.push('append');
       requests.push(request);
@@ -71,7 +71,7 @@ test('records and the notices that commit to them are one request, behind the ow
   const key = once('k');
   const [one, two] = [writeOf(ID), writeOf('01KE0000000000000000000002', 7)];
   const result = await change({ owner: '*', writes: [one, two], correlationId: CORRELATION, once: key });
-  assert.deepEqual(steps, ['provide *', 'append', 'changed']);
+  assert.deepEqual(steps, ['ensureOwner *', 'append', 'changed']);
   const [request = assert.fail()] = requests;
   assert.deepEqual([request.tenant, request.atomic, request.once], ['*', true, key]);
   const { records = [], drafts } = request;
