@@ -75,7 +75,7 @@ export async function createApp(
   health.add(storageCheck(config.storage.dataDirectory, database));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
-  health.add(viewsCheck(store.projector, storage.index));
+  health.add(viewsCheck(store.indexFollower, storage.index));
 
   const others = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
@@ -94,7 +94,7 @@ export async function createApp(
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
-  built.use(store.projector);
+  built.use(store.indexFollower);
   built.use(store.workers);
   built.use(sequencer);
   built.use(largeBodies);

@@ -10,7 +10,7 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(
-  { storage, sequencer, checkpointer, witnessing, keyUses, projector, workers, steadyNowMs }: Store,
+  { storage, sequencer, checkpointer, witnessing, keyUses, indexFollower, workers, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
@@ -26,7 +26,7 @@ export function startLoops(
   checkpointer.start();
   witnessing?.start();
   keyUses.start();
-  projector.start();
+  indexFollower.start();
   workers.start();
   return loops;
 }

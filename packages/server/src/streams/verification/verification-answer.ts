@@ -5,7 +5,7 @@ import { toHex } from '@tallystick/evidence';
 import { shownOperation } from '../../work/background-operation.ts';
 import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
-import { type VerificationRequest, progressIn, resultIn } from './verification-texts.ts';
+import { progressIn, resultIn, type VerificationRequest } from './verification-texts.ts';
 
 /** Without a job: the verification as it was just requested. */
 export function shownVerification(

@@ -23,7 +23,7 @@ import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts
 import { streamOf } from '../stream-operations.ts';
 import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
-import { type VerificationRequest, requestIn, progressText, resultText } from './verification-texts.ts';
+import { progressText, requestIn, resultText, type VerificationRequest } from './verification-texts.ts';
 
 export interface VerificationParts extends ProvableParts, IdempotencyTime {
   readonly log: LogReader;

@@ -18,7 +18,7 @@ import {
   type Transaction,
 } from '../connection/database.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from './log-columns.ts';
-import { singleStatements, readerOf } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
 const NOTICES = statement(
   `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}

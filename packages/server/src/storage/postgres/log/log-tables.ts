@@ -28,7 +28,7 @@ import {
 import { logIn } from './log-row.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
 import { STREAMS } from './stream-rows.ts';
-import { singleStatements, readerOf } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
 const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index

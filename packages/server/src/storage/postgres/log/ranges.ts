@@ -10,7 +10,7 @@ import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
 import { lotOf } from '../fsck/rows.ts';
-import { singleStatements, readerOf, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
 
 const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';

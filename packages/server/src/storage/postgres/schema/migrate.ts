@@ -7,9 +7,9 @@ import { StartError } from '../../../start-error.ts';
 import { type Database, SCHEMA } from '../connection/database.ts';
 import {
   areDistributed,
-  type Queryable,
   distributeTables,
   letRolesIn,
+  type Queryable,
   requireExtension,
   settingsOfMachines,
 } from './distribute.ts';

@@ -18,15 +18,15 @@ import { ROW_BYTES, type TreeState } from '../../tree/growing-tree.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../../tree/signed-tree.ts';
-import { type Statements, ofTenants, rowForEach } from '../connection/by-tenant.ts';
-import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
+import { ofTenants, rowForEach, type Statements } from '../connection/by-tenant.ts';
+import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 import {
-  singleStatements,
+  type LogTile,
   makeOf,
   newestLog,
   SIGNED_LOG_COLUMNS,
   type SignedLog,
-  type LogTile,
+  singleStatements,
   TreeTables,
 } from './tree-tables.ts';
 
@@ -99,7 +99,7 @@ export class GrowingLogs {
   readonly tables: TreeTables;
 
   constructor(database: Database, logOrigin: string) {
-    this.#statements = singleStatements(database, PROJECTOR);
+    this.#statements = singleStatements(database, ALL_TENANTS);
     this.tables = new TreeTables(logOrigin);
   }
 

@@ -19,8 +19,8 @@ import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, type LogIdentity } from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
-import { type Statements, ofTenants, rowForEach } from '../connection/by-tenant.ts';
-import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';
+import { ofTenants, rowForEach, type Statements } from '../connection/by-tenant.ts';
+import { ALL_TENANTS, type Database, type Row, type Scope, statement } from '../connection/database.ts';
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
 /** A log with its newest checkpoint, by one statement. */
@@ -125,7 +125,7 @@ export class TreeTables {
     tenant = '',
     index = 0,
   ): Promise<{ tenant: TenantId; endIndex: number } | undefined> {
-    const [row] = await database.read(PROJECTOR, NEXT_LOG, [tenant, index]);
+    const [row] = await database.read(ALL_TENANTS, NEXT_LOG, [tenant, index]);
     return row && { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'next_index') };
   }
 

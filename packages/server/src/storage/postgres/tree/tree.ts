@@ -8,14 +8,14 @@ import { runAsync } from '../../resumable.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
 import { headOf, type LogIdentity, ofLog } from '../../rows/log-identity.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { rangeStore } from '../log/ranges.ts';
 import { TreeGrowth } from './tree-growth.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { TreePublisher } from './tree-publisher.ts';
-import { singleStatements, readerOf, TreeTables } from './tree-tables.ts';
+import { readerOf, singleStatements, TreeTables } from './tree-tables.ts';
 
 /**
  * An almost empty write whose commit is waited for like that of an event: once it is durable, so is everything
@@ -40,7 +40,7 @@ function treeWriter(database: Database, logOrigin: string, held: HeldShares): Tr
     standings: () => growth.standings(),
     stopAt: (tenant, size) => growth.stopAt(tenant, size),
     confirm: () =>
-      database.inTransaction(PROJECTOR, async (transaction) => void (await transaction.query(MARK))),
+      database.inTransaction(ALL_TENANTS, async (transaction) => void (await transaction.query(MARK))),
     readGrowth: () => growth.read(),
     async publish(logs, nowMs) {
       const states = await publisher.publish(logs, nowMs, growth.leased(logs));
