@@ -9,15 +9,12 @@ import {
   LIMITS,
   type TenantId,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
 import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
-import type { KindOfWork } from '../work/workers.ts';
 
 /** Their number, for status and metrics. */
 export interface DeadLetterCounts {
@@ -70,21 +67,6 @@ export function createDeadLetters(parts: LetterParts) {
         },
       );
     }),
-  };
-}
-
-/** Tries to index an event again. */
-export function indexEventWork(index: Pick<EventIndex, 'forTenant'>): KindOfWork {
-  return {
-    kind: 'IndexEvent',
-    atOnce: 4,
-    perLane: 2,
-    attemptsMax: 1,
-    async handle({ tenant, body }) {
-      const { index: place } = parseJson(body) as { readonly index: number };
-      const reason = await index.forTenant(tenant).indexAgain(place);
-      return reason === undefined ? { status: 'Done' } : { status: 'Dead', reason };
-    },
   };
 }
 
